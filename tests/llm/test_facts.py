@@ -84,7 +84,7 @@ def test_a_groups_first_date_is_the_lower_bound_of_its_official_releases(
     patched = apply_patches(bundle, (Patch(GROUP, "first_release_date", first),))
     assert not patched.findings
     if after is None:
-        assert (patched.bundle, patched.changes) == (bundle, ())
+        assert (patched.bundle, patched.changes) == (bundle, {})
     else:
         assert dates(patched.bundle) == after
         assert len(patched.changes) == 1
@@ -112,9 +112,9 @@ def test_a_field_takes_a_value_that_was_not_known(
     found = patched.bundle.recording_candidates[0].groups[0]
     value = getattr(found if about == GROUP else found.editions[0], field)
     assert value == ((after,) if field == "secondary_types" else after)
-    assert [change.before for change in patched.changes] == [before]
+    assert [*patched.changes.values()] == [before]
     again = apply_patches(patched.bundle, (Patch(*patch),))
-    assert (again.bundle, again.changes, again.findings) == (patched.bundle, (), {})
+    assert (again.bundle, again.changes, again.findings) == (patched.bundle, {}, {})
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_the_evidence_rules_out_is_a_finding_and_changes_nothing(
 ) -> None:
     bundle = evidence(releases, **group)
     patched = apply_patches(bundle, (Patch(*patch),))
-    assert (patched.bundle, patched.changes) == (bundle, ())
+    assert (patched.bundle, patched.changes) == (bundle, {})
     assert [*patched.findings] == [Patch(*patch)]
     assert finding in patched.findings[Patch(*patch)]
 

@@ -5,40 +5,27 @@ are read a second time, verified facts go into a copy of the evidence, and the r
 does not stand goes back to the model once; then the answer is judged as it is.
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.errors import counted
 from chart_binder.llm.answer import FinalAnswer, read_answer
-from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lower_by_checks
+from chart_binder.llm.confidence import ConfidenceMap, lower_by_checks
 from chart_binder.llm.facts import Patch, adds_to, apply_patches
-from chart_binder.llm.result import Check, Fact, Outcome, Standing
+from chart_binder.llm.recording import Record
+from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.sources import independent_sources, read_documents
 from chart_binder.llm.verification import OpenCase, Verifier
 from chart_binder.react.loop import RefusedError
-from chart_binder.react.transcript import AnyEvent, Replied
 from chart_binder.rules.representative import representative
 
 SENT_BACK = "This answer would go to a person, because:"
 _ADVICE = "Mend what you can with what a page says, or give the same answer again."
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The outcome of an answer after the checks; `problem` is why it is not accepted."""
-
-    outcome: Outcome
-    crg: str | None = None
-    rr: str | None = None
-    facts: tuple[Fact, ...] = ()
-    checks: tuple[Check, ...] = ()
-    problem: str | None = None
-    confidence: float = 0.0
-    rules: Standing | None = None
-    independent_sources: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +73,19 @@ def _sources(facts: Sequence[Fact], acceptance: AcceptanceConfig) -> int:
 class Examination:
     """Examines answers against the evidence and against what was read in this run.
 
-    `events` are those of the run so far; `found` the MusicBrainz ids that observations contain;
     `can_look_up` says whether there are tools, so that sending a fact back may help.
     """
 
     case: OpenCase
     config: LLMConfig
-    events: Callable[[], Sequence[AnyEvent]]
-    found: Callable[[], Container[str]]
+    record: Record
     reader: SecondReader
-    calibrated: ConfidenceMap = AS_STATED
-    can_look_up: bool = True
+    calibrated: ConfidenceMap
+    can_look_up: bool
     pending: FinalAnswer | None = None
     """The last answer that was sent back."""
     _sent_back: set[str] = field(default_factory=set)
-    _judged: tuple[FinalAnswer, Judgement] | None = None
+    _judged: tuple[FinalAnswer, AdjudicationResult] | None = None
 
     def read(self, text: str, is_last: bool) -> FinalAnswer:  # noqa: FBT001 (the loop's word)
         """Read an answer and resolve its labels.
@@ -118,8 +103,8 @@ class Examination:
                 f"{unknown} is neither among the candidates nor in an observation. Use a label of"
                 " the evidence, such as C1 and C1.R1, or null if you cannot tell."
             )
-        judgement, problems = self._examine(answer)
-        self._judged = answer, judgement
+        result, problems = self._examine(answer)
+        self._judged = answer, result
         new = {key: text for key, text in problems.items() if key not in self._sent_back}
         if new and not is_last:
             self._sent_back |= new.keys()
@@ -128,19 +113,18 @@ class Examination:
             raise RefusedError("\n".join((SENT_BACK, *listed, _ADVICE)))
         return answer
 
-    def judge(self, answer: FinalAnswer) -> Judgement:
-        """Return the outcome of an answer."""
+    def judge(self, answer: FinalAnswer) -> AdjudicationResult:
+        """Return the outcome of an answer after the checks, without what is known of the run."""
         if self._judged and self._judged[0] == answer:
             return self._judged[1]
         return self._examine(answer)[0]
 
-    def _examine(self, answer: FinalAnswer) -> tuple[Judgement, Mapping[str, str]]:
+    def _examine(self, answer: FinalAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
         """Return the outcome, and what the model can mend, by kind."""
         crg = answer.crg if self._is_known(answer.crg, self.case.labels.titles) else None
         rr, misplaced = self._release(crg, answer.rr)
-        events = self.events()
-        turn = sum(isinstance(event, Replied) for event in events)
-        verifier = Verifier(self.case, read_documents(events), self.reader, turn)
+        documents = read_documents(self.record.events)
+        verifier = Verifier(self.case, documents, self.reader, len(self.record.replies()))
         facts, contradictions = verifier.verify(answer.facts)
         weighed = weigh(self.case, facts)
         impossible = self._impossible(facts)
@@ -156,28 +140,21 @@ class Examination:
             *self._rules_check(crg, weighed),
         )
         problems = {} if is_decided else self._to_mend(answer, crg, facts, weighed, checks)
-        if answer.crg is None:
-            why = "the model cannot tell"
-            rejected = Judgement(
-                Outcome.REJECTED, facts=facts, problem=why, confidence=answer.confidence
-            )
-            return rejected, problems
-        confidence = self.calibrated(answer.confidence)
-        outcome, why_not = outcome_of(confidence, checks, self.config, is_decided=is_decided)
-        return (
-            Judgement(
-                outcome,
-                crg,
-                rr,
-                facts,
-                (*checks, *calibration_check(answer.confidence, self.calibrated)),
-                why_not,
-                confidence=lower_by_checks(confidence, checks),
-                rules=rules_agreement(crg, weighed.verdict),
-                independent_sources=weighed.sources,
-            ),
-            problems,
+        result = AdjudicationResult(
+            Outcome.REJECTED,
+            crg,
+            rr,
+            answer.confidence,
+            answer.confidence,
+            answer.rationale,
+            facts,
+            problem="the model cannot tell",
         )
+        if answer.crg is None:
+            return result, problems
+        return settled(
+            result, checks, weighed, self.config, self.calibrated, is_decided=is_decided
+        ), problems
 
     def _impossible(self, facts: Sequence[Fact]) -> list[str]:
         """Return what verified facts say that the evidence, or each other, rules out."""
@@ -198,15 +175,12 @@ class Examination:
         if answer.crg is None:
             return
         labels = self.case.labels
-        name = labels.name_of(answer.crg)
+        is_candidate, what = crg in labels.titles, "is a candidate"
+        if not is_candidate:
+            what = "is not among the candidates: only an observation names it"
         if crg is None:
-            detail = f"{name} is neither among the candidates nor in an observation"
-            yield Check("candidate", passed=False, detail=detail)
-        elif crg in labels.titles:
-            yield Check("candidate", passed=True, detail=f"{name} is a candidate")
-        else:
-            detail = f"{name} is not among the candidates: only an observation names it"
-            yield Check("candidate", passed=False, detail=detail)
+            what = "is neither among the candidates nor in an observation"
+        yield Check("candidate", is_candidate, f"{labels.name_of(answer.crg)} {what}")
         if misplaced and crg:
             named, group = map(labels.name_of, (misplaced, crg))
             detail = f"{named} is no release of {group}: the rules' own is taken"
@@ -242,13 +216,10 @@ class Examination:
             is_passed = self.config.acceptance.basis == "confidence"
             missing = "; ".join(verdict.missing_facts[:2]) or verdict.because
             yield Check("rules", is_passed, detail=f"the rules leave it open: {missing}")
-        elif crg and verdict.crg == crg:
-            detail = f"{known}{verdict.crg_rule} gives {names.name_of(crg)}"
-            yield Check("rules", passed=True, detail=detail)
         elif crg:
-            other, named = names.name_of(verdict.crg), names.name_of(crg)
-            detail = f"{known}{verdict.crg_rule} gives {other}, not {named}"
-            yield Check("rules", passed=False, detail=detail)
+            detail = f"{known}{verdict.crg_rule} gives {names.name_of(verdict.crg)}"
+            other = "" if verdict.crg == crg else f", not {names.name_of(crg)}"
+            yield Check("rules", passed=not other, detail=f"{detail}{other}")
 
     def _to_mend(
         self,
@@ -297,26 +268,44 @@ class Examination:
         return None if self._is_known(answer.rr, self.case.labels.home) else answer.rr
 
     def _is_known(self, identifier: str | None, candidates: Container[str]) -> bool:
-        return identifier is None or identifier in candidates or identifier in self.found()
+        return (
+            identifier is None or identifier in candidates or identifier in self.record.found_ids()
+        )
 
 
-def rules_agreement(crg: str | None, verdict: Verdict) -> Standing | None:
-    """Return how the rules, with the verified facts in, agree with an answer."""
-    if crg is None:
-        return None
-    if not isinstance(verdict, Decided):
-        return Standing.OPEN
-    return Standing.CONFIRMED if verdict.crg == crg else Standing.CONTRADICTED
+def settled(
+    result: AdjudicationResult,
+    checks: Sequence[Check],
+    weighed: Weighed,
+    config: LLMConfig,
+    calibrated: ConfidenceMap,
+    *,
+    is_decided: bool,
+) -> AdjudicationResult:
+    """Return a result with the outcome that its stated confidence, facts and checks lead to."""
+    stated, crg = result.stated_confidence or 0.0, result.crg_mbid
+    confidence = calibrated(stated)
+    outcome, problem = _outcome(confidence, checks, config, is_decided=is_decided)
+    standing = None
+    if crg is not None:
+        standing = Standing.OPEN
+        if isinstance(weighed.verdict, Decided):
+            is_same = weighed.verdict.crg == crg
+            standing = Standing.CONFIRMED if is_same else Standing.CONTRADICTED
+    detail = f"confidence {stated:.2f} is taken for {confidence:.2f}, by calibration"
+    noted = [Check("calibration", passed=True, detail=detail)] if calibrated.points else []
+    return msgspec.structs.replace(
+        result,
+        outcome=outcome,
+        problem=problem,
+        confidence=lower_by_checks(confidence, checks),
+        checks=(*checks, *noted),
+        rules=standing,
+        independent_sources=weighed.sources,
+    )
 
 
-def calibration_check(stated: float, calibrated: ConfidenceMap) -> Iterator[Check]:
-    """Note the calibrated value of a stated confidence, where a calibration is used."""
-    if calibrated.points:
-        detail = f"confidence {stated:.2f} is taken for {calibrated(stated):.2f}, by calibration"
-        yield Check("calibration", passed=True, detail=detail)
-
-
-def outcome_of(
+def _outcome(
     confidence: float, checks: Sequence[Check], config: LLMConfig, *, is_decided: bool
 ) -> tuple[Outcome, str | None]:
     """Return the outcome of an answer, and why it is not accepted.
@@ -326,26 +315,16 @@ def outcome_of(
     failed check lowers.
     """
     refuted = next((check.detail for check in checks if not check.passed), None)
-    by_confidence, low = _by_confidence(confidence, config)
-    is_rejected = by_confidence is Outcome.REJECTED
+    below = f"confidence {confidence:.2f} is below {{:.2f}}".format
+    low = below(config.review_threshold) if confidence < config.review_threshold else None
     if config.acceptance.basis == "confidence":
-        outcome = Outcome.REVIEW if refuted and not is_rejected else by_confidence
-        return outcome, low if is_rejected else refuted or low
+        if low:
+            return Outcome.REJECTED, low
+        if confidence < config.auto_accept_threshold:
+            return Outcome.REVIEW, refuted or below(config.auto_accept_threshold)
+        return (Outcome.REVIEW, refuted) if refuted else (Outcome.ACCEPTED, None)
     if is_decided:
-        return (Outcome.REVIEW, low) if is_rejected else (Outcome.ACCEPTED, None)
+        return (Outcome.REVIEW, low) if low else (Outcome.ACCEPTED, None)
     missing = refuted or "the rules do not decide with what was verified"
     problem = f"a proposal, because rules decide ([llm.acceptance] basis): {missing}"
-    return (Outcome.REJECTED, f"{low}; {problem}") if is_rejected else (Outcome.REVIEW, problem)
-
-
-def _by_confidence(confidence: float, config: LLMConfig) -> tuple[Outcome, str | None]:
-    least = (
-        (Outcome.ACCEPTED, config.auto_accept_threshold),
-        (Outcome.REVIEW, config.review_threshold),
-    )
-    problem = None
-    for outcome, threshold in least:
-        if confidence >= threshold:
-            return outcome, problem
-        problem = f"confidence {confidence:.2f} is below {threshold:.2f}"
-    return Outcome.REJECTED, problem
+    return (Outcome.REJECTED, f"{low}; {problem}") if low else (Outcome.REVIEW, problem)

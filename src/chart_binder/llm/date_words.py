@@ -12,6 +12,7 @@ import tomli
 
 from chart_binder.domain.dates_in_text import Mention
 
+
 def _pattern(kind: str) -> re.Pattern[str]:
     """Compile the words of one kind; package data has them by language."""
     words = tomli.loads(files("chart_binder.llm").joinpath("date_words.toml").read_text("utf-8"))

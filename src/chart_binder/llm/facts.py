@@ -6,9 +6,10 @@ a group's first date sets, and what is impossible are those of docs/adjudicator.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any, TypeAlias
 
 import tomli
 from msgspec.structs import replace
@@ -73,20 +74,12 @@ class Patch:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A patch that was applied, with the value before it in words."""
-
-    patch: Patch
-    before: str
-
-
-@dataclass(frozen=True, slots=True)
 class Patched:
-    """Evidence with patches applied; `findings` says which were impossible, and why."""
+    """Evidence with patches applied: by patch, the value before it, or why it is impossible."""
 
     bundle: EvidenceBundle
-    changes: tuple[Change, ...] = ()
-    findings: Mapping[Patch, str] = field(default_factory=dict)
+    changes: Mapping[Patch, str]
+    findings: Mapping[Patch, str]
 
 
 def field_name(written: str) -> str:
@@ -154,7 +147,7 @@ def apply_patches(bundle: EvidenceBundle, patches: Iterable[Patch]) -> Patched:
     evidence says otherwise: a date outside the known span, another status, country or type. Their
     order makes no difference: what a group's first date is of is told by what is said of releases.
     """
-    changes: list[Change] = []
+    changes: dict[Patch, str] = {}
     findings: dict[Patch, str] = {}
     for patch in sorted(patches, key=_turn):
         try:
@@ -164,8 +157,8 @@ def apply_patches(bundle: EvidenceBundle, patches: Iterable[Patch]) -> Patched:
             continue
         if changed != bundle:
             bundle = changed
-            changes.append(Change(patch, before))
-    return Patched(bundle, tuple(changes), findings)
+            changes[patch] = before
+    return Patched(bundle, changes, findings)
 
 
 def _turn(patch: Patch) -> tuple[bool, bool, int, str]:
@@ -178,53 +171,48 @@ class _ImpossibleError(Exception):
     """A patch contradicts the evidence; the text says how."""
 
 
-def _first_date(bundle: EvidenceBundle, patch: Patch) -> tuple[EvidenceBundle, str]:
+_Applied: TypeAlias = tuple[EvidenceBundle, str]
+"""The evidence with a patch, and the value before it in words."""
+_Apply: TypeAlias = Callable[[EvidenceBundle, Patch], _Applied]
+
+
+def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     """Apply a group's first date: the lower bound of its official releases with the recording.
 
     Earlier days leave their spans, and the vaguest takes the date; of equally vague ones that from
     the artist's country. A group without releases takes it itself.
     """
-    date, groups = patch.date, [*_groups(bundle, patch.about)]
+    date, (groups, _) = patch.date, _things(bundle, patch.about)
     if not any(group.editions for group in groups):
         known = next((group.first_date for group in groups if group.first_date.is_known), UNKNOWN)
-        if not _overlap(known, date):
-            raise _ImpossibleError(f"the evidence dates it {known}")
         text = _narrower(known, date)
-        return (
-            _with_groups(
-                bundle, patch.about, lambda group: replace(group, first_release_date=text)
-            ),
-            str(known),
+        return _changed(bundle, patch.about, lambda it: replace(it, first_release_date=text)), (
+            str(known)
         )
-    official = {
-        one.mb_release_id: one for group in groups for one in group.editions if one.is_official
-    }
+    official = [one for group in groups for one in group.editions if one.is_official]
     if not official:
         return bundle, _UNKNOWN
-    earlier = [one for one in official.values() if one.when.last < date.first]
+    earlier = [one.when.text for one in official if one.when.last < date.first]
     if earlier:
-        dated = min(one.when.text for one in earlier)
+        dated = min(earlier)
         raise _ImpossibleError(f"an official release of it is dated {dated}, before {date}")
-    could_be = [one for one in official.values() if _overlap(one.when, date)]
+    earliest = min((one.when for one in official), key=lambda when: when.first)
+    could_be = [one for one in official if _overlap(one.when, date)]
     if not could_be:
-        earliest = min((one.when for one in official.values()), key=lambda when: when.first)
         raise _ImpossibleError(f"no official release of it is dated before {earliest}")
+    if earliest.first >= date.first and min(one.when.last for one in official) <= date.last:
+        return bundle, str(earliest)  # nothing that was not known
     taker = _vaguest(could_be, date, bundle.performer.country)
-    since = min(one.when.first for one in official.values())
-    last = min(one.when.last for one in official.values())
-    before = next(str(one.when) for one in official.values() if one.when.first == since)
-    if since >= date.first and last <= date.last:
-        return bundle, before  # nothing that was not known
 
     def bounded(release: Release) -> Release:
         if release.mb_release_id == taker:
             return replace(release, date=_narrower(release.when, date))
-        is_dated = release.mb_release_id in official and release.when.is_known
+        is_dated = release.is_official and release.when.is_known
         if is_dated and release.when.first < date.first:
             return replace(release, date=_not_before(release.when, date))
         return release
 
-    return _with_releases(bundle, patch.about, bounded), before
+    return _changed(bundle, patch.about, lambda it: _each_release(it, bounded)), str(earliest)
 
 
 def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -> str | None:
@@ -238,76 +226,48 @@ def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -
     return max(ordered, key=lambda one: one.when.last - one.when.first).mb_release_id
 
 
-def _release_date(bundle: EvidenceBundle, patch: Patch) -> tuple[EvidenceBundle, str]:
-    before = {release.when for release in _releases(bundle, patch.about)}
-    for known in before:
-        if not _overlap(known, patch.date):
-            raise _ImpossibleError(f"the evidence dates it {known}")
-
-    def dated(release: Release) -> Release:
-        is_it = release.mb_release_id == patch.about
-        return replace(release, date=_narrower(release.when, patch.date)) if is_it else release
-
-    return _with_releases(bundle, None, dated), " or ".join(map(str, before))
+def _release_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
+    date, (_, releases) = patch.date, _things(bundle, patch.about)
+    changed = _changed(bundle, patch.about, lambda it: replace(it, date=_narrower(it.when, date)))
+    return changed, " or ".join(str(known) for known in {one.when for one in releases})
 
 
-def _release_field(
-    name: str, known: Callable[[Release], str | None]
-) -> Callable[[EvidenceBundle, Patch], tuple[EvidenceBundle, str]]:
-    def apply(bundle: EvidenceBundle, patch: Patch) -> tuple[EvidenceBundle, str]:
-        before = {known(release) for release in _releases(bundle, patch.about)} - {None}
+def _field(name: str, known: Callable[[Any], str | None]) -> _Apply:
+    """Return what sets a field of one value, where the evidence has none."""
+
+    def apply(bundle: EvidenceBundle, patch: Patch) -> _Applied:
+        before = {known(one) for each in _things(bundle, patch.about) for one in each} - {None}
         if before - {patch.value}:
-            raise _ImpossibleError(
-                f"the evidence says {' and '.join(sorted(filter(None, before)))}"
-            )
-
-        def changed(release: Release) -> Release:
-            if release.mb_release_id != patch.about or known(release) == patch.value:
-                return release
-            return replace(release, **{name: patch.value})
-
-        return _with_releases(bundle, None, changed), _UNKNOWN
+            said = " and ".join(sorted(filter(None, before)))
+            raise _ImpossibleError(f"the evidence says {said}")
+        return _changed(
+            bundle,
+            patch.about,
+            lambda it: it if known(it) else replace(it, **{name: patch.value}),
+        ), _UNKNOWN
 
     return apply
 
 
-def _primary_type(bundle: EvidenceBundle, patch: Patch) -> tuple[EvidenceBundle, str]:
-    before = {group.types[0] for group in _groups(bundle, patch.about)} - {None}
-    if before - {patch.value}:
-        raise _ImpossibleError(f"the evidence says {' and '.join(sorted(filter(None, before)))}")
-    changed = _with_groups(
-        bundle,
-        patch.about,
-        lambda group: group if group.types[0] else replace(group, primary_type=patch.value),
-    )
-    return changed, _UNKNOWN
-
-
-def _secondary_type(bundle: EvidenceBundle, patch: Patch) -> tuple[EvidenceBundle, str]:
+def _secondary_type(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     """Add a secondary type where none is known: beside a primary type an empty list says none."""
-    groups = [*_groups(bundle, patch.about)]
+    groups, _ = _things(bundle, patch.about)
     if any(patch.value in group.kinds for group in groups):
         return bundle, patch.value
-    given = [
-        group.kinds
-        for group in groups
-        if group.kinds or (group.types[0] and group.secondary_types is not None)
-    ]
-    if given:
-        said = " and ".join(sorted({kind for kinds in given for kind in kinds})) or "none"
+    if any(each.kinds or (each.types[0] and each.secondary_types is not None) for each in groups):
+        said = " and ".join(sorted({kind for each in groups for kind in each.kinds})) or "none"
         raise _ImpossibleError(f"the evidence says {said}")
-    changed = _with_groups(
-        bundle, patch.about, lambda group: replace(group, secondary_types=(patch.value,))
-    )
-    return changed, _UNKNOWN
+    return _changed(
+        bundle, patch.about, lambda it: replace(it, secondary_types=(patch.value,))
+    ), _UNKNOWN
 
 
-_FIELDS_APPLIED: Mapping[str, Callable[[EvidenceBundle, Patch], tuple[EvidenceBundle, str]]] = {
+_FIELDS_APPLIED: Mapping[str, _Apply] = {
     FIRST_DATE: _first_date,
     DATE: _release_date,
-    COUNTRY: _release_field("country", lambda release: release.place),
-    STATUS: _release_field("status", lambda release: release.standing),
-    PRIMARY_TYPE: _primary_type,
+    COUNTRY: _field("country", lambda release: release.place),
+    STATUS: _field("status", lambda release: release.standing),
+    PRIMARY_TYPE: _field("primary_type", lambda group: group.types[0]),
     SECONDARY_TYPES: _secondary_type,
 }
 
@@ -317,7 +277,12 @@ def _overlap(one: PartialDate, other: PartialDate) -> bool:
 
 
 def _narrower(known: PartialDate, date: PartialDate) -> str:
-    """Return the date where it is within what is known, else what is known, from its first day."""
+    """Return the date where it is within what is known, else what is known, from its first day.
+
+    Raises `_ImpossibleError` where the two have no day in common.
+    """
+    if not _overlap(known, date):
+        raise _ImpossibleError(f"the evidence dates it {known}")
     if known.first <= date.first and date.last <= known.last:
         return date.text
     return known.text if date.first <= known.first else _not_before(known, date)
@@ -328,46 +293,32 @@ def _not_before(known: PartialDate, date: PartialDate) -> str:
     return f"{date.text}/{known.text.rpartition('/')[2] or '..'}"
 
 
-def _groups(bundle: EvidenceBundle, about: str) -> Iterator[ReleaseGroup]:
-    for recording in bundle.recording_candidates:
-        yield from (group for group in recording.groups if group.mb_rg_id == about)
+def _things(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list[Release]]:
+    """Return the groups, and the releases, that have an id."""
+    groups = [group for recording in bundle.recording_candidates for group in recording.groups]
+    releases = [one for group in groups for one in group.editions if one.mb_release_id == about]
+    return [group for group in groups if group.mb_rg_id == about], releases
 
 
-def _releases(bundle: EvidenceBundle, about: str) -> Iterator[Release]:
-    for recording in bundle.recording_candidates:
-        for group in recording.groups:
-            yield from (one for one in group.editions if one.mb_release_id == about)
+def _changed(bundle: EvidenceBundle, about: str, change: Callable[[Any], Any]) -> EvidenceBundle:
+    """Change the groups, or the releases, that have an id."""
 
+    def release(it: Release) -> Release:
+        return change(it) if it.mb_release_id == about else it
 
-def _with_groups(
-    bundle: EvidenceBundle, about: str | None, change: Callable[[ReleaseGroup], ReleaseGroup]
-) -> EvidenceBundle:
+    def group(it: ReleaseGroup) -> ReleaseGroup:
+        return change(it) if it.mb_rg_id == about else _each_release(it, release)
+
     recordings = tuple(
-        replace(
-            recording,
-            rg_candidates=tuple(
-                change(group) if about in (None, group.mb_rg_id) else group
-                for group in recording.groups
-            ),
-        )
-        if recording.rg_candidates
-        else recording
-        for recording in bundle.recording_candidates
+        replace(each, rg_candidates=tuple(map(group, each.groups))) if each.groups else each
+        for each in bundle.recording_candidates
     )
     return replace(bundle, recording_candidates=recordings)
 
 
-def _with_releases(
-    bundle: EvidenceBundle, group: str | None, change: Callable[[Release], Release]
-) -> EvidenceBundle:
-    """Change releases: those of one group, or all."""
-    return _with_groups(
-        bundle,
-        group,
-        lambda each: (
-            replace(each, releases=tuple(map(change, each.editions))) if each.releases else each
-        ),
-    )
+def _each_release(group: ReleaseGroup, change: Callable[[Release], Release]) -> ReleaseGroup:
+    releases = tuple(map(change, group.editions))
+    return replace(group, releases=releases) if releases else group
 
 
 def adds_to(bundle: EvidenceBundle, patch: Patch) -> bool:
@@ -382,7 +333,7 @@ def is_in_evidence(fact: CitedFact, about: str, bundle: EvidenceBundle) -> bool:
     """
     if _OF_SOURCES & set(fact.source) or any(sign.isdigit() for sign in fact.source):
         return False
-    groups, releases = [*_groups(bundle, about)], [*_releases(bundle, about)]
+    groups, releases = _things(bundle, about)
     if is_release_date_field(fact.field):
         known = [group.first_date for group in groups if not group.editions]  # else a hint
         known += [one.when for group in groups for one in group.editions if one.is_official]

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 
 from chart_binder import plugins
-from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
+from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Verdict
 from chart_binder.llm.acceptance import Examination
 from chart_binder.llm.answer import FinalAnswer, Labels, last_word
 from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, read_confidence_map
-from chart_binder.llm.evidence_markdown import Trace, evidence_markdown
+from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.recording import Record, failed_services, partial_findings, record_run
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
@@ -110,8 +110,10 @@ class ReActAdjudicator:
             known = evidence_hash(bundle)
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
         task = self._prompt.question(prompt_numbers(self._config, self._rules_config))
-        case = AskedCase.of(
-            bundle, decision_trace, task, self._rules_config, self._config.acceptance
+        case = _AskedCase(
+            OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config.acceptance),
+            evidence_markdown(bundle, decision_trace, task),
+            evidence_hash(bundle),
         )
         return run_methods(self._config.method, partial(self._ask, case))
 
@@ -124,7 +126,7 @@ class ReActAdjudicator:
             self._dialect, tools, prompt_numbers(self._config, self._rules_config)
         )
 
-    def _ask(self, case: "AskedCase", way: Way) -> AdjudicationResult:
+    def _ask(self, case: "_AskedCase", way: Way) -> AdjudicationResult:
         """Ask about a case with one method, as many times as configured."""
         tools = self._tools if way == "react" else ()
         toolbox = Toolbox(tool.for_run(search_topic(case.bundle)) for tool in tools)
@@ -143,7 +145,7 @@ class ReActAdjudicator:
 
     def _run(
         self,
-        case: "AskedCase",
+        case: "_AskedCase",
         config: LLMConfig,
         chat: ChatModel,
         toolbox: Toolbox,
@@ -169,8 +171,7 @@ class ReActAdjudicator:
             examination = Examination(
                 case.open_case,
                 config,
-                lambda: record.events,
-                record.found_ids,
+                record,
                 reader,
                 self._calibrated,
                 can_look_up=bool(toolbox.tools),
@@ -217,7 +218,7 @@ class ReActAdjudicator:
             return Ending(len(record.replies()), problem=str(error))
 
     def _run_event(
-        self, case: "AskedCase", config: LLMConfig, chat: ChatModel, part_of: Mapping[str, object]
+        self, case: "_AskedCase", config: LLMConfig, chat: ChatModel, part_of: Mapping[str, object]
     ) -> Run:
         options: dict[str, object] = {
             "llm": config.model_dump(mode="json", exclude=_NOT_RECORDED),
@@ -262,28 +263,13 @@ def search_topic(bundle: EvidenceBundle) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedCase:
+class _AskedCase:
     """An open case as a model is asked about it; `readings` are shared by all runs on it."""
 
     open_case: OpenCase
     markdown: str
     evidence_hash: str
     readings: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        bundle: EvidenceBundle,
-        trace: Trace,
-        task: str | None = None,
-        rules: RulesConfig | None = None,
-        acceptance: AcceptanceConfig | None = None,
-    ) -> "AskedCase":
-        """Prepare a bundle; `trace` says why it is open, `task` what is asked."""
-        markdown = evidence_markdown(bundle, trace, task)
-        held_to = rules or RulesConfig(), acceptance or AcceptanceConfig()
-        open_case = OpenCase(bundle, Labels.of(bundle), *held_to)
-        return cls(open_case, markdown, evidence_hash(bundle))
 
     @property
     def bundle(self) -> EvidenceBundle:
@@ -298,10 +284,21 @@ def _result(
     record: Record,
     dialect: Dialect,
 ) -> AdjudicationResult:
+    # An answer that was sent back stands where no other came after it.
+    answer = ending.answer or examination.pending
+    if answer is None:
+        findings = partial_findings(record.events, dialect)
+        result = AdjudicationResult(Outcome.ERROR, problem=ending.problem, rationale=findings)
+    else:
+        result = examination.judge(answer)
+        checks = (*result.checks, *failed_services(record.events))
+        problem = result.problem
+        if ending.problem and problem:
+            problem = f"{problem}; then {ending.problem}"
+        result = msgspec.structs.replace(result, checks=checks, problem=problem)
     answered: list[Replied | Read] = [*record.replies(), *record.readings()]
-    base = AdjudicationResult(
-        outcome=Outcome.ERROR,
-        problem=ending.problem,
+    return msgspec.structs.replace(
+        result,
         iterations=ending.iterations,
         usage=Usage(
             prompt_tokens=sum(reply.prompt_tokens or 0 for reply in answered),
@@ -316,26 +313,4 @@ def _result(
         evidence_hash=run.evidence_hash,
         transcript=record.place,
         basis=examination.config.acceptance.basis,
-    )
-    # An answer that was sent back stands where no other came after it.
-    answer = ending.answer or examination.pending
-    if answer is None:
-        findings = partial_findings(record.events, dialect)
-        return msgspec.structs.replace(base, rationale=findings)
-    judgement = examination.judge(answer)
-    if ending.problem and judgement.problem:
-        judgement = replace(judgement, problem=f"{judgement.problem}; then {ending.problem}")
-    return msgspec.structs.replace(
-        base,
-        outcome=judgement.outcome,
-        crg_mbid=judgement.crg,
-        rr_mbid=judgement.rr,
-        confidence=judgement.confidence,
-        stated_confidence=answer.confidence,
-        rationale=answer.rationale,
-        facts=judgement.facts,
-        checks=(*judgement.checks, *failed_services(record.events)),
-        rules=judgement.rules,
-        independent_sources=judgement.independent_sources,
-        problem=judgement.problem,
     )

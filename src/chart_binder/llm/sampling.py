@@ -13,13 +13,8 @@ from msgspec.structs import astuple, replace
 
 from chart_binder.config import LLMConfig
 from chart_binder.errors import counted
-from chart_binder.llm.acceptance import (
-    calibration_check,
-    outcome_of,
-    rules_agreement,
-    weigh,
-)
-from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lower_by_checks
+from chart_binder.llm.acceptance import settled, weigh
+from chart_binder.llm.confidence import ConfidenceMap
 from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
 from chart_binder.llm.verification import OpenCase
 
@@ -68,7 +63,7 @@ def run_samples(
     ask: Callable[[int], AdjudicationResult],
     config: LLMConfig,
     case: OpenCase,
-    calibrated: ConfidenceMap = AS_STATED,
+    calibrated: ConfidenceMap,
 ) -> AdjudicationResult:
     """Call `ask` with the numbers of `config.samples` samples, and return the majority's answer.
 
@@ -144,26 +139,15 @@ def _majority_result(
     if taken.crg_mbid is None:
         return replace(taken, confidence=stated, stated_confidence=stated, checks=found)
     facts = tuple(dict.fromkeys(fact for result in agreeing for fact in result.facts))
-    verdict = weigh(case, facts)
+    weighed = weigh(case, facts)
     refuted = any(
         not each.passed and each.name in _LASTING for result in agreeing for each in result.checks
     )
-    is_decided = verdict.decides(taken.crg_mbid) and not refuted
+    is_decided = weighed.decides(taken.crg_mbid) and not refuted
     if is_decided:
         found = tuple(each for each in found if each.passed)
-    confidence = calibrated(stated)
-    outcome, problem = outcome_of(confidence, found, config, is_decided=is_decided)
-    return replace(
-        taken,
-        outcome=outcome,
-        problem=problem,
-        confidence=lower_by_checks(confidence, found),
-        stated_confidence=stated,
-        facts=facts,
-        checks=(*found, *calibration_check(stated, calibrated)),
-        independent_sources=verdict.sources,
-        rules=rules_agreement(taken.crg_mbid, verdict.verdict),
-    )
+    result = replace(taken, stated_confidence=stated, facts=facts)
+    return settled(result, found, weighed, config, calibrated, is_decided=is_decided)
 
 
 _LASTING = frozenset({"contradiction", "evidence", "candidate"})

@@ -5,12 +5,15 @@ our own: by the public suffix list two pages of `github.io` would be two sources
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+import tomli
 
 from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
@@ -168,10 +171,10 @@ def _normal_address(url: str) -> tuple[str, str, str]:
     """Return what makes two ways of writing an address the same: host with port, path, query."""
     try:
         parts = urlsplit(url.strip().strip("<>"))
-        host, port = (parts.hostname or "").rstrip("."), parts.port
+        port = parts.port
     except ValueError:
         return url, "", ""
-    place = host.removeprefix("www.") + (f":{port}" if port not in {None, 80, 443} else "")
+    place = _host(parts).removeprefix("www.") + (f":{port}" if port not in {None, 80, 443} else "")
     return place, _spelled(parts.path).rstrip("/"), _spelled(parts.query)
 
 
@@ -205,24 +208,30 @@ def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Docu
             raise GroundingError(f"{source} was not read in this run")
         return named
     plain = " ".join(fold(written).split())
-    tests: list[Sequence[Document]] = []
-    if number := _RESULT_NUMBER.fullmatch(plain):
-        results = (d.address for d in documents if d.number == int(number[1]))
-        tests.append(_of_addresses(results, documents))
-    if host := _BARE_HOST.fullmatch(plain):
-        tests.append([d for d in documents if _is_on(d, host[1])])
-    if "/" in plain and "." in plain.split("/")[0]:
-        tests.append(_of_addresses([f"https://{written}"], documents))
-    if len(plain) >= _MIN_NAME:
-        tests.append([d for d in documents if plain in " ".join(fold(d.title).split())])
-        tests.append([d for d in documents if (t := fold(d.title)) and t in plain])
-        tests.append([d for d in documents if fold(d.site.partition(".")[0]) == plain])
-        names = plain.split()
-        tests.append([d for d in documents if d.site.partition(".")[0] in names])
-    for named in tests:
+    for named in _named_by(written, plain, documents):
         if named:
             return named
     raise GroundingError(f"{source!r} names nothing that was read in this run")
+
+
+def _named_by(
+    written: str, plain: str, documents: Sequence[Document]
+) -> Iterator[Sequence[Document]]:
+    """Yield the documents that a text may mean, what it says most plainly first."""
+    if number := _RESULT_NUMBER.fullmatch(plain):
+        results = (d.address for d in documents if d.number == int(number[1]))
+        yield _of_addresses(results, documents)
+    if host := _BARE_HOST.fullmatch(plain):
+        yield [d for d in documents if f".{host_of(d.address)}".endswith(f".{host[1]}")]
+    if "/" in plain and "." in plain.partition("/")[0]:
+        yield _of_addresses([f"https://{written}"], documents)
+    if len(plain) < _MIN_NAME:
+        return
+    yield [d for d in documents if plain in " ".join(fold(d.title).split())]
+    yield [d for d in documents if (title := fold(d.title)) and title in plain]
+    yield [d for d in documents if fold(d.site.partition(".")[0]) == plain]
+    names = plain.split()
+    yield [d for d in documents if d.site.partition(".")[0] in names]
 
 
 def _of_addresses(written: Iterable[str], documents: Sequence[Document]) -> Sequence[Document]:
@@ -230,12 +239,12 @@ def _of_addresses(written: Iterable[str], documents: Sequence[Document]) -> Sequ
     return [d for d in documents if not wanted.isdisjoint(map(_normal_address, d.addresses))]
 
 
-def _is_on(document: Document, host: str) -> bool:
+def host_of(address: str) -> str:
+    """Return the host of an address; an empty text for what is no address."""
     try:
-        own = urlsplit(document.address).hostname or ""
+        return _host(urlsplit(address))
     except ValueError:
-        return False
-    return f".{own.casefold()}".endswith(f".{host.casefold()}")
+        return ""
 
 
 _DROPPED = frozenset("\\\"'“”„‟‘’‚‛«»‹›「」『』*_`")
@@ -265,60 +274,23 @@ def plain_text(text: str) -> tuple[str, list[int]]:
 
 # Independence.
 
-# Where a country's registry sells names one level down: bbc.co.uk, not co.uk.
-_SECOND_LEVELS = frozenset(
-    {"ac", "ad", "co", "com", "edu", "gob", "gov", "go", "gr", "ltd", "me", "ne", "net", "nom"}
-    | {"or", "org", "plc"}
-)
-
-SAME_SOURCE = {
-    "wikipedia.org": (
-        "wikimedia.org", "wikidata.org", "dbpedia.org", "wikiwand.com", "wiki2.org", "wikimili.com",
-        "alchetron.com", "en-academic.com", "infogalactic.com", "justapedia.org", "kiddle.co",
-        "knowpia.com", "linkfang.org", "wikizero.com", "zxc.wiki",
-    ),
-    "musicbrainz.org": (
-        "acousticbrainz.org", "coverartarchive.org", "critiquebrainz.org", "listenbrainz.org",
-        "metabrainz.org", "musicbrainz.eu",
-    ),
-    "last.fm": ("lastfm.com", "lastfm.de", "lastfm.es", "lastfm.fr", "lastfm.it", "lastfm.jp"),
-    "amazon.com": (
-        "amazon.ca", "amazon.co.jp", "amazon.co.uk", "amazon.de", "amazon.es", "amazon.fr",
-        "amazon.it",
-    ),
-}  # fmt: skip
+_SITES = tomli.loads(files("chart_binder.llm").joinpath("sites.toml").read_text("utf-8"))
+UNCHECKED: frozenset[str] = frozenset(_SITES["unchecked"])
+"""Folders of trusted sites where nobody has checked what is written, or an address is repeated."""
+SAME_SOURCE: Mapping[str, Sequence[str]] = _SITES["same_source"]
 """Sites that repeat what another says: mirrors, derived data, one shop in many countries."""
-
 _ORIGINAL = {copy: original for original, copies in SAME_SOURCE.items() for copy in copies}
-_TIME = r"(?:[0-9*][0-9a-z_*]*/)?"
-_WRAPPED = tuple(
-    (re.compile(host), re.compile(rf"{path}(?P<inner>.*)", re.IGNORECASE))
-    for host, path in (
-        (r"(?:web|wayback)\.archive\.org", rf"/+(?:web/+)?{_TIME}"),
-        (
-            r"(?:www\.)?archive\.(?:fo|is|li|md|ph|today|vn)",
-            rf"/+(?:(?:newest|oldest|o/\w+)/)?{_TIME}",
-        ),
-        (r"r\.jina\.ai", "/+"),
-        (r"(?:www\.)?google\.[a-z]{2,3}(?:\.[a-z]{2})?", "/+amp/(?:s/)?"),
-        (r"(?:[^.]+\.)?cdn\.ampproject\.org", "/+(?:[a-z]{1,3}/)?(?:s/)?"),
-    )
-)
-"""Who shows pages of others, and what stands before the address of such a page in its own."""
-_SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
+_WRAPPED = [
+    (re.compile(host), re.compile(f"{path}(.*)", re.IGNORECASE))
+    for host, path in _SITES["wrapped"].items()
+]
+_SCHEME = re.compile(r"\Ahttps?:/+", re.IGNORECASE)
 _TRANSLATED = ".translate.goog"
-_HYPHEN = "\0"
-
-
 _NAMED = re.compile(
     r"https?:/{1,3}(?=([^\s&]+))|(?:^/*|[=?])((?:[a-z0-9-]+\.)+[a-z]{2,})(?=[/:?&]|$)",
     re.IGNORECASE,
 )
 """A site in an address of another: any whole address; a bare name first in a path or a value."""
-_FILES = frozenset(
-    {"asp", "aspx", "cgi", "css", "csv", "do", "gif", "htm", "html", "jpg", "js", "json", "jsp"}
-    | {"md", "pdf", "php", "png", "rss", "shtml", "svg", "txt", "xhtml", "xml"}
-)
 _MOST_ESCAPED = 3  # times
 
 
@@ -351,8 +323,8 @@ def registered_site(source: str) -> str:
         return source
     host = _host(parts)
     if host.endswith(_TRANSLATED):
-        host = host.removesuffix(_TRANSLATED).replace("--", _HYPHEN).replace("-", ".")
-        host = host.replace(_HYPHEN, "-")
+        names = host.removesuffix(_TRANSLATED).split("--")
+        host = "-".join(name.replace("-", ".") for name in names)
     site = _registered(host)
     return _ORIGINAL.get(site, site)
 
@@ -365,7 +337,7 @@ def _named_in(source: str) -> Iterator[str]:
         for _ in range(_MOST_ESCAPED):
             plain = unquote(plain)
         for whole, bare in _NAMED.findall(plain):
-            if whole or bare.rpartition(".")[2].lower() not in _FILES:
+            if whole or bare.rpartition(".")[2].lower() not in _SITES["files"]:
                 yield registered_site(f"http://{whole or bare}")
 
 
@@ -391,9 +363,7 @@ def _inner(host: str, path: str) -> str | None:
     """Return the address of the page that is shown there; an empty one where it is not told."""
     for hosts, before in _WRAPPED:
         if hosts.fullmatch(host) and (found := before.match(unquote(path))):
-            inner = found["inner"]
-            if scheme := _SCHEME.match(inner):
-                inner = inner[scheme.end() :]
+            inner = _SCHEME.sub("", found[1], count=1)
             return f"http://{inner}" if "." in inner.split("/")[0] else ""
     return None
 
@@ -403,5 +373,5 @@ def _registered(host: str) -> str:
         return str(ip_address(host))
     except ValueError:
         labels = host.split(".")
-    deep = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVELS  # noqa: PLR2004
+    deep = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SITES["second_levels"]  # noqa: PLR2004
     return ".".join(labels[-3:] if deep else labels[-2:])

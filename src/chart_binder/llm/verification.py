@@ -26,14 +26,9 @@ from chart_binder.llm.grounding import (
 )
 from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, Kind, SecondReader
-from chart_binder.llm.sources import Document, GroundingError, independent_sources
+from chart_binder.llm.sources import UNCHECKED, Document, GroundingError, independent_sources
 from chart_binder.rules.decide import decide
 
-_UNCHECKED = frozenset(
-    {"annotation", "collection", "edit", "forum", "forums", "group", "lists", "search", "sell"}
-    | {"draft", "special", "talk", "user", "users"}
-)
-"""Folders of trusted sites where nobody has checked what is written, or an address is repeated."""
 _NAMESPACE = re.compile(r"[^:]*:\S")
 """`Talk:Queen`, in any language; the colon of an article's title has a space behind it."""
 _MAX_SHOWN = 200
@@ -92,7 +87,7 @@ def is_trusted(document: Document, trusted: Sequence[str]) -> bool:
     if parts.query or host.startswith(".test"):  # old versions, searches that echo; sandboxes
         return False
     folders = path.replace("_", " ").strip("/").split("/")
-    return not any(map(_NAMESPACE.match, folders)) and _UNCHECKED.isdisjoint(folders[:-1])
+    return not any(map(_NAMESPACE.match, folders)) and UNCHECKED.isdisjoint(folders[:-1])
 
 
 @dataclass(slots=True)
@@ -191,8 +186,7 @@ class Verifier:
             claim.problem = str(error)
             return claim
         claim.source = claim.grounds[0].document.address
-        changes = apply_patches(case.bundle, (claim.patch,)).changes
-        claim.before = changes[0].before if changes else None
+        claim.before = apply_patches(case.bundle, (claim.patch,)).changes.get(claim.patch)
         return claim
 
     def _verify_statement(self, patch: Patch, claims: Sequence[_Claim]) -> list[_Claim]:
