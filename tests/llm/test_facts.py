@@ -13,8 +13,9 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided
-from chart_binder.llm.answer import CitedFact, Labels
+from chart_binder.llm.answer import Labels
 from chart_binder.llm.facts import Patch, apply_patches, read_patch
+from chart_binder.llm.result import Fact
 from chart_binder.rules.decide import decide
 from golden.bundles import year_only_single
 from llm.scripted_runs import ALBUM, SINGLE
@@ -244,7 +245,7 @@ LABELS = Labels.of(read_bundle(year_only_single()))
 def test_a_patch_is_read_as_models_write_facts(
     about: str, field: str, value: str, meant: tuple[str, str] | None
 ) -> None:
-    patch = read_patch(CitedFact(about, field, value, ""), LABELS)
+    patch = read_patch(Fact(about, field, value, ""), LABELS)
     assert (patch and (patch.field, patch.value)) == meant
 
 
@@ -262,4 +263,4 @@ def test_a_patch_is_read_as_models_write_facts(
 )
 def test_a_value_that_cannot_be_read_is_told(about: str, field: str, value: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        read_patch(CitedFact(about, field, value, ""), LABELS)
+        read_patch(Fact(about, field, value, ""), LABELS)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.vocabulary import MBID, fold
+from chart_binder.llm.result import Fact
 from chart_binder.react.loop import LastWord, RefusedError
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.lenient_json import LenientJSONError
@@ -84,12 +85,8 @@ class Labels:
         return cls(ids, home, titles, kinds)
 
     def id_of(self, written: str | None) -> str | None:
-        """Return the id for a label or an id in any case, else the text as it is."""
-        if not written or written in self.ids:
-            return self.ids.get(written or "")
-        folded = written.casefold()
-        known = next((known for known in self.ids.values() if known.casefold() == folded), None)
-        return known or self.meant_by(written)
+        """Return the id that a text means, or None for no text."""
+        return self.meant_by(written) if written else None
 
     def meant_by(self, words: str) -> str:
         """Return the id of the one thing that a text names, by label, id or a group's title.
@@ -143,17 +140,6 @@ def _by_date(releases: Sequence[Release]) -> list[Release]:
 
 
 @dataclass(frozen=True, slots=True)
-class CitedFact:
-    """A fact as the model cites it, not yet verified; `quote` is what its source says."""
-
-    about: str
-    field: str
-    value: str
-    source: str
-    quote: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class FinalAnswer:
     """An answer in normal form: ids are UUIDs, labels (`C1.R2`) or None; confidence is 0..1."""
 
@@ -161,7 +147,7 @@ class FinalAnswer:
     rr: str | None
     confidence: float
     rationale: str = ""
-    facts: tuple[CitedFact, ...] = ()
+    facts: tuple[Fact, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -255,7 +241,7 @@ def _amount(value: object) -> tuple[float, bool]:
     return math.nan, False
 
 
-def _facts(value: object) -> tuple[CitedFact, ...]:
+def _facts(value: object) -> tuple[Fact, ...]:
     """Read the cited facts; an entry that cannot be read stays as a fact that nothing supports."""
     entries = value if isinstance(value, list | tuple) else [value]
     return tuple(fact for entry in entries if not _is_none(entry) for fact in _cited(entry))
@@ -269,7 +255,7 @@ def _is_none(value: object) -> bool:
     return not value
 
 
-def _cited(entry: object) -> Iterator[CitedFact]:
+def _cited(entry: object) -> Iterator[Fact]:
     """Yield a fact once for each source that it names."""
     if isinstance(entry, Mapping):
         about, field, value = (
@@ -278,9 +264,9 @@ def _cited(entry: object) -> Iterator[CitedFact]:
         if field and value:
             named = next(filter(None, map(entry.get, _SOURCE_KEYS)), "")
             quote = " ".join(str(entry.get("quote") or "").split())
-            yield from (CitedFact(about, field, value, each, quote) for each in _sources(named))
+            yield from (Fact(about, field, value, each, quote) for each in _sources(named))
             return
-    yield CitedFact(about="", field="unreadable", value=repr(entry)[:_MAX_SHOWN_CHARS], source="")
+    yield Fact(about="", field="unreadable", value=repr(entry)[:_MAX_SHOWN_CHARS], source="")
 
 
 def _sources(named: object) -> Iterable[str]:
@@ -314,12 +300,13 @@ def last_word(labels: Labels) -> LastWord:
         "crg_mbid": {"enum": [*groups, None]},
         "rr_mbid": {"enum": [*releases, None]},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "facts": {"type": "array", "items": _object(fact), "maxItems": _MAX_FACTS},
+        "facts": {"type": "array", "items": object_schema(fact), "maxItems": _MAX_FACTS},
     }
-    return LastWord(_REQUEST, _object(properties))
+    return LastWord(_REQUEST, object_schema(properties))
 
 
-def _object(properties: dict[str, object]) -> dict[str, object]:
+def object_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the JSON schema of an object that has just these properties."""
     return {
         "type": "object",
         "properties": properties,

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from chart_binder.config import RulesConfig
+from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.verdict import Decided, Open, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId
@@ -28,8 +29,7 @@ Trace = Verdict | Sequence[str] | str | None
 Labelled = Sequence[tuple[str, Candidate]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(NamedTuple):
     """The candidates of a bundle, with the numbers of recordings, where there are several."""
 
     candidates: Labelled
@@ -38,8 +38,7 @@ class _Shown:
     recordings: Mapping[RecordingId, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Detail:
+class _Detail(NamedTuple):
     """A level of detail: candidates in full, releases of each, candidates in one line."""
 
     full: int
@@ -48,7 +47,7 @@ class _Detail:
 
 
 _DETAILS = tuple(
-    _Detail(*row) for row in ((24, 6, 60), (16, 4, 60), (12, 2, 40), (8, 2, 30), (6, 1, 20))
+    map(_Detail._make, ((24, 6, 60), (16, 4, 60), (12, 2, 40), (8, 2, 30), (6, 1, 20)))
 )
 
 
@@ -108,8 +107,7 @@ def _ids(candidate: Candidate) -> Iterator[str]:
 
 
 def _facts(bundle: EvidenceBundle, shown: _Shown, detail: _Detail) -> Iterator[str]:
-    yield "# Recording Evidence"
-    yield ""
+    yield from ("# Recording Evidence", "")
     yield f"## Artist: {_name(bundle.performer.name or 'unknown')}"
     yield f"Country of origin: {bundle.performer.country or 'unknown'}"
     yield ""
@@ -120,11 +118,9 @@ def _facts(bundle: EvidenceBundle, shown: _Shown, detail: _Detail) -> Iterator[s
         yield f"- {f'{number}: ' if number else ''}{', '.join(_recording(recording))}"
     if (more := len(by_id) - _MAX_RECORDINGS) > 0:
         yield f"- and {more} more recordings of the same song"
-    yield ""
-    yield "## Release Group Candidates"
+    yield from ("", "## Release Group Candidates")
     yield from _candidates(shown, bundle.performer.country, detail)
-    yield ""
-    yield "## Timeline"
+    yield from ("", "## Timeline")
     yield from _timeline(shown, detail)
     yield ""
 
@@ -184,48 +180,44 @@ def _candidates(shown: _Shown, home: str | None, detail: _Detail) -> Iterator[st
     for label, candidate in shown.candidates:
         if label not in full and label not in brief:
             continue
-        number = label.removeprefix("C")
+        head = f"{label.removeprefix('C')}. {label} {_title(candidate)}"
         carried = _carried(candidate, shown.recordings)
         if label in full:
-            yield f"{number}. {label} {_title(candidate)}"
+            yield head
             yield f"   - this recording appeared on it: {_appearance(candidate)}"
-            if carried:
-                yield f"   - carries {carried}"
+            yield from (f"   - {each}" for each in carried)
             yield from _ids_and_releases(label, candidate, home, detail.releases)
         else:
-            aside = f", carries {carried}" if carried else ""
-            yield f"{number}. {label} {_title(candidate)}, {_appearance(candidate)}{aside}"
+            yield ", ".join((head, _appearance(candidate), *carried))
     rest = [candidate for _, candidate in by_weight[detail.full + detail.brief :]]
     if rest:
         counts = sorted(Counter(candidate.kind for candidate in rest).items())
         kinds = ", ".join(f"{count} {kind}" for kind, count in counts)
-        years = sorted(candidate.since.text[:4] for candidate in rest if candidate.is_dated)
-        span = f"{years[0]} to {years[-1]}" if years else "undated"
+        span = _years(candidate.since for candidate in rest if candidate.is_dated) or "undated"
         yield f"And {len(rest)} more candidates: {kinds}, {span}."
     if later := shown.later:
-        labels = f"{later[0][0]} to {later[-1][0]}"
-        others = "" if _is_run(later) else ", without those listed"
+        first, last = later[0][0], later[-1][0]
+        is_run = int(last[1:]) - int(first[1:]) == len(later) - 1
+        others = "" if is_run else ", without those listed"
         yield (
-            f"And {len(later)} later compilations ({labels}{others}), {_years(later)}: each came"
+            f"And {len(later)} later compilations ({first} to {last}{others}),"
+            f" {_years(one.since for _, one in later)}: each came"
             f" out more than {_WINDOW_DAYS} days after the earliest other record."
         )
 
 
-def _carried(candidate: Candidate, numbers: Mapping[RecordingId, str]) -> str:
+def _carried(candidate: Candidate, numbers: Mapping[RecordingId, str]) -> Sequence[str]:
+    """Return which of several recordings it carries."""
     if not numbers:
-        return ""
+        return ()
     carried = {numbers[each.mb_recording_id] for each in candidate.recordings}
-    return _some(sorted(carried, key=lambda number: (len(number), number)), _MAX_RECORDINGS)
+    ordered = sorted(carried, key=lambda number: (len(number), number))
+    return (f"carries {_some(ordered, _MAX_RECORDINGS)}",)
 
 
-def _is_run(labelled: Labelled) -> bool:
-    """Whether no label of another candidate lies between the first and the last."""
-    return int(labelled[-1][0][1:]) - int(labelled[0][0][1:]) == len(labelled) - 1
-
-
-def _years(labelled: Labelled) -> str:
-    years = sorted(candidate.since.text[:4] for _, candidate in labelled)
-    return f"{years[0]} to {years[-1]}"
+def _years(dates: Iterable[PartialDate]) -> str:
+    years = sorted(date.text[:4] for date in dates)
+    return f"{years[0]} to {years[-1]}" if years else ""
 
 
 def _ids_and_releases(
@@ -278,10 +270,9 @@ def _release(release: Release) -> Iterator[str]:
 def _summary(releases: Sequence[Release]) -> str:
     statuses = Counter(release.standing or "status unknown" for release in releases)
     countries = sorted({release.place for release in releases if release.place})
-    years = sorted({release.when.text[:4] for release in releases if release.when.is_known})
     parts = (
         ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())),
-        f"{years[0]} to {years[-1]}" if years else "",
+        _years(release.when for release in releases if release.when.is_known),
         " ".join(countries[:20]),
     )
     return "; ".join(filter(None, parts))
@@ -309,7 +300,8 @@ def _timeline(shown: _Shown, detail: _Detail) -> Iterator[str]:
     if len(dated) > len(listed):
         yield f"- and {len(dated) - len(listed)} later ones"
     if shown.later:
-        yield f"- {_years(shown.later)}: {len(shown.later)} later compilations"
+        years = _years(one.since for _, one in shown.later)
+        yield f"- {years}: {len(shown.later)} later compilations"
     if undated:
         yield f"- date unknown: {' '.join(undated[: detail.brief])}"
 

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import country_code, fold
-from chart_binder.llm.answer import CitedFact, Labels
+from chart_binder.llm.answer import Labels
+from chart_binder.llm.result import Fact
 
 FIRST_DATE, DATE, COUNTRY, STATUS = "first_release_date", "date", "country", "status"
 PRIMARY_TYPE, SECONDARY_TYPES = "primary_type", "secondary_types"
@@ -31,17 +32,6 @@ _OTHER_EVENT = re.compile(
     r"|status|type|title|format|cat|barcode|number|isrc|track|length|duration|group|artist",
     re.IGNORECASE,
 )
-_FIELDS = {
-    "country": COUNTRY,
-    "release country": COUNTRY,
-    "status": STATUS,
-    "release status": STATUS,
-    "type": PRIMARY_TYPE,
-    "primary type": PRIMARY_TYPE,
-    "release type": PRIMARY_TYPE,
-    "secondary type": SECONDARY_TYPES,
-    "secondary types": SECONDARY_TYPES,
-}
 
 
 @cache
@@ -82,17 +72,12 @@ class Patched:
     findings: Mapping[Patch, str]
 
 
-def field_name(written: str) -> str:
-    """Return the words of a field name: `firstReleaseDate` is `first release date`."""
-    return _SEPARATORS.sub(" ", _CAMEL.sub(" ", written)).strip().casefold()
-
-
 def is_release_date_field(written: str) -> bool:
     """Return whether a field is the date of a release rather than of another event."""
     return bool(_DATED.search(written)) and not _OTHER_EVENT.search(written)
 
 
-def read_patch(fact: CitedFact, labels: Labels) -> Patch | None:
+def read_patch(fact: Fact, labels: Labels) -> Patch | None:
     """Return what a fact changes; None for a field that moves nothing, or an unknown subject.
 
     Raises `ValueError` for a value that cannot be read, or a field that the subject does not have.
@@ -106,7 +91,8 @@ def read_patch(fact: CitedFact, labels: Labels) -> Patch | None:
         if date is None:
             raise ValueError(f"{fact.value!r} is no date that can be read in one way")
         return Patch(about, FIRST_DATE if is_group else DATE, date.text)
-    known = _FIELDS.get(field_name(fact.field))
+    name = _SEPARATORS.sub(" ", _CAMEL.sub(" ", fact.field)).strip().casefold()
+    known = next((known for known, names in fact_words()["field"].items() if name in names), None)
     if known is None:
         return None
     if is_group and known in (COUNTRY, STATUS):
@@ -182,7 +168,7 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     Earlier days leave their spans, and the vaguest takes the date; of equally vague ones that from
     the artist's country. A group without releases takes it itself.
     """
-    date, (groups, _) = patch.date, _things(bundle, patch.about)
+    date, (groups, _) = patch.date, things(bundle, patch.about)
     if not any(group.editions for group in groups):
         known = next((group.first_date for group in groups if group.first_date.is_known), UNKNOWN)
         text = _narrower(known, date)
@@ -197,7 +183,7 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
         dated = min(earlier)
         raise _ImpossibleError(f"an official release of it is dated {dated}, before {date}")
     earliest = min((one.when for one in official), key=lambda when: when.first)
-    could_be = [one for one in official if _overlap(one.when, date)]
+    could_be = [one for one in official if is_overlapping(one.when, date)]
     if not could_be:
         raise _ImpossibleError(f"no official release of it is dated before {earliest}")
     if earliest.first >= date.first and min(one.when.last for one in official) <= date.last:
@@ -227,7 +213,7 @@ def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -
 
 
 def _release_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
-    date, (_, releases) = patch.date, _things(bundle, patch.about)
+    date, (_, releases) = patch.date, things(bundle, patch.about)
     changed = _changed(bundle, patch.about, lambda it: replace(it, date=_narrower(it.when, date)))
     return changed, " or ".join(str(known) for known in {one.when for one in releases})
 
@@ -236,7 +222,7 @@ def _field(name: str, known: Callable[[Any], str | None]) -> _Apply:
     """Return what sets a field of one value, where the evidence has none."""
 
     def apply(bundle: EvidenceBundle, patch: Patch) -> _Applied:
-        before = {known(one) for each in _things(bundle, patch.about) for one in each} - {None}
+        before = {known(one) for each in things(bundle, patch.about) for one in each} - {None}
         if before - {patch.value}:
             said = " and ".join(sorted(filter(None, before)))
             raise _ImpossibleError(f"the evidence says {said}")
@@ -251,7 +237,7 @@ def _field(name: str, known: Callable[[Any], str | None]) -> _Apply:
 
 def _secondary_type(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     """Add a secondary type where none is known: beside a primary type an empty list says none."""
-    groups, _ = _things(bundle, patch.about)
+    groups, _ = things(bundle, patch.about)
     if any(patch.value in group.kinds for group in groups):
         return bundle, patch.value
     if any(each.kinds or (each.types[0] and each.secondary_types is not None) for each in groups):
@@ -272,7 +258,8 @@ _FIELDS_APPLIED: Mapping[str, _Apply] = {
 }
 
 
-def _overlap(one: PartialDate, other: PartialDate) -> bool:
+def is_overlapping(one: PartialDate, other: PartialDate) -> bool:
+    """Return whether two dates have a day in common."""
     return one.first <= other.last and other.first <= one.last
 
 
@@ -281,7 +268,7 @@ def _narrower(known: PartialDate, date: PartialDate) -> str:
 
     Raises `_ImpossibleError` where the two have no day in common.
     """
-    if not _overlap(known, date):
+    if not is_overlapping(known, date):
         raise _ImpossibleError(f"the evidence dates it {known}")
     if known.first <= date.first and date.last <= known.last:
         return date.text
@@ -293,7 +280,7 @@ def _not_before(known: PartialDate, date: PartialDate) -> str:
     return f"{date.text}/{known.text.rpartition('/')[2] or '..'}"
 
 
-def _things(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list[Release]]:
+def things(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list[Release]]:
     """Return the groups, and the releases, that have an id."""
     groups = [group for recording in bundle.recording_candidates for group in recording.groups]
     releases = [one for group in groups for one in group.editions if one.mb_release_id == about]
@@ -326,14 +313,14 @@ def adds_to(bundle: EvidenceBundle, patch: Patch) -> bool:
     return bool(apply_patches(bundle, (patch,)).changes)
 
 
-def is_in_evidence(fact: CitedFact, about: str, bundle: EvidenceBundle) -> bool:
+def is_in_evidence(fact: Fact, about: str, bundle: EvidenceBundle) -> bool:
     """Return whether a fact names no source of its own and is stated by the evidence.
 
     A less precise date than the evidence's is stated by it, too.
     """
     if _OF_SOURCES & set(fact.source) or any(sign.isdigit() for sign in fact.source):
         return False
-    groups, releases = _things(bundle, about)
+    groups, releases = things(bundle, about)
     if is_release_date_field(fact.field):
         known = [group.first_date for group in groups if not group.editions]  # else a hint
         known += [one.when for group in groups for one in group.editions if one.is_official]

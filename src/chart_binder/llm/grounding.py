@@ -6,22 +6,21 @@ heading, the page's title). Whether a date is that of the release is for the sec
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import Mention, states
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import fold
-from chart_binder.llm.answer import CitedFact
 from chart_binder.llm.date_words import (
     date_clause,
     doubt_in_clause,
     doubt_in_heading,
     says_release,
 )
-from chart_binder.llm.facts import COUNTRY, PRIMARY_TYPE, Patch, fact_words
+from chart_binder.llm.facts import COUNTRY, PRIMARY_TYPE, Patch, fact_words, things
+from chart_binder.llm.result import Fact
 from chart_binder.llm.sources import (
     CELLS,
     MAX_PASSAGE,
@@ -50,7 +49,6 @@ _NO_WORDS = re.compile(r"[\W_]+")
 class Subject:
     """What a fact is about, in the words by which a passage may name it, or name another."""
 
-    about: str
     title: str
     artist: str
     kind: str
@@ -72,31 +70,37 @@ class Subject:
     @classmethod
     def of(cls, about: str, bundle: EvidenceBundle) -> "Subject":
         """Return the subject for the id of a release group or a release of the evidence."""
-        groups = [group for each in bundle.recording_candidates for group in each.groups]
-        own = [g for g in groups if about == g.mb_rg_id or about in _ids(g.editions)]
-        releases = [
-            one for g in own for one in g.editions if about in (g.mb_rg_id, one.mb_release_id)
-        ]
-        written = [one.title for one in own] + [one.title for one in releases]
-        titles = {t for title in written if title for t in _titles(title)}
+        every = [group for each in bundle.recording_candidates for group in each.groups]
+        groups, releases = things(bundle, about)
+        own = groups or [g for g in every if any(one in releases for one in g.editions)]
+        releases = releases or [one for group in groups for one in group.editions]
+        others = [group for group in every if group not in own]
+        known: list[ReleaseGroup | Release] = [*own, *releases]
+        if not groups:
+            known = [*releases, *own]
+        titles = frozenset(title for one in known for title in _titles(one.title))
         artist = _spaced(bundle.performer.name or "")
-        named = {t for g in groups if g not in own and g.title for t in _titles(g.title)}
-        places = {one.place for one in releases} - {None}
-        release = next((one for one in releases if one.mb_release_id == about), None)
-        group: ReleaseGroup | None = own[0] if own else None
+        kinds = tuple(filter(None, (own[0].types[0], *own[0].kinds))) if own else ()
+        primary = own[0].types[0] if own else None
+        same = {g.types[0] for g in others if not titles.isdisjoint(_titles(g.title))}
+        places = frozenset(one.place for one in releases if one.place)
         return cls(
-            about,
-            (release and release.title) or (group and group.title) or about,
-            bundle.performer.name or "",
-            " + ".join(filter(None, (group.types[0], *group.kinds))) if group else "",
-            release.place if release else next(iter(places)) if len(places) == 1 else None,
-            frozenset(filter(None, (*written, *(one.title for one in groups)))),
-            frozenset(titles),
-            frozenset(t for t in named - titles if t not in artist),
-            _types(own, groups, titles),
-            frozenset(fold(one.catno) for one in releases if one.catno),
-            frozenset(filter(None, places)),
-            frozenset(one.date[:4] for one in releases if one.date),
+            title=next((one.title for one in known if one.title), about),
+            artist=bundle.performer.name or "",
+            kind=" + ".join(kinds),
+            country=next(iter(places)) if len(places) == 1 else None,
+            names=frozenset(one.title for one in [*known, *others] if one.title),
+            own=titles,
+            others=frozenset(
+                title
+                for group in others
+                for title in _titles(group.title)
+                if title not in titles and title not in artist
+            ),
+            types=(primary or "", frozenset(filter(None, same - {primary}))),
+            codes=frozenset(fold(one.catno) for one in releases if one.catno),
+            countries=places,
+            years=frozenset(one.date[:4] for one in releases if one.date),
         )
 
     def is_named_in(self, text: str) -> bool:
@@ -110,28 +114,12 @@ class Subject:
         return any(title in words for title in self.others) and not self.is_named_in(text)
 
 
-def _types(
-    own: Sequence[ReleaseGroup], groups: Iterable[ReleaseGroup], titles: Container[str]
-) -> tuple[str, frozenset[str]]:
-    """Return the primary type of a group, and those of others that have one of its titles."""
-    same = {
-        group.types[0]
-        for group in groups
-        if group not in own and any(each in titles for each in _titles(group.title or ""))
-    }
-    known = own[0].types[0] if own else None
-    return known or "", frozenset(filter(None, same - {known}))
-
-
-def _ids(releases: Iterable[Release]) -> set[str]:
-    return {release.mb_release_id for release in releases}
-
-
-def _titles(title: str) -> Iterator[str]:
-    for side in (title, *title.split(" / ")):
+def _titles(title: str | None) -> Iterator[str]:
+    """Yield the names in a title as `_spaced` words: its sides, with and without asides."""
+    for side in (title, *title.split(" / ")) if title else ():
         for name in (side, _ASIDE.sub(" ", side)):
-            if words := _spaced(name).strip():
-                yield f" {words} "
+            if (words := _spaced(name)).strip():
+                yield words
 
 
 def _spaced(text: str) -> str:
@@ -151,6 +139,11 @@ class Ground:
     def passage(self) -> str:
         """The text around it."""
         return self.document.passage(self.start, self.end)
+
+    @property
+    def line(self) -> str:
+        """The line in which it begins."""
+        return self.document.text[slice(*self.document.line(self.start))]
 
 
 def _link_problem(ground: Ground, subject: Subject) -> str | None:
@@ -214,7 +207,7 @@ def _is_row_of_other_artist(document: Document, line: str, subject: Subject) -> 
 
 
 def ground_fact(
-    fact: CitedFact, patch: Patch, documents: Sequence[Document], subject: Subject
+    fact: Fact, patch: Patch, documents: Sequence[Document], subject: Subject
 ) -> tuple[Ground, ...]:
     """Return where the sources of a fact say it, the best place of each document first.
 
@@ -223,19 +216,19 @@ def ground_fact(
     named = sorted(documents_named(fact.source, documents), key=lambda d: not d.is_fetched)
     if not named:
         raise GroundingError("nothing was read in this run")
-    problems: list[str] = []
     found: list[Ground] = []
+    problem: GroundingError | None = None
     for document in named:
         try:
             found.append(_ground_in(document, fact, patch, subject))
         except GroundingError as error:
-            problems.append(str(error))
-    if not found:
-        raise GroundingError(problems[0])
+            problem = problem or error
+    if problem and not found:
+        raise problem
     return tuple(found)
 
 
-def _ground_in(document: Document, fact: CitedFact, patch: Patch, subject: Subject) -> Ground:
+def _ground_in(document: Document, fact: Fact, patch: Patch, subject: Subject) -> Ground:
     spans = _quoted(document, fact.quote) if fact.quote else [(0, len(document.text))]
     if not spans:
         near = _nearest(document, fact, subject)
@@ -247,7 +240,7 @@ def _ground_in(document: Document, fact: CitedFact, patch: Patch, subject: Subje
             why_not = _link_problem(ground, subject) or _value_problem(ground, patch, subject)
             if why_not is None:
                 return ground
-            problem = problem or f"{why_not}: {_shown(_line_at(ground))}"
+            problem = problem or f"{why_not}: {_shown(ground.line)}"
     where = f"{_shown(fact.quote)}, in {document.address}," if fact.quote else document.address
     missing = f"{where} does not give {fact.value!r}{_nearest(document, fact, subject)}"
     raise GroundingError(problem or missing)
@@ -284,7 +277,7 @@ def _value_problem(ground: Ground, patch: Patch, subject: Subject) -> str | None
     A date falls where a word in its own clause says that it is another event's. A status or a
     country must stand beside the release's title, country or catalogue number.
     """
-    document, line = ground.document, _line_at(ground)
+    document, line = ground.document, ground.line
     if patch.is_date:
         mention = next(m for m in document.mentions if m.start == ground.start)
         doubt = _doubt(document, mention, subject)
@@ -334,7 +327,7 @@ def dates_about(
             ground = Ground(document, mention.start, mention.end)
             if _link_problem(ground, subject) or _doubt(document, mention, subject):
                 continue
-            line, clause = _line_at(ground), date_clause(document.text, mention)
+            line, clause = ground.line, date_clause(document.text, mention)
             is_named = subject.is_named_in(line if CELLS in line else clause)
             says = any(map(says_release, (*document.headings(mention.start), clause)))
             yield mention, ground, is_named or says
@@ -348,7 +341,7 @@ def _doubt(document: Document, mention: Mention, subject: Subject) -> str | None
     )
 
 
-def states_words(fact: CitedFact, documents: Sequence[Document]) -> bool:
+def states_words(fact: Fact, documents: Sequence[Document]) -> bool:
     """Return whether a source says the value of a field that moves nothing, word for word."""
     try:
         named = documents_named(fact.source, documents)
@@ -387,11 +380,7 @@ def _quoted(document: Document, quote: str) -> list[tuple[int, int]]:
     return found
 
 
-def _line_at(ground: Ground) -> str:
-    return ground.document.text[slice(*ground.document.line(ground.start))]
-
-
-def _nearest(document: Document, fact: CitedFact, subject: Subject) -> str:
+def _nearest(document: Document, fact: Fact, subject: Subject) -> str:
     """Return the line that shares most words with what was looked for, as half a sentence."""
     wanted = set(_spaced(f"{fact.quote} {fact.value} {subject.title}").split())
     lines = [line for line in document.text.split("\n") if line.strip()]
@@ -401,10 +390,4 @@ def _nearest(document: Document, fact: CitedFact, subject: Subject) -> str:
 
 
 def _shown(text: str) -> str:
-    line = one_line(text)
-    return f"‹{line if len(line) <= _MAX_SHOWN else line[: _MAX_SHOWN - 1] + '…'}›"
-
-
-def is_overlapping(dates: Iterable[PartialDate], value: PartialDate) -> bool:
-    """Return whether one of the dates that a mention may mean is within, or around, a value."""
-    return any(each.first <= value.last and value.first <= each.last for each in dates)
+    return f"‹{one_line(text, _MAX_SHOWN)}›"

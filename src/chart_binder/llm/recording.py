@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.llm.result import Check
+from chart_binder.llm.sources import host_of
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Malformed
@@ -72,7 +72,8 @@ class Record:
                 asked = str(event.arguments)
             elif isinstance(event, Observed) and not event.error:
                 brought = _ids(f"{event.content} {' '.join(event.sources)}")
-                is_known = any(map(_is_musicbrainz, event.sources))
+                hosts = (f".{host_of(source)}" for source in event.sources)
+                is_known = any(host.endswith(".musicbrainz.org") for host in hosts)
                 found |= brought if is_known else brought - _ids(asked)
         return found
 
@@ -84,14 +85,6 @@ class Record:
 
 def _ids(text: str) -> set[str]:
     return {found.casefold() for found in MBID.findall(text)}
-
-
-def _is_musicbrainz(source: str) -> bool:
-    try:
-        host = urlsplit(source).hostname or ""
-    except ValueError:  # a tool or a canned transcript may name what is no address
-        return False
-    return f".{host}".endswith(".musicbrainz.org")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
+from chart_binder.llm.answer import object_schema
 from chart_binder.llm.grounding import Ground, Subject
 from chart_binder.llm.result import Reading
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Terms, ask
@@ -36,12 +37,7 @@ READINGS: Final[Mapping[str, str]] = {
     UNCLEAR: "the passage does not tell",
 }
 """What a passage may say of a date, as the model is asked."""
-SCHEMA: Final[Mapping[str, object]] = {
-    "type": "object",
-    "properties": {"reading": {"enum": list(READINGS)}},
-    "required": ["reading"],
-    "additionalProperties": False,
-}
+SCHEMA: Final = object_schema({"reading": {"enum": list(READINGS)}})
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>|^.*?</think(?:ing)?>", re.DOTALL)
 _WORD = re.compile(rf"(?<![\w-])({'|'.join(READINGS)})(?![\w-])")
 

@@ -7,26 +7,41 @@ turns on are read a second time, with what else was read that says the same, or 
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from msgspec.structs import replace
 
 from chart_binder.config import AcceptanceConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.domain.vocabulary import fold
-from chart_binder.llm.answer import CitedFact, Labels
-from chart_binder.llm.facts import Patch, adds_to, apply_patches, is_in_evidence, read_patch
+from chart_binder.llm.answer import Labels
+from chart_binder.llm.facts import (
+    Patch,
+    adds_to,
+    apply_patches,
+    is_in_evidence,
+    is_overlapping,
+    read_patch,
+)
 from chart_binder.llm.grounding import (
     Ground,
     Subject,
     dates_about,
     ground_fact,
-    is_overlapping,
     states_words,
 )
 from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, Kind, SecondReader
-from chart_binder.llm.sources import UNCHECKED, Document, GroundingError, independent_sources
+from chart_binder.llm.sources import (
+    UNCHECKED,
+    Document,
+    GroundingError,
+    host_of,
+    independent_sources,
+)
 from chart_binder.rules.decide import decide
 
 _NAMESPACE = re.compile(r"[^:]*:\S")
@@ -64,12 +79,9 @@ class OpenCase:
 
     def patch_of(self, fact: Fact) -> Patch | None:
         """Return what a fact changes; None for what moves nothing or cannot be read."""
-        try:
-            return read_patch(
-                CitedFact(fact.about, fact.field, fact.value, fact.source), self.labels
-            )
-        except ValueError:
-            return None
+        with contextlib.suppress(ValueError):
+            return read_patch(fact, self.labels)
+        return None
 
 
 def is_trusted(document: Document, trusted: Sequence[str]) -> bool:
@@ -77,16 +89,13 @@ def is_trusted(document: Document, trusted: Sequence[str]) -> bool:
 
     Talk, user and draft pages are not, nor what a query asks a site for.
     """
-    try:
-        parts = urlsplit(document.address)
-    except ValueError:
-        return False
-    host, path = f".{parts.hostname or ''}", fold(unquote(parts.path))
+    host = f".{host_of(document.address)}"
     if not (document.is_fetched and any(host.endswith(f".{site}") for site in trusted)):
         return False
+    parts = urlsplit(document.address)
     if parts.query or host.startswith(".test"):  # old versions, searches that echo; sandboxes
         return False
-    folders = path.replace("_", " ").strip("/").split("/")
+    folders = fold(unquote(parts.path)).replace("_", " ").strip("/").split("/")
     return not any(map(_NAMESPACE.match, folders)) and UNCHECKED.isdisjoint(folders[:-1])
 
 
@@ -95,32 +104,19 @@ class _Claim:
     """A fact under examination; `number` is its place among the answer's facts."""
 
     number: int
-    cited: CitedFact
-    about: str
+    fact: Fact
     patch: Patch | None = None
     grounds: tuple[Ground, ...] = ()
-    problem: str | None = None
-    verified: bool = False
-    source: str = ""
-    trusted: bool = False
-    before: str | None = None
-    readings: list[Reading] = field(default_factory=list)
 
-    @property
-    def fact(self) -> Fact:
-        """The fact as the result shows it."""
-        return Fact(
-            about=self.about,
-            field=self.cited.field,
-            value=self.cited.value,
-            source=self.source or self.cited.source,
-            quote=self.cited.quote,
-            verified=self.verified,
-            problem=None if self.verified else self.problem,
-            before=self.before,
-            trusted=self.trusted,
-            readings=tuple(self.readings),
-        )
+    def tell(self, **found: Any) -> None:
+        """Say of the fact what was found."""
+        self.fact = replace(self.fact, **found)
+
+    def at(self, address: str) -> "_Claim":
+        """Return the same claim of another source."""
+        one = self.fact
+        fact = Fact(one.about, one.field, one.value, address, one.quote)
+        return _Claim(self.number, fact, self.patch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +128,7 @@ class Verifier:
     reader: SecondReader
     turn: int
 
-    def verify(self, cited: Sequence[CitedFact]) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
+    def verify(self, cited: Sequence[Fact]) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
         """Return the facts, with those that code found beside them, and the contradictions."""
         claims = [self._grounded(number, fact) for number, fact in enumerate(cited)]
         statements: dict[Patch, list[_Claim]] = {}
@@ -145,7 +141,7 @@ class Verifier:
             read += unread
             for patch in unread:
                 claims += self._verify_statement(patch, statements[patch])
-                if not any(claim.verified for claim in statements[patch]):
+                if not any(claim.fact.verified for claim in statements[patch]):
                     news.remove(patch)
         for patch in (one for one in statements if one not in read):
             claims += self._settle_rest(patch, statements[patch], is_news=patch in news)
@@ -155,7 +151,9 @@ class Verifier:
             if patch in news and patch.is_date
             for text in self._contradictions(patch, statements[patch])
         ]
-        return tuple(claim.fact for claim in claims), tuple(contradictions)
+        facts = (claim.fact for claim in claims)
+        stated = (replace(fact, problem=None) if fact.verified else fact for fact in facts)
+        return tuple(stated), tuple(contradictions)
 
     def _settle_rest(
         self, patch: Patch, claims: Sequence[_Claim], *, is_news: bool
@@ -164,29 +162,31 @@ class Verifier:
         if not is_news and apply_patches(self.case.bundle, (patch,)).findings:
             return self._verify_statement(patch, claims)
         for claim in claims:
-            claim.verified = not is_news  # the evidence says as much
-            claim.problem = "the rules do not turn on it, so it was not read a second time"
+            claim.tell(
+                verified=not is_news,  # the evidence says as much
+                problem="the rules do not turn on it, so it was not read a second time",
+            )
         return ()
 
-    def _grounded(self, number: int, fact: CitedFact) -> _Claim:
+    def _grounded(self, number: int, fact: Fact) -> _Claim:
         case, about = self.case, self.case.labels.meant_by(fact.about)
-        claim = _Claim(number, fact, about)
+        claim = _Claim(number, replace(fact, about=about))
         if is_in_evidence(fact, about, case.bundle):
-            claim.verified = True
+            claim.tell(verified=True)
             return claim
         try:
             claim.patch = read_patch(fact, case.labels)
             if claim.patch is None:
-                claim.verified = states_words(fact, self.documents)
-                claim.problem = "no source that was read says so in these words"
+                problem = "no source that was read says so in these words"
+                claim.tell(verified=states_words(fact, self.documents), problem=problem)
                 return claim
             subject = Subject.of(about, case.bundle)
             claim.grounds = ground_fact(fact, claim.patch, self.documents, subject)
         except (ValueError, GroundingError) as error:
-            claim.problem = str(error)
+            claim.tell(problem=str(error))
             return claim
-        claim.source = claim.grounds[0].document.address
-        claim.before = apply_patches(case.bundle, (claim.patch,)).changes.get(claim.patch)
+        before = apply_patches(case.bundle, (claim.patch,)).changes.get(claim.patch)
+        claim.tell(source=claim.grounds[0].document.address, before=before)
         return claim
 
     def _verify_statement(self, patch: Patch, claims: Sequence[_Claim]) -> list[_Claim]:
@@ -204,18 +204,21 @@ class Verifier:
         for ground, claim in supports:
             address = ground.document.address
             if len(independent_sources([*standing, address])) == len(standing):
-                claim.problem = claim.problem or "another page of this site says so already"
+                told = claim.fact.problem or "another page of this site says so already"
+                claim.tell(problem=told)
                 continue
-            if claim.verified:
-                claim = _Claim(claim.number, claim.cited, claim.about, patch)  # noqa: PLW2901
+            if claim.fact.verified:
+                claim = claim.at(address)  # noqa: PLW2901
             if not self._stands(claim, ground):
                 continue
-            claim.verified, claim.source, claim.before = True, address, claims[0].before
-            claim.trusted = is_trusted(ground.document, trusted)
+            is_known = is_trusted(ground.document, trusted)
+            claim.tell(
+                verified=True, source=address, before=claims[0].fact.before, trusted=is_known
+            )
             if all(claim is not each for each in claims):
                 more.append(claim)
             standing.append(address)
-            if claim.trusted or len(standing) >= self.case.acceptance.min_sources:
+            if is_known or len(standing) >= self.case.acceptance.min_sources:
                 break
         return more
 
@@ -227,10 +230,10 @@ class Verifier:
         subject = Subject.of(patch.about, self.case.bundle)
         for address in dict.fromkeys(each.address for each in self.documents):
             if address not in addresses:
-                fact = replace(first.cited, source=address, quote="")
+                claim = first.at(address)
+                claim.tell(quote="")
                 with contextlib.suppress(GroundingError):
-                    ground = ground_fact(fact, patch, self.documents, subject)[0]
-                    yield ground, _Claim(first.number, fact, first.about, patch)
+                    yield ground_fact(claim.fact, patch, self.documents, subject)[0], claim
 
     def _stands(self, claim: _Claim, ground: Ground) -> bool:
         """Return whether a place bears out a fact, by the second reading where it is a date."""
@@ -238,16 +241,16 @@ class Verifier:
         if patch is None or not patch.is_date:
             return True
         if not self.case.acceptance.second_reading:
-            claim.problem = "without a second reading a fact needs a quote"
-            return bool(claim.cited.quote)
+            claim.tell(problem="without a second reading a fact needs a quote")
+            return bool(claim.fact.quote)
         reading = self._reading("support", claim, ground, patch.value)
-        claim.problem = f"a second reading of {reading.source} says {reading.reading}"
+        claim.tell(problem=f"a second reading of {reading.source} says {reading.reading}")
         return reading.reading == FIRST_RELEASE
 
     def _reading(self, kind: Kind, claim: _Claim, ground: Ground, date: str) -> Reading:
-        subject = Subject.of(claim.about, self.case.bundle)
+        subject = Subject.of(claim.fact.about, self.case.bundle)
         reading = self.reader.read(claim.number, kind, ground, subject, date, self.turn)
-        claim.readings.append(reading)
+        claim.tell(readings=(*claim.fact.readings, reading))
         return reading
 
     def _contradictions(self, patch: Patch, claims: Sequence[_Claim]) -> Iterator[str]:
@@ -256,11 +259,11 @@ class Verifier:
         seen: set[tuple[str, str]] = set()
         for mention, ground, is_clear in dates_about(self.documents, subject):
             dates, address = mention.dates, ground.document.address
-            if not is_clear or len(dates) != 1 or is_overlapping(dates, patch.date):
+            if not is_clear or len(dates) != 1 or is_overlapping(dates[0], patch.date):
                 continue
             other = dates[0].text
             if (other, address) in seen or not adds_to(
-                self.case.bundle, replace(patch, value=other)
+                self.case.bundle, Patch(patch.about, patch.field, other)
             ):
                 continue
             seen.add((other, address))
@@ -272,7 +275,7 @@ class Verifier:
                     continue
             supporting = _brief(first.grounds[0].passage)
             yield (
-                f"{first.source} says {patch.value} ‹{supporting}›, but {address} says {other}"
+                f"{first.fact.source} says {patch.value} ‹{supporting}›, but {address} says {other}"
                 f" ‹{_brief(ground.passage)}›"
             )
 
