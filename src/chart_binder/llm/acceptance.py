@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from chart_binder.config import AcceptanceConfig, LLMConfig
+from chart_binder.config import LLMConfig
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.errors import counted
 from chart_binder.llm.answer import FinalAnswer, read_answer
@@ -22,6 +22,7 @@ from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.sources import independent_sources, read_documents
 from chart_binder.llm.verification import OpenCase, Verifier
 from chart_binder.react.loop import RefusedError
+from chart_binder.react.transcript import Replied
 from chart_binder.rules.representative import representative
 
 SENT_BACK = "This answer would go to a person, because:"
@@ -45,7 +46,7 @@ class Weighed:
 
 
 def weigh(case: OpenCase, facts: Sequence[Fact]) -> Weighed:
-    """Return what the verified facts lead to."""
+    """Return what the verified facts lead to; one with a trusted page needs no further source."""
     cited: dict[Patch, list[Fact]] = {}
     for fact in facts:
         if fact.verified and (patch := case.patch_of(fact)):
@@ -55,18 +56,14 @@ def weigh(case: OpenCase, facts: Sequence[Fact]) -> Weighed:
     verdict, needed = case.verdict(patches), case.needed(patches)
     if not needed:
         return Weighed(verdict)
-    counts = {one: _sources(cited[one], case.acceptance) for one in needed}
     least = case.acceptance.min_sources
-    short = tuple((one, least - count) for one, count in counts.items() if count < least)
-    seen = (len(independent_sources(fact.source for fact in cited[one])) for one in needed)
-    return Weighed(verdict, needed, min(seen), short)
-
-
-def _sources(facts: Sequence[Fact], acceptance: AcceptanceConfig) -> int:
-    """Return the number of independent sources, where a trusted page counts for all needed."""
-    if any(fact.trusted for fact in facts):
-        return max(1, acceptance.min_sources)
-    return len(independent_sources(fact.source for fact in facts))
+    seen = {one: len(independent_sources(fact.source for fact in cited[one])) for one in needed}
+    short = tuple(
+        (one, least - count)
+        for one, count in seen.items()
+        if count < least and not any(fact.trusted for fact in cited[one])
+    )
+    return Weighed(verdict, needed, min(seen.values()), short)
 
 
 @dataclass(slots=True)
@@ -124,7 +121,7 @@ class Examination:
         crg = answer.crg if self._is_known(answer.crg, self.case.labels.titles) else None
         rr, misplaced = self._release(crg, answer.rr)
         documents = read_documents(self.record.events)
-        verifier = Verifier(self.case, documents, self.reader, len(self.record.replies()))
+        verifier = Verifier(self.case, documents, self.reader, len(self.record.all(Replied)))
         facts, contradictions = verifier.verify(answer.facts)
         weighed = weigh(self.case, facts)
         impossible = self._impossible(facts)

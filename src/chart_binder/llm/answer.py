@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
@@ -127,16 +127,17 @@ def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate
 
 def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, Release]]:
     """Yield the releases of a candidate with their labels: official ones first, then by date."""
-    ordered = [*_by_date(candidate.official), *_by_date(candidate.unofficial)]
+    ordered = (
+        *sorted(candidate.official, key=_when),
+        *sorted(candidate.unofficial, key=_when),
+    )
     return ((f"{label}.R{number}", release) for number, release in enumerate(ordered, start=1))
 
 
-def _by_date(releases: Sequence[Release]) -> list[Release]:
-    """Sort by the last possible day of release, so that a full date precedes its bare year."""
-    return sorted(
-        releases,
-        key=lambda r: (r.when.last, -r.when.first, r.place or "", r.mb_release_id),
-    )
+def _when(release: Release) -> tuple[int, int, str, str]:
+    """Return the last possible day of a release first, so that a full date precedes its year."""
+    when = release.when
+    return when.last, -when.first, release.place or "", release.mb_release_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ heading, the page's title). Whether a date is that of the release is for the sec
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
@@ -343,12 +344,11 @@ def _doubt(document: Document, mention: Mention, subject: Subject) -> str | None
 
 def states_words(fact: Fact, documents: Sequence[Document]) -> bool:
     """Return whether a source says the value of a field that moves nothing, word for word."""
-    try:
-        named = documents_named(fact.source, documents)
-    except GroundingError:
-        return False
     words = _spaced(fact.value)
-    return len(words.strip()) >= _MIN_NAME - 1 and any(words in _spaced(d.text) for d in named)
+    with suppress(GroundingError):
+        named = documents_named(fact.source, documents)
+        return len(words) > _MIN_NAME and any(words in _spaced(d.text) for d in named)
+    return False
 
 
 # Quotes.

@@ -32,7 +32,7 @@ from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, converse
 from chart_binder.react.tools import Tool, Toolbox
-from chart_binder.react.transcript import Read, Replay, Replied, Result, Run, Said, Watch
+from chart_binder.react.transcript import Observed, Read, Replay, Replied, Result, Run, Said, Watch
 
 DISABLED = "LLM adjudication is disabled"
 _MAX_TITLES = 12
@@ -87,6 +87,7 @@ class ReActAdjudicator:
                 read_confidence_map(Path(file).expanduser()) if file else AS_STATED
             )
             self._prompt = prompt or configured_prompt(config.prompt)
+            self._numbers = prompt_numbers(config, self._rules_config)
             self._samples: list[tuple[LLMConfig, ChatModel]] = [
                 (each, chat or plugins.load("chart_binder.chat_models", each.provider)(each))
                 for each in _samples(config)
@@ -109,7 +110,7 @@ class ReActAdjudicator:
         if not self._config.enabled:
             known = evidence_hash(bundle)
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
-        task = self._prompt.question(prompt_numbers(self._config, self._rules_config))
+        task = self._prompt.question(self._numbers)
         case = _AskedCase(
             OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config.acceptance),
             evidence_markdown(bundle, decision_trace, task),
@@ -119,17 +120,13 @@ class ReActAdjudicator:
 
     def system_prompt(self) -> str:
         """Return the system prompt: the same bytes for every recording."""
-        return self._rendered(() if self._config.method == "direct" else self._tools)
-
-    def _rendered(self, tools: Sequence[Tool]) -> str:
-        return self._prompt.render(
-            self._dialect, tools, prompt_numbers(self._config, self._rules_config)
-        )
+        tools = () if self._config.method == "direct" else self._tools
+        return self._prompt.render(self._dialect, tools, self._numbers)
 
     def _ask(self, case: "_AskedCase", way: Way) -> AdjudicationResult:
         """Ask about a case with one method, as many times as configured."""
         tools = self._tools if way == "react" else ()
-        toolbox = Toolbox(tool.for_run(search_topic(case.bundle)) for tool in tools)
+        toolbox = Toolbox(tool.for_run(search_topic(case.open_case.bundle)) for tool in tools)
 
         def ask(sample: int) -> AdjudicationResult:
             config, chat = self._samples[sample]
@@ -159,7 +156,7 @@ class ReActAdjudicator:
         run = self._run_event(case, config, chat, part_of)
         recorded = chat.opening(case.evidence_hash) if isinstance(chat, Replay) else ()
         opening = recorded or (
-            Message("system", self._rendered(toolbox.tools)),
+            Message("system", self._prompt.render(self._dialect, toolbox.tools, self._numbers)),
             Message("user", case.markdown),
         )
         with record_run(run, self._record, self._watch) as record:
@@ -215,7 +212,7 @@ class ReActAdjudicator:
                 listen=self._listen,
             )
         except ChatError as error:
-            return Ending(len(record.replies()), problem=str(error))
+            return Ending(len(record.all(Replied)), problem=str(error))
 
     def _run_event(
         self, case: "_AskedCase", config: LLMConfig, chat: ChatModel, part_of: Mapping[str, object]
@@ -237,7 +234,7 @@ class ReActAdjudicator:
             prompt_version=self._prompt.name,
             evidence_hash=case.evidence_hash,
             options=options,
-            evidence=msgspec.json.decode(write_bundle(case.bundle)),
+            evidence=msgspec.json.decode(write_bundle(case.open_case.bundle)),
         )
 
 
@@ -271,11 +268,6 @@ class _AskedCase:
     evidence_hash: str
     readings: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def bundle(self) -> EvidenceBundle:
-        """The evidence."""
-        return self.open_case.bundle
-
 
 def _result(
     ending: Ending[FinalAnswer],
@@ -296,7 +288,7 @@ def _result(
         if ending.problem and problem:
             problem = f"{problem}; then {ending.problem}"
         result = msgspec.structs.replace(result, checks=checks, problem=problem)
-    answered: list[Replied | Read] = [*record.replies(), *record.readings()]
+    answered: list[Replied | Read] = [*record.all(Replied), *record.all(Read)]
     return msgspec.structs.replace(
         result,
         iterations=ending.iterations,
@@ -304,8 +296,8 @@ def _result(
             prompt_tokens=sum(reply.prompt_tokens or 0 for reply in answered),
             completion_tokens=sum(reply.completion_tokens or 0 for reply in answered),
             model_seconds=sum(reply.seconds for reply in answered),
-            tool_seconds=sum(seen.seconds for seen in record.observed()),
-            readings=len(record.readings()),
+            tool_seconds=sum(seen.seconds for seen in record.all(Observed)),
+            readings=len(record.all(Read)),
         ),
         model_id=run.model_id,
         dialect=run.dialect,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.llm.result import Check
@@ -18,7 +19,6 @@ from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import (
     AnyEvent,
     Observed,
-    Read,
     Replied,
     Run,
     Stepped,
@@ -29,6 +29,7 @@ from chart_binder.react.transcript import (
 _log = logging.getLogger(__name__)
 FAILED_SERVICE = "unanswered"
 """The name of the check for a service that failed: the run is worth repeating."""
+_E = TypeVar("_E")
 _MAX_THOUGHT_CHARS = 400
 _MAX_SOURCE_CHARS = 200
 _MAX_SOURCES = 10
@@ -48,17 +49,9 @@ class Record:
         for watch in self.watches:
             watch(event)
 
-    def replies(self) -> list[Replied]:
-        """Return the model's replies."""
-        return [event for event in self.events if isinstance(event, Replied)]
-
-    def observed(self) -> list[Observed]:
-        """Return the observations."""
-        return [event for event in self.events if isinstance(event, Observed)]
-
-    def readings(self) -> list[Read]:
-        """Return the second readings."""
-        return [event for event in self.events if isinstance(event, Read)]
+    def all(self, kind: type[_E]) -> list[_E]:
+        """Return the events of one kind."""
+        return [event for event in self.events if isinstance(event, kind)]
 
     def found_ids(self) -> set[str]:
         """Return the MusicBrainz ids that observations contain.

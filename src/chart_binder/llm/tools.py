@@ -4,7 +4,7 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from chart_binder import plugins
 from chart_binder.config import LLMConfig, PromptConfig, ToolsConfig
@@ -14,8 +14,6 @@ from chart_binder.react.conversation import wrap_plugin_errors
 from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import Tool, ToolError
 
-UnknownName: TypeAlias = tuple[str, str]
-"""A configuration key, and a sentence about its value that begins with the key."""
 _GROUP: Final = "chart_binder.tools"
 _SEARCH: Final = "web_search"
 _ON_THE_NETWORK: Final = (_SEARCH, "web_fetch", "musicbrainz", "wikipedia")
@@ -24,11 +22,12 @@ _MAX_DATE_CHARS: Final = 40
 _INSTALLED: Final = (("provider", "chart_binder.chat_models"), ("dialect", "chart_binder.dialects"))
 
 
-def unknown_names(config: LLMConfig) -> Iterator[UnknownName]:
+def unknown_names(config: LLMConfig) -> Iterator[tuple[str, str]]:
     """Yield the configuration keys that name something unknown, without loading anything.
 
-    Unknown are a provider, a dialect or a tool that is not installed, a prompt that is not shipped,
-    and a placeholder that a section of the prompt does not have.
+    With each stands a sentence that begins with the key. Unknown are a provider, a dialect or a
+    tool that is not installed, a prompt that is not shipped, and a placeholder that a section of
+    the prompt does not have.
     """
     for key, group in _INSTALLED:
         installed, name = plugins.names(group), getattr(config, key)
@@ -40,7 +39,7 @@ def unknown_names(config: LLMConfig) -> Iterator[UnknownName]:
         yield from _in_prompt(config.prompt)
 
 
-def unknown_tool_names(config: ToolsConfig) -> Iterator[UnknownName]:
+def unknown_tool_names(config: ToolsConfig) -> Iterator[tuple[str, str]]:
     """Yield the tools that `[llm.tools]` turns on or off but that are not installed."""
     installed = plugins.names(_GROUP)
     there = ", ".join(installed)
@@ -49,7 +48,7 @@ def unknown_tool_names(config: ToolsConfig) -> Iterator[UnknownName]:
         yield key, f"{key}: no such tool is installed; there are {there}"
 
 
-def _in_prompt(config: PromptConfig) -> Iterator[UnknownName]:
+def _in_prompt(config: PromptConfig) -> Iterator[tuple[str, str]]:
     from chart_binder.llm.prompt import TEXT_SECTIONS, load_prompt
 
     try:
@@ -174,9 +173,7 @@ def _read(written: str) -> PartialDate:
 
     `10/11/1974` is refused: it is one day in London and another in New York.
     """
-    from chart_binder.domain.dates_in_text import (
-        single_date,
-    )  # its expressions take 0.1 s to compile
+    from chart_binder.domain.dates_in_text import single_date  # compiles 0.1 s of expressions
 
     text = " ".join(written.split()).strip("\"'`.,")
     if len(text) <= _MAX_DATE_CHARS:
