@@ -89,21 +89,18 @@ def _later_compilations(labelled: Labelled, asked_about: set[str]) -> Labelled:
     """
     works = [one for _, one in labelled if one.role is not Role.COMPILATION and one.counts]
     since = min((one.last for one in works if one.is_dated), default=None)
+    if since is None:
+        return []
     later = [
         (label, one)
         for label, one in labelled
-        if since is not None
-        and one.role is Role.COMPILATION
+        if one.role is Role.COMPILATION
         and one.counts
         and one.first > since + _WINDOW_DAYS
-        and asked_about.isdisjoint(_ids(one))
+        and one.group.mb_rg_id not in asked_about
+        and asked_about.isdisjoint(each.mb_release_id for each in one.group.editions)
     ]
     return later if len(later) > _FEW_LATER else []
-
-
-def _ids(candidate: Candidate) -> Iterator[str]:
-    yield candidate.group.mb_rg_id
-    yield from (release.mb_release_id for release in candidate.group.editions)
 
 
 def _facts(bundle: EvidenceBundle, shown: _Shown, detail: _Detail) -> Iterator[str]:

@@ -35,8 +35,21 @@ def unknown_names(config: LLMConfig) -> Iterator[tuple[str, str]]:
             there = ", ".join(installed) or "none"
             yield f"llm.{key}", f"llm.{key}: found {name!r}; installed are {there}"
     yield from unknown_tool_names(config.tools)
-    if config.prompt != PromptConfig():
-        yield from _in_prompt(config.prompt)
+    if config.prompt == PromptConfig():
+        return
+    from chart_binder.llm.prompt import TEXT_SECTIONS, load_prompt
+
+    try:
+        shipped = load_prompt(config.prompt.version)
+    except ConfigError as error:
+        yield "llm.prompt.version", str(error)
+        return
+    for section in TEXT_SECTIONS:
+        text = getattr(config.prompt, section)
+        try:
+            shipped.overridden(**{section: text} if text else {})
+        except ConfigError as error:
+            yield f"llm.prompt.{section}", str(error)
 
 
 def unknown_tool_names(config: ToolsConfig) -> Iterator[tuple[str, str]]:
@@ -46,21 +59,6 @@ def unknown_tool_names(config: ToolsConfig) -> Iterator[tuple[str, str]]:
     for name in sorted({*(config.model_extra or {})} - {*installed}):
         key = f"llm.tools.{name}"
         yield key, f"{key}: no such tool is installed; there are {there}"
-
-
-def _in_prompt(config: PromptConfig) -> Iterator[tuple[str, str]]:
-    from chart_binder.llm.prompt import TEXT_SECTIONS, load_prompt
-
-    try:
-        shipped = load_prompt(config.version)
-    except ConfigError as error:
-        yield "llm.prompt.version", str(error)
-        return
-    for section in TEXT_SECTIONS:
-        try:
-            shipped.overridden(**{section: text} if (text := getattr(config, section)) else {})
-        except ConfigError as error:
-            yield f"llm.prompt.{section}", str(error)
 
 
 def default_tools(
