@@ -173,12 +173,14 @@ def read_answer(
         raise RefusedError(
             f'Your final answer has no "crg_mbid". Write it as {FORM}; null means you cannot tell'
         )
+    facts = fields.get("facts")
+    cited = facts if isinstance(facts, list | tuple) else [facts]
     return FinalAnswer(
         crg=read_id(fields["crg_mbid"], "crg_mbid", labels),
         rr=read_id(fields.get("rr_mbid"), "rr_mbid"),
         confidence=read_confidence(fields.get("confidence"), confidence),
         rationale=" ".join(str(fields.get("rationale") or "").split()),
-        facts=_facts(fields.get("facts")),
+        facts=tuple(fact for entry in cited if not _is_none(entry) for fact in _cited(entry)),
         notes=notes,
     )
 
@@ -242,12 +244,6 @@ def _amount(value: object) -> tuple[float, bool]:
     return math.nan, False
 
 
-def _facts(value: object) -> tuple[Fact, ...]:
-    """Read the cited facts; an entry that cannot be read stays as a fact that nothing supports."""
-    entries = value if isinstance(value, list | tuple) else [value]
-    return tuple(fact for entry in entries if not _is_none(entry) for fact in _cited(entry))
-
-
 def _is_none(value: object) -> bool:
     if isinstance(value, Mapping):
         return all(map(_is_none, value.values()))
@@ -257,7 +253,7 @@ def _is_none(value: object) -> bool:
 
 
 def _cited(entry: object) -> Iterator[Fact]:
-    """Yield a fact once for each source that it names."""
+    """Yield a fact once for each source; one that cannot be read is one that nothing supports."""
     if isinstance(entry, Mapping):
         about, field, value = (
             str(entry.get(key) or "").strip() for key in ("about", "field", "value")

@@ -159,26 +159,23 @@ class Prompt:
         self, dialect: "Dialect", tools: Sequence["Tool"], numbers: Mapping[str, object]
     ) -> str:
         """Return the system prompt: the same bytes for the same dialect, tools and numbers."""
-        sections = (section.strip() for section in self._sections(dialect, tools, numbers))
-        return "\n\n".join(filter(None, sections))
+        offered = {tool.name for tool in tools}  # those that call none, where others do not fit
+        calling = [each for each in self.exemplars if each.tools and each.tools <= offered]
+        exemplars = calling or [each for each in self.exemplars if not each.tools]
+        listed = {**numbers, "tools": dialect.tools(tools)} if tools else {}
+        sections = (
+            fill_placeholders(self.role, numbers),
+            fill_placeholders(self.tools, listed) if tools else "",
+            fill_placeholders(self.format, {**numbers, "format": dialect.form(tools)}),
+            fill_placeholders(self.answer, numbers),
+            fill_placeholders(self.rules, numbers),
+            *("\n".join(_exemplar(exemplar, dialect)) for exemplar in exemplars),
+        )
+        return "\n\n".join(filter(None, map(str.strip, sections)))
 
     def question(self, numbers: Mapping[str, object]) -> str:
         """Return the question that is asked below the evidence."""
         return fill_placeholders(self.task, numbers).strip()
-
-    def _sections(
-        self, dialect: "Dialect", tools: Sequence["Tool"], numbers: Mapping[str, object]
-    ) -> Iterator[str]:
-        yield fill_placeholders(self.role, numbers)
-        if tools:
-            yield fill_placeholders(self.tools, {**numbers, "tools": dialect.tools(tools)})
-        yield fill_placeholders(self.format, {**numbers, "format": dialect.form(tools)})
-        yield fill_placeholders(self.answer, numbers)
-        yield fill_placeholders(self.rules, numbers)
-        offered = {tool.name for tool in tools}  # those that call none, where others do not fit
-        calling = [each for each in self.exemplars if each.tools and each.tools <= offered]
-        for exemplar in calling or [each for each in self.exemplars if not each.tools]:
-            yield "\n".join(_exemplar(exemplar, dialect))
 
 
 def _exemplar(exemplar: Exemplar, dialect: "Dialect") -> Iterator[str]:

@@ -347,25 +347,20 @@ def _unwrapped(source: str) -> SplitResult | None:
     while True:
         try:
             parts = urlsplit(address)
-            inner = _inner(_host(parts), parts.path)
         except ValueError:
             return None
-        if inner is None:
+        path = unquote(parts.path)
+        hits = (before.match(path) for host, before in _WRAPPED if host.fullmatch(_host(parts)))
+        found = next(filter(None, hits), None)
+        if found is None:
             return parts
-        address = inner if not parts.query else f"{inner}?{parts.query}"
+        inner = _SCHEME.sub("", found[1], count=1)
+        shown = f"http://{inner}" if "." in inner.partition("/")[0] else ""
+        address = f"{shown}?{parts.query}" if parts.query else shown
 
 
 def _host(parts: SplitResult) -> str:
     return (parts.hostname or "").rstrip(".")
-
-
-def _inner(host: str, path: str) -> str | None:
-    """Return the address of the page that is shown there; an empty one where it is not told."""
-    for hosts, before in _WRAPPED:
-        if hosts.fullmatch(host) and (found := before.match(unquote(path))):
-            inner = _SCHEME.sub("", found[1], count=1)
-            return f"http://{inner}" if "." in inner.split("/")[0] else ""
-    return None
 
 
 def _registered(host: str) -> str:

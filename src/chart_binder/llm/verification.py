@@ -6,7 +6,7 @@ turns on are read a second time, with what else was read that says the same, or 
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -196,9 +196,8 @@ class Verifier:
         """
         trusted, more = self.case.acceptance.trusted_sources, list[_Claim]()
         supports = [(ground, claim) for claim in claims for ground in claim.grounds]
-        supports += self._corroborated(
-            patch, claims[0], {ground.document for ground, _ in supports}
-        )
+        cited = {ground.document.address for ground, _ in supports}
+        supports += self._corroborated(patch, claims[0], cited)
         supports.sort(key=lambda each: not is_trusted(each[0].document, trusted))
         standing: list[str] = []
         for ground, claim in supports:
@@ -223,13 +222,12 @@ class Verifier:
         return more
 
     def _corroborated(
-        self, patch: Patch, first: _Claim, known: set[Document]
+        self, patch: Patch, first: _Claim, cited: Container[str]
     ) -> Iterator[tuple[Ground, _Claim]]:
         """Yield where documents that the model did not cite say the same."""
-        addresses = {document.address for document in known}
         subject = Subject.of(patch.about, self.case.bundle)
         for address in dict.fromkeys(each.address for each in self.documents):
-            if address not in addresses:
+            if address not in cited:
                 claim = first.at(address)
                 claim.tell(quote="")
                 with contextlib.suppress(GroundingError):
