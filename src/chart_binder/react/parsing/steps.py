@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Final
 
 from chart_binder.react.parsing.advice import Defect, DialectRules, Wording, Writing
-from chart_binder.react.parsing.answers import read_answer_object
+from chart_binder.react.parsing.answers import is_introduced, read_answer_object
 from chart_binder.react.parsing.calls import (
     Taken,
     call_in,
@@ -39,8 +39,14 @@ from chart_binder.react.parsing.lenient_json import (
     skip_space,
 )
 from chart_binder.react.parsing.lexer import Spoken, speak
-from chart_binder.react.parsing.shown import is_introduced, is_within
-from chart_binder.react.parsing.turns import ASKING, INVENTED, Turn, find_turn, object_end
+from chart_binder.react.parsing.turns import (
+    ASKING,
+    INVENTED,
+    Turn,
+    find_turn,
+    is_within,
+    object_end,
+)
 from chart_binder.react.steps import Act, Finish, Step
 
 _PLAIN_RULES: Final = DialectRules(
