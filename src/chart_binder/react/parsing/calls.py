@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from chart_binder.react.arguments import clean_name, folded, members_end, read_members
 from chart_binder.react.parsing.advice import Defect
-from chart_binder.react.parsing.labels import Directive
+from chart_binder.react.parsing.labels import Directive, is_known
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     begins_member,
@@ -27,7 +27,6 @@ from chart_binder.react.parsing.lenient_json import (
     scan_string,
     skip_space,
 )
-from chart_binder.react.parsing.tags import is_known
 from chart_binder.react.steps import Act, Finish
 
 Taken: TypeAlias = Act | Finish | Defect

@@ -34,7 +34,7 @@ _PLAIN: Final = {mark: re.compile(rf"[^{ends}\\]*+") for mark, ends in _CLOSERS.
 _KEY: Final = re.compile(r"[\w$][\w$-]{0,63}+")
 _KEY_THEN_VALUE: Final = re.compile(rf"{_KEY.pattern}[ \t]{{0,8}}+(?:[:：](?!//)|=(?!=))")
 _COMMENT: Final = re.compile(r"(?:#|//)[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?")
-_WORDS: Final = re.compile(r"(?:(?!\s(?:#|//)|/\*)[^,;{}\[\]()\"“”\n]){1,400}+")
+_WORDS: Final = re.compile(r"(?:(?!\s(?:#|//)|/\*)[^,，;{}\[\]()\"“”\n]){1,400}+")
 _BRACE: Final = re.compile(r"\{")
 _HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
 _FENCED: Final = re.compile(r"(?:`{3}|~{3})[^\S\n]{0,4}+\w{0,12}+\s{0,80}+(?=[{\[])")
@@ -257,7 +257,7 @@ class _Reader:
             self.unsure = True
             self.note(f"missing last {closer}")
             return False
-        if self.char == ",":
+        if self.char in ",，":
             self.pos += 1
             self.skip()
             if not self.char:
@@ -316,9 +316,10 @@ class _Reader:
                 continue
             if context == "key" or self.closes(context):
                 return encodable_text("".join(parts))
-            follows = self.text[self.pos - 2].isalnum()
-            if not (follows and self.char.isalnum()):  # but for an apostrophe
-                if follows != is_inside:
+            before = self.text[self.pos - 2]
+            if not before.isdigit() and not (before.isalpha() and self.char.isalpha()):
+                # neither inches nor an apostrophe
+                if before.isalpha() != is_inside:
                     raise self.error('code or words follow a string: write \\" for a mark in it')
                 is_inside = not is_inside
             self.note(INNER)
@@ -338,11 +339,11 @@ class _Reader:
         after = min(skip_space(self.text, self.pos), self.limit)
         char = self.text[after : after + 1] if after < self.limit else ""
         spaced = self.text[self.pos : after]
-        if char == ",":
+        if char in (",", "，"):
             following = min(skip_space(self.text, after + 1), self.limit)
             is_last = following == self.limit or self.text[following] in "}/#)"
             return context == "item" or is_last or begins_member(self.text, following)
-        if char == ")":
+        if char in (")", "）"):
             return context == "argument"
         if "\n" in spaced and begins_member(self.text, after):
             return True
