@@ -5,11 +5,14 @@ turns on are read a second time, with what else was read that says the same, or 
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import unquote, urlsplit
+from functools import cache
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from chart_binder.config import AcceptanceConfig, RulesConfig
+from chart_binder.domain.dates_in_text import Mention
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.domain.vocabulary import fold
@@ -28,22 +31,14 @@ from chart_binder.llm.second_reading import FIRST_RELEASE, Kind, SecondReader
 from chart_binder.llm.sources import Document, GroundingError, independent_sources
 from chart_binder.rules.decide import decide
 
-_UNCHECKED = frozenset(
-    {"talk", "user", "user talk", "draft", "draft talk", "special", "wikipedia talk", "diskussion"}
-    | {"benutzer", "benutzer diskussion", "discussion", "utilisateur", "discussion utilisateur"}
-    | {"discusion", "usuario", "usuaria", "discussione", "utente", "discussao", "overleg"}
-    | {
-        "gebruiker",
-        "overleg gebruiker",
-        "ノート",
-        "利用者",
-        "利用者-会話",
-        "обсуждение",
-        "участник",
-    }
-    | {"forum", "forums", "group", "edit", "wikipedia"}
+_UNCHECKED = re.compile(
+    r"talk|user|draft|special|wp|sandbox|forums?|groups?|edits?|wikipedia|sell|lists?|reviews?|history"
+    r"|diskussion\w*|discuss\w*|discus\w*|benutzer\w*|usuari\w*|utilis\w*|utent\w*|overleg"
+    r"|utilizador\w*|gebruiker\w*|wikipedyst\w*|dyskusja|anvandar\w*|brukar?\w*|bruger\w*"
+    r"|kayttaja\w*|keskustelu\w*|kullanici|tartisma|обсуждени\w*|участни\w*|обговорення"
+    r"|користувач\w*|ノート|利用者|用户|用戶|使用者|讨论|討論|사용자|토론"
 )
-"""Namespaces and folders of trusted sites where anybody writes what nobody has checked; folded."""
+"""Words in namespaces and folders of trusted sites where anybody writes what nobody has checked."""
 _MAX_SHOWN = 200
 
 
@@ -91,13 +86,14 @@ def is_trusted(document: Document, trusted: Sequence[str]) -> bool:
         parts = urlsplit(document.address)
     except ValueError:
         return False
-    host, path = f".{parts.hostname or ''}", fold(unquote(parts.path))
+    host = f".{parts.hostname or ''}"
     if not (document.is_fetched and any(host.endswith(f".{site}") for site in trusted)):
         return False
-    folders = path.replace("_", " ").strip("/").split("/")
-    spaces = {each.partition(":")[0].strip() for each in folders if ":" in each}
-    spaces.update(folders[:-1])
-    return _UNCHECKED.isdisjoint(spaces)
+    path = fold(unquote(parts.path)).replace("_", " ").strip("/").split("/")
+    pages = [*path, *(fold(value).replace("_", " ") for _, value in parse_qsl(parts.query))]
+    spaces = [each.partition(":")[0] for each in pages if ":" in each]
+    words = {word for each in spaces for word in re.findall(r"[^\W_]+", each)}
+    return not any(map(_UNCHECKED.fullmatch, (*words, *path[:-1])))
 
 
 @dataclass(slots=True)
@@ -163,7 +159,7 @@ class Verifier:
             text
             for patch in read
             if patch in news and patch.is_date
-            for text in self._contradictions(patch, statements[patch])
+            for text in self._contradictions(patch, statements)
         ]
         return tuple(claim.fact for claim in claims), tuple(contradictions)
 
@@ -261,25 +257,40 @@ class Verifier:
         claim.readings.append(reading)
         return reading
 
-    def _contradictions(self, patch: Patch, claims: Sequence[_Claim]) -> Iterator[str]:
-        """Yield what else was read that dates the same record otherwise, within the evidence."""
-        subject, first = Subject.of(patch.about, self.case.bundle), claims[0]
+    def _contradictions(
+        self, patch: Patch, statements: Mapping[Patch, Sequence[_Claim]]
+    ) -> Iterator[str]:
+        """Yield what else was read that dates the same record otherwise, within the evidence.
+
+        What the model itself cites of the record counts, however the page puts it.
+        """
+        subject, first = Subject.of(patch.about, self.case.bundle), statements[patch][0]
+        cited = {each.value for each in statements if each.is_date and each.about == patch.about}
+
+        @cache
+        def is_possible(date: str) -> bool:
+            return adds_to(self.case.bundle, replace(patch, value=date))
+
+        def is_other(mention: Mention) -> bool:
+            dates = mention.dates
+            is_single = len(dates) == 1 and not is_overlapping(dates, patch.date)
+            return is_single and is_possible(dates[0].text)
+
         seen: set[tuple[str, str]] = set()
-        for mention, ground, is_clear in dates_about(self.documents, subject):
-            dates, address = mention.dates, ground.document.address
-            if not is_clear or len(dates) != 1 or is_overlapping(dates, patch.date):
-                continue
-            other = dates[0].text
-            if (other, address) in seen or not adds_to(
-                self.case.bundle, replace(patch, value=other)
-            ):
+        for mention, ground, is_clear in dates_about(self.documents, subject, is_other):
+            other, address = mention.dates[0].text, ground.document.address
+            if (other, address) in seen or not (is_clear or other in cited):
                 continue
             seen.add((other, address))
             if self.case.acceptance.second_reading:
                 if self.reader.is_used_up:
                     yield f"{address} may say {other}; it could not be read"
                     return
-                if self._reading("contradiction", first, ground, other).reading != FIRST_RELEASE:
+                reading = self._reading("contradiction", first, ground, other).reading
+                if self.reader.has_failed:
+                    yield f"{address} may say {other}; it could not be read"
+                    return
+                if reading != FIRST_RELEASE:
                     continue
             supporting = _brief(first.grounds[0].passage)
             yield (
