@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.vocabulary import MBID, fold
@@ -42,6 +43,8 @@ _NO_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?/\S*", re.IGNORECAS
 FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "one line"}'
 """The form of an answer, as advice shows it."""
 _LABEL_IN_TEXT = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")
+_NO_LETTERS = re.compile(r"[\W_]+")
+_FILLERS = frozenset({"the", "a", "7", "12", "inch", "vinyl", "release", "group", "record"})
 _TITLE_QUOTES = " .,'\"`*_“”„«»‘’「」『』"
 FACT_FIELDS = (
     "first_release_date", "date", "country", "status", "primary_type", "secondary_types",
@@ -111,8 +114,20 @@ class Labels:
                 for known, each in self.titles.items()
                 if fold(each) == bare and kind.strip() in fold(self.kinds[known])
             }
+            named = named or self._named_with_kind(title)
         only, *others = named or {folded.get(words.casefold(), words)}
         return words if others else only
+
+    def _named_with_kind(self, words: str) -> set[str]:
+        """Return what a title with its kind, in any order, or the kind alone may stand for."""
+        said = f" {_NO_LETTERS.sub(' ', words).strip()} "
+        found: set[str] = set()
+        for known, title in self.titles.items():
+            name, kind = f" {_NO_LETTERS.sub(' ', fold(title)).strip()} ", fold(self.kinds[known])
+            rest = (said.replace(name, " ", 1) if name.strip() else said).split()
+            if kind.split()[-1] in rest and {*rest} <= {*kind.split(), *_FILLERS}:
+                found.add(known)
+        return found
 
     def name_of(self, identifier: str) -> str:
         """Return label and title of an id, else the id itself."""
@@ -151,6 +166,10 @@ class CitedFact:
     value: str
     source: str
     quote: str = ""
+
+
+_MOST_FACTS = 60
+_TOO_MANY = CitedFact("", "unreadable", f"more than {_MOST_FACTS} facts", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +277,9 @@ def _amount(value: object) -> tuple[float, bool]:
 def _facts(value: object) -> tuple[CitedFact, ...]:
     """Read the cited facts; an entry that cannot be read stays as a fact that nothing supports."""
     entries = value if isinstance(value, list | tuple) else [value]
-    return tuple(fact for entry in entries if not _is_none(entry) for fact in _cited(entry))
+    facts = (fact for entry in entries if not _is_none(entry) for fact in _cited(entry))
+    found = tuple(islice(facts, _MOST_FACTS))
+    return found if next(facts, None) is None else (*found, _TOO_MANY)
 
 
 def _is_none(value: object) -> bool:
@@ -277,7 +298,8 @@ def _cited(entry: object) -> Iterator[CitedFact]:
         )
         if field and value:
             named = next(filter(None, map(entry.get, _SOURCE_KEYS)), "")
-            quote = " ".join(str(entry.get("quote") or "").split())
+            quote = "" if _is_none(entry.get("quote")) else str(entry["quote"])
+            quote = " ".join(quote.split())
             yield from (CitedFact(about, field, value, each, quote) for each in _sources(named))
             return
     yield CitedFact(about="", field="unreadable", value=repr(entry)[:_MAX_SHOWN_CHARS], source="")
