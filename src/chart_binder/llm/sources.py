@@ -248,7 +248,7 @@ def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Docu
         tests.append([d for d in documents if fold(d.site.partition(".")[0]) == plain])
         names = plain.split()
         tests.append([d for d in documents if d.site.partition(".")[0] in names])
-    if _NO_NAME.fullmatch(plain):
+    if _NO_NAME.fullmatch(plain) and not plain.strip("[]().# ").isdigit():
         tests.append(documents)
     if named := next(filter(None, tests), ()):
         return named
