@@ -27,11 +27,6 @@ _ANNOUNCED: Final = re.compile(
     r"|final|sure|output|follow\w*|is|one|asked? for)\W*\Z|\Ahere\b",
     re.IGNORECASE,
 )
-_SAYING: Final = re.compile(
-    r"\b(?:says?|said|wants?(?: me to)?(?: write| say| answer)?|wrote|writes?|reads?|states|stated"
-    r"|returned|returns|claims?|contains?|shows?|lists?|quotes?|was|prints?)\Z",
-    re.IGNORECASE,
-)
 _SHORT: Final = 2
 _FOREIGN: Final = re.compile(
     r"obs.*|observ.*|.*(?:search|tool|function|action|web)\w*(?:result|output|response)s?|tool|role"
@@ -119,9 +114,9 @@ def _is_shown(before: str, after: str) -> bool:
     if said.endswith((":", "：")):
         sentence = re.split(r"[.!?:：](?=\s)|[。！？]", said.rstrip(":："))[-1].strip()
         is_name = len(sentence.split()) <= _SHORT and not _ANNOUNCED.search(sentence)
-        return is_name or _SAYING.search(sentence) is not None
+        return is_name or _UNFINISHED.search(sentence) is not None
     is_whole = said.endswith((".", "!", "?", "。"))
-    is_led = said.endswith(_MARKS) or _SAYING.search(said) is not None or introduces(said)
+    is_led = said.endswith(_MARKS) or introduces(said)
     return not is_whole and (is_led or not bare.endswith("\n"))
 
 
@@ -142,7 +137,8 @@ _OWN: Final = re.compile(
 )
 _UNFINISHED: Final = re.compile(
     r"\b(?:says?|said|saying|writes?|wrote|reads?|states?|stated|wants?|wanted|tells?|told|asks?"
-    r"|asked|claims?|claimed|that|returns?|returned|shows?|showed|contains?|lists?|prints?"
+    r"|asked|claims?|claimed|that|returns?|returned|shows?|showed|contains?|lists?|prints?|quotes?|was"
+    r"|wants? me to (?:write|say|answer)"
     r"|displays?|suggests?|instructs?)[\s\"'“(]*\Z|[(\[{「“‘«]\s*\Z",
     re.IGNORECASE,
 )

@@ -99,8 +99,8 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     put into a tool's mouth. A step in another dialect counts where it comes first, with a note.
     """
     said = speak(reply, rules.said_in)
-    turn = find_turn(said.text, rules)
-    found = _first(turn) or _inline_call(turn)
+    turn = find_turn(_CALL_INLINE.sub(r"\g<0>\n", said.text), rules)
+    found = _first(turn)
     notes = (*said.notes, *turn.notes)
     if found is None:
         return replace(_defect(reply, said, turn), notes=notes).worded(rules.wording)
@@ -374,18 +374,6 @@ def _named_call(turn: Turn, call: re.Match[str], text: str) -> Iterator[_Found]:
         yield _Found(step, call.start(), turn.end, "object")
 
 
-def _inline_call(turn: Turn) -> _Found | None:
-    """Return a call whose labels all stand on the line of a thought."""
-    found = _CALL_INLINE.search(turn.text)
-    if found is None:
-        return None
-    inside = find_turn(turn.text[found.end() :], turn.rules)
-    step = _first(inside)
-    if step is None or not isinstance(step.step, Act):
-        return None
-    return replace(step, start=found.end(), end=turn.end, writing="classic")
-
-
 # What a reply comes to.
 
 
@@ -399,7 +387,7 @@ def _finished(found: _Found, turn: Turn, notes: tuple[str, ...]) -> Step:
     paused = re.match(r"\W*PAUSE\b", rest)
     rest = rest[paused.end() if paused else 0 :]
     if INVENTED not in notes and any(map(begins_observation, islice(rest.split("\n"), _MAX_LINES))):
-        notes = (*dict.fromkeys((*notes, INVENTED)),)
+        notes += (INVENTED,)
     if rest.strip(_LEFT_OVER):
         last = "final answer" if isinstance(step, Finish) else "PAUSE" if paused else "action"
         own += (f"text after {'' if paused else 'the '}{last} discarded",)
