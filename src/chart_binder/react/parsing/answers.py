@@ -116,7 +116,7 @@ def _is_shown(before: str, after: str) -> bool:
         is_name = len(sentence.split()) <= _SHORT and not _ANNOUNCED.search(sentence)
         return is_name or _UNFINISHED.search(sentence) is not None
     is_whole = said.endswith((".", "!", "?", "。"))
-    is_led = said.endswith(_MARKS) or introduces(said)
+    is_led = said.startswith(">") or said.endswith(_MARKS) or introduces(said)
     return not is_whole and (is_led or not bare.endswith("\n"))
 
 
@@ -137,7 +137,7 @@ _OWN: Final = re.compile(
 )
 _UNFINISHED: Final = re.compile(
     r"\b(?:says?|said|saying|writes?|wrote|reads?|states?|stated|wants?|wanted|tells?|told|asks?"
-    r"|asked|claims?|claimed|that|returns?|returned|shows?|showed|contains?|lists?|prints?|quotes?|was"
+    r"|asked|claims?|claimed|that|returns?|returned|shows?|showed|contains?|lists?|prints?|quotes|was"
     r"|wants? me to (?:write|say|answer)"
     r"|displays?|suggests?|instructs?)[\s\"'“(]*\Z|[(\[{「“‘«]\s*\Z",
     re.IGNORECASE,

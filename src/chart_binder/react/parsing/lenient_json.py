@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Final, Literal, NoReturn, TypeAlias
 
 MAX_DEPTH: Final = 50
-MAX_PIECES: Final = 512
+MAX_PIECES: Final = 400
 """How many pieces a value that needs repairs may have; one that needs none may have any number."""
 UNQUOTED: Final = "value without quotes"
 INNER: Final = "inner quotes without a backslash"
