@@ -159,13 +159,17 @@ def _by_date(releases: Sequence[Release]) -> list[Release]:
 
 @dataclass(frozen=True, slots=True)
 class CitedFact:
-    """A fact as the model cites it, not yet verified; `quote` is what its source says."""
+    """A fact as the model cites it, not yet verified; `quote` is what its source says.
+
+    `question` is the number of the open question that it answers (`Q1`), where the model says so.
+    """
 
     about: str
     field: str
     value: str
     source: str
     quote: str = ""
+    question: str = ""
 
 
 _MOST_FACTS = 60
@@ -293,14 +297,15 @@ def _is_none(value: object) -> bool:
 def _cited(entry: object) -> Iterator[CitedFact]:
     """Yield a fact once for each source that it names."""
     if isinstance(entry, Mapping):
-        about, field, value = (
-            str(entry.get(key) or "").strip() for key in ("about", "field", "value")
+        about, field, value, question = (
+            str(entry.get(key) or "").strip() for key in ("about", "field", "value", "question")
         )
         if field and value:
             named = next(filter(None, map(entry.get, _SOURCE_KEYS)), "")
             quote = "" if _is_none(entry.get("quote")) else str(entry["quote"])
             quote = " ".join(quote.split())
-            yield from (CitedFact(about, field, value, each, quote) for each in _sources(named))
+            for source in _sources(named):
+                yield CitedFact(about, field, value, source, quote, question[:_MAX_SHOWN_CHARS])
             return
     yield CitedFact(about="", field="unreadable", value=repr(entry)[:_MAX_SHOWN_CHARS], source="")
 

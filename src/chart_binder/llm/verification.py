@@ -123,6 +123,7 @@ class _Claim:
             value=self.cited.value,
             source=self.source or self.cited.source,
             quote=self.cited.quote,
+            question=self.cited.question,
             verified=self.verified,
             problem=None if self.verified else self.problem,
             before=self.before,
