@@ -23,27 +23,26 @@ def test_the_object_meant_is_found(text: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem", "cut"),
+    ("text", "problem"),
     [
-        ("nothing", "no JSON object", False),
-        ('{"a": "b', "never closed", True),
-        ('{"a": 1', "ends inside", True),
-        ('{"a": [1', "ends inside", True),
-        ('{"a": {"b": 2 ', "ends without", True),
-        ('{"a": 1, "a": 2}', "given twice", False),
-        ('{"a": Infinity}', "not a JSON value", False),
-        ("{'a': -inf}", "not a JSON value", False),
-        ("{'a': 1e999}", "too large", False),
-        ('{"a": b: c}', "not in quotes", False),
-        ('{"a" 1} {"a": 2}', "no colon", False),
-        ("{'a': " + "[" * 60 + "]" * 60 + "}", "deep", False),
-        ("{" + "'a': 1, " * 2000 + "}", "too long to be repaired", False),
+        ("nothing", "no JSON object"),
+        ('{"a": "b', "never closed"),
+        ('{"a": 1', "ends inside"),
+        ('{"a": [1', "ends inside"),
+        ('{"a": {"b": 2 ', "ends without"),
+        ('{"a": 1, "a": 2}', "given twice"),
+        ('{"a": Infinity}', "not a JSON value"),
+        ("{'a': -inf}", "not a JSON value"),
+        ("{'a': 1e999}", "too large"),
+        ('{"a": b: c}', "not in quotes"),
+        ('{"a" 1} {"a": 2}', "no colon"),
+        ("{'a': " + "[" * 60 + "]" * 60 + "}", "deep"),
+        ("{" + "'a': 1, " * 2000 + "}", "too long to be repaired"),
     ],
 )
-def test_a_defect_is_named(text: str, problem: str, cut: bool) -> None:
-    with pytest.raises(LenientJSONError, match=problem) as caught:
+def test_a_defect_is_named(text: str, problem: str) -> None:
+    with pytest.raises(LenientJSONError, match=problem):
         read_json(text)
-    assert caught.value.cut == cut
 
 
 def test_the_former_name_of_the_reader_of_json_warns() -> None:

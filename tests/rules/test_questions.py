@@ -198,3 +198,11 @@ def test_an_undated_compilation_beside_one_asks_on_which_side_of_its_window_it_c
         ("from 1990-03-03 to 1990-08-30", None),
         ("on 1990-08-31 or later", "C"),
     ]
+
+
+def test_an_answer_promises_nothing_that_an_unknown_status_leaves_open() -> None:
+    text = "S single 1974; A album 1974-11-08; X album 1974-09-01/"
+    (question,) = opened(of(*records(f"{text}bootleg"))).questions
+    assert [each.crg for each in question.possibilities] == ["S", "A"]
+    (question,) = opened(of(*records(f"{text}unknown"))).questions
+    assert question.possibilities == ()

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.vocabulary import MBID, fold
@@ -43,6 +44,8 @@ _NO_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?/\S*", re.IGNORECAS
 FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "one line"}'
 """The form of an answer, as advice shows it."""
 _LABEL_IN_TEXT = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")
+_NO_LETTERS = re.compile(r"[\W_]+")
+_FILLERS = frozenset({"the", "a", "7", "12", "inch", "vinyl", "release", "group", "record"})
 _TITLE_QUOTES = " .,'\"`*_“”„«»‘’「」『』"
 FACT_FIELDS = (
     "first_release_date", "date", "country", "status", "primary_type", "secondary_types",
@@ -108,8 +111,20 @@ class Labels:
                 for known, each in self.titles.items()
                 if fold(each) == bare and kind.strip() in fold(self.kinds[known])
             }
+            named = named or self._named_with_kind(title)
         only, *others = named or {folded.get(words.casefold(), words)}
         return words if others else only
+
+    def _named_with_kind(self, words: str) -> set[str]:
+        """Return what a title with its kind, in any order, or the kind alone may stand for."""
+        said = f" {_NO_LETTERS.sub(' ', words).strip()} "
+        found: set[str] = set()
+        for known, title in self.titles.items():
+            name, kind = f" {_NO_LETTERS.sub(' ', fold(title)).strip()} ", fold(self.kinds[known])
+            rest = (said.replace(name, " ", 1) if name.strip() else said).split()
+            if kind.split()[-1] in rest and {*rest} <= {*kind.split(), *_FILLERS}:
+                found.add(known)
+        return found
 
     def name_of(self, identifier: str) -> str:
         """Return label and title of an id, else the id itself."""
@@ -138,6 +153,10 @@ def _when(release: Release) -> tuple[int, int, str, str]:
     """Return the last possible day of a release first, so that a full date precedes its year."""
     when = release.when
     return when.last, -when.first, release.place or "", release.mb_release_id
+
+
+_MOST_FACTS = 60
+_TOO_MANY = Fact("", "unreadable", f"more than {_MOST_FACTS} facts", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +192,12 @@ def read_answer(
         raise RefusedError(
             f'Your final answer has no "crg_mbid". Write it as {FORM}; null means you cannot tell'
         )
-    facts = fields.get("facts")
-    cited = facts if isinstance(facts, list | tuple) else [facts]
     return FinalAnswer(
         crg=read_id(fields["crg_mbid"], "crg_mbid", labels),
         rr=read_id(fields.get("rr_mbid"), "rr_mbid"),
         confidence=read_confidence(fields.get("confidence"), confidence),
         rationale=" ".join(str(fields.get("rationale") or "").split()),
-        facts=tuple(fact for entry in cited if not _is_none(entry) for fact in _cited(entry)),
+        facts=_facts(fields.get("facts")),
         notes=notes,
     )
 
@@ -244,6 +261,14 @@ def _amount(value: object) -> tuple[float, bool]:
     return math.nan, False
 
 
+def _facts(value: object) -> tuple[Fact, ...]:
+    """Read the cited facts; an entry that cannot be read stays as a fact that nothing supports."""
+    entries = value if isinstance(value, list | tuple) else [value]
+    facts = (fact for entry in entries if not _is_none(entry) for fact in _cited(entry))
+    found = tuple(islice(facts, _MOST_FACTS))
+    return found if next(facts, None) is None else (*found, _TOO_MANY)
+
+
 def _is_none(value: object) -> bool:
     if isinstance(value, Mapping):
         return all(map(_is_none, value.values()))
@@ -253,15 +278,17 @@ def _is_none(value: object) -> bool:
 
 
 def _cited(entry: object) -> Iterator[Fact]:
-    """Yield a fact once for each source; one that cannot be read is one that nothing supports."""
+    """Yield a fact once for each source that it names."""
     if isinstance(entry, Mapping):
-        about, field, value = (
-            str(entry.get(key) or "").strip() for key in ("about", "field", "value")
+        about, field, value, question = (
+            str(entry.get(key) or "").strip() for key in ("about", "field", "value", "question")
         )
         if field and value:
             named = next(filter(None, map(entry.get, _SOURCE_KEYS)), "")
-            quote = " ".join(str(entry.get("quote") or "").split())
-            yield from (Fact(about, field, value, each, quote) for each in _sources(named))
+            quote = "" if _is_none(entry.get("quote")) else str(entry["quote"])
+            quote = " ".join(quote.split())
+            for source in _sources(named):
+                yield Fact(about, field, value, source, quote, question[:_MAX_SHOWN_CHARS])
             return
     yield Fact(about="", field="unreadable", value=repr(entry)[:_MAX_SHOWN_CHARS], source="")
 

@@ -26,10 +26,14 @@ _UNKNOWN = "unknown"
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\W_]+")
-_DATED = re.compile(r"date|releas|publish|issued|year|premiere_on", re.IGNORECASE)
+_DATED = re.compile(
+    r"date|releas|publi|issued|year|premiere_on|veröffentlich|erschein|lanzamiento|lançamento|sortie"
+    r"|parution|uscita|pubblica|uitgave|発売|リリース|発行",
+    re.IGNORECASE,
+)
 _OTHER_EVENT = re.compile(
-    r"record|session|perform|birth|death|copyright|chart|peak|re-?issue|re-?release|label|country"
-    r"|status|type|title|format|cat|barcode|number|isrc|track|length|duration|group|artist",
+    r"record|enregistr|aufnahm|session|perform|birth|death|copyright|chart|peak|re-?issue|re-?release|label|country"
+    r"|status|type|title|format|(?<![a-z])cat|barcode|number|isrc|track|length|duration|group|artist",
     re.IGNORECASE,
 )
 
@@ -39,6 +43,19 @@ def fact_words() -> Mapping[str, Mapping[str, Sequence[str]]]:
     """Return the words that say a value, folded, by field and value; from package data."""
     text = files("chart_binder.llm").joinpath("fact_words.toml").read_text("utf-8")
     return tomli.loads(text)
+
+
+_PLACE = (
+    r"UK|GB|US|USA|United (?:Kingdom|States)|Britain|Germany|France|Japan|Italy|Spain|Canada"
+    r"|Australia"
+)
+_BEFORE_DATE = re.compile(
+    r"^(?:(?:(?:first |originally )?(?:released|issued|published)|out|on|in|the(?= \d)|(?:mon"
+    rf"|tues|wednes|thurs|fri|satur|sun)day|{_PLACE})(?:\s*[:,]\s*|\s+))+",
+    re.IGNORECASE,
+)
+_BEHIND_DATE = re.compile(rf"(?:,? in(?: the)? |,? )(?:{_PLACE})\.?$", re.IGNORECASE)
+"""What models write beside a date and what does not change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +129,8 @@ def read_date(written: str) -> PartialDate | None:
     try:
         date = PartialDate.parse(written)
     except ValueError:
-        return single_date(written)
+        bare = _BEHIND_DATE.sub("", _BEFORE_DATE.sub("", written.strip(), count=1))
+        return single_date(written) or single_date(bare)
     return date if date.is_known and "/" not in date.text else None
 
 

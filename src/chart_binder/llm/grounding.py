@@ -6,9 +6,10 @@ heading, the page's title). Whether a date is that of the release is for the sec
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 from chart_binder.domain.dates_in_text import Mention, states
@@ -20,7 +21,7 @@ from chart_binder.llm.date_words import (
     doubt_in_heading,
     says_release,
 )
-from chart_binder.llm.facts import COUNTRY, PRIMARY_TYPE, Patch, fact_words, things
+from chart_binder.llm.facts import COUNTRY, PRIMARY_TYPE, STATUS, Patch, fact_words, things
 from chart_binder.llm.result import Fact
 from chart_binder.llm.sources import (
     CELLS,
@@ -44,6 +45,7 @@ _CREDIT = re.compile(r"( [-–—] )")
 
 _ASIDE = re.compile(r"[(\[].*?[)\]]")
 _NO_WORDS = re.compile(r"[\W_]+")
+_APOSTROPHES = re.compile("(?<=\\w)['’](?=\\w)")
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,10 @@ class Subject:
     countries: frozenset[str]
     years: frozenset[str]
     """The years of its releases."""
+    other_codes: frozenset[str]
+    """The catalogue numbers of the group's other releases, folded."""
+    is_one_of_several: bool
+    """Whether it is a release beside others of its group that are official."""
 
     @classmethod
     def of(cls, about: str, bundle: EvidenceBundle) -> "Subject":
@@ -81,6 +87,9 @@ class Subject:
             known = [*releases, *own]
         titles = frozenset(title for one in known for title in _titles(one.title))
         artist = _spaced(bundle.performer.name or "")
+        codes = frozenset(fold(one.catno) for one in releases if one.catno)
+        mine = {one.mb_release_id for one in releases}
+        siblings = [one for g in own for one in g.editions if one.mb_release_id not in mine]
         kinds = tuple(filter(None, (own[0].types[0], *own[0].kinds))) if own else ()
         primary = own[0].types[0] if own else None
         same = {g.types[0] for g in others if not titles.isdisjoint(_titles(g.title))}
@@ -99,15 +108,18 @@ class Subject:
                 if title not in titles and title not in artist
             ),
             types=(primary or "", frozenset(filter(None, same - {primary}))),
-            codes=frozenset(fold(one.catno) for one in releases if one.catno),
+            codes=codes,
             countries=places,
             years=frozenset(one.date[:4] for one in releases if one.date),
+            other_codes=frozenset(fold(one.catno) for one in siblings if one.catno) - codes,
+            is_one_of_several=any(one.is_official for one in siblings),
         )
 
     def is_named_in(self, text: str) -> bool:
         """Return whether a text names it by a title."""
         words = _spaced(text)
-        return any(title in words for title in self.own)
+        is_sign = not self.own and self.title.strip() != ""
+        return any(title in words for title in self.own) or (is_sign and self.title in text)
 
     def names_other(self, text: str) -> bool:
         """Return whether a text names another candidate, and not this one."""
@@ -123,9 +135,11 @@ def _titles(title: str | None) -> Iterator[str]:
                 yield words
 
 
+@lru_cache(256)
 def _spaced(text: str) -> str:
-    """Return the words of a text with one space around each."""
-    return f" {_NO_WORDS.sub(' ', fold(text)).strip()} "
+    """Return the words of a text with one space around each, in one of their usual spellings."""
+    plain = _APOSTROPHES.sub("", fold(text)).replace("&", " and ")
+    return f" {_NO_WORDS.sub(' ', plain).strip()} ".replace(" pt ", " part ")
 
 
 @dataclass(frozen=True)
@@ -165,16 +179,20 @@ def _link_problem(ground: Ground, subject: Subject) -> str | None:
             return "the row names another artist"
         other_type = _other_type(line, subject)
         return f"it is said of the {other_type} of that title" if other_type else None
-    if subject.names_other(line if is_row else document.text[begin : ground.start]):
+    before = document.text[max(begin, ground.start - MAX_PASSAGE) : ground.start]
+    headings = document.headings(ground.start)
+    above = next((each for each in reversed(headings) if CELLS not in each), "")
+    if subject.names_other(line if is_row else before) or (is_row and subject.names_other(above)):
         return "the passage names another candidate"
     around = document.text[max(0, begin - MAX_PASSAGE // 2) : stop + MAX_PASSAGE // 2]
     slug = unquote(urlsplit(document.address).path) if "//" in document.address else ""
-    near = (*document.headings(ground.start), document.title, slug, *(() if is_row else (around,)))
+    near = (*headings, document.title, slug, *(() if is_row else (around,)))
     if any(subject.is_named_in(text) for text in near):
         return None
     return f"the passage does not name {subject.title!r}"
 
 
+@lru_cache(256)
 def _other_artist(document: Document, subject: Subject) -> str | None:
     """Return whom the page's title puts before the subject's, where it names the artist nowhere."""
     before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
@@ -199,9 +217,15 @@ def _other_type(line: str, subject: Subject) -> str | None:
 def _is_row_of_other_artist(document: Document, line: str, subject: Subject) -> bool:
     """Return whether another row names the subject with its artist, and this one without."""
     artist = _spaced(subject.artist)
-    rows = (row for row in document.text.split("\n") if CELLS in row and row != line)
-    is_credited = any(artist in _spaced(row) and subject.is_named_in(row) for row in rows)
-    return is_credited and artist.strip() != "" and artist not in _spaced(line)
+    return artist.strip() != "" and artist not in _spaced(line) and _is_credited(document, subject)
+
+
+@lru_cache(256)
+def _is_credited(document: Document, subject: Subject) -> bool:
+    """Return whether a row names the subject with its artist."""
+    artist = _spaced(subject.artist)
+    rows = (row for row in document.text.split("\n") if CELLS in row)
+    return any(artist in _spaced(row) and subject.is_named_in(row) for row in rows)
 
 
 # Facts.
@@ -230,7 +254,11 @@ def ground_fact(
 
 
 def _ground_in(document: Document, fact: Fact, patch: Patch, subject: Subject) -> Ground:
-    spans = _quoted(document, fact.quote) if fact.quote else [(0, len(document.text))]
+    spans = (
+        _quoted(document, _QUOTE_MARK.sub("", fact.quote))
+        if fact.quote
+        else [(0, len(document.text))]
+    )
     if not spans:
         near = _nearest(document, fact, subject)
         raise GroundingError(f"{document.address} does not say {_shown(fact.quote)}{near}")
@@ -287,11 +315,26 @@ def _value_problem(ground: Ground, patch: Patch, subject: Subject) -> str | None
     if _DENIED.search(before) or _OF_SOMETHING.match(behind):
         return f"{patch.value} is denied there, or said of something else"
     is_prose = CELLS not in line and not _LABELLED.match(line)
-    if is_prose and (doubt := doubt_in_heading(line)):
-        return f"{patch.value} is said of something else ({doubt!r})"
+    problems = _prose_problems(ground, patch, subject) if is_prose else iter(())
+    return next(problems, None) or next(_place_problems(ground, patch, subject, line), None)
+
+
+def _place_problems(ground: Ground, patch: Patch, subject: Subject, line: str) -> Iterator[str]:
+    """Yield why a status, country or type does not stand beside the subject."""
+    document, is_row = ground.document, CELLS in line
+    is_prose = not is_row and not _LABELLED.match(line)
+    if patch.field in (STATUS, COUNTRY) and _is_other_edition(document, subject):
+        yield f"the page is of another release of {subject.title!r}"
+    is_columns = line.count(CELLS) > 1 and not any(sign.isdigit() for sign in line)
+    if _NOT_SO.match(document.text, ground.end) or (is_columns and not subject.is_named_in(line)):
+        yield f"{patch.value} is denied there, or said of something else"
+    if patch.field == STATUS and subject.is_one_of_several and is_prose:
+        clause = fold(date_clause(document.text, Mention(ground.start, ground.end, ())))
+        if not any(each in clause for each in (*subject.years, *subject.codes)):
+            yield f"it does not tell which release of {subject.title!r} that is"
     years = set(_YEAR.findall(line))
-    if CELLS in line and subject.years and years and years.isdisjoint(subject.years):
-        return f"the row is of another release of {subject.title!r}"
+    if is_row and subject.years and years and years.isdisjoint(subject.years):
+        yield f"the row is of another release of {subject.title!r}"
     texts = (line,) if is_prose else (line, *document.headings(ground.start), document.title)
     words = fact_words()[COUNTRY]
     names = [word for code in subject.countries for word in (code, *words.get(code, ()))]
@@ -300,9 +343,78 @@ def _value_problem(ground: Ground, patch: Patch, subject: Subject) -> str | None
         or any(code in fold(line) for code in subject.codes)
         or (patch.field != COUNTRY and any(_places_of(names, line)))
     )
-    return None if is_beside else f"{patch.value} stands beside nothing that is {subject.title!r}"
+    if not is_beside:
+        yield f"{patch.value} stands beside nothing that is {subject.title!r}"
 
 
+def _prose_problems(ground: Ground, patch: Patch, subject: Subject) -> Iterator[str]:
+    """Yield why a clause does not say a status, country or type of the subject."""
+    document, value = ground.document, patch.value
+    mention = Mention(ground.start, ground.end, ())
+    clause = date_clause(document.text, mention)
+    before, _, behind = clause.partition(document.text[ground.start : ground.end])
+    if doubt := doubt_in_heading(clause):
+        yield f"{value} is said of something else ({doubt!r})"
+    if _NEGATED.search(clause) or (patch.field == PRIMARY_TYPE and _FROM.search(before)):
+        yield f"{value} is denied there, or said of something else"
+    if patch.field == COUNTRY and _OF_PEOPLE.match(behind):
+        yield f"{value} is said of the artist"
+    words = _spaced(clause)
+    is_named = subject.is_named_in(clause) or any(code in fold(clause) for code in subject.codes)
+    said = _spaced(before) if patch.field == PRIMARY_TYPE else words
+    if any(title in said for title in subject.others) or (
+        not is_named and subject.names_other(ground.line)
+    ):
+        yield "the clause names another candidate"
+    name = _NAME.match(behind)
+    if patch.field == PRIMARY_TYPE and name and not _begins(name[2], subject.own):
+        is_titled = name[1] or _begins(name[2], subject.others) or _ARTICLE.search(before)
+        if is_titled:
+            yield f"{value} is said of {_shown(name[2][:40])}"
+    years = set(_YEAR.findall(clause))
+    if patch.field == STATUS and subject.years and years and years.isdisjoint(subject.years):
+        yield f"it is said of another year than that of {subject.title!r}"
+
+
+def _begins(text: str, titles: Iterable[str]) -> bool:
+    return any(_spaced(text).startswith(title) for title in titles)
+
+
+_NEGATED = re.compile(
+    r"\b(?:not|never|no(?!\W{0,2}\d)|none|nor|neither|without|unlike"
+    r"|instead of|rather than|fail\w*|refus\w*"
+    r"|lack\w*|n[’']t|nicht|nie|ohne|kein\w*|jamais|sans|aucun\w*|nunca|sin|ning[uú]n\w*|non|senza"
+    r"|n[aã]o|sem|nenhum\w*|niet|nooit|zonder|geen)\b",
+    re.IGNORECASE,
+)
+_FROM = re.compile(
+    r"\b(?:from|off|on|of|for|aus|vom|auf|von|du|de|sur|del|dell|dal|da|do|uit|van|op|fra|från|på)\W+"
+    r"(?:\w+\W+){0,3}$",
+    re.IGNORECASE,
+)
+"""A song from the album, the single of the week: what follows is no type of the subject."""
+_OF_PEOPLE = re.compile(
+    r"(?:[ -][\w&-]+){0,3}?[ -](?:bands?|groups?|singer\w*|songwriter|musicians?|artists?|duo|trio"
+    r"|quartet|rapper|guitarist|pianist|composer|producer|ensemble|choir|orchestra|gruppe|sänger\w*|groupe"
+    r"|chanteu\w*|cantante|grupo|banda|gruppo|cantor\w*|zanger\w*|charts?|tour)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"\s+([\"'“‘«„]?)(?=[A-ZÀ-ÖØ-Þ])(.{1,200})", re.DOTALL)
+_ARTICLE = re.compile(r"\b(?:the|his|her|their|das|dem|l[ae’']|el|o|il|het)\W+$", re.IGNORECASE)
+
+
+def _is_other_edition(document: Document, subject: Subject) -> bool:
+    """Return whether a page is of another release of the subject's group."""
+    text = fold(document.text)
+    years = set(_YEAR.findall(text))
+    has_other = any(code in text for code in subject.other_codes)
+    is_of_year = not (subject.years and years) or not years.isdisjoint(subject.years)
+    return not is_of_year or (has_other and not any(code in text for code in subject.codes))
+
+
+_NOT_SO = re.compile(
+    r"\s*[:|(]\s*(?:no|none|not|false|never|nein|non|nee|[-–—✗✘×])(?!\w)", re.IGNORECASE
+)
 _DENIED = re.compile(
     r"\b(?:not|never|no|nor|nicht|kein\w*|pas|no|non|n[aã]o)\W+(?:\w+\W+){0,2}$", re.IGNORECASE
 )
@@ -316,30 +428,45 @@ _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 
 def dates_about(
-    documents: Iterable[Document], subject: Subject
+    documents: Iterable[Document], subject: Subject, is_wanted: Callable[[Mention], bool]
 ) -> Iterator[tuple[Mention, Ground, bool]]:
     """Yield the dates that passages may give for a subject, and whether they clearly say release.
 
-    Clearly: a row or a clause that names it, or a word of release. What is said of another
-    candidate, or by a word in the clause or heading of another event, is left out.
+    Clearly: a row or a clause that names it, a word of release, or a row of a name and a value.
+    What is said of another candidate, or by a word in the clause or heading of another event, is
+    left out.
     """
     for document in documents:
-        for mention in document.mentions:
+        for mention in filter(is_wanted, document.mentions):
             ground = Ground(document, mention.start, mention.end)
             if _link_problem(ground, subject) or _doubt(document, mention, subject):
                 continue
             line, clause = ground.line, date_clause(document.text, mention)
             is_named = subject.is_named_in(line if CELLS in line else clause)
             says = any(map(says_release, (*document.headings(mention.start), clause)))
-            yield mention, ground, is_named or says
+            yield mention, ground, is_named or says or line.count(CELLS) == 1
 
 
 def _doubt(document: Document, mention: Mention, subject: Subject) -> str | None:
     """Return a word that says that a date is of something else: in its clause, or its heading."""
-    headings = (each for each in document.headings(mention.start) if not subject.is_named_in(each))
-    return doubt_in_clause(document.text, mention, subject.names) or next(
-        filter(None, map(doubt_in_heading, headings)), None
-    )
+    if doubt := doubt_in_clause(document.text, mention, subject.names):
+        return doubt
+    for above in reversed(document.headings(mention.start)):
+        heading = _column(above, document, mention) if CELLS in above else above
+        if subject.is_named_in(heading):
+            continue
+        if doubt := doubt_in_heading(heading):
+            return doubt
+        if heading is above and says_release(heading):
+            return None
+    return None
+
+
+def _column(names: str, document: Document, mention: Mention) -> str:
+    """Return the name of the column of a date, of a table whose columns have these names."""
+    cells = names.split(CELLS)
+    place = document.text[document.line(mention.start)[0] : mention.start].count(CELLS)
+    return cells[place] if place < len(cells) else names
 
 
 def states_words(fact: Fact, documents: Sequence[Document]) -> bool:
@@ -354,6 +481,8 @@ def states_words(fact: Fact, documents: Sequence[Document]) -> bool:
 # Quotes.
 
 _SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
+_QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
+"""What `web_fetch` shows before each line of a page, and models copy."""
 _ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…|\[\.\.\.\])\s*")
 
 

@@ -42,8 +42,9 @@ class Fact(msgspec.Struct, frozen=True):
     """A fact that the answer cites, or that code found beside it, with how it was verified.
 
     `verified` if a source that was read in this run says so, and the second reading agrees;
-    `problem` says why not. `before` is the evidence's value, where the fact changes it. `trusted`
-    is a page of one of `trusted_sources`, fetched.
+    `problem` says why not. `question` is the number of the open question that the model says it
+    answers. `before` is the evidence's value, where the fact changes it. `trusted` is a page of one
+    of `trusted_sources`, fetched.
     """
 
     about: str
@@ -51,6 +52,7 @@ class Fact(msgspec.Struct, frozen=True):
     value: str
     source: str
     quote: str = ""
+    question: str = ""
     verified: bool = False
     problem: str | None = None
     before: str | None = None

@@ -22,7 +22,7 @@ from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Terms, ask
 from chart_binder.react.sanitize import one_line
-from chart_binder.react.transcript import Read, ReadingScript, Watch
+from chart_binder.react.transcript import NOT_ANSWERED, Read, ReadingScript, Watch
 
 MAX_READINGS: Final = 6
 """Questions in one run."""
@@ -71,12 +71,13 @@ class SecondReader:
     seconds_left: Callable[[], float]
     shared: dict[str, str]
     asked: int = 0
-    _failed: bool = field(default=False, init=False)
+    has_failed: bool = field(default=False, init=False)
+    """Whether the model could not be asked."""
 
     @property
     def is_used_up(self) -> bool:
         """Whether no further question can be asked."""
-        return self._failed or self.asked >= MAX_READINGS or self.seconds_left() <= 0
+        return self.has_failed or self.asked >= MAX_READINGS or self.seconds_left() <= 0
 
     def read(
         self, fact: int, kind: Kind, ground: Ground, subject: Subject, date: str, turn: int
@@ -91,7 +92,10 @@ class SecondReader:
         if key not in self.shared:
             if self.is_used_up:
                 return Reading(kind, source, passage, UNCLEAR)
-            self.shared[key] = self._ask(text, Read(turn, fact, kind, source, passage))
+            reading = self._ask(text, Read(turn, fact, kind, source, passage))
+            if self.has_failed:
+                return Reading(kind, source, passage, UNCLEAR)
+            self.shared[key] = reading
         return Reading(kind, source, passage, self.shared[key])
 
     def _ask(self, text: str, event: Read) -> str:
@@ -105,7 +109,8 @@ class SecondReader:
             else:
                 reply = ask(self.chat, [Message("user", text)], terms)
         except ChatError:
-            self._failed = True
+            self.has_failed = True
+            self.watch(replace(event, reading=NOT_ANSWERED))
             return UNCLEAR
         reading = read_reading(reply.content)
         self.watch(

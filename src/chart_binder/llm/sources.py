@@ -5,6 +5,7 @@ our own: by the public suffix list two pages of `github.io` would be two sources
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -89,17 +90,34 @@ class Document:
         return self.text.rfind("\n", 0, place) + 1, len(self.text) if end < 0 else end
 
     def headings(self, place: int) -> tuple[str, ...]:
-        """Return the nearest heading above an offset, and the names of its table's columns."""
-        found: list[str] = []
-        lines = self.text[: self.line(place)[0]].split("\n")[:-1]
-        if CELLS in self.text[slice(*self.line(place))]:
-            rows = 0
-            while rows < len(lines) and CELLS in lines[-1 - rows]:
-                rows += 1
-            if rows and not any(sign.isdigit() for sign in lines[-rows]):
-                found.append(lines[-rows])
-        heading = next((line for line in reversed(lines) if line.startswith("#")), None)
-        return (*((heading.lstrip("# "),) if heading else ()), *found)
+        """Return the headings above an offset, widest first, and its table's columns.
+
+        A heading is above what follows it until one as wide; the page's own is left out where a
+        narrower one is there.
+        """
+        starts, above = self._above
+        return above[bisect_right(starts, place) - 1]
+
+    @cached_property
+    def _above(self) -> tuple[list[int], list[tuple[str, ...]]]:
+        """Where each line begins, and what stands above it."""
+        starts, above = [0], list[tuple[str, ...]]()
+        open_ones: list[tuple[int, str]] = []
+        columns: str | None = None
+        is_in_table = False
+        for line in self.text.split("\n"):
+            is_row = CELLS in line
+            shown = [text for width, text in open_ones if width > 1] or [t for _, t in open_ones]
+            above.append((*shown, *((columns,) if is_row and is_in_table and columns else ())))
+            if is_row and not is_in_table:
+                columns = None if any(sign.isdigit() for sign in line) else line
+            is_in_table = is_row
+            if line.startswith("#"):
+                width = len(line) - len(line.lstrip("#"))
+                open_ones = [each for each in open_ones if each[0] < width]
+                open_ones.append((width, line.lstrip("# ")))
+            starts.append(starts[-1] + len(line) + 1)
+        return starts[:-1], above
 
     def passage(self, place: int, end: int) -> str:
         """Return the text around a span, with the page's title and the nearest heading."""
@@ -121,7 +139,8 @@ class Document:
 def read_documents(events: Iterable[AnyEvent]) -> tuple[Document, ...]:
     """Return what the sources of a run said, in the order in which they were read.
 
-    An entry of a search is of the address on its own line alone, whatever else it names. What
+    An entry of a search is of the address on its own line alone, whatever else it names, and is one
+    only where the tool says that it read that address: a page may imitate entries. What
     stands before the entries is of the sources that none of them is of, where those are one site.
     """
     tool: str | None = None
@@ -136,11 +155,13 @@ def read_documents(events: Iterable[AnyEvent]) -> tuple[Document, ...]:
 
 def _documents(observed: Observed, *, is_fetched: bool) -> Iterator[Document]:
     content = _REMARK.sub("", observed.content)
-    starts = list(_ENTRY.finditer(content))
+    read = set(map(_normal_address, observed.sources))
+    starts = [each for each in _ENTRY.finditer(content) if _normal_address(each[3]) in read]
     head = content[: starts[0].start()] if starts else content
     owned = {_normal_address(start[3]) for start in starts}
     for line in _DIRECT.findall(head):
-        if last := _LAST.search(line):
+        last = _LAST.search(line)
+        if last and _normal_address(last[1]) in read:
             owned.add(_normal_address(last[1]))
             yield Document((last[1],), "", _without_addresses(line[: last.start()]))
     others = [each for each in observed.sources if _normal_address(each) not in owned]
@@ -162,6 +183,7 @@ def _without_addresses(text: str) -> str:
 
 
 _ESCAPE = re.compile("%[0-9a-fA-F]{2}")
+_MOBILE = re.compile(r"^([a-z-]+\.)?m\.(?=[^.]+\.)")  # en.m.wikipedia.org, m.discogs.com
 _PLAIN = "".join(map(chr, range(0x21, 0x7F)))
 _PARTING = "/?#%&=+;"
 """Signs that part an address where they stand as themselves (RFC 3986, 2.2)."""
@@ -174,7 +196,8 @@ def _normal_address(url: str) -> tuple[str, str, str]:
         port = parts.port
     except ValueError:
         return url, "", ""
-    place = _host(parts).removeprefix("www.") + (f":{port}" if port not in {None, 80, 443} else "")
+    place = _MOBILE.sub(r"\1", _host(parts).removeprefix("www."))
+    place += f":{port}" if port not in {None, 80, 443} else ""
     return place, _spelled(parts.path).rstrip("/"), _spelled(parts.query)
 
 
@@ -191,6 +214,11 @@ def _spelled(part: str) -> str:
 _RESULT_NUMBER = re.compile(
     r"(?:search )?(?:result|source|observation)?\s*[\[(#]?(\d{1,2})[\])]?\.?"
 )
+_NO_NAME = re.compile(
+    r"(?:(?:the|above|this|that|fetched|web|search|internet|page|site|source|result|observation|turn"
+    r"|tool|article|_fetch|_search)s?[ :#]*|[\[(]?\d{1,2}(?!\d)[\])]?\.?[ ]*)+"
+)
+"""A source in words that name none: what is cited is looked for in all that was read."""
 _BARE_HOST = re.compile(r"(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})/?", re.IGNORECASE)
 
 
@@ -208,9 +236,8 @@ def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Docu
             raise GroundingError(f"{source} was not read in this run")
         return named
     plain = " ".join(fold(written).split())
-    for named in _named_by(written, plain, documents):
-        if named:
-            return named
+    if named := next(filter(None, _named_by(written, plain, documents)), ()):
+        return named
     raise GroundingError(f"{source!r} names nothing that was read in this run")
 
 
@@ -225,13 +252,14 @@ def _named_by(
         yield [d for d in documents if f".{host_of(d.address)}".endswith(f".{host[1]}")]
     if "/" in plain and "." in plain.partition("/")[0]:
         yield _of_addresses([f"https://{written}"], documents)
-    if len(plain) < _MIN_NAME:
-        return
-    yield [d for d in documents if plain in " ".join(fold(d.title).split())]
-    yield [d for d in documents if (title := fold(d.title)) and title in plain]
-    yield [d for d in documents if fold(d.site.partition(".")[0]) == plain]
-    names = plain.split()
-    yield [d for d in documents if d.site.partition(".")[0] in names]
+    if len(plain) >= _MIN_NAME:
+        yield [d for d in documents if plain in " ".join(fold(d.title).split())]
+        yield [d for d in documents if (title := fold(d.title)) and title in plain]
+        yield [d for d in documents if fold(d.site.partition(".")[0]) == plain]
+        names = plain.split()
+        yield [d for d in documents if d.site.partition(".")[0] in names]
+    if _NO_NAME.fullmatch(plain) and not plain.strip("[]().# ").isdigit():
+        yield documents
 
 
 def _of_addresses(written: Iterable[str], documents: Sequence[Document]) -> Sequence[Document]:
@@ -254,6 +282,7 @@ _DASHES = frozenset("-‐‑‒–—―−")
 def plain_text(text: str) -> tuple[str, list[int]]:
     """Return a text without case, accents, quotation marks and kinds of dash and space.
 
+    A colon behind a label and what parts cells are a space, so that `Released: 1974` is in the row.
     With it stands the offset in the text of each character.
     """
     signs: list[str] = []
@@ -261,7 +290,8 @@ def plain_text(text: str) -> tuple[str, list[int]]:
     for place, letter in enumerate(text):
         if letter in _DROPPED:
             continue
-        if letter.isspace() or letter == "|":
+        is_label_end = letter == ":" and (text[place + 1 : place + 2] or " ").isspace()
+        if letter.isspace() or letter == "|" or is_label_end:
             if signs and signs[-1] != " ":
                 signs.append(" ")
                 places.append(place)

@@ -6,14 +6,16 @@ turns on are read a second time, with what else was read that says the same, or 
 
 import contextlib
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
 from chart_binder.config import AcceptanceConfig, RulesConfig
+from chart_binder.domain.dates_in_text import Mention
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.domain.vocabulary import fold
@@ -96,7 +98,8 @@ def is_trusted(document: Document, trusted: Sequence[str]) -> bool:
     if parts.query or host.startswith(".test"):  # old versions, searches that echo; sandboxes
         return False
     folders = fold(unquote(parts.path)).replace("_", " ").strip("/").split("/")
-    return not any(map(_NAMESPACE.match, folders)) and UNCHECKED.isdisjoint(folders[:-1])
+    last = set(folders[2:]) & {"edits", "history", "reviews"}
+    return not (last or any(map(_NAMESPACE.match, folders)) or UNCHECKED & {*folders[:-1]})
 
 
 @dataclass(slots=True)
@@ -115,7 +118,7 @@ class _Claim:
     def at(self, address: str) -> "_Claim":
         """Return the same claim of another source."""
         one = self.fact
-        fact = Fact(one.about, one.field, one.value, address, one.quote)
+        fact = Fact(one.about, one.field, one.value, address, one.quote, one.question)
         return _Claim(self.number, fact, self.patch)
 
 
@@ -149,7 +152,7 @@ class Verifier:
             text
             for patch in read
             if patch in news and patch.is_date
-            for text in self._contradictions(patch, statements[patch])
+            for text in self._contradictions(patch, statements)
         ]
         facts = (claim.fact for claim in claims)
         stated = (replace(fact, problem=None) if fact.verified else fact for fact in facts)
@@ -251,25 +254,40 @@ class Verifier:
         claim.tell(readings=(*claim.fact.readings, reading))
         return reading
 
-    def _contradictions(self, patch: Patch, claims: Sequence[_Claim]) -> Iterator[str]:
-        """Yield what else was read that dates the same record otherwise, within the evidence."""
-        subject, first = Subject.of(patch.about, self.case.bundle), claims[0]
+    def _contradictions(
+        self, patch: Patch, statements: Mapping[Patch, Sequence[_Claim]]
+    ) -> Iterator[str]:
+        """Yield what else was read that dates the same record otherwise, within the evidence.
+
+        What the model itself cites of the record counts, however the page puts it.
+        """
+        subject, first = Subject.of(patch.about, self.case.bundle), statements[patch][0]
+        cited = {each.value for each in statements if each.is_date and each.about == patch.about}
+
+        @cache
+        def is_possible(date: str) -> bool:
+            return adds_to(self.case.bundle, Patch(patch.about, patch.field, date))
+
+        def is_other(mention: Mention) -> bool:
+            dates = mention.dates
+            is_single = len(dates) == 1 and not is_overlapping(dates[0], patch.date)
+            return is_single and is_possible(dates[0].text)
+
         seen: set[tuple[str, str]] = set()
-        for mention, ground, is_clear in dates_about(self.documents, subject):
-            dates, address = mention.dates, ground.document.address
-            if not is_clear or len(dates) != 1 or is_overlapping(dates[0], patch.date):
-                continue
-            other = dates[0].text
-            if (other, address) in seen or not adds_to(
-                self.case.bundle, Patch(patch.about, patch.field, other)
-            ):
+        for mention, ground, is_clear in dates_about(self.documents, subject, is_other):
+            other, address = mention.dates[0].text, ground.document.address
+            if (other, address) in seen or not (is_clear or other in cited):
                 continue
             seen.add((other, address))
             if self.case.acceptance.second_reading:
                 if self.reader.is_used_up:
                     yield f"{address} may say {other}; it could not be read"
                     return
-                if self._reading("contradiction", first, ground, other).reading != FIRST_RELEASE:
+                reading = self._reading("contradiction", first, ground, other).reading
+                if self.reader.has_failed:
+                    yield f"{address} may say {other}; it could not be read"
+                    return
+                if reading != FIRST_RELEASE:
                     continue
             supporting = _brief(first.grounds[0].passage)
             yield (

@@ -47,7 +47,14 @@ def call_tool(call: Call, turn: int, place: int) -> Observation:  # noqa: ARG001
     with wrap_plugin_errors(wrap, ToolError):
         answer = call.run()
     seconds = time.monotonic() - started
-    return Observation(sanitize(answer.content), answer.sources, answer.error, seconds)
+    sources = tuple(map(_encodable, answer.sources))
+    error = answer.error and _encodable(answer.error)
+    return Observation(sanitize(answer.content), sources, error, seconds)
+
+
+def _encodable(text: str) -> str:
+    """Return a text without lone surrogates, which no transcript can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def advice(text: str) -> Observation:
@@ -113,7 +120,7 @@ class CallRunner:
         try:
             answer = self.perform(call, turn, place)
         except ToolError as error:
-            answer = Observation(sanitize(str(error)), error=str(error))
+            answer = Observation(sanitize(str(error)), error=_encodable(str(error)))
         # Remembered as it was shown, which is all that a replay knows of it.
         shown = self._answers[key] = self.show(answer, turn)
         # What failed before is tried again, and is progress where it succeeds now.

@@ -14,6 +14,8 @@ from chart_binder.react.steps import Observation
 from chart_binder.react.tools import Call, call_key, is_refusal
 
 VERSION = 1
+NOT_ANSWERED = ""
+"""The `reading` of a second reading that the model's server did not answer."""
 _REPLY_FIELDS = tuple(each.name for each in fields(Reply))
 
 
@@ -125,7 +127,10 @@ class ReadingScript:
         self._left = list(lines)
 
     def reply(self, question: Read) -> Reply:
-        """Return the reply to a question, which has no reading yet."""
+        """Return the reply to a question, which has no reading yet.
+
+        Raises `ChatError` where it was not answered when it was recorded.
+        """
 
         def fits(line: Read) -> tuple[bool, bool] | None:
             same = line.content == question.content, line.source == question.source
@@ -135,7 +140,10 @@ class ReadingScript:
         fitting = [(fit, -at) for at, line in enumerate(self._left) if (fit := fits(line))]
         if not fitting:
             return msgspec.structs.replace(question, reading="unclear").reply
-        return self._left.pop(-max(fitting)[1]).reply
+        line = self._left.pop(-max(fitting)[1])
+        if line.reading == NOT_ANSWERED:
+            raise ChatError("the second reading was not answered")
+        return line.reply
 
 
 class Result(Event, frozen=True, tag="result"):

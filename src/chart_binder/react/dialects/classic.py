@@ -7,9 +7,9 @@ from typing import Final
 
 from chart_binder.react.dialect import arguments_as_text, render_readably
 from chart_binder.react.parsing.advice import DialectRules, Wording
+from chart_binder.react.parsing.answers import introduces
 from chart_binder.react.parsing.calls import announces, is_finisher, is_no_tool
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_strictly
-from chart_binder.react.parsing.shown import introduces
 from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool, listed

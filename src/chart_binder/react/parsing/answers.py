@@ -11,7 +11,6 @@ from chart_binder.react.parsing.lenient_json import (
     read_strictly,
     scan,
 )
-from chart_binder.react.parsing.shown import introduces
 
 Found = tuple[dict[str, object], tuple[str, ...]]
 
@@ -26,11 +25,6 @@ _TAG: Final = re.compile(
 _ANNOUNCED: Final = re.compile(
     r"\b(?:json|answer|decision|conclusion|choice|verdict|here|result|object|so|thus|therefore"
     r"|final|sure|output|follow\w*|is|one|asked? for)\W*\Z|\Ahere\b",
-    re.IGNORECASE,
-)
-_SAYING: Final = re.compile(
-    r"\b(?:says?|said|wants?(?: me to)?(?: write| say| answer)?|wrote|writes?|reads?|states|stated"
-    r"|returned|returns|claims?|contains?|shows?|lists?|quotes?|was|prints?)\Z",
     re.IGNORECASE,
 )
 _SHORT: Final = 2
@@ -120,7 +114,57 @@ def _is_shown(before: str, after: str) -> bool:
     if said.endswith((":", "：")):
         sentence = re.split(r"[.!?:：](?=\s)|[。！？]", said.rstrip(":："))[-1].strip()
         is_name = len(sentence.split()) <= _SHORT and not _ANNOUNCED.search(sentence)
-        return is_name or _SAYING.search(sentence) is not None
+        return is_name or _UNFINISHED.search(sentence) is not None
     is_whole = said.endswith((".", "!", "?", "。"))
-    is_led = said.endswith(_MARKS) or _SAYING.search(said) is not None or introduces(said)
+    is_led = said.startswith(">") or said.endswith(_MARKS) or introduces(said)
     return not is_whole and (is_led or not bare.endswith("\n"))
+
+
+# Words that introduce what follows as somebody else's.
+
+_MAX_NEARBY: Final = 400
+_CODE_INDENT: Final = 4
+# The model's own announcement of its answer, which may end in a colon.
+_OWN: Final = re.compile(
+    r"\bmy (?:final |own )?(?:answer|decision|conclusion|choice|verdict)\b|\bfinal answer\b"
+    r"|\bI(?:['’]ll| will| can)(?: now)?\b(?! not| never)"
+    r"|\blet me (?:answer|decide|conclude|finali[sz]e)"
+    r"|\A\W*(?:thoughts?\W+)?(?:based on|given|considering)\b"
+    r"|\A\W*(?:so|therefore|thus|hence|done|ok(?:ay)?|sure|yes|now|finally)?\W*\Z"
+    r"|\A\W*(?:final )?(?:action|action input|thoughts?|thinking|reasoning|answer|response|result"
+    r"|decision|conclusion|output|json|analysis|summary|step \d+)\W*\Z",
+    re.IGNORECASE,
+)
+_UNFINISHED: Final = re.compile(
+    r"\b(?:says?|said|saying|writes?|wrote|reads?|states?|stated|wants?|wanted|tells?|told|asks?"
+    r"|asked|claims?|claimed|that|returns?|returned|shows?|showed|contains?|lists?|prints?|quotes|was"
+    r"|wants? me to (?:write|say|answer)"
+    r"|displays?|suggests?|instructs?)[\s\"'“(]*\Z|[(\[{「“‘«]\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def is_introduced(text: str, at: int) -> bool:
+    """Tell whether the line above an answer at a place introduces it as somebody else's.
+
+    It does where it ends with a colon or within a clause, unless it announces the model's own
+    answer. A line that begins with signs or deep in belongs to what stands above all that do.
+    """
+    start = text.rfind("\n", 0, at) + 1
+    lead = re.match(r"\W*", text[start : at + 80].partition("\n")[0])[0]  # type: ignore[index]
+    lines = text[max(0, start - 4 * _MAX_NEARBY) : start].split("\n")
+    if lead.strip() or len(lead.expandtabs()) >= _CODE_INDENT:
+        sign = lead[:_CODE_INDENT].rstrip("<*") or " "
+        above = [line for line in lines if line.strip() and not line.startswith(sign)]
+        lines = above or lines
+    line = next((line for line in reversed(lines) if re.search(r"\w", line)), "")
+    amid = text[start:at]
+    return introduces(amid if re.search(r"\w", amid) else line)
+
+
+def introduces(line: str) -> bool:
+    """Tell whether a line introduces somebody else's words."""
+    line = re.sub(r"<[^<>]{0,80}>", "", line[-_MAX_NEARBY:]).strip(" \t*_`~")
+    sentence = re.split(r"[.!?](?=\s)|[。！？]", line)[-1]
+    is_led = sentence.endswith((":", "：")) or _UNFINISHED.search(sentence) is not None
+    return is_led and not _OWN.search(sentence)

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from chart_binder.react.arguments import clean_name, folded, members_end, read_members
 from chart_binder.react.parsing.advice import Defect
-from chart_binder.react.parsing.labels import Directive
+from chart_binder.react.parsing.labels import Directive, is_known
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     begins_member,
@@ -27,7 +27,6 @@ from chart_binder.react.parsing.lenient_json import (
     scan_string,
     skip_space,
 )
-from chart_binder.react.parsing.tags import is_known
 from chart_binder.react.steps import Act, Finish
 
 Taken: TypeAlias = Act | Finish | Defect
@@ -242,7 +241,7 @@ def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
     elif isinstance(found.value, list):
         step = _read_calls(found.value)
     if isinstance(step, Finish) and any("missing last" in note for note in found.notes):
-        raise LenientJSONError("its last bracket is missing", cut=True)
+        raise LenientJSONError("its last bracket is missing")
     if found.notes and step is not None:
         step = replace(step, notes=(*found.notes, *step.notes))
     return step, found.end
@@ -258,11 +257,11 @@ def read_action(own: str, given: str | None) -> Taken | None:  # noqa: PLR0911 (
     """
     own, _ = _without_fence(own)
     if _opens_object(own):
-        return _object_action(own, given)
+        return _object_action(own)
     line, _, below = own.partition("\n")
     name, rest = _name(line)
     if not name and given is not None and _opens_object(_without_fence(given)[0]):
-        return _object_action(_without_fence(given)[0], None)
+        return _object_action(_without_fence(given)[0])
     if is_no_tool(name):
         return None
     said = _TOOL_IN_WORDS.findall(name) if " " in name else ()
@@ -322,12 +321,9 @@ def _name(line: str) -> tuple[str, str]:
     return _name(rest[1:]) if rest[0] in ":：" and announces(name) else (name, rest)
 
 
-def _object_action(own: str, given: str | None) -> Taken:
+def _object_action(own: str) -> Taken:
     try:
         step, _ = read_object(own, tagged=True)
-        if isinstance(step, Act) and not step.arguments and given is not None:
-            arguments, notes = read_given(given)
-            step = replace(step, arguments=arguments, notes=(*step.notes, *notes))
     except LenientJSONError as error:
         return Defect("turn", str(error))
     return step or Defect("no tool in object")
@@ -360,8 +356,6 @@ def read_given(words: str) -> Given:  # noqa: PLR0911 (a row of forms)
     Raises `LenientJSONError` for an object, a list or a string that cannot be read.
     """
     text, is_fenced = _without_fence(words)
-    if label := _INPUT_LABEL.match(text):
-        text, _ = _without_fence(text[label.end() :])
     if not is_fenced:
         text = _PAUSE.sub("", text) if "PAUSE" in text[-_MAX_NAME:] else text
         text = text.lstrip("*_")
@@ -428,7 +422,7 @@ def read_in_brackets(text: str) -> Given:
     line = text.partition("\n")[0]
     closed = line.rfind({"(": ")", "（": "）"}.get(text[0], "]"))
     if closed < 0:
-        raise LenientJSONError(f"the bracket {text[0]} is never closed", cut=True)
+        raise LenientJSONError(f"the bracket {text[0]} is never closed")
     return _words(line[1:closed].strip())
 
 
@@ -480,7 +474,6 @@ _AROUND: Final = re.compile(
     r"</(?:function|invoke|arguments|parameters|tool|input)>\s*"
     r"|\A\s*<(?:arguments|parameters|input|args)>"
 )
-_UNCLOSED: Final = re.compile(r"<(?:parameter|arg_value)[^<]*\Z")
 
 
 def call_in(body: str, tag: Directive) -> Taken | None:
@@ -518,11 +511,9 @@ def _named_call(named: str, attributes: dict[str, str], body: str, tag: Directiv
         return step if isinstance(step, Act) else replace(own, notes=(*found.notes, *own.notes))
     given = attributes.pop("arguments", "") or attributes.pop("input", "") or attributes
     if given:
-        if words and tag.end > tag.value:
-            raise LenientJSONError("there are attributes in its tag, and words inside")
         return step_named(named, given)
-    if not tag.closed and _UNCLOSED.search(body):
-        raise LenientJSONError("a parameter is never closed", cut=True)
+    if not tag.closed and re.search(r"<(?:parameter|arg_value)[^<]*\Z", body):
+        raise LenientJSONError("a parameter is never closed")
     for pattern in _PARAMETERS:
         pairs = ((one["name"], one["value"]) for one in pattern.finditer(words))
         if values := {name.strip(): unescape(value).strip() for name, value in pairs}:

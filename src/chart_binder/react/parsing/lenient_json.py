@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Final, Literal, NoReturn, TypeAlias
 
 MAX_DEPTH: Final = 50
-MAX_PIECES: Final = 512
+MAX_PIECES: Final = 400
 """How many pieces a value that needs repairs may have; one that needs none may have any number."""
 UNQUOTED: Final = "value without quotes"
 INNER: Final = "inner quotes without a backslash"
@@ -34,22 +34,14 @@ _PLAIN: Final = {mark: re.compile(rf"[^{ends}\\]*+") for mark, ends in _CLOSERS.
 _KEY: Final = re.compile(r"[\w$][\w$-]{0,63}+")
 _KEY_THEN_VALUE: Final = re.compile(rf"{_KEY.pattern}[ \t]{{0,8}}+(?:[:：](?!//)|=(?!=))")
 _COMMENT: Final = re.compile(r"(?:#|//)[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?")
-_WORDS: Final = re.compile(r"(?:(?!\s(?:#|//)|/\*)[^,;{}\[\]()\"“”\n]){1,400}+")
+_WORDS: Final = re.compile(r"(?:(?!\s(?:#|//)|/\*)[^,，;{}\[\]()\"“”\n]){1,400}+")
 _BRACE: Final = re.compile(r"\{")
 _HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
 _FENCED: Final = re.compile(r"(?:`{3}|~{3})[^\S\n]{0,4}+\w{0,12}+\s{0,80}+(?=[{\[])")
 
 
 class LenientJSONError(ValueError):
-    """A value cannot be read; the text is one clause that names the defect.
-
-    `at` is the place where reading stopped, `cut` says that the text ended inside the value.
-    """
-
-    def __init__(self, problem: str, at: int = 0, *, cut: bool = False) -> None:
-        super().__init__(problem)
-        self.at = at
-        self.cut = cut
+    """A value cannot be read; the text is one clause that names the defect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +90,10 @@ def scan(text: str, start: int, limit: int | None = None, *, closed: bool = Fals
     return reader.scanned(reader.value("item", 0))
 
 
-def scan_call(text: str, start: int, limit: int, closer: str = ")") -> Scanned:
+def scan_call(text: str, start: int, limit: int) -> Scanned:
     """Read `(name=value, ...)` as an object; `start` is the place of the bracket."""
     reader = _Reader(text, start, limit)
-    return reader.scanned(reader.members(closer, 1))
+    return reader.scanned(reader.members(")", 1))
 
 
 def scan_string(text: str, start: int, limit: int) -> Scanned:
@@ -127,7 +119,7 @@ def read_strictly(text: str, start: int) -> Scanned | None:
         return None
     opened = text.count("[", start, end) + text.count("{", start, end)
     if opened > MAX_DEPTH and is_deep(value):
-        raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep", start)
+        raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep")
     if "\\u" in text[start:end]:  # half a surrogate pair may be written so
         value = json.loads(encodable_text(json.dumps(value, ensure_ascii=False)))
     return Scanned(value, end)
@@ -224,10 +216,10 @@ class _Reader:
         self.spend()
         self.skip()
         if not self.char:
-            raise self.error("it ends where a value was expected", cut=True)
+            raise LenientJSONError("it ends where a value was expected")
         closer = {"{": "}", "[": "]"}.get(self.char)
         if closer and depth >= MAX_DEPTH:
-            raise self.error(f"it is nested more than {MAX_DEPTH} deep")
+            raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep")
         if closer:
             return self.members(closer, depth + 1)
         return self.string(context) if opens_string(self.char) else self.word()
@@ -253,28 +245,30 @@ class _Reader:
         self.skip()
         if not self.char:
             if self.unsure:
-                raise self.error(f"it ends without the closing {closer}", cut=True)
+                raise LenientJSONError(f"it ends without the closing {closer}")
             self.unsure = True
             self.note(f"missing last {closer}")
             return False
-        if self.char == ",":
+        if self.char in ",，":
             self.pos += 1
             self.skip()
             if not self.char:
-                raise self.error("it ends after a comma", cut=True)
+                raise LenientJSONError("it ends after a comma")
             if self.char == closer:
                 self.note("trailing comma")
         elif self.char != closer:
             is_new_line = "\n" in self.text[ended : self.pos] and closer != "]"
             if not (is_new_line and begins_member(self.text, self.pos)):
-                raise self.error(f"{self.shown()} stands where a comma or {closer} was expected")
+                raise LenientJSONError(
+                    f"{self.shown()} stands where a comma or {closer} was expected"
+                )
             self.note("missing comma")
         return True
 
     def key(self) -> str:
         """Read a key and its colon."""
         if not self.char:
-            raise self.error("it ends where a key was expected", cut=True)
+            raise LenientJSONError("it ends where a key was expected")
         if opens_string(self.char):
             key = self.string("key")
         elif found := _KEY.match(self.text, self.pos, self.limit):
@@ -282,12 +276,12 @@ class _Reader:
             self.note("key without quotes")
             self.pos = found.end()
         else:
-            raise self.error(f"a key was expected, but found {self.shown()}")
+            raise LenientJSONError(f"a key was expected, but found {self.shown()}")
         self.skip()
         if not self.char:
-            raise self.error(f"it ends after the key {key!r}", cut=True)
+            raise LenientJSONError(f"it ends after the key {key!r}")
         if self.char not in ":：=":
-            raise self.error(f"there is no colon after the key {key!r}")
+            raise LenientJSONError(f"there is no colon after the key {key!r}")
         if self.char != ":":
             self.note("another sign for the colon")
         self.pos += 1
@@ -309,17 +303,18 @@ class _Reader:
             char = self.char
             if not char:
                 begun = "".join(parts)[:24]
-                raise self.error(f"the string that begins with {begun!r} is never closed", cut=True)
+                raise LenientJSONError(f"the string that begins with {begun!r} is never closed")
             self.pos += 1
             if char == "\\":
                 parts.append(self.escape())
                 continue
             if context == "key" or self.closes(context):
                 return encodable_text("".join(parts))
-            follows = self.text[self.pos - 2].isalnum()
-            if not (follows and self.char.isalnum()):  # but for an apostrophe
-                if follows != is_inside:
-                    raise self.error('code or words follow a string: write \\" for a mark in it')
+            before = self.text[self.pos - 2]
+            if not before.isdigit() and not (before.isalpha() and self.char.isalpha()):
+                # neither inches nor an apostrophe
+                if before.isalpha() != is_inside:
+                    raise LenientJSONError("code or words follow a string: a mark in it needs \\")
                 is_inside = not is_inside
             self.note(INNER)
             self.unsure = True
@@ -338,11 +333,11 @@ class _Reader:
         after = min(skip_space(self.text, self.pos), self.limit)
         char = self.text[after : after + 1] if after < self.limit else ""
         spaced = self.text[self.pos : after]
-        if char == ",":
+        if char in (",", "，"):
             following = min(skip_space(self.text, after + 1), self.limit)
             is_last = following == self.limit or self.text[following] in "}/#)"
             return context == "item" or is_last or begins_member(self.text, following)
-        if char == ")":
+        if char in (")", "）"):
             return context == "argument"
         if "\n" in spaced and begins_member(self.text, after):
             return True
@@ -354,7 +349,7 @@ class _Reader:
         words = found.group() if found else ""
         end, words = self.pos + len(words), words.strip()
         if not words.strip("."):
-            raise self.error(f"a value was expected, but found {self.shown()}")
+            raise LenientJSONError(f"a value was expected, but found {self.shown()}")
         small = words.casefold()
         if small.lstrip("+-") in ("nan", "inf", "infinity"):
             _refuse(words)
@@ -364,13 +359,13 @@ class _Reader:
             self.pos = end
             return _LITERALS[small]
         if end == self.limit and not self.text[end - 1].isspace():
-            raise self.error(f"it ends inside the value {words[:24]!r}", cut=True)
+            raise LenientJSONError(f"it ends inside the value {words[:24]!r}")
         self.pos = end
         number = read_strictly(words, 0)
         if number is not None and number.end == len(words):
             return number.value
         if ": " in words or words.endswith(":") or words[0] in "+.":
-            raise self.error(f"the value {words[:24]!r} is not in quotes")
+            raise LenientJSONError(f"the value {words[:24]!r} is not in quotes")
         self.note(UNQUOTED)
         return encodable_text(words)
 
@@ -392,13 +387,10 @@ class _Reader:
         """Count one piece, so that the work has an end."""
         self.pieces += 1
         if self.pieces > MAX_PIECES:
-            raise self.error("it is too long to be repaired, and it is not strict JSON")
+            raise LenientJSONError("it is too long to be repaired, and it is not strict JSON")
 
     def note(self, repair: str) -> None:
         self.notes[repair] = None
-
-    def error(self, problem: str, *, cut: bool = False) -> LenientJSONError:
-        return LenientJSONError(problem, self.pos, cut=cut)
 
     def shown(self) -> str:
         return repr(self.text[self.pos : min(self.pos + 12, self.limit)])

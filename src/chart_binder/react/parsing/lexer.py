@@ -88,8 +88,6 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]", "\n<tool_response>"),
         (r"<｜tool▁outputs?▁end｜>|\[/TOOL_RESULTS\]", "</tool_response>\n"),
         (r"\[TOOL_CALLS\]", "\nAction: "),  # Mistral
-        (r"<\|tool_call_start\|>|<\|action_start\|><\|plugin\|>", "\n"),  # LFM, InternLM
-        (r"<\|action_end\|>", "\n"),
         (r"(?:<\|end\|>)?<\|start\|>assistant(?=<\|channel\|>)", "\n"),
         # gpt-oss writes messages in channels; one with an address is a call
         (rf"(?=[< t]){_OF_ASSISTANT}to={_NAME}{_CONSTRAIN}", _CALL),
@@ -103,7 +101,6 @@ _TOKEN_SIGNS: Final = (
     "<｜tool",
     "｜DSML｜",
     "<|tool_call",
-    "<|action_start",
     "<|channel|>",
     "[TOOL_",
     " to=",

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Final
 
 from chart_binder.react.parsing.advice import Defect, DialectRules, Wording, Writing
-from chart_binder.react.parsing.answers import read_answer_object
+from chart_binder.react.parsing.answers import is_introduced, read_answer_object
 from chart_binder.react.parsing.calls import (
     Taken,
     call_in,
@@ -39,8 +39,14 @@ from chart_binder.react.parsing.lenient_json import (
     skip_space,
 )
 from chart_binder.react.parsing.lexer import Spoken, speak
-from chart_binder.react.parsing.shown import is_introduced, is_within
-from chart_binder.react.parsing.turns import ASKING, INVENTED, Turn, find_turn, object_end
+from chart_binder.react.parsing.turns import (
+    ASKING,
+    INVENTED,
+    Turn,
+    find_turn,
+    is_within,
+    object_end,
+)
 from chart_binder.react.steps import Act, Finish, Step
 
 _PLAIN_RULES: Final = DialectRules(
@@ -72,7 +78,7 @@ _OBSERVED_KEY: Final = re.compile(
 )
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
-_CALL_TAG: Final = re.compile(r"<(?:tool_call|function_call|invoke|function=)")
+_TURN_TAG: Final = re.compile(r"<(?:tool_call|function_call|invoke|function=|thought|observation)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +99,8 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     put into a tool's mouth. A step in another dialect counts where it comes first, with a note.
     """
     said = speak(reply, rules.said_in)
-    turn = find_turn(said.text, rules)
-    found = _first(turn) or _inline_call(turn)
+    turn = find_turn(_CALL_INLINE.sub(r"\g<0>\n", said.text), rules)
+    found = _first(turn)
     notes = (*said.notes, *turn.notes)
     if found is None:
         return replace(_defect(reply, said, turn), notes=notes).worded(rules.wording)
@@ -231,19 +237,15 @@ def _read_answer_at(turn: Turn, place: int) -> _Found | str:
 
 
 def _tagged_answer(turn: Turn, found: Directive) -> Taken | None:
+    """Return the answer in a tag, unless it holds a whole turn rather than an answer."""
     words = turn.text[found.value : found.end if found.closed else turn.end].strip()
-    inner = label_at(words)
-    is_turn = inner is not None and inner.kind in ("thought", "action", "answer")
-    if not turn.is_inner and (is_turn or _CALL_TAG.match(words)):
-        inside = find_turn(words, turn.rules, is_inner=True)
-        step = _first(inside)
-        turn.notes += inside.notes
-        is_rested = inside.ended_by == "observation"
-        if is_rested and (step is None or isinstance(step.step, Finish)):
-            return Defect("observation")
-        return step.step if step else None
-    nested = re.fullmatch(r"<(answer|final_answer|response)>(.*)</\1>", words, re.DOTALL)
-    return _answer(nested[2] if nested else words)
+    if nested := re.fullmatch(r"<(answer|final_answer|response)>(.*)</\1>", words, re.DOTALL):
+        words = nested[2]
+    inner = label_at(words.partition("\n")[0])
+    if inner is not None and inner.kind == "answer":
+        return _answer(words[inner.value :])
+    is_turn = inner is not None and inner.kind in ("thought", "action", "observation")
+    return Defect("thought") if is_turn or _TURN_TAG.match(words) else _answer(words)
 
 
 def _labelled_answer(turn: Turn, place: int) -> Taken | None:
@@ -264,42 +266,33 @@ def _answer(words: str) -> Finish | None:
     return Finish(words) if words else None
 
 
-def _read_call_at(turn: Turn, place: int) -> _Found | str:
+def _read_call_at(turn: Turn, place: int) -> _Found | str | None:
     """Return the call in a tag, with those in the tags that follow it."""
     found = turn.directives[place]
+    further = turn.directives[place + 1 :]
+    if found.kind == "calls" and further and further[0].kind == "call":
+        return None  # a tag around calls with a tag each
     step = call_in(turn.text[found.value : found.end], found)
     if not isinstance(step, Act):
         return "no tool" if step is None else _Found(step, found.start, found.after, "tags")
-    fenced = is_within(turn.fences, found.start)
     end = found.after
     also = list(step.also)
-    for other in turn.directives[place + 1 :]:
-        if other.kind == "thought":
-            continue
-        is_next = other.kind == "call" and is_within(turn.fences, other.start) == fenced
-        further = call_in(turn.text[other.value : other.end], other) if is_next else None
-        if not isinstance(further, Act) or len(also) >= _MAX_CALLS:
+    is_fenced = is_within(turn.fences, found.start)
+    for other in (each for each in further if each.kind != "thought"):
+        is_next = other.kind == "call" and is_within(turn.fences, other.start) == is_fenced
+        next_step = call_in(turn.text[other.value : other.end], other) if is_next else None
+        if not isinstance(next_step, Act) or len(also) >= _MAX_CALLS:
             break
-        also += [replace(further, also=()), *further.also]
+        also += [replace(next_step, also=()), *next_step.also]
         end = other.after
     return _Found(replace(step, also=tuple(also)), found.start, end, "tags")
-
-
-def _read_calls_at(turn: Turn, place: int) -> _Found | None:
-    """Return the calls that stand in one tag around them without a tag each."""
-    found = turn.directives[place]
-    following = turn.directives[place + 1 : place + 2]
-    if following and following[0].kind == "call":
-        return None
-    step = call_in(turn.text[found.value : found.end], found)
-    return None if step is None else _Found(step, found.start, found.after, "tags")
 
 
 _READERS: Final[Mapping[str, Callable[[Turn, int], _Found | str | None]]] = {
     "action": _read_action_at,
     "answer": _read_answer_at,
     "call": _read_call_at,
-    "calls": _read_calls_at,
+    "calls": _read_call_at,
     "input": lambda _turn, _place: "input",  # it counts with its action alone
 }
 
@@ -381,18 +374,6 @@ def _named_call(turn: Turn, call: re.Match[str], text: str) -> Iterator[_Found]:
         yield _Found(step, call.start(), turn.end, "object")
 
 
-def _inline_call(turn: Turn) -> _Found | None:
-    """Return a call whose labels all stand on the line of a thought."""
-    found = _CALL_INLINE.search(turn.text)
-    if found is None:
-        return None
-    inside = find_turn(turn.text[found.end() :], turn.rules)
-    step = _first(inside)
-    if step is None or not isinstance(step.step, Act):
-        return None
-    return replace(step, start=found.end(), end=turn.end, writing="classic")
-
-
 # What a reply comes to.
 
 
@@ -406,7 +387,7 @@ def _finished(found: _Found, turn: Turn, notes: tuple[str, ...]) -> Step:
     paused = re.match(r"\W*PAUSE\b", rest)
     rest = rest[paused.end() if paused else 0 :]
     if INVENTED not in notes and any(map(begins_observation, islice(rest.split("\n"), _MAX_LINES))):
-        notes = (*dict.fromkeys((*notes, INVENTED)),)
+        notes += (INVENTED,)
     if rest.strip(_LEFT_OVER):
         last = "final answer" if isinstance(step, Finish) else "PAUSE" if paused else "action"
         own += (f"text after {'' if paused else 'the '}{last} discarded",)

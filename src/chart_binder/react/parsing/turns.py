@@ -1,17 +1,21 @@
 """A model's own turn: the labels and tags in it that are live, in order.
 
 Live is what stands outside thoughts, quotations and blocks, up to the first observation that the
-model made up, or a line of somebody else. What stands in a fence is kept, for a call may.
+model made up, or a line of somebody else. What stands in a fence is kept, for a call may. A passage
+is quoted where its beginning *and* its end stand around it: an apostrophe or a mark that nothing
+closes quotes nothing. Only a fence, and a tag on a line of its own, need no end.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import itemgetter
 from typing import Final
 
 from chart_binder.react.parsing.advice import DialectRules
-from chart_binder.react.parsing.labels import Directive, find_labels, kind_of
+from chart_binder.react.parsing.labels import Directive, find_labels, find_tags, is_talked_about
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     read_strictly,
@@ -19,14 +23,6 @@ from chart_binder.react.parsing.lenient_json import (
     skip_space,
 )
 from chart_binder.react.parsing.lexer import Span, is_used
-from chart_binder.react.parsing.shown import (
-    find_blocks,
-    find_fences,
-    find_quotations,
-    is_within,
-    merged,
-)
-from chart_binder.react.parsing.tags import find_tags, is_talked_about
 
 INVENTED: Final = "invented observation discarded"
 ASKING: Final = re.compile(
@@ -36,8 +32,6 @@ ASKING: Final = re.compile(
 _MAX_REPAIRED: Final = 16
 _THOUGHT_ENDS: Final = re.compile(r"</thoughts?>", re.IGNORECASE)
 _ROLE: Final = re.compile(r"[*_#\s]*(?:user|human|system)\b", re.IGNORECASE)
-_FENCE_WORDS: Final = re.compile(r"[\s>*+•\d.)-]{0,40}+(?:`{3,80}+|~{3,80}+)[ ]?(\w{3,24})")
-_OUTPUTS: Final = ("output", "outputs", "result", "results")
 
 
 @dataclass(slots=True)
@@ -50,7 +44,6 @@ class Turn:
 
     text: str
     rules: DialectRules
-    is_inner: bool = False
     said: str = ""
     directives: list[Directive] = field(default_factory=list)
     fences: list[Span] = field(default_factory=list)
@@ -63,9 +56,9 @@ class Turn:
     refused: set[str] = field(default_factory=set)
 
 
-def find_turn(text: str, rules: DialectRules, *, is_inner: bool = False) -> Turn:
-    """Return the turn in what a model says aloud; `is_inner` for one in the tag of an answer."""
-    turn = Turn(text, rules, is_inner, end=len(text))
+def find_turn(text: str, rules: DialectRules) -> Turn:
+    """Return the turn in what a model says aloud."""
+    turn = Turn(text, rules, end=len(text))
     tags = find_tags(text)
     turn.thoughts = _thoughts_in(text, tags)
     turn.said = blanked(text, turn.thoughts)
@@ -85,9 +78,6 @@ def find_turn(text: str, rules: DialectRules, *, is_inner: bool = False) -> Turn
             break
         if _is_live(turn, each):
             turn.directives.append(each)
-    if (output := _output_fence(turn)) is not None and output < turn.end:
-        turn.end, turn.ended_by = output, "observation"
-        turn.directives = [each for each in turn.directives if each.start < output]
     if turn.ended_by == "observation":
         turn.notes.append(INVENTED)
     return turn
@@ -176,16 +166,6 @@ def _is_shown(turn: Turn, found: Directive) -> bool:
     return is_block_quote or is_within(turn.shown, found.start, inside=1)
 
 
-def _output_fence(turn: Turn) -> int | None:
-    """Return where a fence begins that says in its first line that it holds a tool's output."""
-    for start, _ in islice(turn.fences, _MAX_REPAIRED):
-        words = _FENCE_WORDS.match(turn.text, start)
-        name = words[1] if words else ""
-        if name.casefold() in _OUTPUTS or (name and kind_of(name) == "observation"):
-            return start
-    return None
-
-
 def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
     """Return the thoughts in tags; all before a closing tag that nothing opens is one."""
     spans: list[Span] = []
@@ -197,3 +177,158 @@ def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
     if ends and not is_within(find_fences(text), ends[-1][0]):
         return [(0, ends[-1][1])]
     return spans
+
+
+# What is shown rather than said.
+
+_MAX_FENCES: Final = 1024
+_MAX_MARKS: Final = 512
+"""After so many marks everything counts as quoted."""
+_FENCE: Final = re.compile(
+    r"^(?P<before>[ \t]*(?:(?:[-*+•]|\d{1,3}[.)]|[>＞])[ \t]+)*)(?P<mark>`{3,}|~{3,})"
+    r"(?P<words>[^`\n]*)$",
+    re.MULTILINE,
+)
+# A mark that opens a quotation or a bracket; inches, apostrophes, and braces of objects do not.
+_OPENER: Final = re.compile(
+    r"(?=[\"'<~/$`“”„«»‹「『《〈〝〟＂❝‚‘（＇｢&{(\[【])(?:"
+    r"\"\"\"|\'\'\'|<!--|<<<|/\*|~~|\$\$|(?<!`)``(?!`)|(?<=\w )```(?!\w*\n)|\'\'"
+    r"|[“”„«‹「『《〈〝〟＂❝‚‘（＇｢]|(?<!\w)(?:\"|»(?=\w)|'(?=[\w\n]))|(?<![`\w])`(?!`)|&quot;"
+    r"|\{(?=\n)|(?<!\w)[(\[【](?![^()\[\]【】\n]{0,400}+[)\]】]))"
+)
+_CLOSERS: Final = {
+    **dict(zip("«»【{‹「『《〈❝‚（｢", "»«】}›」』》〉❞‘）｣", strict=True)),
+    "(": r"\)",
+    "[": r"\]",
+    "“": '[”"]',
+    "„": '[“”"]',
+    "〝": "[〞〟]",
+    "‘": r"’(?!\w)",
+    '"': '["”](?!\\w)',
+    "'": r"(?<=[\w.!?}\n])'(?!\w)",
+    "``": "``|''",
+    "<!--": "-->",
+    "<<<": ">>>",
+    "/*": r"\*/",
+}
+"""What closes a mark that does not close itself."""
+_CLOSING: Final = {mark: re.compile(closer) for mark, closer in _CLOSERS.items()}
+# A line that only rules off, a tag or a word in brackets on a line of its own.
+_EDGE: Final = re.compile(
+    r"^[ \t]{0,8}(?:(?P<rule>(?P<sign>[^\w\s{}()\[\]<>`~|.,;\"'“”])(?P=sign){0,80}+|--8<--)"
+    r"(?P<words>(?<=:::)\w{1,20}|(?<=[-=~+%]{2})[ \w?!]{1,40}+(?P=sign){2,80})?[ \t]*$"
+    r"|\\(?P<tex>begin|end)\{|\{\{(?P<open>quote\|)|(?P<shut>\}\})[ \t]*$"
+    r"|(?P<begin>BEGIN|END)[ ]\w{1,20}$)",
+    re.MULTILINE,
+)
+_TAGS: Final = re.compile(
+    r"<{1,2}+(?P<slash>/?)(?P<name>[A-Za-z?][\w?-]{0,39}+)(?P<rest>[^<>\n]{0,200}+)>"
+    r"|\[(?P<slash2>/?)(?P<name2>[A-Za-z]\w{2,20}+)(?P<rest2>[^<>\n\[\]]{0,200}+)\](?![(:])"
+)
+_SHOWING: Final = ("quote", "page", "code", "web")
+_KNOWN_TAGS: Final = re.compile(
+    r"(?:tool|function)_?calls?|invoke|tool_?use|function|call|action\w*"
+    r"|(?:final_?)?(?:answer|response)|thoughts?|think(?:ing)?|reasoning|observations?|tool_\w+|br|hr|json|\d+|\w*input",
+    re.IGNORECASE,
+)
+
+
+def find_fences(text: str) -> list[Span]:
+    """Return what stands inside code fences, each from its opening line to its closing one.
+
+    A fence that is never closed goes on to the end.
+    """
+    spans: list[Span] = []
+    opened: list[re.Match[str]] = []
+    if "```" not in text and "~~~" not in text:
+        return spans
+    for mark in islice(_FENCE.finditer(text), _MAX_FENCES):
+        has_words = bool(mark["words"].strip())
+        outer = opened[-1]["mark"] if opened else ""
+        if not opened or (has_words and mark["mark"][0] == outer[0]):
+            opened.append(mark)  # in a fence, one with words opens another
+        elif mark["mark"].startswith(outer) and not has_words and not mark["before"].strip():
+            begin = opened.pop()
+            if not opened:
+                spans.append((begin.start(), mark.end()))
+    if opened:
+        spans.append((opened[0].start(), len(text)))
+    return spans
+
+
+def find_quotations(text: str, last: int) -> list[Span]:
+    """Return the quotations and brackets that begin before `last` and are closed.
+
+    Each goes from its mark to the one that closes it. `text` has blanks for objects.
+    """
+    spans: list[Span] = []
+    endless: set[str] = set()
+    at = seen = 0
+    while mark := _OPENER.search(text, at, last):
+        seen += 1
+        if seen > _MAX_MARKS:
+            return [*spans, (mark.start(), len(text))]
+        at = mark.end()
+        if mark[0] in endless:
+            continue
+        closer = _CLOSING.get(mark[0]) or re.compile(re.escape(mark[0]))
+        if found := closer.search(text, at):
+            spans.append((mark.start(), found.end()))
+            at = found.end()
+        else:
+            endless.add(mark[0])
+    return spans
+
+
+def find_blocks(text: str) -> list[Span]:
+    """Return what stands between two rules, in a tag that announces nothing, and the like."""
+    spans: list[Span] = []
+    opened: dict[str, int] = {}
+    for edge in islice(_EDGE.finditer(text), _MAX_MARKS):
+        sign = edge["sign"] or ("-" if edge["rule"] else "")
+        key = sign or ("tex" if edge["tex"] else "begin" if edge["begin"] else "{{")
+        closes = edge["shut"] or "end" in (edge["tex"], (edge["begin"] or "").lower())
+        if key in opened and (sign or closes):
+            spans.append((opened.pop(key), edge.end()))
+        elif not closes:
+            opened.setdefault(key, edge.start())
+    return merged([*spans, *_tag_blocks(text)])
+
+
+def _tag_blocks(text: str) -> list[Span]:
+    """Return what stands in tags that announce nothing; one alone on its line needs no end."""
+    spans: list[Span] = []
+    opened: dict[str, tuple[int, bool]] = {}
+    for tag in islice(_TAGS.finditer(text), _MAX_MARKS):
+        name = (tag["name"] or tag["name2"]).casefold()
+        if (tag["name"] and _KNOWN_TAGS.fullmatch(name)) or (tag["rest"] or "").endswith("/"):
+            continue
+        if tag["slash"] or tag["slash2"]:
+            if name in opened:
+                spans.append((opened.pop(name)[0], tag.end()))
+        elif name not in opened:
+            start = text.rfind("\n", 0, tag.start()) + 1
+            line = text[start : text.find("\n", tag.end()) % (len(text) + 1)]
+            is_alone = line.strip() == tag[0] and (bool(tag["name"]) or name in _SHOWING)
+            opened[name] = (tag.start(), is_alone)
+    return spans + [(start, len(text)) for start, is_alone in opened.values() if is_alone]
+
+
+def is_within(spans: Sequence[Span], at: int, *, inside: int = 0) -> bool:
+    """Tell whether a place is in one of some spans, or at least so far inside it.
+
+    The spans are in order, and none overlaps another.
+    """
+    place = bisect_right(spans, at - inside, key=itemgetter(0))
+    return place > 0 and at < spans[place - 1][1]
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Return spans in order, those that overlap as one."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start < found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
