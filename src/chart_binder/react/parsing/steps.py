@@ -242,9 +242,7 @@ def _tagged_answer(turn: Turn, found: Directive) -> Taken | None:
     if nested := re.fullmatch(r"<(answer|final_answer|response)>(.*)</\1>", words, re.DOTALL):
         words = nested[2]
     inner = label_at(words.partition("\n")[0])
-    if inner is not None and inner.kind == "answer":
-        return _answer(words[inner.value :])
-    is_turn = inner is not None and inner.kind in ("thought", "action", "observation")
+    is_turn = inner is not None and inner.kind not in ("input", "pause")
     return Defect("thought") if is_turn or _TURN_TAG.match(words) else _answer(words)
 
 
