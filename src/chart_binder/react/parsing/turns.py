@@ -51,6 +51,7 @@ class Turn:
 
     text: str
     rules: DialectRules
+    is_inner: bool = False
     said: str = ""
     directives: list[Directive] = field(default_factory=list)
     fences: list[Span] = field(default_factory=list)
@@ -63,9 +64,9 @@ class Turn:
     refused: set[str] = field(default_factory=set)
 
 
-def find_turn(text: str, rules: DialectRules) -> Turn:
-    """Return the turn in what a model says aloud."""
-    turn = Turn(text, rules, end=len(text))
+def find_turn(text: str, rules: DialectRules, *, is_inner: bool = False) -> Turn:
+    """Return the turn in what a model says aloud; `is_inner` for one in the tag of an answer."""
+    turn = Turn(text, rules, is_inner, end=len(text))
     tags = find_tags(text)
     turn.thoughts = _thoughts_in(text, tags)
     turn.said = blanked(text, turn.thoughts)
