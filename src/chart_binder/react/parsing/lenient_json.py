@@ -36,6 +36,7 @@ _KEY_THEN_VALUE: Final = re.compile(rf"{_KEY.pattern}[ \t]{{0,8}}+(?:[:：](?!//
 _COMMENT: Final = re.compile(r"(?:#|//)[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?")
 _WORDS: Final = re.compile(r"(?:(?!\s(?:#|//)|/\*)[^,，;{}\[\]()\"“”\n]){1,400}+")
 _BRACE: Final = re.compile(r"\{")
+_INCHES: Final = re.compile(r"[ )-]\w")
 _HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
 _FENCED: Final = re.compile(r"(?:`{3}|~{3})[^\S\n]{0,4}+\w{0,12}+\s{0,80}+(?=[{\[])")
 
@@ -139,7 +140,7 @@ def opens_string(char: str) -> bool:
 def opens_object(text: str, at: int) -> bool:
     """Tell whether the brace at `at` begins an object rather than stands around words."""
     inside = skip_space(text, at + 1)
-    return text[inside : inside + 1] in ("", "}", "/", "#") or begins_member(text, inside)
+    return text[inside : inside + 1] in "}/#`«„「＂" or begins_member(text, inside)
 
 
 def begins_member(text: str, start: int) -> bool:
@@ -311,11 +312,13 @@ class _Reader:
             if context == "key" or self.closes(context):
                 return encodable_text("".join(parts))
             before = self.text[self.pos - 2]
-            if not before.isdigit() and not (before.isalpha() and self.char.isalpha()):
-                # neither inches nor an apostrophe
-                if before.isalpha() != is_inside:
+            is_inches = before.isdigit() and _INCHES.match(self.text, self.pos) is not None
+            if not is_inches and not (before.isalpha() and self.char.isalpha()):  # an apostrophe
+                if before.isalnum() != is_inside:
                     raise LenientJSONError("code or words follow a string: a mark in it needs \\")
                 is_inside = not is_inside
+            if self.closed and "\n" in "".join(parts):
+                raise LenientJSONError("a string is never closed")
             self.note(INNER)
             self.unsure = True
             parts.append(char)

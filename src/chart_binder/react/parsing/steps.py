@@ -78,7 +78,7 @@ _OBSERVED_KEY: Final = re.compile(
 )
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
-_TURN_TAG: Final = re.compile(r"<(?:tool_call|function_call|invoke|function=|thought|observation)")
+_TURN_TAG: Final = re.compile(r"<(?:tool_call|function_call|invoke|function=)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,15 +237,20 @@ def _read_answer_at(turn: Turn, place: int) -> _Found | str:
 
 
 def _tagged_answer(turn: Turn, found: Directive) -> Taken | None:
-    """Return the answer in a tag, unless it holds a whole turn rather than an answer."""
+    """Return the answer in a tag, or the step of a turn that stands there."""
     words = turn.text[found.value : found.end if found.closed else turn.end].strip()
     if nested := re.fullmatch(r"<(answer|final_answer|response)>(.*)</\1>", words, re.DOTALL):
         words = nested[2]
     inner = label_at(words.partition("\n")[0])
-    if inner is not None and inner.kind == "answer":
-        return _answer(words[inner.value :])
-    is_turn = inner is not None and inner.kind in ("thought", "action", "observation")
-    return Defect("thought") if is_turn or _TURN_TAG.match(words) else _answer(words)
+    is_turn = inner is not None and inner.kind not in ("input", "pause")
+    if turn.is_inner or not (is_turn or _TURN_TAG.match(words)):
+        return _answer(words)
+    inside = find_turn(words, turn.rules, is_inner=True)
+    step = _first(inside)
+    turn.notes += inside.notes
+    if inside.ended_by == "observation" and (step is None or isinstance(step.step, Finish)):
+        return Defect("observation")
+    return step.step if step else Defect("thought")
 
 
 def _labelled_answer(turn: Turn, place: int) -> Taken | None:

@@ -15,7 +15,13 @@ from operator import itemgetter
 from typing import Final
 
 from chart_binder.react.parsing.advice import DialectRules
-from chart_binder.react.parsing.labels import Directive, find_labels, find_tags, is_talked_about
+from chart_binder.react.parsing.labels import (
+    Directive,
+    find_labels,
+    find_tags,
+    is_talked_about,
+    kind_of,
+)
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     read_strictly,
@@ -31,6 +37,7 @@ ASKING: Final = re.compile(
 """What begins a step in the form of any dialect."""
 _MAX_REPAIRED: Final = 16
 _THOUGHT_ENDS: Final = re.compile(r"</thoughts?>", re.IGNORECASE)
+_FENCE_WORDS: Final = re.compile(r"[\s>*+•\d.)-]{0,40}+(?:`{3,80}+|~{3,80}+)[ ]?(\w{3,24})")
 _ROLE: Final = re.compile(r"[*_#\s]*(?:user|human|system)\b", re.IGNORECASE)
 
 
@@ -44,6 +51,7 @@ class Turn:
 
     text: str
     rules: DialectRules
+    is_inner: bool = False
     said: str = ""
     directives: list[Directive] = field(default_factory=list)
     fences: list[Span] = field(default_factory=list)
@@ -56,9 +64,9 @@ class Turn:
     refused: set[str] = field(default_factory=set)
 
 
-def find_turn(text: str, rules: DialectRules) -> Turn:
-    """Return the turn in what a model says aloud."""
-    turn = Turn(text, rules, end=len(text))
+def find_turn(text: str, rules: DialectRules, *, is_inner: bool = False) -> Turn:
+    """Return the turn in what a model says aloud; `is_inner` for one in the tag of an answer."""
+    turn = Turn(text, rules, is_inner, end=len(text))
     tags = find_tags(text)
     turn.thoughts = _thoughts_in(text, tags)
     turn.said = blanked(text, turn.thoughts)
@@ -78,6 +86,12 @@ def find_turn(text: str, rules: DialectRules) -> Turn:
             break
         if _is_live(turn, each):
             turn.directives.append(each)
+    output = next(
+        (start for start, _ in turn.fences[:_MAX_REPAIRED] if _is_output(text, start)), None
+    )
+    if output is not None and output < turn.end:
+        turn.end, turn.ended_by = output, "observation"
+        turn.directives = [each for each in turn.directives if each.start < output]
     if turn.ended_by == "observation":
         turn.notes.append(INVENTED)
     return turn
@@ -164,6 +178,13 @@ def _is_shown(turn: Turn, found: Directive) -> bool:
     line_start = turn.text.rfind("\n", 0, found.start) + 1
     is_block_quote = turn.text[line_start : line_start + 80].lstrip()[:1] == ">"
     return is_block_quote or is_within(turn.shown, found.start, inside=1)
+
+
+def _is_output(text: str, fence: int) -> bool:
+    """Tell whether a fence says in its first line that it holds a tool's output."""
+    words = _FENCE_WORDS.match(text, fence)
+    name = words[1].casefold() if words else ""
+    return name in ("output", "outputs", "result", "results") or kind_of(name) == "observation"
 
 
 def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
