@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from urllib.parse import unquote, urlsplit
+
+import tomli
 
 from chart_binder.domain.dates_in_text import Mention, states
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
@@ -380,27 +383,20 @@ def _begins(text: str, titles: Iterable[str]) -> bool:
     return any(_spaced(text).startswith(title) for title in titles)
 
 
-_NEGATED = re.compile(
-    r"\b(?:not|never|no(?!\W{0,2}\d)|none|nor|neither|without|unlike"
-    r"|instead of|rather than|fail\w*|refus\w*"
-    r"|lack\w*|n[’']t|nicht|nie|ohne|kein\w*|jamais|sans|aucun\w*|nunca|sin|ning[uú]n\w*|non|senza"
-    r"|n[aã]o|sem|nenhum\w*|niet|nooit|zonder|geen)\b",
-    re.IGNORECASE,
-)
-_FROM = re.compile(
-    r"\b(?:from|off|on|of|for|aus|vom|auf|von|du|de|sur|del|dell|dal|da|do|uit|van|op|fra|från|på)\W+"
-    r"(?:\w+\W+){0,3}$",
-    re.IGNORECASE,
-)
+_WORDS = tomli.loads(files("chart_binder.llm").joinpath("value_words.toml").read_text("utf-8"))
+
+
+def _any(kind: str) -> str:
+    """Return the pattern of the words of one kind."""
+    return f"(?:{'|'.join(_WORDS[kind])})"
+
+
+_NEGATED = re.compile(rf"\b{_any('negated')}\b", re.IGNORECASE)
+_FROM = re.compile(rf"\b{_any('from')}\W+(?:\w+\W+){{0,3}}$", re.IGNORECASE)
 """A song from the album, the single of the week: what follows is no type of the subject."""
-_OF_PEOPLE = re.compile(
-    r"(?:[ -][\w&-]+){0,3}?[ -](?:bands?|groups?|singer\w*|songwriter|musicians?|artists?|duo|trio"
-    r"|quartet|rapper|guitarist|pianist|composer|producer|ensemble|choir|orchestra|gruppe|sänger\w*|groupe"
-    r"|chanteu\w*|cantante|grupo|banda|gruppo|cantor\w*|zanger\w*|charts?|tour)\b",
-    re.IGNORECASE,
-)
+_OF_PEOPLE = re.compile(rf"(?:[ -][\w&-]+){{0,3}}?[ -]{_any('people')}\b", re.IGNORECASE)
 _NAME = re.compile(r"\s+([\"'“‘«„]?)(?=[A-ZÀ-ÖØ-Þ])(.{1,200})", re.DOTALL)
-_ARTICLE = re.compile(r"\b(?:the|his|her|their|das|dem|l[ae’']|el|o|il|het)\W+$", re.IGNORECASE)
+_ARTICLE = re.compile(rf"\b{_any('article')}\W+$", re.IGNORECASE)
 
 
 def _is_other_edition(document: Document, subject: Subject) -> bool:
@@ -418,11 +414,7 @@ _NOT_SO = re.compile(
 _DENIED = re.compile(
     r"\b(?:not|never|no|nor|nicht|kein\w*|pas|no|non|n[aã]o)\W+(?:\w+\W+){0,2}$", re.IGNORECASE
 )
-_OF_SOMETHING = re.compile(
-    r"\W+(?:\w+\W+)?(?:web ?site|site|video|audio|lyrics?|charts?|account|channel|page|store|shop"
-    r"|fan|biography|tour)\b",
-    re.IGNORECASE,
-)
+_OF_SOMETHING = re.compile(rf"\W+(?:\w+\W+)?{_any('no_record')}\b", re.IGNORECASE)
 _LABELLED = re.compile(r"[^.:]{1,30}: ")
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
