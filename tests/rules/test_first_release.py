@@ -67,6 +67,7 @@ def test_the_first_release_and_its_year(known: str, text: str, outcome: str, rea
 EARLY, LATE = album("A", "1974-05-01"), album("B", "1980-03-01")
 SEVERAL: tuple[tuple[str, Json, str, str | None], ...] = (
     # claim, evidence, date, group and certainty, recording
+    ("no recording", document(), "none", None),
     ("two versions of two years",
      document(recording(EARLY, mb_recording_id="a", length_ms=180_000),
               recording(LATE, mb_recording_id="b", length_ms=300_000)), "none", None),

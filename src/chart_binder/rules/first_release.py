@@ -171,7 +171,7 @@ def _perhaps_first(
 
     Most records are such, and they only tell whether a collection of earlier recordings is alone.
     """
-    if len(recordings) > 1 or not bundle.listed.is_each_once:
+    if len(recordings) != 1 or not bundle.listed.is_each_once:
         return candidates_of(recordings)
     least = AFTER_ANY_DATE
     earliest: list[ReleaseGroup] = []
