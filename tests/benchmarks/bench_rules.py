@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.rules.decide import decide
+from chart_binder.rules.first_release import first_release
 from rules.making import Json, album, compilation, document, record, recording, release
 
 KINDS = ("Single", "Album", "Album+Compilation", "Album+Live")
@@ -152,11 +153,13 @@ def loop(text: bytes) -> int:
 def measure(name: str, texts: list[bytes]) -> float:
     """Print the figures for some bundles; return the seconds of one decision."""
     bundles = [read_bundle(text) for text in texts]
+    ruled = [(bundle, decide(bundle, KNOBS)) for bundle in bundles]
     best = best_seconds(
         {
             "loop": lambda: [loop(text) for text in texts],
             "parse": lambda: [read_bundle(text) for text in texts],
             "decide": lambda: [decide(bundle, KNOBS) for bundle in bundles],
+            "first": lambda: [first_release(*pair, KNOBS) for pair in ruled],
             "both": lambda: [decide(read_bundle(text), KNOBS) for text in texts],
             "hash": lambda: [evidence_hash(bundle) for bundle in bundles],
         }

@@ -323,6 +323,24 @@ def test_the_hash_leaves_out_the_file_and_the_time() -> None:
     assert evidence_hash(plain) != evidence_hash(read(provenance={"sources_used": ["MB"]}))
 
 
+def test_what_is_said_of_siblings_counts_in_the_hash_where_it_is_set() -> None:
+    group = album("A", "1974-11-08")
+    plain = document(recording(group))
+    unset = document(
+        recording(group | {"premiere": None}, relation="", because="one ISRC"), siblings=None,
+        complete=None,
+    )  # fmt: skip
+    set_ones = [
+        document(recording(group | {"premiere": True})),
+        document(recording(group, relation="sibling")),
+        document(recording(group), siblings="looked_up"),
+        document(recording(group), complete=False),
+    ]
+    assert evidence_hash(read_bundle(unset)) == evidence_hash(read_bundle(plain))
+    assert len({evidence_hash(read_bundle(one)) for one in (plain, *set_ones)}) == len(set_ones) + 1
+    assert all(read_bundle(write_bundle(one)) == one for one in map(read_bundle, set_ones))
+
+
 def test_the_hash_of_known_evidence_does_not_change() -> None:
     known = {
         "artist": {"name": "Queen"},

@@ -35,7 +35,7 @@ from servers.searxng import Mode, Searxng, hit
 KEYS = [
     "path", "state", "decided_by", "crg_mbid", "rr_mbid", "recording_mbid", "crg_rule", "rr_rule",
     "confidence", "rationale", "missing_facts", "questions", "evidence_hash", "trace",
-    "adjudication", "error",
+    "adjudication", "error", "first_release",
 ]  # fmt: skip
 SEARCH = call("web_search", query="queen single")
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -56,6 +56,11 @@ def test_a_recording_id_is_decided_by_rules(
         f"evh={line['evidence_hash'][:8]};crg=ALBUM_LEAD_WINDOW;rr=ORIGIN_COUNTRY_EARLIEST;"
         "src=mb;cfg=lw90,rg10"
     )
+    expected = RHAPSODY["expected"]["first_release"] | {"country": "NL", "via_sibling": False}
+    assert {key: line["first_release"][key] for key in expected} == expected
+    text = canon("decide", song, **asking(mb), COLUMNS="200").out
+    said = "first released 1975-10-31 on Bohemian Rhapsody (NL); year certain: nothing in the evi"
+    assert said in text
 
 
 @pytest.mark.parametrize(
@@ -126,6 +131,7 @@ def test_the_adjudicator_decides_an_open_case_with_two_tool_calls(canon: Canon, 
     assert (result["outcome"], result["iterations"], result["confidence"]) == ("accepted", 3, 0.95)
     (shown,) = result["facts"]
     assert (shown["verified"], shown["trusted"], shown["before"]) == (True, True, "1975")
+    assert line["first_release"]["date"] == "1975-10-31"  # by the fact: the evidence has the year
     assert [each["reading"] for each in shown["readings"]] == ["first_release"]
     assert (result["basis"], result["usage"]["readings"]) == ("rules", 1)
     assert {check["name"]: check["passed"] for check in result["checks"]} == {

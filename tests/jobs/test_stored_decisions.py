@@ -81,7 +81,7 @@ def test_files_that_share_evidence_keep_their_tags(
     assert stored_bundle(saver.store, latest(saver.store, other)) == case.bundle
 
 
-def test_questions_are_kept_and_a_decision_of_before_them_is_read(
+def test_what_is_new_is_kept_and_a_decision_of_before_it_is_read(
     saver: DecisionSaver, song: Path
 ) -> None:
     bundle = read_bundle(year_only_single())
@@ -89,10 +89,13 @@ def test_questions_are_kept_and_a_decision_of_before_them_is_read(
     kept = latest(saver.store, song)
     assert read_decision(kept) == case.decision
     assert [one.kind for one in case.decision.questions] == ["date"]
+    assert case.decision.first_release is not None
+    assert case.decision.first_release.date == "1975"
     document = msgspec.json.decode(kept.document)
-    del document["questions"]
+    del document["questions"], document["first_release"]
     before = msgspec.structs.replace(kept, document=msgspec.json.encode(document))
-    assert read_decision(before) == msgspec.structs.replace(case.decision, questions=())
+    then = msgspec.structs.replace(case.decision, questions=(), first_release=None)
+    assert read_decision(before) == then
 
 
 def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:

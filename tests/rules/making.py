@@ -79,7 +79,8 @@ _STATUSES = {
 def records(text: str) -> list[Json]:
     """Records as a line of text: `S single 1974-10-11; A album 1974-11-08@US undated/promo`.
 
-    A release is a date, `@` its country (else GB), `/` its status (else official). `group:DATE` is
+    A release is a date, `@` its country (else GB), `/` its status (else official), `%` its format,
+    with `_` for a space. `group:DATE` is
     the group's own date, `by:NAME` its credit, `by:-` none, `title:TEXT` its title if not the name.
     """
     return [_record(*part.split()) for part in text.split(";") if part.strip()]
@@ -102,12 +103,14 @@ def _record(name: str, kind: str, *words: str) -> Json:
 
 
 def _release(word: str) -> Json:
+    word, _, made = word.partition("%")
     place, _, status = word.partition("/")
     date, _, country = place.partition("@")
     return release(
         None if date == "undated" else date,
         country or "GB",
         status=_STATUSES[status] if status else "Official",
+        format=made.replace("_", " ") or None,
     )
 
 

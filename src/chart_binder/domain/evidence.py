@@ -196,6 +196,8 @@ class ReleaseGroup(Value, frozen=True):
     labels: tuple[Text, ...] | None = None
     countries: tuple[Text, ...] | None = None
     releases: tuple[Release, ...] | None = None
+    premiere: bool | None = None
+    """True: a verified fact says that the recording first came out on it."""
 
     @property
     def types(self) -> tuple[str | None, tuple[str, ...]]:
@@ -240,6 +242,14 @@ class RecordingCandidate(Value, frozen=True):
     first_release_date: Text | None = None
     flags: RecordingFlags | None = None
     rg_candidates: tuple[ReleaseGroup, ...] | None = None
+    relation: Text | None = None
+    """`sibling`: another recording of the performance; `because` says why it is one."""
+    because: Text | None = None
+
+    @property
+    def is_sibling(self) -> bool:
+        """Whether it is another recording of the performance than those found for the file."""
+        return self.relation == "sibling"
 
     @property
     def first_date(self) -> PartialDate:
@@ -285,11 +295,21 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     artifact: Artifact | None = None
     provenance: Provenance | None = None
     version: int | None = 1
+    siblings: Text | None = None
+    """`looked_up`: other recordings of the performance were looked for."""
+    complete: bool | None = None
+    """False: more was found than was read."""
 
     @property
     def performer(self) -> Artist:
         """The artist, perhaps unknown."""
         return self.artist or Artist()
+
+    @property
+    def has_no_sibling(self) -> bool:
+        """Whether other recordings of the performance were looked for and none was found."""
+        is_any = any(one.is_sibling for one in self.recording_candidates)
+        return self.siblings == "looked_up" and not is_any
 
     @property
     def name(self) -> str:

@@ -104,7 +104,19 @@ def evidence_hash(bundle: EvidenceBundle) -> str:
         } if sources else None,
         "recording_candidates": _in_order(map(_canonical_recording, bundle.recording_candidates)),
     }  # fmt: skip
-    return hashlib.sha256(_ENCODER.encode(facts)).hexdigest()
+    return hashlib.sha256(_encoded(facts)).hexdigest()
+
+
+_ONLY_IF_SET = ("siblings", "complete", "relation", "premiere")
+"""Keys that count where they are set, so that evidence from before they were there has its hash."""
+
+
+def _encoded(facts: dict[str, Any]) -> bytes:
+    for key in _ONLY_IF_SET:
+        if facts.get(key, "") is None:
+            del facts[key]
+    facts.pop("because", None)
+    return _ENCODER.encode(facts)
 
 
 def _canonical_recording(recording: RecordingCandidate) -> bytes:
@@ -113,7 +125,7 @@ def _canonical_recording(recording: RecordingCandidate) -> bytes:
         "flags": recording.intent,
         "rg_candidates": _in_order(map(_canonical_group, recording.groups)),
     }
-    return _ENCODER.encode(facts)
+    return _encoded(facts)
 
 
 def _canonical_group(group: ReleaseGroup) -> bytes:
@@ -123,7 +135,7 @@ def _canonical_group(group: ReleaseGroup) -> bytes:
     codes = map(country_code, group.countries) if group.countries else ()
     facts["countries"] = _ordered(code for code in codes if code)
     facts["releases"] = _in_order(map(_canonical_release, group.editions))
-    return _ENCODER.encode(facts)
+    return _encoded(facts)
 
 
 def _canonical_release(release: Release) -> bytes:
@@ -160,7 +172,7 @@ V = TypeVar("V", bound=Value)
 
 _TEXTS: dict[type[Value], tuple[str, ...]] = {
     Artist: ("name", "mb_artist_id", "begin_area_country", "wikidata_country"),
-    RecordingCandidate: ("title", "disambiguation"),
+    RecordingCandidate: ("title", "disambiguation", "relation", "because"),
     ReleaseGroup: ("title", "artist_credit", "primary_type"),
     Release: (
         "title", "country", "status", "label", "catno", "format", "disambiguation",
@@ -192,7 +204,7 @@ def normalize(bundle: EvidenceBundle) -> EvidenceBundle:
 def _is_normal_above_releases(bundle: EvidenceBundle) -> bool:
     if bundle.version is None or not (bundle.listed.is_each_once or _has_no_duplicate(bundle)):
         return False
-    texts: set[str | None] = {bundle.recording_title}
+    texts: set[str | None] = {bundle.recording_title, bundle.siblings}
     artist_id = "-"
     if bundle.artist:
         texts.update(_texts_of[Artist](bundle.artist))
@@ -260,6 +272,7 @@ def _rewritten(bundle: EvidenceBundle) -> EvidenceBundle:
         version=VERSION if bundle.version is None else bundle.version,
         artist=artist,
         recording_title=non_blank(bundle.recording_title),
+        siblings=non_blank(bundle.siblings),
         artifact=bundle.artifact and replace(bundle.artifact, tags=tags),
         recording_candidates=_each(_recording, bundle.recording_candidates, "recording_candidates"),
     )

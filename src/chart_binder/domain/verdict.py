@@ -92,6 +92,30 @@ class Open(msgspec.Struct, frozen=True, tag="open"):
 Verdict: TypeAlias = Decided | Open
 
 
+class FirstRelease(msgspec.Struct, frozen=True):
+    """The earliest official release of a performance in the evidence.
+
+    `date` has the precision that is known. Where several release groups may be the first, there is
+    no group, release, title or country; where several recordings may be, no recording. `because`
+    says why the year is certain or not.
+    """
+
+    date: str
+    year_certain: bool
+    because: str
+    release_mbid: ReleaseId | None = None
+    release_group_mbid: ReleaseGroupId | None = None
+    title: str | None = None
+    country: str | None = None
+    recording_mbid: RecordingId | None = None
+    via_sibling: bool = False
+
+    @property
+    def year(self) -> int:
+        """The year, which is always known."""
+        return int(self.date[:4])
+
+
 class OverrideRecord(msgspec.Struct, frozen=True):
     """A person's decision on a recording as it is stored; the fields are the store's columns.
 

@@ -12,11 +12,11 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from chart_binder.config import RulesConfig
+from chart_binder.config import AcceptanceConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.verdict import KeptOverride, Open, Question, Verdict
+from chart_binder.domain.verdict import FirstRelease, KeptOverride, Open, Question, Verdict
 from chart_binder.errors import (
     AudioError,
     CanonError,
@@ -30,6 +30,7 @@ from chart_binder.errors import (
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
 from chart_binder.rules.decide import decide
+from chart_binder.rules.first_release import first_release
 from chart_binder.rules.recordings import sort_recordings
 
 INDETERMINATE = "INDETERMINATE"
@@ -106,7 +107,8 @@ class Decision(msgspec.Struct, frozen=True):
     """The decision on one recording, made by rules, the adjudicator, a person, or not at all.
 
     An error has its text in `error` and its kind in `cause`; other states have neither.
-    `missing_facts` are the `questions` as sentences; decisions stored earlier have no `questions`.
+    `missing_facts` are the `questions` as sentences; decisions stored earlier have no `questions`,
+    and no `first_release`.
     """
 
     state: State
@@ -125,6 +127,7 @@ class Decision(msgspec.Struct, frozen=True):
     adjudication: AdjudicationResult | None = None
     error: str | None = None
     cause: Cause | msgspec.UnsetType = UNSET
+    first_release: FirstRelease | None = None
 
     @property
     def is_stale(self) -> bool:
@@ -249,6 +252,23 @@ class Decider:
         )
         return self._case(decision, case.bundle, case.verdict)
 
+    def _first_release(
+        self, decision: Decision, bundle: EvidenceBundle, verdict: Verdict
+    ) -> FirstRelease | None:
+        """Return the first release, by the facts too that a model's decision turns on."""
+        result = decision.adjudication
+        is_decided = decision.state is State.DECIDED
+        if result and is_decided and any(fact.verified for fact in result.facts):
+            from chart_binder.llm.acceptance import weigh  # compiles 0.1 s of expressions
+            from chart_binder.llm.answer import Labels
+            from chart_binder.llm.facts import apply_patches
+            from chart_binder.llm.verification import OpenCase
+
+            case = OpenCase(bundle, Labels.of(bundle), self.rules, AcceptanceConfig())
+            weighed = weigh(case, result.facts)
+            bundle, verdict = apply_patches(bundle, weighed.turns_on).bundle, weighed.verdict
+        return first_release(bundle, verdict, self.rules)
+
     def _open(self, verdict: Open, known: str) -> Decision:
         return Decision(
             state=State.INDETERMINATE,
@@ -262,7 +282,7 @@ class Decider:
         )
 
     def _case(self, decision: Decision, bundle: EvidenceBundle, verdict: Verdict) -> Case:
-        """Return the case of a decision, which gets its trace."""
+        """Return the case of a decision, which gets its first release and its trace."""
         used = (bundle.provenance and bundle.provenance.sources_used) or ("bundle",)
         parts = {
             "evh": (decision.evidence_hash or "")[:8],
@@ -272,7 +292,8 @@ class Decider:
             "cfg": f"lw{self.rules.lead_window_days},rg{self.rules.reissue_long_gap_years}",
         }
         trace = ";".join(f"{key}={value}" for key, value in parts.items())
-        return Case(replace(decision, trace=trace), bundle, verdict)
+        first = self._first_release(decision, bundle, verdict)
+        return Case(replace(decision, first_release=first, trace=trace), bundle, verdict)
 
 
 class NotAskedError(LookupFailedError):

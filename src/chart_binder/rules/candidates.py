@@ -160,8 +160,8 @@ def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
         groups = recordings[0].rg_candidates or ()
         if len({group.mb_rg_id for group in groups}) == len(groups):
             carriers = (recordings[0],)
-            return sorted([_candidate(group, carriers) for group in groups], key=_ORDER)
-    return sorted([_candidate(*pair) for pair in _merged_groups(recordings)], key=_ORDER)
+            return sorted([candidate_of(group, carriers) for group in groups], key=_ORDER)
+    return sorted([candidate_of(*pair) for pair in _merged_groups(recordings)], key=_ORDER)
 
 
 def with_group_date(candidate: Candidate) -> Candidate | None:
@@ -178,10 +178,11 @@ def with_span(candidate: Candidate, first: int, last: int) -> Candidate:
     return replace(candidate, first=first, last=last)
 
 
-def _candidate(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]) -> Candidate:
+def candidate_of(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]) -> Candidate:
+    """Return the candidate for a group that carries the recordings."""
     releases = group.releases or ()
     official, unofficial = releases, releases[:0]
-    if day := _earliest_day(releases):
+    if day := earliest_day(releases):
         since = by = PartialDate.parse(day)
     else:
         are_official = [release.is_official for release in releases]
@@ -200,17 +201,17 @@ def _candidate(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]) 
 
 
 _DAY_LENGTH = len("YYYY-MM-DD")
-_AFTER_ANY_DATE = ":"
+AFTER_ANY_DATE = ":"
 
 
-def _earliest_day(releases: Sequence[Release]) -> str | None:
+def earliest_day(releases: Sequence[Release]) -> str | None:
     """Return the earliest date, if it is a whole day and every release has the status Official.
 
     This fast path fits most groups, some of which have hundreds of releases. Dates sort as text: a
     year before its months, a month before its days; so if the least text is a whole date, no
     release can be earlier.
     """
-    earliest = _AFTER_ANY_DATE
+    earliest = AFTER_ANY_DATE
     for release in releases:
         if release.status != "Official":
             return None
@@ -259,6 +260,7 @@ def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:
         artist_credit=main.artist_credit or credit,
         primary_type=main.primary_type or primary,
         first_release_date=first.text or None,
+        premiere=next((group.premiere for group in groups if group.premiere), main.premiere),
         releases=tuple(sorted(releases, key=str)),
     )
 

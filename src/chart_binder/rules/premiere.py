@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from functools import lru_cache
 from itertools import product
 
 import msgspec
@@ -384,7 +385,7 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
                 text = f"{_MISSING}: the recording is dated {hint}, and {later}"
                 yield Asked("missing_original", text, about)
         for code in recording.isrcs or ():
-            year = _isrc_year(code)
+            year = isrc_year(code)
             if not year or date(year, 12, 31).toordinal() >= compilation.last:
                 continue
             assigned = f"ISRC {code} was assigned in {year}"
@@ -412,7 +413,8 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]
                 yield Asked("date", f"{what}: before {compilation.dated_name}?", about)
 
 
-def _isrc_year(code: str) -> int | None:
+@lru_cache(maxsize=4_096)
+def isrc_year(code: str) -> int | None:
     """Return the year an ISRC was assigned in (`CC-XXX-YY-NNNNN`, ISO 3901).
 
     Two digits stand for a year from 1940 to 2039: the first codes date from 1986, and some

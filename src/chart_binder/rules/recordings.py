@@ -148,7 +148,7 @@ _KIND_NOUNS = {
 
 def _kind_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
     """Test whether a recording is of the kind that the title wanted says."""
-    title = _title_wanted(bundle)
+    title = title_wanted(bundle)
     wanted = _kind(intents_in(title, None), title, None)
 
     def noun(kind: str) -> str:
@@ -191,7 +191,7 @@ def _remark_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
 
     Every recording passes, unless one of them has exactly the remark wanted.
     """
-    title = _title_wanted(bundle)
+    title = title_wanted(bundle)
     wanted = _remark_words(set_off(title))
     is_any = wanted and any(
         _remark_words(set_off(one.title or "")) == wanted for one in bundle.recording_candidates
@@ -208,7 +208,7 @@ def _remark_words(remark: str) -> frozenset[str]:
     return frozenset(_WORD.findall(fold(_NO_VERSION.sub(" ", remark))))
 
 
-def _title_wanted(bundle: EvidenceBundle) -> str:
+def title_wanted(bundle: EvidenceBundle) -> str:
     """Return the title of the evidence, or else of the file's tags."""
     tags = (bundle.artifact and bundle.artifact.tags) or {}
     return bundle.recording_title or tags.get("title") or ""

@@ -101,7 +101,13 @@ def _named(release: Release) -> str:
 
 
 def _first_tied(tied: Sequence[Release], group: ReleaseGroup, settings: RulesConfig) -> Release:
-    """Return the first of releases that were out by the same day.
+    return first_by_id(first_of_day(tied, group, settings))
+
+
+def first_of_day(
+    tied: Sequence[Release], group: ReleaseGroup, settings: RulesConfig
+) -> Sequence[Release]:
+    """Return the first of releases that were out by the same day; several where nothing tells.
 
     A whole date precedes the bare year of the same year: the year may mean an earlier day, but
     mostly it belongs to a later pressing without an exact date. The other keys are compared one
@@ -121,7 +127,7 @@ def _first_tied(tied: Sequence[Release], group: ReleaseGroup, settings: RulesCon
             values = [key(release) for release in tied]
             least = min(values)
             tied = [each for each, its in zip(tied, values, strict=True) if its == least]
-    return first_by_id(tied)
+    return tied
 
 
 def _catalogue_number_key(release: Release) -> tuple[bool, Sequence[str]]:
@@ -176,7 +182,7 @@ _UNUSUAL = 9
 
 
 @lru_cache(maxsize=1_024)
-def _first_year(written: str) -> int:
+def first_year_on_sale(written: str) -> int:
     """Return the year in which a format first went on sale; 0 if that is unknown.
 
     `written` is a release's format: media joined by ` + `, with `2×` for two.
@@ -226,7 +232,7 @@ def _originals(
         if one.when.last <= first
         or not (
             one.when.first >= gap
-            or (one.when.is_known and _first_year(one.format or "") > year)
+            or (one.when.is_known and first_year_on_sale(one.format or "") > year)
             or one.mb_release_id in marked
         )
     ]

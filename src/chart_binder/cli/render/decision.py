@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from chart_binder.cli.output import labelled, labelled_list, terminal_width, wrap
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.verdict import FirstRelease
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import counted
 from chart_binder.jobs.decide import Case, Decision, State
@@ -70,6 +71,8 @@ def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterato
     yield path
     if case.bundle:
         yield from wrap(case.bundle.name, "  ")
+    if decision.first_release:
+        yield from wrap(f"first released {first_release_text(decision.first_release)}", "  ", 4)
     if decision.state is State.ERROR:
         yield from labelled("failed", decision.error or "no reason was given")
     if decision.crg_mbid:  # beside an error: what was decided and could not be kept
@@ -85,6 +88,16 @@ def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterato
     if decision.adjudication:
         name_of = partial(subject_name, case.bundle)
         yield from adjudication_lines(decision.adjudication, decision.state, name_of)
+
+
+def first_release_text(found: FirstRelease) -> str:
+    """Return a first release as `1977-02-04 on Rumours (US); year certain: REASON`."""
+    on = f" on {found.title}" if found.title else ""
+    where = f" ({found.country})" if found.country else ""
+    through = ", through a sibling recording" if found.via_sibling else ""
+    earlier, is_certain = ("", "") if found.year_certain else (" or earlier", "not ")
+    certainty = f"year {is_certain}certain: {found.because}"
+    return f"{found.date}{earlier}{on}{where}{through}; {certainty}"
 
 
 def _questions(case: Case) -> Iterator[str]:

@@ -1,0 +1,299 @@
+"""The first release of a performance: when, where and on which record it first came out.
+
+It is decided apart from the canonical release group: a single that leads to an album is the first
+release, and the album the canonical group. Days that are not known are spans, as in the rules.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+
+from msgspec.structs import replace
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.dates import FIRST_DAY, UNKNOWN, PartialDate
+from chart_binder.domain.evidence import (
+    EvidenceBundle,
+    RecordingCandidate,
+    Release,
+    ReleaseGroup,
+    intents_in,
+)
+from chart_binder.domain.verdict import Decided, FirstRelease, Verdict
+from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId, isrc
+from chart_binder.rules.ambiguity import Contradiction, find_contradictions
+from chart_binder.rules.assumptions import with_groups
+from chart_binder.rules.candidates import (
+    AFTER_ANY_DATE,
+    Candidate,
+    candidate_of,
+    candidates_of,
+    earliest_day,
+)
+from chart_binder.rules.contest import TieBreak, home_countries, intent_of, possibly_earliest
+from chart_binder.rules.recordings import recording_of, sort_recordings, title_wanted
+from chart_binder.rules.representative import first_of_day, first_year_on_sale
+from chart_binder.rules.year_certainty import WORKS, YearCase, gathers, names_of, year_doubt
+
+_MAX_READINGS = 32
+_PRECISIONS = (10, 7, 4)
+"""The lengths of a day, a month and a year as text."""
+
+
+def first_release(
+    bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig
+) -> FirstRelease | None:
+    """Return the earliest official release of the recording meant; `None` if none is known.
+
+    Of records of one day it is on the canonical group of `verdict`, else on the one that goes
+    before the others in a tie. Where it is not told which recording is meant, or which of two
+    descriptions of a record is right, what all readings have in common is returned.
+    """
+    crg = verdict.crg if isinstance(verdict, Decided) else None
+    recordings = bundle.recording_candidates
+    if len(recordings) == 1 and bundle.listed.is_each_once:
+        return _of_reading(recordings, bundle, crg, settings)
+    found = [
+        _of_reading(reading, tried, crg, settings)
+        for tried in _descriptions(bundle)
+        for version in sort_recordings(tried).versions
+        for reading in _mixes(version, tried)
+    ]
+    return _common(found)
+
+
+# Readings: which recording is meant, and which description of a record is right.
+
+
+def _descriptions(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
+    """Yield the evidence by each combination of descriptions that contradict each other.
+
+    Yields nothing if there are too many.
+    """
+    found: Sequence[Contradiction] = ()
+    if not bundle.listed.is_each_once:
+        recordings = sort_recordings(bundle).kept
+        found = find_contradictions(recordings, candidates_of(recordings))
+    if prod(len(one.readings) for one in found) > _MAX_READINGS:
+        return
+    for readings in product(*(one.readings for one in found)):
+        tried = bundle
+        for one, reading in zip(found, readings, strict=True):
+            tried = with_groups(tried, reading, one.groups)
+        yield tried
+
+
+def _mixes(
+    version: Sequence[RecordingCandidate], bundle: EvidenceBundle
+) -> Sequence[Sequence[RecordingCandidate]]:
+    """Return the recordings of a version, with a mono mix apart from the others."""
+    mono = [one for one in version if one.intent.is_mono]
+    rest = [one for one in version if not one.intent.is_mono]
+    codes, others = (
+        {isrc(code) for one in mix for code in one.isrcs or ()} for mix in (mono, rest)
+    )
+    if not mono or not rest or codes & others:
+        return [version]
+    return [mono] if intents_in(title_wanted(bundle), None).is_mono else [mono, rest]
+
+
+def _common(found: Sequence[FirstRelease | None]) -> FirstRelease | None:
+    """Return what all readings have in common; `None` if they have no year in common."""
+    known = [one for one in found if one]
+    if len(known) < len(found) or len({one.year for one in known}) != 1:
+        return None
+    dates = sorted({one.date for one in known})
+    shared = next(n for n in _PRECISIONS if dates[0][:n] == dates[-1][:n])
+    certain = all(one.year_certain for one in known)
+    because = min(one.because for one in known if one.year_certain is certain)
+    if len(dates) > 1:
+        because = f"{' or '.join(dates)}, by which recording or description is right; {because}"
+    names = ("release_mbid", "release_group_mbid", "title", "country", "recording_mbid")
+    values = {name: {getattr(one, name) for one in known} for name in names}
+    return replace(
+        known[0],
+        date=dates[0][:shared],
+        year_certain=certain,
+        because=because,
+        via_sibling=all(one.via_sibling for one in known),
+        **{name: each.pop() if len(each) == 1 else None for name, each in values.items()},
+    )
+
+
+# The earliest release of one reading.
+
+
+def _of_reading(
+    recordings: Sequence[RecordingCandidate],
+    bundle: EvidenceBundle,
+    crg: ReleaseGroupId | None,
+    settings: RulesConfig,
+) -> FirstRelease | None:
+    candidates = _perhaps_first(recordings, bundle)
+    before_time: Sequence[str] = ()
+    firsts = _close(candidates)
+    if not all(_is_plain(one) for one in firsts):
+        candidates, before_time = _appearances(candidates)
+        firsts = _close(candidates)
+        if before_time or any(one.role not in WORKS for one in firsts):
+            candidates, before_time = _appearances(candidates_of(recordings))
+            firsts = _close(candidates)
+    if not firsts:
+        return None
+    chosen, when = firsts, firsts[0].since
+    if len(firsts) > 1:
+        when = min([one.since for one in firsts], key=_vaguest_first)
+        if when.first == when.last:
+            chosen = _before_others(firsts, recordings, bundle, crg, settings)
+    copies = [(one, copy) for one in candidates for copy in one.unofficial]
+    case = YearCase(bundle, recordings, candidates, firsts, before_time, copies, when.text[:4])
+    doubt = year_doubt(case)
+    group = chosen[0].group if len(chosen) == 1 else None
+    release = _release(chosen[0], when, bundle, settings) if group else None
+    carrier = recordings[0] if len(recordings) == 1 else _carrier(chosen, release, bundle)
+    return FirstRelease(
+        when.text,
+        doubt is None,
+        doubt or _certainty(chosen),
+        release.mb_release_id if release else None,
+        group.mb_rg_id if group else None,
+        group.title if group else None,
+        release.place if release else None,
+        carrier.mb_recording_id if carrier else None,
+        carrier.is_sibling if carrier else False,
+    )
+
+
+def _perhaps_first(
+    recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle
+) -> Sequence[Candidate]:
+    """Return the candidates but those that are later than another, official and dated to the day.
+
+    Most records are such, and they only tell whether a collection of earlier recordings is alone.
+    """
+    if len(recordings) != 1 or not bundle.listed.is_each_once:
+        return candidates_of(recordings)
+    least = AFTER_ANY_DATE
+    earliest: list[ReleaseGroup] = []
+    others: list[ReleaseGroup] = []
+    for group in recordings[0].rg_candidates or ():
+        day = earliest_day(group.releases) if group.releases else None
+        if day is None:
+            others.append(group)
+        elif day < least:
+            least, earliest = day, [group]
+        elif day == least:
+            earliest.append(group)
+    return [candidate_of(group, (recordings[0],)) for group in (*earliest, *others)]
+
+
+def _close(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the official records that may be the first; where its day is known, those of it."""
+    dated = [one for one in candidates if one.first > FIRST_DAY and one.counts]
+    if len(dated) <= 1:
+        return dated
+    soonest = min([one.last for one in dated])
+    close = [one for one in dated if one.first <= soonest]
+    is_day = min([one.first for one in close]) == soonest
+    return [one for one in close if one.first == one.last] if is_day else close
+
+
+def _is_plain(one: Candidate) -> bool:
+    """Whether a record is a work of a known day, on a medium of its time."""
+    if one.role not in WORKS or one.first != one.last:
+        return False
+    day = one.since.text
+    return not any(copy.date == day and _is_before_its_time(copy) for copy in one.official)
+
+
+def _appearances(
+    candidates: Sequence[Candidate],
+) -> tuple[Sequence[Candidate], Sequence[str]]:
+    """Return the candidates by the dates that count, and the dates on media before their time.
+
+    A bare year or month counts for nothing beside a whole date within it of the same record.
+    """
+    found: list[Candidate] = []
+    before_time: list[str] = []
+    for one in candidates:
+        early = [copy for copy in one.official if copy.date and _is_before_its_time(copy)]
+        before_time += [copy.when.text for copy in early]
+        is_vague = one.official and one.is_dated and one.first != one.last
+        found.append(_redated(one, early) if early or is_vague else one)
+    return found, before_time
+
+
+def _is_before_its_time(release: Release) -> bool:
+    year = (release.date or "")[:4]
+    return year.isdigit() and first_year_on_sale(release.format or "") > int(year)
+
+
+def _vaguest_first(date: PartialDate) -> tuple[int, int]:
+    return date.first, -date.last
+
+
+def _redated(one: Candidate, early: Sequence[Release]) -> Candidate:
+    dates = {copy.when for copy in one.official if copy.when.is_known and copy not in early}
+    covered = {each.text[:n] for each in dates if each.first == each.last for n in _PRECISIONS[1:]}
+    counted = [each for each in dates if each.text not in covered]
+    since = min(counted, key=_vaguest_first, default=UNKNOWN)
+    by = min(counted, key=lambda each: (each.last, -each.first), default=UNKNOWN)
+    return replace(one, since=since, by=by, first=since.first, last=by.last)
+
+
+def _before_others(
+    firsts: Sequence[Candidate],
+    recordings: Sequence[RecordingCandidate],
+    bundle: EvidenceBundle,
+    crg: ReleaseGroupId | None,
+    settings: RulesConfig,
+) -> Sequence[Candidate]:
+    """Return the record that goes before others of its day; several where nothing tells."""
+    canonical = [one for one in firsts if one.group.mb_rg_id == crg]
+    works = [one for one in firsts if not gathers(one, bundle)]
+    country, labels = bundle.performer.country, settings.label_authority_order
+    tie_break = TieBreak(intent_of(recordings), country, labels)
+    return canonical or possibly_earliest(works or firsts, tie_break)
+
+
+def _release(
+    first: Candidate, when: PartialDate, bundle: EvidenceBundle, settings: RulesConfig
+) -> Release | None:
+    """Return the release of that date: one from the artist's country before others."""
+    pool = [one for one in first.official if one.date == when.text]
+    if len(pool) > 1:
+        home = home_countries(bundle.performer.country)
+        pool = [one for one in pool if not _is_before_its_time(one)]
+        pool = [one for one in pool if one.place in home] or pool
+        pool = [*first_of_day(pool, first.group, settings)]
+        pool.sort(key=lambda one: (str(replace(one, mb_release_id=_NO_ID)), one.mb_release_id))
+    return pool[0] if pool else None
+
+
+_NO_ID = ReleaseId("")
+
+
+def _carrier(
+    records: Sequence[Candidate], release: Release | None, bundle: EvidenceBundle
+) -> RecordingCandidate | None:
+    """Return the recording on a release, a sibling only where no other is on it."""
+    carriers = {one.mb_recording_id: one for each in records for one in each.recordings}
+    if len(carriers) == 1:
+        return next(iter(carriers.values()))
+    if len(records) > 1:
+        return None
+    rr = release.mb_release_id if release else None
+    on_it = [
+        one
+        for one in carriers.values()
+        if rr in {copy.mb_release_id for group in one.groups for copy in group.editions}
+    ]
+    found = on_it or [*carriers.values()]
+    own = [one for one in found if not one.is_sibling]
+    return carriers[recording_of(own or found, rr, bundle)]
+
+
+def _certainty(chosen: Sequence[Candidate]) -> str:
+    if len(chosen) == 1:
+        return "nothing in the evidence is earlier"
+    return f"whichever was first, it is of this year: {names_of(chosen)}"

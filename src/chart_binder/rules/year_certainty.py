@@ -1,0 +1,192 @@
+"""What makes the year of a first release certain: a table of what speaks against it, in words."""
+
+import re
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+
+import msgspec
+
+from chart_binder.domain.dates import FIRST_DAY, PartialDate, same_day
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
+from chart_binder.rules.candidates import Candidate, Role, describe_unofficial
+from chart_binder.rules.names import is_by, is_various
+from chart_binder.rules.premiere import isrc_year
+
+WORKS = (Role.ALBUM, Role.SINGLE, Role.LIVE, Role.SOUNDTRACK)
+"""The roles of records that do not gather earlier recordings."""
+
+_UNDATED_FIRSTS = (Role.SINGLE, Role.SOUNDTRACK)
+_MAX_NAMED = 3
+_PROMO_DAYS = 60
+"""A promotional copy comes out so many days before its own record at most."""
+_TAPING_YEARS = 2
+_DAY = re.compile(r"(?<![\d-])((?:19|20)\d\d)(-\d\d(?:-\d\d)?)?(?![\d-])")
+_TAPED = re.compile(
+    r"\b(?:live|record\w+|sessions?|demo|rehears\w+|broadcast|taped|take)\b", re.IGNORECASE
+)
+
+
+class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """The evidence of one reading, with the records that may be the first."""
+
+    bundle: EvidenceBundle
+    recordings: Sequence[RecordingCandidate]
+    candidates: Sequence[Candidate]
+    firsts: Sequence[Candidate]
+    before_time: Sequence[str]
+    """The dates of releases on media that were not on sale yet."""
+    copies: Sequence[tuple[Candidate, Release]]
+    """The releases that decide nothing, with their records."""
+    year: str
+
+    @property
+    def is_any_work_of_the_year(self) -> bool:
+        """Whether any record of the year does not only gather earlier recordings."""
+        of_it = (one for one in self.candidates if one.counts and one.since.text[:4] == self.year)
+        return any(not gathers(one, self.bundle) for one in of_it)
+
+    @property
+    def isrc_year(self) -> int | None:
+        """The year in which the earliest ISRC of the recordings was assigned."""
+        codes = [code for one in self.recordings if one.isrcs for code in one.isrcs]
+        return min(filter(None, map(isrc_year, codes)), default=None) if codes else None
+
+
+def year_doubt(case: YearCase) -> str | None:
+    """Return why the year is not certain, in words; `None` if it is."""
+    return next((reason for row in YEAR_DOUBTS if (reason := row(case))), None)
+
+
+def gathers(one: Candidate, bundle: EvidenceBundle) -> bool:
+    """Whether a record may gather what came out elsewhere: no soundtrack, none typed live."""
+    if one.role in WORKS or "Soundtrack" in one.group.kinds:
+        return False
+    if one.role is Role.OTHER and not is_various(one.group, one.official):
+        return False
+    return "Live" not in one.group.kinds or _is_own(one, bundle)
+
+
+def names_of(records: Sequence[Candidate]) -> str:
+    """Name records as alternatives, the first few of many."""
+    names = sorted(one.dated_name for one in records)
+    more = [f"{len(names) - _MAX_NAMED} more"] if len(names) > _MAX_NAMED else []
+    return " or ".join([*names[:_MAX_NAMED], *more])
+
+
+def _is_own(one: Candidate, bundle: EvidenceBundle) -> bool:
+    return is_by([bundle.performer.name or ""], one.group, one.official) is True
+
+
+# The rows: each returns its reason in words, or None.
+
+
+def _collection(case: YearCase) -> str | None:
+    """Return that the original may be missing, where only collections are of the year.
+
+    Not where a verified fact says that one of them was the premiere, or where siblings were looked
+    up and none is there; for compilations of the artist's own also not where the earliest ISRC or a
+    promotional single is of the year.
+    """
+    firsts, year = case.firsts, int(case.year)
+    if firsts[0].role in WORKS or case.is_any_work_of_the_year:
+        return None
+    assigned = case.isrc_year
+    is_none_there = case.bundle.has_no_sibling and not (assigned and assigned < year)
+    if is_none_there or any(one.group.premiere for one in firsts):
+        return None
+    if others := [one for one in firsts if not _is_own(one, case.bundle)]:
+        return f"{names_of(others)} may gather earlier recordings, so the original may be missing"
+    is_promo = any(
+        one.role is Role.SINGLE and copy.standing == "Promotion" and copy.when.text[:4] == case.year
+        for one, copy in case.copies
+    )
+    if assigned == year or is_promo:
+        return None
+    return f"{names_of(firsts)} may gather earlier recordings, and nothing else says {year}"
+
+
+def _group(case: YearCase) -> str | None:
+    first = case.year
+    for one in case.firsts:
+        own = one.group.first_release_date
+        if not own or own[:4] >= case.year:
+            return None
+        first = min(own, first)
+    return f"no earlier release than {names_of(case.firsts)} is known, but its group is of {first}"
+
+
+def _recording(case: YearCase) -> str | None:
+    hints = [one.first_release_date for one in case.recordings if one.first_release_date]
+    for hint in sorted([hint for hint in hints if hint[:4] < case.year]):
+        when = PartialDate.parse(hint)
+        if all(same_day(when, copy.when) is False for _, copy in case.copies if copy.date):
+            return f"MusicBrainz dates the recording {hint}, and no release of then is listed"
+    return None
+
+
+def _isrc(case: YearCase) -> str | None:
+    assigned = case.isrc_year
+    if not assigned or assigned >= int(case.year) - 1:
+        return None
+    years = [int(copy.when.text[:4]) for _, copy in case.copies if copy.when.is_known]
+    if any(year <= assigned + 1 for year in years):
+        return None
+    return f"an ISRC of the recording was assigned in {assigned}"
+
+
+def _taping(case: YearCase) -> str | None:
+    for comment in sorted([one.disambiguation for one in case.recordings if one.disambiguation]):
+        is_taping = _TAPED.search(comment)
+        for year, day in _DAY.findall(comment):
+            if (day or is_taping) and int(year) < int(case.year) - _TAPING_YEARS:
+                return f"it was taped in {year}, so an earlier release may be missing"
+    return None
+
+
+def _undated(case: YearCase) -> str | None:
+    undated = [one for one in case.candidates if one.first == FIRST_DAY]
+    for one in sorted(undated, key=attrgetter("name")) if undated else ():
+        if any(copy.date for copy in one.official):  # a medium before its time
+            continue
+        may_be_official = one.counts or any(copy.may_be_official for copy in one.unofficial)
+        is_untyped = not one.group.types[0] and not one.group.kinds
+        is_single = one.role in _UNDATED_FIRSTS or "Soundtrack" in one.group.kinds
+        if may_be_official and (is_untyped or is_single):
+            return f"{one.name} has no date, so it may be earlier"
+    return None
+
+
+def _medium(case: YearCase) -> str | None:
+    early = min(case.before_time) if case.before_time else case.year
+    if early[:4] >= case.year:
+        return None
+    return f"a release is dated {early}, on a medium of later years: the first may be of then"
+
+
+def _copy(case: YearCase) -> str | None:
+    found = []
+    for one, copy in case.copies:
+        if copy.when.text[:4] >= case.year or not copy.when.is_known:
+            continue
+        counts = copy.may_be_official
+        if copy.standing == "Promotion":
+            counts = not one.official or one.first - copy.when.first > _PROMO_DAYS
+        elif copy.standing == "Bootleg":
+            counts = not case.is_any_work_of_the_year
+        if counts:
+            found.append(f"{describe_unofficial(copy)} of {one.name} is of {copy.when}")
+    return min(found) if found else None
+
+
+def _incomplete(case: YearCase) -> str | None:
+    is_cut = case.bundle.complete is False
+    return "the evidence is cut short: more was found than was read" if is_cut else None
+
+
+YEAR_DOUBTS: tuple[Callable[[YearCase], str | None], ...] = (
+    _collection, _group, _recording, _isrc, _taping, _undated, _medium, _copy, _incomplete,
+)  # fmt: skip
+"""The first row that returns a reason makes the year uncertain (docs/decisions.md has them all).
+
+Hints of the same year change nothing: the date is that of a listed official release.
+"""
