@@ -36,7 +36,7 @@ PROMPT_NUMBERS: Final = (
 def prompt_numbers(config: LLMConfig, rules_config: RulesConfig) -> Mapping[str, object]:
     """Return the value of each setting of `PROMPT_NUMBERS`."""
     known = config.model_dump() | config.acceptance.model_dump() | rules_config.model_dump()
-    known["trusted_sources"] = ", ".join(config.acceptance.trusted_sources)
+    known["trusted_sources"] = ", ".join(config.acceptance.trusted_sources) or "no site at all"
     return {name: known[name] for name in PROMPT_NUMBERS}
 
 
