@@ -30,7 +30,7 @@ class Setting:
 
 SETTINGS: Final = (
     Setting("free", forces=False),
-    Setting("by the form", by_form=True, times=3),
+    Setting("by the form", by_form=True, times=3, forces=False),
     Setting("constrained"),
     Setting("infinities", mood="numbers", schema="without bounds", by_form=True),
     Setting("schema ignored", schema="not"),
