@@ -15,7 +15,7 @@ import msgspec
 from chart_binder.config import Config
 from chart_binder.config.load import load_settings
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.records import KeptRun, Measures
+from chart_binder.domain.records import Measures, RunRecord
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import absolute_path
@@ -261,7 +261,7 @@ def _versions(config: Config, run_id: str) -> RunVersions:
 
 
 def _refresh(
-    store: "Store", run: KeptRun, options: BatchOptions, said: Callable[[str], None]
+    store: "Store", run: RunRecord, options: BatchOptions, said: Callable[[str], None]
 ) -> Refresh:
     """Return since when evidence counts; a refresh that was cut short is continued."""
     if not options.refresh:
@@ -276,7 +276,7 @@ def _refresh(
 def _tag_writer(
     config: Config,
     store: "Store",
-    run: KeptRun,
+    run: RunRecord,
     options: BatchOptions,
     said: Callable[[str], None],
 ) -> TagWriter:

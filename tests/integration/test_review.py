@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from chart_binder.domain.records import KeptVerdict, VerdictKind, now_utc
+from chart_binder.domain.records import VerdictKind, VerdictRecord, now_utc
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
@@ -391,7 +391,7 @@ def test_a_calibration_is_fitted_from_reviews(canon: Canon, home: Path) -> None:
             kept = decision(number, b"/music/%d.flac" % number, "review")
             store.decisions.put(msgspec.structs.replace(kept, document=document))
             kind = VerdictKind.ACCEPT if number % 2 else VerdictKind.REJECT
-            store.verdicts.put(KeptVerdict(decision_id=kept.id, verdict=kind, at_utc=now_utc()))
+            store.verdicts.put(VerdictRecord(decision_id=kept.id, verdict=kind, at_utc=now_utc()))
     named = ("calibrate", "--from-reviews", "--answers-out=answers.jsonl", "-o", "map.json")
     ran = canon(*named, CANON_LLM__MODEL_ID="m").must_end(0)
     assert ran.out.splitlines()[1].split() == ["0.90", "0.50"]

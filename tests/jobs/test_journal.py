@@ -17,7 +17,7 @@ from chart_binder.audio.containers.vorbis import text_items
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.save import PreparedCopy, SaveResult, save_tags
 from chart_binder.audio.tagset import Block, TagSet
-from chart_binder.domain.records import KeptWrite, WriteState, now_utc
+from chart_binder.domain.records import WriteRecord, WriteState, now_utc
 from chart_binder.errors import SaveError, StoreError
 from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, repair_journal
 from chart_binder.jobs.stored_decisions import path_bytes
@@ -53,7 +53,7 @@ def test_equal_tags_of_another_run_are_not_its_own(
 def test_a_second_run_at_a_file_waits_and_finds_it_written(store: Store, song: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         first, second = (WritingRun.of(store, "batch", (), keep_mtime=False) for _ in "12")
-        waiting: list[Future[tuple[SaveResult, KeptWrite | None]]] = []
+        waiting: list[Future[tuple[SaveResult, WriteRecord | None]]] = []
 
         def meanwhile(_: PreparedCopy) -> None:
             waiting.append(pool.submit(second.save, song, _changed, None))
@@ -86,7 +86,7 @@ def test_intents_of_another_machine_wait_an_hour(store: Store, song: Path, tmp_p
     temporary = tmp_path / f".canon-save-{'0' * 8}-1-1-{'0' * 16}.part"
     hours_ago = datetime.now(UTC) - timedelta(hours=2)
     young, old = (
-        KeptWrite(
+        WriteRecord(
             id=name, run_id="run", path=path_bytes(song), decision_id=None, audio_hash="audio",
             tags_before_hash=read_tag_set(song).hash, tags_after_hash="after", changes=b"{}",
             at_utc=at, temporary=os.fsencode(temporary),

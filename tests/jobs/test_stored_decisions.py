@@ -11,7 +11,7 @@ import pytest
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.records import KeptDecision
+from chart_binder.domain.records import DecisionRecord
 from chart_binder.errors import ConfigError
 from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, advice_for
 from chart_binder.jobs.stored_decisions import (
@@ -64,7 +64,7 @@ def attempt(duration_ms: int = 355_000) -> Callable[[], Case]:
     return lambda: Decider(RULES).attempt(lambda: bundle)
 
 
-def latest(store: Store, path: Path) -> KeptDecision:
+def latest(store: Store, path: Path) -> DecisionRecord:
     kept = store.decisions.latest(path_bytes(path))
     assert kept is not None
     return kept

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chart_binder.domain.records import KeptVerdict, VerdictKind
+from chart_binder.domain.records import VerdictKind, VerdictRecord
 from chart_binder.domain.tags import Chosen
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.jobs.write import writable_ids
@@ -19,8 +19,8 @@ def by_model(
     return Decision(state, "llm", GROUP, RELEASE, RECORDING, trace="evh=1", adjudication=result)
 
 
-def said(kind: VerdictKind, crg: str | None = None, reason: str = "") -> KeptVerdict:
-    return KeptVerdict(
+def said(kind: VerdictKind, crg: str | None = None, reason: str = "") -> VerdictRecord:
+    return VerdictRecord(
         decision_id="d", verdict=kind, crg_mbid=crg, reason=reason, at_utc="2026-01-01T00:00:00Z"
     )
 
@@ -49,7 +49,7 @@ TAKEN = Chosen(RECORDING, GROUP, RELEASE, "evh=1")
     ],
 )
 def test_writable_ids(
-    decision: Decision, verdict: KeptVerdict | None, chosen: Chosen | str
+    decision: Decision, verdict: VerdictRecord | None, chosen: Chosen | str
 ) -> None:
     found = writable_ids(decision, verdict)
     if isinstance(chosen, str):

@@ -206,11 +206,3 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     spent: Mapping[str, int] = {}
     slowest: tuple[SlowFile, ...] = ()
     stopped: str | None = None
-
-
-KeptRun = RunRecord
-KeptDecision = DecisionRecord
-KeptEvidence = EvidenceRecord
-KeptTranscript = TranscriptRecord
-KeptVerdict = VerdictRecord
-KeptWrite = WriteRecord

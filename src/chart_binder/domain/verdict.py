@@ -133,6 +133,3 @@ class OverrideRecord(msgspec.Struct, frozen=True):
     def ruling(self) -> Override:
         """The override for the rules."""
         return Override(self.crg_mbid, self.rr_mbid, self.reason)
-
-
-KeptOverride = OverrideRecord

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 
 from chart_binder.domain.evidence_json import defect
-from chart_binder.domain.records import KeptVerdict, VerdictKind
+from chart_binder.domain.records import VerdictKind, VerdictRecord
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.stored_decisions import read_decision
@@ -239,7 +239,7 @@ def reviewed_answers(
     return list(found.values())
 
 
-def _is_right(verdict: KeptVerdict, result: AdjudicationResult) -> bool:
+def _is_right(verdict: VerdictRecord, result: AdjudicationResult) -> bool:
     if verdict.crg_mbid and result.crg_mbid:
         return bare_id(verdict.crg_mbid) == bare_id(result.crg_mbid)
     return verdict.verdict is VerdictKind.ACCEPT

@@ -16,7 +16,7 @@ from chart_binder.config import AcceptanceConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.verdict import FirstRelease, KeptOverride, Open, Question, Verdict
+from chart_binder.domain.verdict import FirstRelease, Open, OverrideRecord, Question, Verdict
 from chart_binder.errors import (
     AudioError,
     CanonError,
@@ -36,7 +36,7 @@ from chart_binder.rules.recordings import sort_recordings
 INDETERMINATE = "INDETERMINATE"
 LLM_ADJUDICATION = "LLM_ADJUDICATION"
 
-Overrides: TypeAlias = Callable[[], Mapping[str, KeptOverride]]
+Overrides: TypeAlias = Callable[[], Mapping[str, OverrideRecord]]
 """Returns the overrides by recording id; may raise `StoreError`."""
 EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
 """Returns the evidence for a file, or raises `CanonError`."""
@@ -160,7 +160,7 @@ class Adjudicator(Protocol):
         """Return an answer of any outcome; failures of models and networks are answers, too."""
 
 
-def no_overrides() -> Mapping[str, KeptOverride]:
+def no_overrides() -> Mapping[str, OverrideRecord]:
     """Return no overrides."""
     return {}
 
@@ -342,8 +342,8 @@ def case_or_error(make: Callable[[], Case]) -> Case:
 
 
 def override_for(
-    bundle: EvidenceBundle, overrides: Mapping[str, KeptOverride]
-) -> KeptOverride | None:
+    bundle: EvidenceBundle, overrides: Mapping[str, OverrideRecord]
+) -> OverrideRecord | None:
     """Return the override for the recording in a bundle.
 
     Where several recordings may be meant, the newest override for any of them applies. Recordings

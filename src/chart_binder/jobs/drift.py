@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.domain.records import KeptDecision, KeptRun, KeptVerdict, VerdictKind, now_utc
+from chart_binder.domain.records import (
+    DecisionRecord,
+    RunRecord,
+    VerdictKind,
+    VerdictRecord,
+    now_utc,
+)
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import (
     Case,
@@ -62,7 +68,7 @@ class DriftState(StrEnum):
 class Drift:
     """The comparison of a stored decision `was` with today's case `now`, if both are known."""
 
-    kept: KeptDecision
+    kept: DecisionRecord
     state: DriftState
     causes: tuple[DriftCause, ...] = ()
     now: Case | None = None
@@ -87,7 +93,7 @@ class DriftCheck:
     decider: Decider
     gather: EvidenceLookup | None = None
 
-    def drift(self, kept: KeptDecision) -> Drift:
+    def drift(self, kept: DecisionRecord) -> Drift:
         """Compare one decision with today's. Raises `StoreError`."""
         if kept.pinned:
             return Drift(kept, DriftState.PINNED)
@@ -105,7 +111,7 @@ class DriftCheck:
             state = DriftState.NOT_ASKED if is_not_asked else DriftState.FAILED
             return Drift(kept, state, why=str(error), was=was)
 
-    def _compare(self, kept: KeptDecision, was: Decision) -> Drift:
+    def _compare(self, kept: DecisionRecord, was: Decision) -> Drift:
         bundle = stored_bundle(self.store, kept)
         before = self.decider.decide(bundle) if bundle else None
         path = path_from_bytes(kept.path)
@@ -126,7 +132,7 @@ class DriftCheck:
         return Drift(kept, DriftState.KEPT if is_kept else DriftState.DIFFERS, causes, now)
 
     def _causes(
-        self, kept: KeptDecision, was: Decision, before: Case | None, now: Case
+        self, kept: DecisionRecord, was: Decision, before: Case | None, now: Case
     ) -> tuple[DriftCause, ...]:
         """Return the causes; `before` is today's decision on the stored evidence."""
         if "override" in (was.decided_by, now.decision.decided_by):
@@ -150,7 +156,7 @@ def gather_while_it_answers(gather: EvidenceLookup) -> EvidenceLookup:
 def keep_old_decision(store: "Store", drift: Drift) -> None:
     """Save that a person keeps a decision, knowing today's. Raises `StoreError`."""
     if drift.now:
-        verdict = KeptVerdict(
+        verdict = VerdictRecord(
             decision_id=drift.kept.id,
             verdict=VerdictKind.KEEP,
             reason=_outcome_text(drift.now.decision),
@@ -159,7 +165,7 @@ def keep_old_decision(store: "Store", drift: Drift) -> None:
         store.verdicts.put(verdict)
 
 
-def accept_new_decision(check: DriftCheck, drift: Drift, run: KeptRun) -> KeptDecision | None:
+def accept_new_decision(check: DriftCheck, drift: Drift, run: RunRecord) -> DecisionRecord | None:
     """Save today's decision as the file's own, and return it. Raises `StoreError`."""
     if drift.now is None or drift.now.bundle is None:
         return None

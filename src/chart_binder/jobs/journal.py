@@ -32,7 +32,7 @@ from chart_binder.audio.tagset import (
     normalized,
     normalized_hash,
 )
-from chart_binder.domain.records import KeptWrite, WriteState, new_id, now_utc
+from chart_binder.domain.records import WriteRecord, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.files import quoted
 from chart_binder.jobs.stored_decisions import LazyRun, new_run, path_bytes, path_from_bytes
@@ -143,7 +143,7 @@ def written_snapshot(tags: TagSet) -> bytes:
 
 
 def changes_since_write(
-    write: KeptWrite, changes: TagChanges, now: TagSet
+    write: WriteRecord, changes: TagChanges, now: TagSet
 ) -> tuple[FieldChange, ...]:
     """Return the keys that differ from what they were after a write.
 
@@ -216,13 +216,13 @@ class WritingRun(LazyRun):
         change: Callable[[TagSet], TagSet],
         decision_id: str | None,
         check: Callable[[PreparedCopy], None] = do_nothing,
-    ) -> tuple[SaveResult, KeptWrite | None]:
+    ) -> tuple[SaveResult, WriteRecord | None]:
         """Change the tags of a file, with an entry in the journal unless nothing changes.
 
         `check` may raise to refuse the prepared copy. Raises `AudioError`, `SaveError` and
         `StoreError`; if the outcome for the file is known by then, the journal has it.
         """
-        intents: list[KeptWrite] = []
+        intents: list[WriteRecord] = []
 
         def intend(prepared: PreparedCopy) -> None:
             check(prepared)
@@ -246,13 +246,13 @@ class WritingRun(LazyRun):
                 raise StoreError(f"{quoted(saved.path)} {problem}, for now {error}") from error
         return saved, next(iter(intents), None)
 
-    def _intent(self, prepared: PreparedCopy, decision_id: str | None) -> KeptWrite:
+    def _intent(self, prepared: PreparedCopy, decision_id: str | None) -> WriteRecord:
         changes = msgspec.structs.replace(
             changes_between(prepared.before, prepared.after),
             old_alike=normalized_hash(prepared.before),
             new_alike=normalized_hash(prepared.after),
         )
-        return KeptWrite(
+        return WriteRecord(
             id=new_id(),
             run_id=self.run.id,
             path=path_bytes(prepared.path),
@@ -268,7 +268,7 @@ class WritingRun(LazyRun):
 
 
 def settle_intent(
-    store: "Store", intent: KeptWrite, problem: str, *, replaced: bool | None = None
+    store: "Store", intent: WriteRecord, problem: str, *, replaced: bool | None = None
 ) -> WriteState | None:
     """Compare an open intent with its file, and save in the journal whether it was done.
 
@@ -329,7 +329,7 @@ def repair_journal(store: "Store") -> Iterator[str]:
         yield f"{path}: {said}"
 
 
-def _may_be_writing_elsewhere(intent: KeptWrite) -> bool:
+def _may_be_writing_elsewhere(intent: WriteRecord) -> bool:
     earliest = (datetime.now(UTC) - _MAX_SAVE_TIME).isoformat(timespec="microseconds")
     name = path_from_bytes(intent.temporary).name
     return is_of_another_host(name) and intent.at_utc > earliest
@@ -347,8 +347,8 @@ def _leftover_text(found: Leftover) -> str:
 
 
 def moved_write(
-    store: "Store", path: Path, last: Callable[["Store", Path], KeptWrite | None]
-) -> KeptWrite | None:
+    store: "Store", path: Path, last: Callable[["Store", Path], WriteRecord | None]
+) -> WriteRecord | None:
     """Return the write of a file that was moved since, found by its audio under a former name.
 
     `last` returns the write of a former name. A name that still has this audio is a copy, and does
@@ -376,13 +376,13 @@ def _has_audio(path: Path, sound: str) -> bool:
         return False
 
 
-def moved_text(write: KeptWrite, why: str | None) -> str:
+def moved_text(write: WriteRecord, why: str | None) -> str:
     """Return the remark that a file was moved since a write, with what else is to say."""
     moved = f"it was {quoted(path_from_bytes(write.path))} when its tags were written"
     return f"{moved}; {why}" if why else moved
 
 
-def only_done(writes: Iterable[KeptWrite]) -> Iterator[KeptWrite]:
+def only_done(writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
     """Yield the writes that are done and not undone."""
     return (write for write in writes if write.state is WriteState.DONE)
 
@@ -406,7 +406,7 @@ class Verification:
     finding: VerifyState
     why: str | None = None
     changes: tuple[FieldChange, ...] = ()
-    write: KeptWrite | None = None
+    write: WriteRecord | None = None
 
 
 def verify(store: "Store", path: Path) -> Verification:
@@ -430,11 +430,11 @@ def verify(store: "Store", path: Path) -> Verification:
         return Verification(path, VerifyState.UNREADABLE, str(error), write=write)
 
 
-def _last_done(store: "Store", path: Path) -> KeptWrite | None:
+def _last_done(store: "Store", path: Path) -> WriteRecord | None:
     return next(only_done(store.journal.of_path(path_bytes(path))), None)
 
 
-def _compare(path: Path, write: KeptWrite) -> Verification:
+def _compare(path: Path, write: WriteRecord) -> Verification:
     if audio_hash(path) != write.audio_hash:
         why = "its audio is not that which the tags were written for: damaged, or another file"
         return Verification(path, VerifyState.AUDIO_DIFFERS, why, write=write)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
-from chart_binder.domain.records import KeptDecision, KeptVerdict, VerdictKind, now_utc
-from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.records import DecisionRecord, VerdictKind, VerdictRecord, now_utc
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decide import State, override_for
@@ -128,7 +128,7 @@ class OverrideEffect(msgspec.Struct, frozen=True):
     bundle: EvidenceBundle | None = None
 
 
-def override_effect(store: "Store", override: KeptOverride) -> OverrideEffect:
+def override_effect(store: "Store", override: OverrideRecord) -> OverrideEffect:
     """Return the files that an override applies to; damaged evidence is passed over.
 
     Raises `StoreError`.
@@ -139,13 +139,13 @@ def override_effect(store: "Store", override: KeptOverride) -> OverrideEffect:
     return OverrideEffect(files, next(filter(None, found), None))
 
 
-def decisions_by_override(store: "Store", override: KeptOverride) -> tuple[KeptDecision, ...]:
+def decisions_by_override(store: "Store", override: OverrideRecord) -> tuple[DecisionRecord, ...]:
     """Return the latest decisions that an override made. Raises `StoreError`."""
     reached = store.verdicts.reached_by(override)
     return tuple(each for each in reached if each.decided_by == "override" and not each.pinned)
 
 
-def list_files(kept: Iterable[KeptDecision]) -> str:
+def list_files(kept: Iterable[DecisionRecord]) -> str:
     """Return the files of decisions as text, the first few by name."""
     paths = [each.path.decode("utf-8", "replace") for each in kept]
     named, more = ", ".join(paths[:_MAX_FILES_NAMED]), len(paths) - _MAX_FILES_NAMED
@@ -164,7 +164,7 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     return _only_recording(kept, "by its id")
 
 
-def require_home(bundle: EvidenceBundle, override: KeptOverride) -> None:
+def require_home(bundle: EvidenceBundle, override: OverrideRecord) -> None:
     """Raise `CanonError` if evidence has the override's release only in other release groups."""
     rr, crg = bare_id(override.rr_mbid or ""), bare_id(override.crg_mbid)
     groups = _groups(bundle)
@@ -180,7 +180,7 @@ def require_home(bundle: EvidenceBundle, override: KeptOverride) -> None:
     )
 
 
-def unknown_ids(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
+def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[str]:
     """Yield a remark for each id of an override that evidence does not have."""
     crg, rr = bare_id(override.crg_mbid), override.rr_mbid and bare_id(override.rr_mbid)
     carrying = [group for group in _groups(bundle) if bare_id(group.mb_rg_id) == crg]
@@ -197,13 +197,13 @@ def unknown_ids(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]
 
 def _new_override(
     store: "Store", case: ReviewCase, crg: str, rr: str | None, reason: str, recording: str | None
-) -> KeptOverride:
+) -> OverrideRecord:
     """Return the override for a verdict.
 
     Raises `CanonError` if the case is not open, or for ids that the override cannot have.
     """
     _require_open(store, case)
-    override = KeptOverride(
+    override = OverrideRecord(
         _recording_of(case, crg, recording),
         ReleaseGroupId(bare_id(crg)),
         ReleaseId(rr) if rr else None,
@@ -255,13 +255,13 @@ def _keep_override(
     store: "Store",
     case: ReviewCase,
     kind: VerdictKind,
-    override: KeptOverride,
+    override: OverrideRecord,
     *,
     replaces: bool,
 ) -> VerdictResult:
     before = _overrides_of_verdicts(store, case)
     given = [
-        KeptVerdict(
+        VerdictRecord(
             decision_id=each,
             verdict=kind,
             crg_mbid=override.crg_mbid,
@@ -286,7 +286,7 @@ def _keep_verdict(
     before = _overrides_of_verdicts(store, case)
     at = now_utc()
     given = [
-        KeptVerdict(decision_id=each, verdict=kind, reason=reason, at_utc=at)
+        VerdictRecord(decision_id=each, verdict=kind, reason=reason, at_utc=at)
         for each in _decisions_to_rule_on(store, case, before)
     ]
     notes = []
@@ -300,7 +300,7 @@ def _keep_verdict(
     return VerdictResult(store.verdicts.rule(given, without=before), len(given), tuple(notes))
 
 
-def _overrides_of_verdicts(store: "Store", case: ReviewCase) -> tuple[KeptOverride, ...]:
+def _overrides_of_verdicts(store: "Store", case: ReviewCase) -> tuple[OverrideRecord, ...]:
     """Return the overrides that came with earlier verdicts on the decision.
 
     An override that was set by itself since is not among them.
@@ -313,8 +313,8 @@ def _overrides_of_verdicts(store: "Store", case: ReviewCase) -> tuple[KeptOverri
 def _replacements(
     store: "Store",
     case: ReviewCase,
-    new: KeptOverride,
-    before: Collection[KeptOverride],
+    new: OverrideRecord,
+    before: Collection[OverrideRecord],
     *,
     replaces: bool,
 ) -> Iterator[str]:
@@ -337,18 +337,18 @@ def _replacements(
         yield f"in place of {_override_text(case, each)}{others}"
 
 
-def _contradicts(new: KeptOverride, old: KeptOverride) -> bool:
+def _contradicts(new: OverrideRecord, old: OverrideRecord) -> bool:
     releases = {each.rr_mbid for each in (new, old) if each.rr_mbid}
     return new.crg_mbid != old.crg_mbid or len(releases) > 1
 
 
-def _other_files(store: "Store", case: ReviewCase, override: KeptOverride) -> str:
+def _other_files(store: "Store", case: ReviewCase, override: OverrideRecord) -> str:
     reached = store.verdicts.reached_by(override)
     named = list_files(each for each in reached if each.path != case.kept.path)
     return f", which holds for {named} too" if named else ""
 
 
-def _override_text(case: ReviewCase, override: KeptOverride) -> str:
+def _override_text(case: ReviewCase, override: OverrideRecord) -> str:
     known = next((one for one in case.labels.titles if bare_id(one) == override.crg_mbid), None)
     named = case.labels.name_of(known) if known else f"release group {override.crg_mbid}"
     return f"{named}, said {override.set_at_utc} ({override.reason})"
@@ -357,15 +357,15 @@ def _override_text(case: ReviewCase, override: KeptOverride) -> str:
 def _decisions_to_rule_on(
     store: "Store",
     case: ReviewCase,
-    before: Collection[KeptOverride],
-    override: KeptOverride | None = None,
+    before: Collection[OverrideRecord],
+    override: OverrideRecord | None = None,
 ) -> tuple[str, ...]:
     """Return the ids of decisions on the same evidence that wait or share an earlier verdict.
 
     Only those whose file may hold the recording of the override: the length of another file may
     mean another recording.
     """
-    overrides: dict[str, KeptOverride] = {override.recording_mbid: override} if override else {}
+    overrides: dict[str, OverrideRecord] = {override.recording_mbid: override} if override else {}
     together = [each for one in before for each in store.verdicts.given_with(one)]
     again = [_readable(store, each.decision_id) for each in together]
     same = [each for each in again if each and each.evidence_hash == case.kept.evidence_hash]
@@ -379,14 +379,14 @@ def _decisions_to_rule_on(
     return tuple(dict.fromkeys(reached))
 
 
-def _readable(store: "Store", decision: str) -> KeptDecision | None:
+def _readable(store: "Store", decision: str) -> DecisionRecord | None:
     try:
         return store.decisions.by_id(decision)
     except DamagedRecordError:  # it waits no more, and is reported where it is named
         return None
 
 
-def _readable_bundle(store: "Store", kept: KeptDecision) -> EvidenceBundle | None:
+def _readable_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
     try:
         return stored_bundle(store, kept)
     except DamagedRecordError:  # the queue reports it

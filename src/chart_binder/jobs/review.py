@@ -11,8 +11,8 @@ import msgspec
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, Release
-from chart_binder.domain.records import KeptDecision, UnreadDecision
-from chart_binder.domain.verdict import KeptOverride, Verdict
+from chart_binder.domain.records import DecisionRecord, UnreadDecision
+from chart_binder.domain.verdict import OverrideRecord, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import Decision, State, override_for
@@ -77,7 +77,7 @@ class ReviewCase:
     case in the store.
     """
 
-    kept: KeptDecision
+    kept: DecisionRecord
     decision: Decision
     bundle: EvidenceBundle | None
     files: int = 1
@@ -137,7 +137,7 @@ class ReviewCase:
         return decide(self.bundle, rules) if self.bundle else None
 
 
-def review_case(store: "Store", kept: KeptDecision, files: int = 1) -> ReviewCase:
+def review_case(store: "Store", kept: DecisionRecord, files: int = 1) -> ReviewCase:
     """Return a decision as a case, which says so if its records are damaged.
 
     Raises `StoreError`.
@@ -168,18 +168,18 @@ def find_case(store: "Store", name: str) -> ReviewCase:
     return review_case(store, latest, len(same_evidence(store, latest)))
 
 
-def same_evidence(store: "Store", kept: KeptDecision) -> tuple[KeptDecision, ...]:
+def same_evidence(store: "Store", kept: DecisionRecord) -> tuple[DecisionRecord, ...]:
     """Return a decision and the waiting ones on the same evidence. Raises `StoreError`."""
     found = kept.evidence_hash and store.waiting.of_evidence(kept.evidence_hash, OPEN_STATES)
     return (kept, *(each for each in found or () if each.id != kept.id))
 
 
-def is_overridden(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
+def is_overridden(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> bool:
     """Return whether an override applies to the case, so that deciding again settles it."""
     return bool(case.bundle and override_for(case.bundle, overrides))
 
 
-def override_removed(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
+def override_removed(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> bool:
     """Return whether the case was decided by an override that was removed since."""
     if case.kept.decided_by != "override" or case.kept.pinned:
         return False
@@ -215,7 +215,7 @@ class QueueEntry:
 
 def review_queue(
     store: "Store",
-    overrides: Mapping[str, KeptOverride],
+    overrides: Mapping[str, OverrideRecord],
     states: Collection[str],
     paths: Collection[Path] = (),
     unread: "UnreadHandler | None" = None,
@@ -235,7 +235,7 @@ def review_queue(
 
 def is_queue_empty(
     store: "Store",
-    overrides: Mapping[str, KeptOverride],
+    overrides: Mapping[str, OverrideRecord],
     states: Collection[str],
     paths: Collection[Path] = (),
 ) -> bool:
@@ -250,7 +250,7 @@ def _ignore(unread: UnreadDecision) -> None:
 
 def _entries(
     store: "Store",
-    overrides: Mapping[str, KeptOverride],
+    overrides: Mapping[str, OverrideRecord],
     states: Collection[str],
     under: Collection[bytes],
     unread: "UnreadHandler | None",

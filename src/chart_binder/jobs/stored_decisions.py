@@ -17,10 +17,10 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle, write_bundle
 from chart_binder.domain.records import (
-    KeptDecision,
-    KeptEvidence,
-    KeptRun,
-    KeptTranscript,
+    DecisionRecord,
+    EvidenceRecord,
+    RunRecord,
+    TranscriptRecord,
     UnreadDecision,
     new_id,
     now_utc,
@@ -38,7 +38,7 @@ from chart_binder.typed_json import decode_json
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-StoredCase: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
+StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptRecord | None]
 """The records of a decision: itself, its evidence, and the transcript of the adjudicator's run."""
 
 _HASH_DIGITS = 16
@@ -72,7 +72,7 @@ class LazyRun:
     """A run that is saved with the first thing that it saves, and else not at all."""
 
     store: "Store"
-    run: KeptRun
+    run: RunRecord
     counts: Counter[str] = field(default_factory=Counter)
     has_begun: bool = field(default=False, init=False)
 
@@ -88,9 +88,9 @@ class LazyRun:
             self.store.runs.end(self.run.id, now_utc(), status, self.counts)
 
 
-def new_run(command: str, arguments: Sequence[str] = ()) -> KeptRun:
+def new_run(command: str, arguments: Sequence[str] = ()) -> RunRecord:
     """Return the record of a run that begins now."""
-    return KeptRun(
+    return RunRecord(
         id=new_id(), command=command, arguments=tuple(arguments), started_at_utc=now_utc()
     )
 
@@ -157,12 +157,12 @@ def stored_case(
     """
     decision = case.decision
     known = decision.evidence_hash
-    evidence = KeptEvidence(known, bundle_json(case.bundle)) if known and case.bundle else None
+    evidence = EvidenceRecord(known, bundle_json(case.bundle)) if known and case.bundle else None
     transcript = _transcript(decision)
     artifact = case.bundle.artifact if case.bundle else None
     answer = decision.adjudication
     is_answered = answer is not None and answer.outcome is not Outcome.ERROR
-    kept = KeptDecision(
+    kept = DecisionRecord(
         id=new_id(),
         run_id=versions.run_id,
         path=path_bytes(path),
@@ -190,20 +190,20 @@ def bundle_json(bundle: EvidenceBundle) -> bytes:
     return write_bundle(msgspec.structs.replace(bundle, artifact=None))
 
 
-def _transcript(decision: Decision) -> KeptTranscript | None:
+def _transcript(decision: Decision) -> TranscriptRecord | None:
     """Return the transcript of the adjudicator's run, from its file or from memory."""
     found = decision.adjudication.transcript if decision.adjudication else None
     if not found:
         return None
     if isinstance(found, str):
         with suppress(CanonError):  # a warning said that it could not be recorded
-            return KeptTranscript(Path(found).stem, read_file(found))
+            return TranscriptRecord(Path(found).stem, read_file(found))
         return None
     lines = io.BytesIO()
     record = record_in(lines)
     for event in found:
         record(event)
-    return KeptTranscript(new_id(), lines.getvalue())
+    return TranscriptRecord(new_id(), lines.getvalue())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -262,7 +262,7 @@ def save_decisions(
         raise
 
 
-def read_decision(kept: KeptDecision) -> Decision:
+def read_decision(kept: DecisionRecord) -> Decision:
     """Return the decision in a record. Raises `DamagedRecordError`."""
     try:
         return decode_json(kept.document, Decision)
@@ -271,7 +271,7 @@ def read_decision(kept: KeptDecision) -> Decision:
         raise DamagedRecordError(problem) from error
 
 
-def has_earlier_answer(store: "Store", kept: KeptDecision, decision: Decision) -> bool:
+def has_earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision) -> bool:
     """Return whether a model failed on a file whose last decision is an answer on this evidence.
 
     The answer then stays the file's latest decision. Raises `StoreError`.
@@ -287,7 +287,7 @@ def has_earlier_answer(store: "Store", kept: KeptDecision, decision: Decision) -
     return before.evidence_hash == kept.evidence_hash
 
 
-def stored_bundle(store: "Store", kept: KeptDecision) -> EvidenceBundle | None:
+def stored_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
     """Return the evidence of a decision with the file's tags, `None` if it had no evidence.
 
     Raises `StoreError`.
@@ -296,7 +296,7 @@ def stored_bundle(store: "Store", kept: KeptDecision) -> EvidenceBundle | None:
     return bundle_with_tags(kept, evidence) if evidence else None
 
 
-def bundle_with_tags(kept: KeptDecision, evidence: KeptEvidence) -> EvidenceBundle:
+def bundle_with_tags(kept: DecisionRecord, evidence: EvidenceRecord) -> EvidenceBundle:
     """Return evidence with the tags that the decision has. Raises `DamagedRecordError`."""
     try:
         bundle = read_bundle(evidence.document)
@@ -307,7 +307,7 @@ def bundle_with_tags(kept: KeptDecision, evidence: KeptEvidence) -> EvidenceBund
     return msgspec.structs.replace(bundle, artifact=tags)
 
 
-def current_decision(store: "Store", *paths: bytes) -> KeptDecision | None:
+def current_decision(store: "Store", *paths: bytes) -> DecisionRecord | None:
     """Return the decision that applies to a file: the newest that is pinned, else the newest.
 
     `paths` are the names of the file; the first that has decisions counts. Raises `StoreError`,
@@ -321,7 +321,7 @@ def current_decision(store: "Store", *paths: bytes) -> KeptDecision | None:
 
 def current_decisions(
     store: "Store", files: Sequence[tuple[bytes, ...]]
-) -> Sequence[KeptDecision | UnreadDecision | None]:
+) -> Sequence[DecisionRecord | UnreadDecision | None]:
     """Return the decision that applies to each of several files, each given by its names."""
     known = store.decisions.histories({path for names in files for path in names})
     found = (next((known[path] for path in names if path in known), ()) for names in files)

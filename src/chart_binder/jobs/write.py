@@ -23,16 +23,16 @@ from chart_binder.audio.tagset import (
 )
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.records import (
-    KeptDecision,
-    KeptRun,
-    KeptVerdict,
-    KeptWrite,
+    DecisionRecord,
+    RunRecord,
     VerdictKind,
+    VerdictRecord,
+    WriteRecord,
     WriteState,
     now_utc,
 )
 from chart_binder.domain.tags import Chosen, Policy, wanted_fields
-from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import AudioError, CanonError, DamagedRecordError, SaveError, StoreError
 from chart_binder.jobs.decide import Decision, State, advice_for, override_for
@@ -89,7 +89,7 @@ class Plan:
     """
 
     path: Path
-    decision: KeptDecision
+    decision: DecisionRecord
     chosen: Chosen
     album: str
     bundle: EvidenceBundle
@@ -109,7 +109,7 @@ class Refusal:
 
     path: Path
     why: str
-    decision: KeptDecision | None = None
+    decision: DecisionRecord | None = None
 
 
 Planned: TypeAlias = Plan | Refusal
@@ -187,7 +187,7 @@ class Planner:
     """Plans tags by the decisions, verdicts and overrides of people in the store."""
 
     store: "Store"
-    overrides: Mapping[str, KeptOverride]
+    overrides: Mapping[str, OverrideRecord]
     policy: Policy = Policy.IDS
 
     def plan(self, path: Path) -> Planned:
@@ -198,7 +198,7 @@ class Planner:
         return self.plan_by(path, kept, partial(stored_bundle, self.store, kept))
 
     def plan_by(
-        self, path: Path, kept: KeptDecision, evidence: Callable[[], EvidenceBundle | None]
+        self, path: Path, kept: DecisionRecord, evidence: Callable[[], EvidenceBundle | None]
     ) -> Planned:
         """Plan by a decision that need not be in the store. Raises as `plan` does."""
         decision = read_decision(kept)
@@ -235,7 +235,7 @@ class Planner:
         )
 
     def _contradiction(
-        self, kept: KeptDecision, bundle: EvidenceBundle, chosen: Chosen
+        self, kept: DecisionRecord, bundle: EvidenceBundle, chosen: Chosen
     ) -> str | None:
         override = override_for(bundle, self.overrides)
         if override and _contradicts(override, chosen):
@@ -246,7 +246,7 @@ class Planner:
         return None
 
 
-def verdict_on(store: "Store", decision: KeptDecision) -> KeptVerdict | None:
+def verdict_on(store: "Store", decision: DecisionRecord) -> VerdictRecord | None:
     """Return the newest acceptance or rejection of a decision, if any.
 
     A rejection also holds for an equal decision that was made again by the same evidence and
@@ -260,7 +260,7 @@ def verdict_on(store: "Store", decision: KeptDecision) -> KeptVerdict | None:
     return before if before and before.verdict is VerdictKind.REJECT else None
 
 
-def writable_ids(decision: Decision, verdict: KeptVerdict | None) -> Chosen | str:
+def writable_ids(decision: Decision, verdict: VerdictRecord | None) -> Chosen | str:
     """Return the ids that may be written of a decision, or the reason why none may."""
     accepted = verdict if verdict and verdict.verdict is VerdictKind.ACCEPT else None
     if not accepted and (why_not := _why_not(decision, verdict)):
@@ -275,7 +275,7 @@ def writable_ids(decision: Decision, verdict: KeptVerdict | None) -> Chosen | st
     return Chosen(decision.recording_mbid, named.crg_mbid, named.rr_mbid, decision.trace)
 
 
-def _why_not(decision: Decision, verdict: KeptVerdict | None) -> str | None:
+def _why_not(decision: Decision, verdict: VerdictRecord | None) -> str | None:
     if verdict is not None:
         return f"a person rejected it{f': {verdict.reason}' if verdict.reason else ''}"
     match decision.state:
@@ -291,7 +291,7 @@ def _why_not(decision: Decision, verdict: KeptVerdict | None) -> str | None:
 
 
 def identity_change(
-    store: "Store", path: Path, kept: KeptDecision, tags: TagSet | None = None
+    store: "Store", path: Path, kept: DecisionRecord, tags: TagSet | None = None
 ) -> str | None:
     """Return why a file may be another recording than the one decided, `None` if it is the same.
 
@@ -313,7 +313,7 @@ def identity_change(
     return "its tags changed since it was decided, and may mean another recording: decide again"
 
 
-def _are_written_tags(store: "Store", path: Path, kept: KeptDecision, tags: TagSet) -> bool:
+def _are_written_tags(store: "Store", path: Path, kept: DecisionRecord, tags: TagSet) -> bool:
     """Return whether the tags are those last written by canon into the file that was decided.
 
     Another file may have had this path since, and have been written by a decision of its own.
@@ -330,7 +330,7 @@ def _are_written_tags(store: "Store", path: Path, kept: KeptDecision, tags: TagS
     return by is not None and (by.file_size, by.file_mtime_ns, by.artifact) == file
 
 
-def _tags_when_decided(kept: KeptDecision) -> Mapping[str, str | None]:
+def _tags_when_decided(kept: DecisionRecord) -> Mapping[str, str | None]:
     try:
         then = decode_json(kept.artifact, Artifact) if kept.artifact else Artifact()
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -340,11 +340,11 @@ def _tags_when_decided(kept: KeptDecision) -> Mapping[str, str | None]:
     return then.tags or {}
 
 
-def _unpin_first(kept: KeptDecision) -> str:
+def _unpin_first(kept: DecisionRecord) -> str:
     return "unpin it, then " if kept.pinned else ""
 
 
-def _contradicts(override: KeptOverride, chosen: Chosen) -> bool:
+def _contradicts(override: OverrideRecord, chosen: Chosen) -> bool:
     """Return whether an override names another release group, or another release of it."""
     if bare_id(override.crg_mbid) != bare_id(chosen.release_group):
         return True
@@ -366,12 +366,12 @@ class _ChangedSinceError(SaveError):
         self.changes = changes
 
 
-def runs_to_undo(store: "Store") -> Iterator[KeptRun]:
+def runs_to_undo(store: "Store") -> Iterator[RunRecord]:
     """Yield the runs with writes that can be undone, newest first; undoing runs do not count."""
     return (run for run in store.runs.iterate() if any(writes_to_undo(store, run)))
 
 
-def writes_to_undo(store: "Store", run: KeptRun) -> Iterator[KeptWrite]:
+def writes_to_undo(store: "Store", run: RunRecord) -> Iterator[WriteRecord]:
     """Yield the writes of a run that can be undone; writes that undid others do not count."""
     writes = only_done(store.journal.of_run(run.id))
     if run.command != UNDO:
@@ -379,13 +379,13 @@ def writes_to_undo(store: "Store", run: KeptRun) -> Iterator[KeptWrite]:
     return (write for write in writes if not _is_undoing(store, write))
 
 
-def last_write(store: "Store", path: Path) -> KeptWrite | None:
+def last_write(store: "Store", path: Path) -> WriteRecord | None:
     """Return the last write of a file that can be undone; one that undid another does not count."""
     writes = only_done(store.journal.of_path(path_bytes(path)))
     return next((write for write in writes if not _is_undoing(store, write)), None)
 
 
-def _is_undoing(store: "Store", write: KeptWrite) -> bool:
+def _is_undoing(store: "Store", write: WriteRecord) -> bool:
     """Return whether a write undid another; one that undid an undoing wrote the tags again."""
     run = store.runs.get(write.run_id)
     if run is None or run.command != UNDO:
@@ -396,14 +396,14 @@ def _is_undoing(store: "Store", write: KeptWrite) -> bool:
     return undone is None or not _is_undoing(store, undone)
 
 
-def _is_reverse(one: KeptWrite, other: KeptWrite) -> bool:
+def _is_reverse(one: WriteRecord, other: WriteRecord) -> bool:
     """Return whether a write was undone, and the other leads from its tags to those before."""
     hashes = (other.tags_after_hash, other.tags_before_hash)
     return one.state is WriteState.UNDONE and (one.tags_before_hash, one.tags_after_hash) == hashes
 
 
 def undo_writes(
-    writes: Iterable[KeptWrite], run: WritingRun, moved: Mapping[str, Path] | None = None
+    writes: Iterable[WriteRecord], run: WritingRun, moved: Mapping[str, Path] | None = None
 ) -> Iterator[WriteReport]:
     """Undo writes, the newest first, and yield a report for each.
 
@@ -421,7 +421,7 @@ def undo_writes(
         yield report
 
 
-def _undo(write: KeptWrite, path: Path, run: WritingRun) -> WriteReport:
+def _undo(write: WriteRecord, path: Path, run: WritingRun) -> WriteReport:
     report = partial(WriteReport, path, decision_id=write.decision_id)
     try:
         changes = TagChanges.from_json(write.changes)
@@ -447,7 +447,7 @@ def _undo(write: KeptWrite, path: Path, run: WritingRun) -> WriteReport:
     )
 
 
-def _tags_before(write: KeptWrite, changes: TagChanges, tags: TagSet) -> TagSet:
+def _tags_before(write: WriteRecord, changes: TagChanges, tags: TagSet) -> TagSet:
     """Return the tags from before a write. Raises `SaveError` if they cannot be restored."""
     is_exact = tags.hash == write.tags_after_hash
     if not is_exact and normalized_hash(tags) != changes.new_alike:
@@ -463,6 +463,6 @@ def _tags_before(write: KeptWrite, changes: TagChanges, tags: TagSet) -> TagSet:
     return before
 
 
-def _require_same_audio(write: KeptWrite, prepared: PreparedCopy) -> None:
+def _require_same_audio(write: WriteRecord, prepared: PreparedCopy) -> None:
     if prepared.audio_hash != write.audio_hash:
         raise _ChangedSinceError("its audio is not that which the tags were written for")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.domain.records import KeptRun, Measures, StageCost
+from chart_binder.domain.records import Measures, RunRecord, StageCost
 from chart_binder.jobs.batch import FileOutcome, Stage
 from chart_binder.jobs.batch.report import Tally, prometheus_text
 from chart_binder.jobs.decide import Cause, Decision, State
@@ -86,7 +86,7 @@ def test_any_number_of_files_and_kinds_of_errors_takes_the_same_room() -> None:
     assert sum(map(len, found.errors)) < 200_000
 
 
-RUN = KeptRun(id="r1", command="batch", started_at_utc="2026-11-21T15:45:00.500000Z")
+RUN = RunRecord(id="r1", command="batch", started_at_utc="2026-11-21T15:45:00.500000Z")
 
 
 @given(name=st.text(st.characters(codec="utf-8")), count=st.integers(0, 10**12))

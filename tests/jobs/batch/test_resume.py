@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptRun, Measures, now_utc
+from chart_binder.domain.records import DecisionRecord, EvidenceRecord, Measures, RunRecord, now_utc
 from chart_binder.jobs.batch.resume import AdjudicationCache, interrupted_refresh
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store.store import Store
 
 ASKED = ("--refresh", "/music")
-NOW = KeptRun(id="now", command="batch", arguments=ASKED, started_at_utc="2026-11-21T12:00:00Z")
+NOW = RunRecord(id="now", command="batch", arguments=ASKED, started_at_utc="2026-11-21T12:00:00Z")
 
 
 def keep(
@@ -22,7 +22,7 @@ def keep(
 ) -> None:
     """Keep a run of one day, with its name, that ended an hour after it began."""
     at = f"2026-11-{day}T12:00:00Z"
-    store.runs.begin(KeptRun(id=day, command="batch", arguments=arguments, started_at_utc=at))
+    store.runs.begin(RunRecord(id=day, command="batch", arguments=arguments, started_at_utc=at))
     store.runs.measure(day, {}, msgspec.json.encode(Measures(seconds=3600, stopped=stopped)))
     if status is not None:
         store.runs.end(day, f"2026-11-{day}T13:00:00Z", status, {})
@@ -62,14 +62,14 @@ def test_one_that_ended_long_ago_or_was_asked_otherwise_is_begun_anew(
 def test_a_refresh_takes_the_answers_of_its_own_runs_alone(store: Store) -> None:
     result = AdjudicationResult(Outcome.REJECTED, evidence_hash="e")
     decision = Decision(State.INDETERMINATE, evidence_hash="e", adjudication=result)
-    kept = KeptDecision(
+    kept = DecisionRecord(
         id="d", run_id="yesterday", path=b"/a", file_size=1, file_mtime_ns=1, recording_mbid=None,
         state="indeterminate", decided_by=None, crg_mbid=None, rr_mbid=None, evidence_hash="e",
         rules_version="r", trace=None, document=msgspec.json.encode(decision),
         decided_at_utc=now_utc(), adjudicator="asked",
     )  # fmt: skip
-    store.runs.begin(KeptRun(id="yesterday", command="batch", started_at_utc=now_utc()))
-    store.decisions.put(kept, KeptEvidence("e", b"{}"), None)
+    store.runs.begin(RunRecord(id="yesterday", command="batch", started_at_utc=now_utc()))
+    store.decisions.put(kept, EvidenceRecord("e", b"{}"), None)
     for runs, is_known in ((set(), True), ({"yesterday"}, True), ({"now"}, False)):
         answers = AdjudicationCache(store, "asked", frozenset(runs))
         assert (answers.get("e") is not None) == is_known

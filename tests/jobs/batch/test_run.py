@@ -10,7 +10,7 @@ from pathlib import Path
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
-from chart_binder.domain.records import KeptRun, new_id, now_utc
+from chart_binder.domain.records import RunRecord, new_id, now_utc
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
 from chart_binder.jobs.batch import Album, FileOutcome, ThreadExecutor, Worker
@@ -134,7 +134,7 @@ def batch_of(
 ) -> tuple[BatchRun, list[FileOutcome]]:
     versions = RunVersions(new_id(), rules_version(KNOBS), asked)
     worker = Worker(evidence, Decider(KNOBS, adjudicator), versions)
-    run = KeptRun(id=versions.run_id, command="batch", started_at_utc=now_utc())
+    run = RunRecord(id=versions.run_id, command="batch", started_at_utc=now_utc())
     outcomes: list[FileOutcome] = []
     batch = BatchRun(
         executor=ThreadExecutor(worker, albums, cases),

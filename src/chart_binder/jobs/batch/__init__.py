@@ -18,7 +18,7 @@ import msgspec
 from chart_binder.audio.reading import read_tags, require_identity
 from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.records import KeptDecision
+from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, CanonError, NotLookedUpError
 from chart_binder.files import quoted
@@ -241,11 +241,11 @@ class StoredEvidence:
         """Return what finds the stored evidence of each file, all of it read at once."""
         names = {path: stored_names(path) for path in paths}
         history = self.store.decisions.histories({name for each in names.values() for name in each})
-        kept: dict[Path, tuple[KeptDecision, str]] = {}
+        kept: dict[Path, tuple[DecisionRecord, str]] = {}
         for path, each in names.items():
             for one in (one for name in each for one in history.get(name, ())):
                 # Evidence stays valid if a later look-up failed.
-                if isinstance(one, KeptDecision) and one.evidence_hash:
+                if isinstance(one, DecisionRecord) and one.evidence_hash:
                     kept.setdefault(path, (one, one.evidence_hash))
         evidence = self.store.evidence.of({known for _, known in kept.values()})
 

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from chart_binder.domain.records import KeptRun, Measures, SlowFile, StageCost
+from chart_binder.domain.records import Measures, RunRecord, SlowFile, StageCost
 from chart_binder.jobs.batch import AlbumResult, FileOutcome, Stage
 from chart_binder.jobs.decide import Cause, State
 from chart_binder.jobs.write import WriteReport, WriteStatus
@@ -209,7 +209,7 @@ def _by_count(counter: Counter[str]) -> dict[str, int]:
     return {str(name): count for name, count in counter.most_common()}
 
 
-def prometheus_text(run: KeptRun, found: Measures) -> str:
+def prometheus_text(run: RunRecord, found: Measures) -> str:
     """Return the metrics of a batch; counters begin at 0 with each run.
 
     `canon_batch_end_time_seconds` and `canon_batch_exit_status` are there once it has ended.
@@ -223,7 +223,7 @@ def prometheus_text(run: KeptRun, found: Measures) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def metrics_json(run: KeptRun, found: Measures) -> bytes:
+def metrics_json(run: RunRecord, found: Measures) -> bytes:
     """Return the same as one JSON object: times, status, and the fields of `Measures`."""
     about = {
         "run": run.id,
@@ -234,7 +234,7 @@ def metrics_json(run: KeptRun, found: Measures) -> bytes:
     return msgspec.json.encode(about | msgspec.structs.asdict(found))
 
 
-def _metrics(run: KeptRun, found: Measures) -> Iterator[_Metric]:
+def _metrics(run: RunRecord, found: Measures) -> Iterator[_Metric]:
     """Yield every metric; one with a fixed set of labels has a sample for each of them."""
     yield "info", "gauge", "Which run this is.", {run.id: 1}, "run"
     yield from _run_metrics(run, found)
@@ -260,7 +260,7 @@ def _metrics(run: KeptRun, found: Measures) -> Iterator[_Metric]:
         yield f"{name}_total", "counter", about, samples, label
 
 
-def _run_metrics(run: KeptRun, found: Measures) -> Iterator[_Metric]:
+def _run_metrics(run: RunRecord, found: Measures) -> Iterator[_Metric]:
     moments = (("start", "began", run.started_at_utc), ("end", "ended", run.ended_at_utc))
     for name, verb, moment in moments:
         if moment:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.domain.records import KeptDecision, KeptRun, Measures, UnreadDecision
-from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.records import DecisionRecord, Measures, RunRecord, UnreadDecision
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs.batch import FileOutcome
@@ -81,7 +81,7 @@ class ResumeCheck:
     store: "Store"
     selection: Selection
     versions: RunVersions
-    overrides: Callable[[], Mapping[str, KeptOverride]]
+    overrides: Callable[[], Mapping[str, OverrideRecord]]
 
     def check(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool, FileOutcome | None]]:
         """Yield for each file whether to decide it, and the outcome of those that are resumed."""
@@ -97,7 +97,7 @@ class ResumeCheck:
             yield path, is_due, outcome
 
     def _check(
-        self, path: Path, kept: KeptDecision | UnreadDecision | None
+        self, path: Path, kept: DecisionRecord | UnreadDecision | None
     ) -> tuple[bool, FileOutcome | None]:
         if isinstance(kept, UnreadDecision):
             raise DamagedRecordError(kept.problem)
@@ -112,7 +112,7 @@ class ResumeCheck:
         decision = read_decision(kept)
         return False, FileOutcome(path, decision, is_resumed=True, is_pinned=kept.pinned)
 
-    def _is_valid(self, kept: KeptDecision, path: Path) -> bool:
+    def _is_valid(self, kept: DecisionRecord, path: Path) -> bool:
         """Return whether the same decision would be made today, as far as known without asking.
 
         Without an adjudicator, an earlier one's answer stays valid.
@@ -129,7 +129,7 @@ class ResumeCheck:
             and _is_same_file(self.store, path, kept)
         )
 
-    def _agrees_with_overrides(self, kept: KeptDecision) -> bool:
+    def _agrees_with_overrides(self, kept: DecisionRecord) -> bool:
         """Return whether the decision follows the override for the recording, or its absence."""
         overrides = self.overrides()
         override = overrides.get(kept.recording_mbid or "")
@@ -142,7 +142,7 @@ class ResumeCheck:
         return kept.decided_by == "override" and kept.crg_mbid == override.crg_mbid
 
 
-def _is_final(kept: KeptDecision) -> bool:
+def _is_final(kept: DecisionRecord) -> bool:
     """Return whether trying again would be in vain: a failed look-up is made again.
 
     So is what a model decided under an earlier acceptance.
@@ -157,7 +157,7 @@ def _is_final(kept: KeptDecision) -> bool:
     return True
 
 
-def _is_same_file(store: "Store", path: Path, kept: KeptDecision) -> bool:
+def _is_same_file(store: "Store", path: Path, kept: DecisionRecord) -> bool:
     status = file_status(path)
     if status is None:
         return False
@@ -232,7 +232,7 @@ class Refresh:
     begun: str = ""
 
 
-def interrupted_refresh(store: "Store", run: KeptRun) -> Refresh | None:
+def interrupted_refresh(store: "Store", run: RunRecord) -> Refresh | None:
     """Return the refresh that a run continues, `None` if it begins a new one.
 
     It continues runs with the same paths and options that were cut short or killed, if the last
@@ -256,26 +256,26 @@ def interrupted_refresh(store: "Store", run: KeptRun) -> Refresh | None:
     return Refresh(_started(first).timestamp(), frozenset(found), begun)
 
 
-def _relevant_arguments(run: KeptRun) -> frozenset[str]:
+def _relevant_arguments(run: RunRecord) -> frozenset[str]:
     given = run.arguments
     return frozenset(one for one in given if one.split("=")[0] not in _OPTIONS_WITHOUT_EFFECT)
 
 
-def _is_cut_short(run: KeptRun) -> bool:
+def _is_cut_short(run: RunRecord) -> bool:
     return run.status in (None, INTERRUPTED) or _measures(run).stopped is not None
 
 
-def _last_active(run: KeptRun) -> datetime:
+def _last_active(run: RunRecord) -> datetime:
     if run.ended_at_utc:
         return datetime.fromisoformat(run.ended_at_utc)
     return _started(run) + timedelta(seconds=_measures(run).seconds)
 
 
-def _started(run: KeptRun) -> datetime:
+def _started(run: RunRecord) -> datetime:
     return datetime.fromisoformat(run.started_at_utc)
 
 
-def _measures(run: KeptRun) -> Measures:
+def _measures(run: RunRecord) -> Measures:
     try:
         return msgspec.json.decode(run.measures or b"{}", type=Measures)
     except (msgspec.DecodeError, UnicodeDecodeError):  # as if it had cost nothing

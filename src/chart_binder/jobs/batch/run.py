@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from chart_binder.audio.walk import UnreadablePath
-from chart_binder.domain.records import KeptRun, Measures, now_utc
+from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.jobs.batch import (
     Album,
     AlbumResult,
@@ -105,7 +105,7 @@ class OutcomeBuffer:
     """Collects outcomes for a moment, then saves them together; without a store saves nothing."""
 
     store: "Store | None"
-    run: KeptRun
+    run: RunRecord
     _unsaved: list[FileOutcome] = field(default_factory=list)
     _since: float = 0.0
 
