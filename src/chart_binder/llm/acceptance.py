@@ -199,11 +199,15 @@ class Examination:
 
     def _source_checks(self, weighed: Weighed) -> Iterator[Check]:
         for patch, missing in weighed.short:
-            more = "one more independent source" if missing == 1 else f"{missing} more"
+            more = "one more" if missing == 1 else f"{missing} more"
+            more = f"{more} independent source{'s' * (missing > 1)}"
             name = self.case.labels.name_of(patch.about)
             yield Check("sources", passed=False, detail=f"{more} for {patch.value} of {name}")
         if weighed.turns_on and not weighed.short:
-            detail = f"{counted(weighed.sources, 'independent source')} for each fact it turns on"
+            shown = counted(weighed.sources, "independent source")
+            if weighed.sources < self.config.acceptance.min_sources:
+                shown = f"{shown}, or a page of a trusted site,"
+            detail = f"{shown} for each fact it turns on"
             yield Check("sources", passed=True, detail=detail)
 
     def _rules_check(self, crg: str | None, weighed: Weighed) -> Iterator[Check]:

@@ -192,7 +192,7 @@ def _link_problem(ground: Ground, subject: Subject) -> str | None:
     near = (*headings, document.title, slug, *(() if is_row else (around,)))
     if any(subject.is_named_in(text) for text in near):
         return None
-    return f"the passage does not name {subject.title!r}"
+    return f"neither the passage nor its headings, page title or address name {subject.title!r}"
 
 
 @lru_cache(256)
