@@ -101,7 +101,7 @@ def test_the_environment_overrides_the_file_and_a_flag_overrides_both(tmp_path: 
     assert (llm.model_id, llm.seed, musicbrainz.offline) == ("from-env", 7, True)
     assert dict(settings.origins) == {
         "llm.model_id": "CANON_LLM__MODEL_ID",
-        "llm.seed": str(file),
+        "llm.seed": f"{file}, line 3",
         "musicbrainz.offline": "command line",
     }
 
@@ -129,6 +129,23 @@ def test_a_file_that_is_absent_or_no_text_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="no TOML"):
         load_settings(tmp_path / "config.toml", {}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("\n[llm]\n# seed = 1\nseed = -1\n", "line 4: llm.seed: found -1"),
+        ("[llm.fetch]\nports = [80,\n  99999]\n", "line 2: llm.fetch.ports.1: found 99999"),
+        ("[ llm . 'fetch' ]\n\"ports\" = []\n", "line 2: llm.fetch.ports: "),
+        ("llm.seed = 'x'\n", "line 1: llm.seed: found 'x'"),
+        ("[log]\nlevel = 'debug'\n[lmm]\nseed = 1\n", "line 3: lmm: unknown key"),
+        ("[llm]\nmax_tokens = 9000\n", "line 1: llm: max_tokens 9000 must be less"),
+    ],
+)
+def test_an_error_names_the_line_of_the_key(tmp_path: Path, text: str, place: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        load(tmp_path, text)
+    assert f"config.toml, {place}" in str(refusal.value)
 
 
 def test_a_repeated_table_or_key_is_reported_in_words_of_toml(tmp_path: Path) -> None:

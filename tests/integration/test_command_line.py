@@ -82,10 +82,10 @@ def test_misuse_is_one_line_and_status_2(canon: Canon, arguments: list[str], wor
 
 
 def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -> None:
-    (home / "work" / "config.toml").write_text("[llm]\nmodell = 'x'\n")
+    (home / "work" / "config.toml").write_text("[canon]\n[llm]\nmodell = 'x'\n")
     ran = canon("decide", "whatever.mp3")
     assert ran.out == ""
-    ran.must_end(2, "config.toml: llm.modell: unknown key", "--config FILE names another")
+    ran.must_end(2, "config.toml, line 3: llm.modell: unknown key", "--config FILE names")
     canon("demo").must_end(0)  # it needs no configuration
 
 
@@ -109,7 +109,7 @@ def test_an_unknown_name_is_refused_without_a_model(
 
 
 def test_config_show_names_sources_and_hides_secrets(canon: Canon, home: Path) -> None:
-    (home / "work" / "config.toml").write_text("[llm]\nseed = 7\n")
+    (home / "work" / "config.toml").write_text("[canon]\n[llm]\nseed = 7\n")
     ran = canon(
         "config", "show", CANON_LLM__MODEL_ID="m", CANON_LLM__BASE_URL="http://user:secret@host:1"
     ).must_end(0)
@@ -130,8 +130,39 @@ def test_config_path_names_every_place(canon: Canon, home: Path) -> None:
 def test_a_users_configuration_gives_way_to_that_of_the_folder(canon: Canon, home: Path) -> None:
     (home / "config" / "canon").mkdir(parents=True)
     for folder, seed in ((home / "config" / "canon", 9), (home / "work", 7)):
-        (folder / "config.toml").write_text(f"[llm]\nseed = {seed}\n")
+        (folder / "config.toml").write_text(f"[canon]\n[llm]\nseed = {seed}\n")
         assert f"llm.seed = {seed}" in canon("config", "show").out
+
+
+@pytest.mark.parametrize("text", ["[llm]\nseed = 7\n", "title = 'Hugo'\n", "a = [\n", "\xff"])
+def test_somebody_elses_file_of_that_name_is_passed_over(
+    canon: Canon, home: Path, text: str
+) -> None:
+    (home / "work" / "config.toml").write_bytes(text.encode("latin-1"))
+    ran = canon("config", "show").must_end(0)
+    assert "llm.seed = 0" in ran.out
+    assert "config.toml" not in ran.err
+    told = canon("-v", "config", "show").must_end(0).err
+    assert told.count("config.toml is not read: it has no table [canon]") == 1
+
+
+def test_a_file_is_named_by_option_or_variable_and_needs_no_mark(canon: Canon, home: Path) -> None:
+    for name, seed in (("config.toml", 1), ("named.toml", 2), ("other.toml", 3)):
+        (home / "work" / name).write_text(f"[canon]\n[llm]\nseed = {seed}\n")
+    (home / "work" / "named.toml").write_text("[llm]\nseed = 2\n[review]\nplayer = 'mpv'\n")
+    assert "llm.seed = 2" in canon("config", "show", CANON_CONFIG="named.toml").out
+    ran = canon("--config", "other.toml", "config", "show", CANON_CONFIG="named.toml")
+    assert "llm.seed = 3" in ran.out
+    assert 'review.player = "mpv"' in canon("config", "show", CANON_CONFIG="named.toml").out
+    canon("config", "show", CANON_CONFIG="absent.toml").must_end(2, "absent.toml")
+
+
+def test_a_program_is_never_taken_from_the_current_folder(canon: Canon, home: Path) -> None:
+    (home / "work" / "config.toml").write_text("[canon]\n[review]\nplayer = 'rm -rf'\n")
+    ran = canon("config", "show").must_end(0)
+    assert 'review.player = ""' in ran.out
+    assert "review.player is not taken from" in ran.err
+    assert "rm -rf" not in ran.out + ran.err
 
 
 def test_tools_are_listed_and_called_by_hand(canon: Canon) -> None:

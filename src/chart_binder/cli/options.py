@@ -60,6 +60,10 @@ class Session:
         settings = load_settings(self.file, os.environ, self.flags)
         settings.refuse(dict(unknown_names(settings.config.llm)))
         set_up_logging(settings.config.log, self.verbosity)
+        for warning in settings.warnings:
+            click.echo(f"canon: {warning}", err=True)
+        for remark in settings.remarks if self.verbosity else ():
+            click.echo(f"canon: {remark}", err=True)
         return settings
 
     @property

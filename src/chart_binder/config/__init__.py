@@ -37,6 +37,10 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
 
 
+class CanonConfig(Section):
+    """`[canon]`: marks a `config.toml` in the current folder as canon's; it has no keys."""
+
+
 class MusicBrainzConfig(Section):
     """`[musicbrainz]`: the MusicBrainz web service or a mirror of it."""
 
@@ -115,6 +119,15 @@ class BatchConfig(Section):
     )
     write_jobs: Annotated[int, Field(ge=1, le=64)] = Field(
         default=1, description="files written at once"
+    )
+
+
+class ReviewConfig(Section):
+    """`[review]`: a person's look at open cases."""
+
+    player: str = Field(
+        default="",
+        description="command that plays a file in `canon review --interactive`; empty: none",
     )
 
 
@@ -353,9 +366,11 @@ class LLMConfig(Section):
 class Config(Section):
     """Everything that can be configured."""
 
+    canon: CanonConfig = CanonConfig()
     llm: LLMConfig = LLMConfig()
     musicbrainz: MusicBrainzConfig = MusicBrainzConfig()
     rules: RulesConfig = RulesConfig()
     store: StoreConfig = StoreConfig()
     batch: BatchConfig = BatchConfig()
+    review: ReviewConfig = ReviewConfig()
     log: LogConfig = LogConfig()

@@ -18,8 +18,15 @@ from chart_binder.config import Config
 from chart_binder.errors import ConfigError, masked
 
 PREFIX = "CANON_"
+FILE_VARIABLE = "CANON_CONFIG"
+"""The environment variable that names the file; `--config` goes before it."""
+KEYS_THAT_RUN_PROGRAMS = ("review.player",)
+"""Never taken from a file in the current folder, which may be somebody else's."""
+_MARK = re.compile(r"^[ \t]*\[[ \t]*canon[ \t]*\]", re.MULTILINE)
+_TABLE = re.compile(r"\s*\[{1,2}([^\[\]#]+)\]")
+_KEY = re.compile(r"\s*((?:[\w.\s-]|\"[^\"]*\"|'[^']*')+?)\s*=")
 _TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice (\(.*\))")
-_FOUND_HERE = " (it was read because it is in this folder; --config FILE names another)"
+_FOUND_HERE = " (it was read because it is in this folder and has a table [canon]; --config FILE names another)"
 Tree = dict[str, Any]
 
 
@@ -32,13 +39,18 @@ class Settings:
     origins: Mapping[str, str]
     hint: str = ""
     """Added to an error in a file that was found and not named."""
+    remarks: tuple[str, ...] = ()
+    """What is told on `-v`: a file that was passed over."""
+    warnings: tuple[str, ...] = ()
+    """What is always told: a key that was not taken."""
 
     def refuse(self, problems: Mapping[str, str]) -> None:
         """Raise `ConfigError` if there are problems, with each key's source."""
         if problems:
             sources = {key: self.origins.get(key, "configuration") for key in problems}
             sentences = (f"{sources[key]}: {problem}" for key, problem in problems.items())
-            hint = self.hint if str(self.file) in sources.values() else ""
+            is_of_file = any(source.startswith(str(self.file)) for source in sources.values())
+            hint = self.hint if is_of_file else ""
             raise ConfigError("; ".join(sentences) + hint)
 
 
@@ -55,8 +67,14 @@ def config_candidates() -> tuple[Path, ...]:
 
 
 def found_file() -> Path | None:
-    """Return the configuration file that is read where none is named."""
-    return next((path for path in config_candidates() if path.is_file()), None)
+    """Return the configuration file that is read where none is named.
+
+    One in the current folder counts only if it has a table `[canon]`: others use that name, too.
+    """
+    here, own = config_candidates()
+    if _is_marked(here):
+        return here
+    return own if own.is_file() else None
 
 
 def load_settings(
@@ -64,23 +82,56 @@ def load_settings(
 ) -> Settings:
     """Merge the layers; `flags` has dotted keys.
 
-    Raises `ConfigError` that names the source, the key, what was found and what is allowed.
+    Raises `ConfigError` that names the source (of a file also the line), the key, what was found
+    and what is allowed.
     """
-    found = file or found_file()
-    layers: list[tuple[str, Tree]] = [(str(found), _read_file(found))] if found else []
-    variables = sorted(name for name in environment if name.startswith(PREFIX))
+    named = file or environment.get(FILE_VARIABLE)
+    here = config_candidates()[0]
+    found = Path(named) if named else found_file()
+    is_found_here = not named and found == here
+    tree, lines = _read_file(found) if found else ({}, {})
+    warnings = tuple(_without_programs(tree)) if is_found_here else ()
+    variables = sorted(
+        name for name in environment if name.startswith(PREFIX) and name != FILE_VARIABLE
+    )
+    layers = [(str(found), tree)] if found else []
     layers += [(name, _from_text(name, environment[name])) for name in variables]
     layers += [("command line", _nested(key.split("."), value)) for key, value in flags.items()]
-    merged: Tree = {}
+    places = {key: f"{found}, line {line}" for key, line in lines.items()}
     origins: dict[str, str] = {}
-    for source, tree in layers:
-        _merge(merged, tree)
-        origins |= {key: source for key, _ in dotted_keys(tree)}
-    hint = "" if file or found != config_candidates()[0] else _FOUND_HERE
+    merged: Tree = {}
+    for source, layer in layers:
+        _merge(merged, layer)
+        of_layer = places if layer is tree else {}
+        origins |= {key: of_layer.get(key, source) for key, _ in dotted_keys(layer)}
+    hint = _FOUND_HERE if is_found_here else ""
+    is_passed_over = not named and not is_found_here and here.is_file()
+    remarks = (f"{here.absolute()} is not read: it has no table [canon]",) * is_passed_over
     try:
-        return Settings(Config.model_validate(merged), found, origins, hint)
+        config = Config.model_validate(merged)
     except ValidationError as error:
-        raise ConfigError(_error_texts(error, origins, found) + hint) from error
+        raise ConfigError(_error_texts(error, places | origins, found) + hint) from error
+    return Settings(config, found, origins, hint, remarks, warnings)
+
+
+def _is_marked(path: Path) -> bool:
+    """Tell whether a file has the table that marks it as a configuration of canon."""
+    try:
+        return _MARK.search(path.read_text(encoding="utf-8", errors="replace")) is not None
+    except OSError:
+        return False
+
+
+def _without_programs(tree: Tree) -> Iterator[str]:
+    """Take out the keys that run programs; yield a sentence for each that says something."""
+    for key in KEYS_THAT_RUN_PROGRAMS:
+        section, _, name = key.rpartition(".")
+        table = tree.get(section)
+        if isinstance(table, dict) and table.pop(name, ""):
+            yield (
+                f"{key} is not taken from {config_candidates()[0].absolute()}, for it runs a"
+                f" program; set it in {config_candidates()[-1]}"
+            )
 
 
 def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -92,9 +143,11 @@ def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield f"{prefix}{key}", value
 
 
-def _read_file(path: Path) -> Tree:
+def _read_file(path: Path) -> tuple[Tree, dict[str, int]]:
+    """Return the tables of a file, and the line of each table and key by its dotted name."""
     try:
-        return tomli.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return tomli.loads(text), _line_numbers(text)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
@@ -108,6 +161,23 @@ def _read_file(path: Path) -> Tree:
                 " into the first"
             )
         raise ConfigError(f"{path}: no TOML: {defect}") from error
+
+
+def _line_numbers(text: str) -> dict[str, int]:
+    """Return where tables and keys stand, for messages; tomli does not tell."""
+    table = ""
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _TABLE.match(line):
+            table = f"{_bare(header[1])}."
+            lines.setdefault(table[:-1], number)
+        elif key := _KEY.match(line):
+            lines.setdefault(table + _bare(key[1]), number)
+    return lines
+
+
+def _bare(key: str) -> str:
+    return re.sub(r"[\s\"']", "", key)
 
 
 def _from_text(name: str, text: str) -> Tree:
@@ -180,7 +250,9 @@ def _error_text(
     detail: ErrorDetails, path: tuple[str, ...], origins: Mapping[str, str], source: object
 ) -> str:
     key = ".".join(path)
-    place = f"{origins.get(key) or source or 'configuration'}: {key}"
+    keys = (".".join(path[:end]) for end in range(len(path), 0, -1))
+    known = next((origins[each] for each in keys if each in origins), None)
+    place = f"{known or source or 'configuration'}: {key}"
     if detail["type"] == "extra_forbidden" and key in KEYS_OF_EARLIER_VERSIONS:
         return f"{place}: there is no such key any more: {KEYS_OF_EARLIER_VERSIONS[key]}"
     if detail["type"] == "extra_forbidden":
