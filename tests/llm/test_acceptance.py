@@ -26,8 +26,8 @@ from chart_binder.llm.result import (
     Standing,
     why_not_written,
 )
-from chart_binder.llm.sources import SAME_SOURCE
 from chart_binder.react.transcript import Read
+from chart_binder.web.sites import SAME_SOURCE
 from golden.bundles import golden
 from llm.scripted_runs import (
     ALBUM,

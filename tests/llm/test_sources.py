@@ -4,20 +4,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from chart_binder.llm.sources import (
-    SAME_SOURCE,
-    GroundingError,
-    documents_named,
-    independent_sources,
-    read_documents,
-    registered_site,
-)
+from chart_binder.llm.facts import GroundingError, documents_named
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.transcript import AnyEvent, Observed, Stepped
 from chart_binder.web import passages
+from chart_binder.web.documents import read_documents
 from chart_binder.web.fetch import Page
 from chart_binder.web.page_text import from_html
 from chart_binder.web.searxng import Hits, SearchBody, outcome
+from chart_binder.web.sites import SAME_SOURCE, independent_sources, registered_site
 from chart_binder.web.tools import search_results
 
 WIKI = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"

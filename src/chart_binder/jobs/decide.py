@@ -259,9 +259,9 @@ class Decider:
         result = decision.adjudication
         is_decided = decision.state is State.DECIDED
         if result and is_decided and any(fact.verified for fact in result.facts):
+            from chart_binder.domain.patches import apply_patches
             from chart_binder.llm.acceptance import weigh  # compiles 0.1 s of expressions
             from chart_binder.llm.answer import Labels
-            from chart_binder.llm.facts import apply_patches
             from chart_binder.llm.verification import OpenCase
 
             case = OpenCase(bundle, Labels.of(bundle), self.rules, AcceptanceConfig())

@@ -11,19 +11,20 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from chart_binder.config import LLMConfig
+from chart_binder.domain.patches import Patch, adds_to, apply_patches
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.errors import counted
 from chart_binder.llm.answer import FinalAnswer, read_answer
 from chart_binder.llm.confidence import ConfidenceMap, lower_by_checks
-from chart_binder.llm.facts import Patch, adds_to, apply_patches
 from chart_binder.llm.recording import Record
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing
 from chart_binder.llm.second_reading import SecondReader
-from chart_binder.llm.sources import independent_sources, read_documents
 from chart_binder.llm.verification import OpenCase, Verifier
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.transcript import Replied
 from chart_binder.rules.representative import representative
+from chart_binder.web.documents import read_documents
+from chart_binder.web.sites import independent_sources
 
 SENT_BACK = "This answer would go to a person, because:"
 _ADVICE = "Mend what you can with what a page says, or give the same answer again."

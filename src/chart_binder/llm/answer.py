@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from chart_binder.domain.evidence import EvidenceBundle, Release
+from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.vocabulary import MBID, fold
 from chart_binder.llm.result import Fact
 from chart_binder.react.loop import LastWord, RefusedError
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.lenient_json import LenientJSONError
-from chart_binder.rules.candidates import Candidate, candidates_of
+from chart_binder.rules.candidates import labelled_candidates, labelled_releases
 
 CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
 """Confidence in words: by the default thresholds accepted, for review, and rejected."""
@@ -131,28 +131,6 @@ class Labels:
         label = next((label for label, known in self.ids.items() if known == identifier), None)
         title = self.titles.get(identifier)
         return f"{label} '{title}'" if title else label or identifier
-
-
-def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
-    """Yield the candidates with their labels, by the date of the recording's appearance."""
-    found = candidates_of(bundle.recording_candidates)
-    found.sort(key=lambda c: (c.first, c.last, c.title, c.group.mb_rg_id))
-    return ((f"C{number}", candidate) for number, candidate in enumerate(found, start=1))
-
-
-def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, Release]]:
-    """Yield the releases of a candidate with their labels: official ones first, then by date."""
-    ordered = (
-        *sorted(candidate.official, key=_when),
-        *sorted(candidate.unofficial, key=_when),
-    )
-    return ((f"{label}.R{number}", release) for number, release in enumerate(ordered, start=1))
-
-
-def _when(release: Release) -> tuple[int, int, str, str]:
-    """Return the last possible day of a release first, so that a full date precedes its year."""
-    when = release.when
-    return when.last, -when.first, release.place or "", release.mb_release_id
 
 
 _MOST_FACTS = 60

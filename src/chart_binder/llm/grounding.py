@@ -15,26 +15,20 @@ from urllib.parse import unquote, urlsplit
 
 import tomli
 
-from chart_binder.domain.dates_in_text import Mention, states
-from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.vocabulary import fold
-from chart_binder.llm.date_words import (
+from chart_binder.domain.date_words import (
     date_clause,
     doubt_in_clause,
     doubt_in_heading,
     says_release,
 )
-from chart_binder.llm.facts import COUNTRY, PRIMARY_TYPE, STATUS, Patch, fact_words, things
+from chart_binder.domain.dates_in_text import Mention, states
+from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, STATUS, Patch, things
+from chart_binder.domain.vocabulary import fold
+from chart_binder.llm.facts import GroundingError, documents_named, fact_words
 from chart_binder.llm.result import Fact
-from chart_binder.llm.sources import (
-    CELLS,
-    MAX_PASSAGE,
-    Document,
-    GroundingError,
-    documents_named,
-    plain_text,
-)
 from chart_binder.react.sanitize import one_line
+from chart_binder.web.documents import CELLS, MAX_PASSAGE, Document, plain_text
 
 _BESIDE = 60
 _MAX_OCCURRENCES = 8

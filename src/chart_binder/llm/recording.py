@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.llm.result import Check
-from chart_binder.llm.sources import host_of
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Malformed
@@ -25,6 +24,7 @@ from chart_binder.react.transcript import (
     Watch,
     record_in,
 )
+from chart_binder.web.sites import host_of
 
 _log = logging.getLogger(__name__)
 FAILED_SERVICE = "unanswered"

@@ -5,29 +5,20 @@ turns on are read a second time, with what else was read that says the same, or 
 """
 
 import contextlib
-import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
 from chart_binder.config import AcceptanceConfig, RulesConfig
 from chart_binder.domain.dates_in_text import Mention
 from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.patches import Patch, adds_to, apply_patches, is_overlapping
 from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.answer import Labels
-from chart_binder.llm.facts import (
-    Patch,
-    adds_to,
-    apply_patches,
-    is_in_evidence,
-    is_overlapping,
-    read_patch,
-)
+from chart_binder.llm.facts import GroundingError, is_in_evidence, read_patch
 from chart_binder.llm.grounding import (
     Ground,
     Subject,
@@ -37,17 +28,10 @@ from chart_binder.llm.grounding import (
 )
 from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, Kind, SecondReader
-from chart_binder.llm.sources import (
-    UNCHECKED,
-    Document,
-    GroundingError,
-    host_of,
-    independent_sources,
-)
 from chart_binder.rules.decide import decide
+from chart_binder.web.documents import Document
+from chart_binder.web.sites import independent_sources, is_checked_page
 
-_NAMESPACE = re.compile(r"[^:]*:\S")
-"""`Talk:Queen`, in any language; the colon of an article's title has a space behind it."""
 _MAX_SHOWN = 200
 
 
@@ -84,22 +68,6 @@ class OpenCase:
         with contextlib.suppress(ValueError):
             return read_patch(fact, self.labels)
         return None
-
-
-def is_trusted(document: Document, trusted: Sequence[str]) -> bool:
-    """Return whether a page was fetched from a trusted site, and is one of its checked pages.
-
-    Talk, user and draft pages are not, nor what a query asks a site for.
-    """
-    host = f".{host_of(document.address)}"
-    if not (document.is_fetched and any(host.endswith(f".{site}") for site in trusted)):
-        return False
-    parts = urlsplit(document.address)
-    if parts.query or host.startswith(".test"):  # old versions, searches that echo; sandboxes
-        return False
-    folders = fold(unquote(parts.path)).replace("_", " ").strip("/").split("/")
-    last = set(folders[2:]) & {"edits", "history", "reviews"}
-    return not (last or any(map(_NAMESPACE.match, folders)) or UNCHECKED & {*folders[:-1]})
 
 
 @dataclass(slots=True)
@@ -197,11 +165,11 @@ class Verifier:
 
         Dates are read a second time, trusted pages first, until there are sources enough.
         """
-        trusted, more = self.case.acceptance.trusted_sources, list[_Claim]()
+        more = list[_Claim]()
         supports = [(ground, claim) for claim in claims for ground in claim.grounds]
         cited = {ground.document.address for ground, _ in supports}
         supports += self._corroborated(patch, claims[0], cited)
-        supports.sort(key=lambda each: not is_trusted(each[0].document, trusted))
+        supports.sort(key=lambda each: not self._is_trusted(each[0].document))
         standing: list[str] = []
         for ground, claim in supports:
             address = ground.document.address
@@ -213,7 +181,7 @@ class Verifier:
                 claim = claim.at(address)  # noqa: PLW2901
             if not self._stands(claim, ground):
                 continue
-            is_known = is_trusted(ground.document, trusted)
+            is_known = self._is_trusted(ground.document)
             claim.tell(
                 verified=True, source=address, before=claims[0].fact.before, trusted=is_known
             )
@@ -223,6 +191,11 @@ class Verifier:
             if is_known or len(standing) >= self.case.acceptance.min_sources:
                 break
         return more
+
+    def _is_trusted(self, document: Document) -> bool:
+        """Return whether a page was fetched from a trusted site."""
+        trusted = self.case.acceptance.trusted_sources
+        return document.is_fetched and is_checked_page(document.address, trusted)
 
     def _corroborated(
         self, patch: Patch, first: _Claim, cited: Container[str]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chart_binder.domain.date_words import date_clause, doubt_in_clause
 from chart_binder.domain.dates_in_text import find_dates
-from chart_binder.llm.date_words import date_clause, doubt_in_clause
 
 OF_ELSE = [
     # English

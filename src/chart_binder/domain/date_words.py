@@ -15,7 +15,7 @@ from chart_binder.domain.dates_in_text import Mention
 
 def _pattern(kind: str) -> re.Pattern[str]:
     """Compile the words of one kind; package data has them by language."""
-    words = tomli.loads(files("chart_binder.llm").joinpath("date_words.toml").read_text("utf-8"))
+    words = tomli.loads(files("chart_binder.domain").joinpath("date_words.toml").read_text("utf-8"))
     whole = "|".join(word for each in words[kind].values() for word in each)
     parts = "|".join(words["unspaced"][kind])
     return re.compile(rf"(?<![\w-])(?:{whole})(?!\w)|{parts}", re.IGNORECASE)
