@@ -26,7 +26,7 @@ _MARK = re.compile(r"^[ \t]*\[[ \t]*canon[ \t]*\]", re.MULTILINE)
 _TABLE = re.compile(r"\s*\[{1,2}([^\[\]#]+)\]")
 _KEY = re.compile(r"\s*((?:[\w.\s-]|\"[^\"]*\"|'[^']*')+?)\s*=")
 _TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice (\(.*\))")
-_FOUND_HERE = " (it was read because it is in this folder and has a table [canon]; --config FILE names another)"
+_FOUND_HERE = " (it was read because it is in this folder; --config FILE names another)"
 Tree = dict[str, Any]
 
 
