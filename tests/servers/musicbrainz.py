@@ -12,6 +12,12 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from servers.http import Request, Response, StandIn
 from servers.musicbrainz_catalogue import issues_by, issues_page
+from servers.musicbrainz_search import (
+    SyntaxDefectError,
+    group_fields,
+    recording_fields,
+    search,
+)
 from servers.musicbrainz_xml import (
     DEFAULT_PAGE,
     MOST_PAGE,
@@ -151,7 +157,10 @@ class MusicBrainzStandIn(StandIn):
             "release": lambda: self._release(name, request.query, asked),
             "release-group": lambda: self._group(name, request.query, asked),
         }
-        found = ways[root]()
+        try:
+            found = ways[root]()
+        except SyntaxDefectError as defect:
+            return error(400, f"Invalid query: {defect}")
         return NOT_FOUND if found is None else document(found)
 
     def _recording(self, name: str, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
@@ -203,8 +212,7 @@ class MusicBrainzStandIn(StandIn):
             for known, group, release in self._on_releases(None if group_id else known)
             if release and group_id in {None, group.mb_rg_id}
         }
-        offset = int(query.get("offset", 0))
-        limit = min(int(query.get("limit", DEFAULT_PAGE)), MOST_PAGE)
+        offset, limit = page_of(query)
         page = list(pairs.values())[offset : offset + limit]
         return list_element("release-list", page, len(pairs), offset)
 
@@ -219,23 +227,10 @@ class MusicBrainzStandIn(StandIn):
 
 
 def search_results(known: Iterable[Known], query: Mapping[str, str]) -> ET.Element:
-    """Search as Lucene would, for the fields recording, artist and dur."""
-    wanted = query["query"]
-    span = re.search(r"dur:\[(\d+) TO (\d+)\]", wanted)
-    is_strict = " AND " in wanted
-    found = []
-    for one in known:
-        scores = [
-            likeness(_term(wanted, "recording"), one.recording.title or ""),
-            likeness(_term(wanted, "artist"), one.artist.name or ""),
-        ]
-        length = one.recording.length_ms or -1
-        fits = span is None or int(span[1]) <= length <= int(span[2])
-        score = min(scores) if is_strict else max(scores)
-        if fits and score > (99 if is_strict else 0):
-            found.append((sum(scores) // 2, one))
-    found.sort(key=lambda pair: (-pair[0], pair[1].recording.mb_recording_id))
-    offset, limit = int(query.get("offset", 0)), int(query.get("limit", DEFAULT_PAGE))
+    """The page of a search for recordings."""
+    by_id = sorted(known, key=lambda one: one.recording.mb_recording_id)
+    found = search(query["query"], ((recording_fields(one), one) for one in by_id))
+    offset, limit = page_of(query)
     page = [search_hit(one, score) for score, one in found[offset : offset + limit]]
     return list_element("recording-list", page, len(found), offset)
 
@@ -243,33 +238,18 @@ def search_results(known: Iterable[Known], query: Mapping[str, str]) -> ET.Eleme
 def group_results(
     known: Iterable[tuple[Known, ReleaseGroup]], query: Mapping[str, str]
 ) -> ET.Element:
-    """Search as Lucene would, for the fields releasegroup and artist."""
-    wanted = query["query"]
-    is_strict = " AND " in wanted
-    found = []
-    for one, group in known:
-        scores = [
-            likeness(_term(wanted, "releasegroup"), group.title or ""),
-            likeness(_term(wanted, "artist"), group.artist_credit or one.artist.name or ""),
-        ]
-        score = min(scores) if is_strict else max(scores)
-        if score > (99 if is_strict else 0):
-            found.append((sum(scores) // 2, one, group))
-    found.sort(key=lambda row: (-row[0], row[2].mb_rg_id))
-    page = found[: int(query.get("limit", DEFAULT_PAGE))]
-    hits = [group_element(group, one.artist, {"artist-credits"}) for _, one, group in page]
-    for hit, (score, _, _) in zip(hits, page, strict=True):
+    """The page of a search for release groups."""
+    by_id = sorted(known, key=lambda pair: pair[1].mb_rg_id)
+    found = search(query["query"], ((group_fields(*pair), pair) for pair in by_id))
+    offset, limit = page_of(query)
+    page = found[offset : offset + limit]
+    hits = [group_element(group, one.artist, {"artist-credits"}) for _, (one, group) in page]
+    for hit, (score, _) in zip(hits, page, strict=True):
         hit.set("ns2:score", str(score))
-    return list_element("release-group-list", hits, len(found), 0)
+    return list_element("release-group-list", hits, len(found), offset)
 
 
-def _term(query: str, name: str) -> str:
-    term = re.search(rf'{name}:(?:"((?:\\.|[^"\\])*)"|\(((?:\\.|[^)\\])*)\))', query)
-    return re.sub(r"\\(.)", r"\1", term[1] or term[2] or "") if term else ""
-
-
-def likeness(wanted: str, text: str) -> int:
-    """The share of the wanted words that stand in a text, in per cent."""
-    words = re.findall(r"\w+", wanted.casefold())
-    there = set(re.findall(r"\w+", text.casefold()))
-    return 100 * sum(word in there for word in words) // max(len(words), 1)
+def page_of(query: Mapping[str, str]) -> tuple[int, int]:
+    """Return the offset and the length of the page that is asked for."""
+    limit = min(int(query.get("limit", DEFAULT_PAGE)), MOST_PAGE)
+    return int(query.get("offset", 0)), limit
