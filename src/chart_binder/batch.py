@@ -236,7 +236,9 @@ def run_items(
             batch = BatchRun(
                 executor=executor,
                 worker=worker,
-                resume=ResumeCheck(store, selection, versions, worker.decider.overrides),
+                resume=ResumeCheck(
+                    store, selection, versions, worker.decider.overrides, config.rules
+                ),
                 answers=AdjudicationCache(store, versions.adjudicator, refresh.runs),
                 buffer=buffer,
                 tag_writer=tag_writer,

@@ -33,9 +33,9 @@ from servers.pages import Pages
 from servers.searxng import Mode, Searxng, hit
 
 KEYS = [
-    "path", "state", "decided_by", "crg_mbid", "rr_mbid", "recording_mbid", "crg_rule", "rr_rule",
-    "confidence", "rationale", "missing_facts", "questions", "evidence_hash", "trace",
-    "adjudication", "error", "first_release",
+    "path", "state", "decided_by", "artist", "title", "first_release", "crg_mbid", "crg_title",
+    "crg_type", "rr_mbid", "recording_mbid", "crg_rule", "rr_rule", "confidence", "rationale",
+    "missing_facts", "questions", "evidence_hash", "trace", "adjudication", "error",
 ]  # fmt: skip
 SEARCH = call("web_search", query="queen single")
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -59,7 +59,9 @@ def test_a_recording_id_is_decided_by_rules(
     expected = RHAPSODY["expected"]["first_release"] | {"country": "NL", "via_sibling": False}
     assert {key: line["first_release"][key] for key in expected} == expected
     text = canon("decide", song, **asking(mb), COLUMNS="200").out
-    said = "first released 1975-10-31 on Bohemian Rhapsody (NL); year certain: nothing in the evi"
+    names = ("Queen", "Bohemian Rhapsody", "A Night at the Opera", "Album")
+    assert tuple(line[key] for key in ("artist", "title", "crg_title", "crg_type")) == names
+    said = "first released 1975-10-31 (single Bohemian Rhapsody, EMI, NL)\n  belongs to"
     assert said in text
 
 

@@ -23,7 +23,8 @@ def test_every_date_is_shown_with_its_release_and_every_rival_is_named(canon: Ca
     assert f"1975-11-21 the album 'A Night at the Opera': GB 12\" Vinyl\n{'':15}https" in text
     assert f"musicbrainz.org/release/{LP}" in text
     assert "recording    Bohemian Rhapsody, 5:55" in text
-    assert "first released 1975-10-31 on Bohemian Rhapsody (NL); year certain" in text
+    assert "first released 1975-10-31 (single Bohemian Rhapsody, EMI, NL)" in text
+    assert "year         certain: nothing in the evidence is earlier" in text
     assert "When it appeared" not in text
     explained = canon("explain", "--evidence=-", "--output=json", stdin=DOCUMENT).line[
         "explanation"

@@ -33,7 +33,12 @@ from chart_binder.cli.output import (
     wrap,
 )
 from chart_binder.cli.progress import LiveRun, event_lines
-from chart_binder.cli.render.decision import decision_lines, find_entities, group_name
+from chart_binder.cli.render.decision import (
+    decision_lines,
+    decision_object,
+    find_entities,
+    group_name,
+)
 from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig, StoreConfig
 from chart_binder.config.load import config_candidates, found_file
 from chart_binder.domain.evidence import EvidenceBundle
@@ -43,7 +48,15 @@ from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import path_text, read_file
-from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, no_overrides
+from chart_binder.jobs.decide import (
+    Case,
+    Cause,
+    Decider,
+    Decision,
+    State,
+    no_overrides,
+    with_tags,
+)
 from chart_binder.jobs.stored_decisions import (
     adjudicator_version,
     current_decision,
@@ -105,7 +118,7 @@ class _Results:
         """Print one case; `path` is as given, `pinned` the decision that counts in its place."""
         self.status = worst(self.status, _STATUS[case.decision.state])
         if self.as_json:
-            fields = msgspec.to_builtins(case.decision) | self.more(case)
+            fields = decision_object(case.decision) | self.more(case)
             if pinned:
                 keys = ("crg_mbid", "rr_mbid", "decided_at_utc")
                 kept = {"decision_id": pinned.id} | {key: getattr(pinned, key) for key in keys}
@@ -231,7 +244,11 @@ def _decide_files(
                     attempt = partial(Case, failed)
                 else:
                     attempt = partial(pipeline.attempt, partial(gather, item.path))
-                case = keeper.decide_and_save(item.path, attempt) if keeper else attempt()
+                case = (
+                    keeper.decide_and_save(item.path, attempt)
+                    if keeper
+                    else with_tags(attempt(), item.path)
+                )
                 results.show(name, _with_advice(name, case), _pinned(store, item.path))
         if keeper:
             keeper.end(results.status)

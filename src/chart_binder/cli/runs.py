@@ -20,6 +20,7 @@ from chart_binder.cli.output import (
     terminal_width,
     wrap,
 )
+from chart_binder.cli.render.decision import decision_object
 from chart_binder.domain.records import Measures, RunRecord, WriteState
 from chart_binder.errors import CanonError, counted
 from chart_binder.files import path_text
@@ -182,7 +183,7 @@ def file_result(file: "FileResult") -> dict[str, object]:
     `resumed` is true for a file that an earlier run decided, `pinned` where its decision is
     pinned; `tags` says what became of the tags and why, where they were looked at.
     """
-    fields: dict[str, object] = dict(msgspec.to_builtins(file.decision))
+    fields: dict[str, object] = dict(decision_object(file.decision))
     if file.resumed:
         fields["resumed"] = True
     if file.outcome.is_pinned:

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.evidence import Artifact, EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, non_blank
 
 Fields: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -33,6 +33,13 @@ class TrackTags:
     release_mbid: str | None = None
     release_group_mbid: str | None = None
     artist_mbid: str | None = None
+
+
+def artifact_of(tags: TrackTags) -> Artifact:
+    """Return what a file's tags say as evidence has it."""
+    said = asdict(tags) | {"isrc": "; ".join(tags.isrcs)}
+    texts = ((name, text) for name, text in said.items() if text and isinstance(text, str))
+    return Artifact(duration_ms=tags.duration_ms, tags=dict(texts))
 
 
 class Policy(StrEnum):

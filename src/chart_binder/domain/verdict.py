@@ -96,8 +96,9 @@ class FirstRelease(msgspec.Struct, frozen=True):
     """The earliest official release of a performance in the evidence.
 
     `date` has the precision that is known. Where several release groups may be the first, there is
-    no group, release, title or country; where several recordings may be, no recording. `because`
-    says why the year is certain or not.
+    no group, release, title, type, country or label; where several recordings may be, no recording.
+    `because` says why the year is certain or not. `type` is what to call the record: `single`,
+    `live album`; decisions stored earlier have neither that nor the label.
     """
 
     date: str
@@ -109,6 +110,8 @@ class FirstRelease(msgspec.Struct, frozen=True):
     country: str | None = None
     recording_mbid: RecordingId | None = None
     via_sibling: bool = False
+    type: str | None = None
+    label: str | None = None
 
     @property
     def year(self) -> int:

@@ -1,5 +1,6 @@
 """Decide one recording: by a person's override, else by rules, else by the adjudicator."""
 
+import dataclasses
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -13,9 +14,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from chart_binder.config import AcceptanceConfig, RulesConfig
-from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
-from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.verdict import FirstRelease, Open, OverrideRecord, Question, Verdict
 from chart_binder.errors import (
     AudioError,
@@ -106,9 +107,10 @@ _ADVICE = {
 class Decision(msgspec.Struct, frozen=True):
     """The decision on one recording, made by rules, the adjudicator, a person, or not at all.
 
-    An error has its text in `error` and its kind in `cause`; other states have neither.
-    `missing_facts` are the `questions` as sentences; decisions stored earlier have no `questions`,
-    and no `first_release`.
+    An error has its text in `error` and its kind in `cause`; other states have neither. `artist`
+    and `title` are those of the evidence, without any those of the file's tags. `crg_type` has
+    MusicBrainz' types: `Album + Live`. `missing_facts` are the `questions` as sentences; decisions
+    stored earlier have no `questions`; `complete` adds the names that they lack.
     """
 
     state: State
@@ -128,6 +130,10 @@ class Decision(msgspec.Struct, frozen=True):
     error: str | None = None
     cause: Cause | msgspec.UnsetType = UNSET
     first_release: FirstRelease | None = None
+    artist: str | None = None
+    title: str | None = None
+    crg_title: str | None = None
+    crg_type: str | None = None
 
     @property
     def is_stale(self) -> bool:
@@ -137,11 +143,15 @@ class Decision(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A decision with the evidence and the rules' verdict behind it, where there are any."""
+    """A decision with the evidence and the rules' verdict behind it, where there are any.
+
+    `artifact` is what the file's tags say, where no evidence was found for them.
+    """
 
     decision: Decision
     bundle: EvidenceBundle | None = None
     verdict: Verdict | None = None
+    artifact: Artifact | None = None
 
 
 class EvidenceSource(Protocol):
@@ -252,23 +262,6 @@ class Decider:
         )
         return self._case(decision, case.bundle, case.verdict)
 
-    def _first_release(
-        self, decision: Decision, bundle: EvidenceBundle, verdict: Verdict
-    ) -> FirstRelease | None:
-        """Return the first release, by the facts too that a model's decision turns on."""
-        result = decision.adjudication
-        is_decided = decision.state is State.DECIDED
-        if result and is_decided and any(fact.verified for fact in result.facts):
-            from chart_binder.domain.patches import apply_patches
-            from chart_binder.llm.acceptance import weigh  # compiles 0.1 s of expressions
-            from chart_binder.llm.answer import Labels
-            from chart_binder.llm.verification import OpenCase
-
-            case = OpenCase(bundle, Labels.of(bundle), self.rules, AcceptanceConfig())
-            weighed = weigh(case, result.facts)
-            bundle, verdict = apply_patches(bundle, weighed.turns_on).bundle, weighed.verdict
-        return first_release(bundle, verdict, self.rules)
-
     def _open(self, verdict: Open, known: str) -> Decision:
         return Decision(
             state=State.INDETERMINATE,
@@ -292,8 +285,62 @@ class Decider:
             "cfg": f"lw{self.rules.lead_window_days},rg{self.rules.reissue_long_gap_years}",
         }
         trace = ";".join(f"{key}={value}" for key, value in parts.items())
-        first = self._first_release(decision, bundle, verdict)
-        return Case(replace(decision, first_release=first, trace=trace), bundle, verdict)
+        named = with_names(replace(decision, trace=trace), bundle, verdict, self.rules)
+        return Case(named, bundle, verdict)
+
+
+def with_names(
+    decision: Decision, bundle: EvidenceBundle, verdict: Verdict, rules: RulesConfig
+) -> Decision:
+    """Return a decision with its first release and the names of what it is about."""
+    recordings = bundle.recording_candidates
+    groups = (group for each in recordings for group in each.groups)
+    group = next((one for one in groups if one.mb_rg_id == decision.crg_mbid), None)
+    primary, secondary = group.types if group else (None, ())
+    return replace(
+        decision,
+        artist=bundle.performer.name,
+        title=bundle.recording_title or next((one.title for one in recordings), None),
+        crg_title=group.title if group else None,
+        crg_type=" + ".join(filter(None, (primary, *secondary))) or None,
+        first_release=_first_release(decision, bundle, verdict, rules),
+    )
+
+
+def complete(
+    decision: Decision,
+    evidence: Callable[[], EvidenceBundle | None],
+    rules: RulesConfig | None = None,
+) -> Decision:
+    """Return a stored decision with the names and the first release that older ones lack.
+
+    They are taken from the `evidence` that it was made by, which is called only then.
+    """
+    if decision.title is not None or decision.evidence_hash is None:
+        return decision
+    bundle = evidence()
+    if bundle is None:
+        return decision
+    settings = rules or RulesConfig()
+    return with_names(decision, bundle, decide(bundle, settings), settings)
+
+
+def _first_release(
+    decision: Decision, bundle: EvidenceBundle, verdict: Verdict, rules: RulesConfig
+) -> FirstRelease | None:
+    """Return the first release, by the facts too that a model's decision turns on."""
+    result = decision.adjudication
+    is_decided = decision.state is State.DECIDED
+    if result and is_decided and any(fact.verified for fact in result.facts):
+        from chart_binder.domain.patches import apply_patches
+        from chart_binder.llm.acceptance import weigh  # compiles 0.1 s of expressions
+        from chart_binder.llm.answer import Labels
+        from chart_binder.llm.verification import OpenCase
+
+        case = OpenCase(bundle, Labels.of(bundle), rules, AcceptanceConfig())
+        weighed = weigh(case, result.facts)
+        bundle, verdict = apply_patches(bundle, weighed.turns_on).bundle, weighed.verdict
+    return first_release(bundle, verdict, rules)
 
 
 class NotAskedError(LookupFailedError):
@@ -339,6 +386,23 @@ def case_or_error(make: Callable[[], Case]) -> Case:
         _log.exception("a fault of canon, or of a plug-in")
         told = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
         return Case(Decision(State.ERROR, error=told, cause=Cause.FAULT))
+
+
+def with_tags(case: Case, path: Path) -> Case:
+    """Return a case without evidence with what the file's tags say, if they can be read.
+
+    So a list of decisions can name a file that MusicBrainz does not know.
+    """
+    if case.bundle is not None:
+        return case
+    from chart_binder.audio.reading import read_tags  # slow, and needed for failures alone
+
+    try:
+        tags = read_tags(path)
+    except (AudioError, OSError):
+        return case
+    decision = replace(case.decision, artist=tags.artist, title=tags.title)
+    return dataclasses.replace(case, decision=decision, artifact=artifact_of(tags))
 
 
 def override_for(

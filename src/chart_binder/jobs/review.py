@@ -15,7 +15,7 @@ from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.domain.verdict import OverrideRecord, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.decide import Decision, State, override_for
+from chart_binder.jobs.decide import Decision, State, complete, override_for
 from chart_binder.jobs.stored_decisions import (
     path_from_bytes,
     read_decision,
@@ -144,8 +144,8 @@ def review_case(store: "Store", kept: DecisionRecord, files: int = 1) -> ReviewC
     """
     decision = None
     try:
-        decision = read_decision(kept)
-        return ReviewCase(kept, decision, stored_bundle(store, kept), files)
+        decision, bundle = read_decision(kept), stored_bundle(store, kept)
+        return ReviewCase(kept, complete(decision, lambda: bundle), bundle, files)
     except DamagedRecordError as error:
         unread = Decision(State(kept.state), kept.decided_by, error=str(error))
         return ReviewCase(kept, decision or unread, None, files, str(error))

@@ -27,7 +27,7 @@ from chart_binder.domain.records import (
 )
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.files import read_file
-from chart_binder.jobs.decide import INTERRUPTED, Case, Cause, Decision, State
+from chart_binder.jobs.decide import INTERRUPTED, Case, Cause, Decision, State, with_tags
 from chart_binder.llm.confidence import AS_STATED, read_confidence_map
 from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.result import Outcome
@@ -159,7 +159,7 @@ def stored_case(
     known = decision.evidence_hash
     evidence = EvidenceRecord(known, bundle_json(case.bundle)) if known and case.bundle else None
     transcript = _transcript(decision)
-    artifact = case.bundle.artifact if case.bundle else None
+    artifact = case.bundle.artifact if case.bundle else case.artifact
     answer = decision.adjudication
     is_answered = answer is not None and answer.outcome is not Outcome.ERROR
     kept = DecisionRecord(
@@ -219,7 +219,7 @@ class DecisionSaver(LazyRun):
         no regular file is decided, which yields an error, and not saved.
         """
         before = file_status(path)  # before its tags are read
-        case = attempt()
+        case = with_tags(attempt(), path)
         if before is not None:
             case = self._saved(path, before, case)
         self.counts[case.decision.state] += 1

@@ -2,14 +2,13 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.evidence import (
-    Artifact,
     Artist,
     EvidenceBundle,
     Provenance,
@@ -18,7 +17,7 @@ from chart_binder.domain.evidence import (
     ReleaseGroup,
 )
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.vocabulary import NO_COUNTRIES, VARIOUS_ARTISTS
 from chart_binder.errors import NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import web_service as ws
@@ -113,7 +112,7 @@ class MusicBrainzSource:
             cache_age_s=round(self._service.age_s(oldest_at), 1),
         )
         title = found[0].title or tags.title
-        bundle = EvidenceBundle(candidates, artist, title, _artifact(tags), provenance)
+        bundle = EvidenceBundle(candidates, artist, title, artifact_of(tags), provenance)
         return read_bundle(bundle)  # in normal form, as if it had come from a file
 
     def client(self) -> Client:
@@ -162,12 +161,6 @@ def _candidate(client: Client, recording: ws.Recording, home: str | None) -> Rec
         first_release_date=partial_date(recording.first_release_date).text or None,
         rg_candidates=release_groups(client.releases_of(recording.id), home),
     )
-
-
-def _artifact(tags: TrackTags) -> Artifact:
-    said = asdict(tags) | {"isrc": "; ".join(tags.isrcs)}
-    texts = ((name, text) for name, text in said.items() if text and isinstance(text, str))
-    return Artifact(duration_ms=tags.duration_ms, tags=dict(texts))
 
 
 def release_groups(releases: Iterable[ws.Release], home: str | None) -> tuple[ReleaseGroup, ...]:

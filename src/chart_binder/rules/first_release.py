@@ -108,7 +108,9 @@ def _common(found: Sequence[FirstRelease | None]) -> FirstRelease | None:
     because = min(one.because for one in known if one.year_certain is certain)
     if len(dates) > 1:
         because = f"{' or '.join(dates)}, by which recording or description is right; {because}"
-    names = ("release_mbid", "release_group_mbid", "title", "country", "recording_mbid")
+    names = (
+        "release_mbid", "release_group_mbid", "title", "country", "recording_mbid", "type", "label",
+    )  # fmt: skip
     values = {name: {getattr(one, name) for one in known} for name in names}
     return replace(
         known[0],
@@ -161,6 +163,8 @@ def _of_reading(
         release.place if release else None,
         carrier.mb_recording_id if carrier else None,
         carrier.is_sibling if carrier else False,
+        chosen[0].kind if group else None,
+        release.label if release else None,
     )
 
 

@@ -139,7 +139,7 @@ def batch_of(
     batch = BatchRun(
         executor=ThreadExecutor(worker, albums, cases),
         worker=worker,
-        resume=ResumeCheck(store, Selection(), versions, no_overrides),
+        resume=ResumeCheck(store, Selection(), versions, no_overrides, KNOBS),
         answers=AdjudicationCache(store, versions.adjudicator),
         buffer=OutcomeBuffer(store, run),
         tag_writer=TagWriter(None),

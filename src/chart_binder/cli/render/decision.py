@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from chart_binder.cli.output import labelled, labelled_list, terminal_width, wrap
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 SITE = "https://musicbrainz.org"
 _INDENT, _FIELD_WIDTH = 2, 20
+_FIRST_FIELDS = (
+    "state", "decided_by", "artist", "title", "first_release", "crg_mbid", "crg_title", "crg_type",
+)  # fmt: skip
 _MIN_VALUE_WIDTH = 50
 """With less room, values stand below their field, not beside it."""
 _HEADLINES = {
@@ -62,6 +67,26 @@ def release_name(release: Release) -> str:
     return " ".join(filter(None, parts))
 
 
+def decision_object(decision: Decision) -> dict[str, Any]:
+    """Return a decision for JSON: what it is about and the first release stand first."""
+    fields: dict[str, Any] = msgspec.to_builtins(decision)
+    return {name: fields[name] for name in _FIRST_FIELDS} | fields
+
+
+def recording_lines(decision: Decision, *, explained: bool = False) -> Iterator[str]:
+    """Yield artist and title, then the first release as far as it is known.
+
+    The reason why its year is certain is given if `explained`, why it is not in any case.
+    """
+    if name := " - ".join(filter(None, (decision.artist, decision.title))):
+        yield from wrap(name, "  ")
+    if found := decision.first_release:
+        yield from wrap(f"first released {first_release_text(found)}", "  ", 4)
+        if explained or not found.year_certain:
+            certain = "" if found.year_certain else "not "
+            yield from labelled("year", f"{certain}certain: {found.because}")
+
+
 def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterator[str]:
     """Yield a decision as a short block: the recording, where it belongs, by which rule, why.
 
@@ -69,10 +94,7 @@ def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterato
     """
     decision = case.decision
     yield path
-    if case.bundle:
-        yield from wrap(case.bundle.name, "  ")
-    if decision.first_release:
-        yield from wrap(f"first released {first_release_text(decision.first_release)}", "  ", 4)
+    yield from recording_lines(decision, explained=explained)
     if decision.state is State.ERROR:
         yield from labelled("failed", decision.error or "no reason was given")
     if decision.crg_mbid:  # beside an error: what was decided and could not be kept
@@ -91,13 +113,12 @@ def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterato
 
 
 def first_release_text(found: FirstRelease) -> str:
-    """Return a first release as `1977-02-04 on Rumours (US); year certain: REASON`."""
-    on = f" on {found.title}" if found.title else ""
-    where = f" ({found.country})" if found.country else ""
+    """Return a first release as `1977-02-04 (album Rumours, Warner, US)`, or `1993 or earlier`."""
+    record = " ".join(filter(None, (found.title and found.type, found.title)))
+    place = ", ".join(filter(None, (record, found.label, found.country)))
+    earlier = "" if found.year_certain else " or earlier"
     through = ", through a sibling recording" if found.via_sibling else ""
-    earlier, is_certain = ("", "") if found.year_certain else (" or earlier", "not ")
-    certainty = f"year {is_certain}certain: {found.because}"
-    return f"{found.date}{earlier}{on}{where}{through}; {certainty}"
+    return f"{found.date}{earlier}{f' ({place})' if place else ''}{through}"
 
 
 def _questions(case: Case) -> Iterator[str]:

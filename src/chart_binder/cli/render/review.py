@@ -11,9 +11,8 @@ from chart_binder.cli.output import (
     labelled,
     labelled_list,
     terminal_width,
-    wrap,
 )
-from chart_binder.cli.render.decision import musicbrainz_page, outcome_rows
+from chart_binder.cli.render.decision import musicbrainz_page, outcome_rows, recording_lines
 from chart_binder.domain.records import VerdictRecord
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.errors import counted
@@ -53,6 +52,9 @@ def queued_object(case: ReviewCase) -> dict[str, Any]:
         "is_there": not case.is_gone,
         "damage": case.damage,
         "state": decision.state,
+        "artist": decision.artist,
+        "title": decision.title,
+        "first_release": decision.first_release,
         "name": case.bundle.name if case.bundle else None,
         "evidence_hash": case.kept.evidence_hash,
         "decided_at_utc": case.kept.decided_at_utc,
@@ -161,8 +163,7 @@ def _heading(case: ReviewCase) -> Iterator[str]:
     more = f" (and {counted(case.files - 1, 'more file')})" if case.files > 1 else ""
     gone = " (not there any more)" if case.is_gone else ""
     yield f"{path_text(case.path)}{gone}{more}"
-    if case.bundle:
-        yield from wrap(case.bundle.name, "  ")
+    yield from recording_lines(case.decision)
 
 
 def _damage(case: ReviewCase) -> Iterator[str]:

@@ -31,6 +31,7 @@ from chart_binder.jobs.decide import (
     State,
     case_or_error,
     limited_lookup,
+    with_tags,
 )
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
@@ -330,7 +331,7 @@ class Worker:
             moments.append(time.monotonic())
             return self.decider.decide_by_rules(bundle)
 
-        case = case_or_error(make)
+        case = with_tags(case_or_error(make), path)
         moments.append(time.monotonic())
         taken = (ended - begun for begun, ended in pairwise(moments))
         stages = zip((Stage.EVIDENCE, Stage.RULES), taken, strict=False)

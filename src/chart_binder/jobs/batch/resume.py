@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from chart_binder.config import RulesConfig
 from chart_binder.domain.records import DecisionRecord, Measures, RunRecord, UnreadDecision
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs.batch import FileOutcome
-from chart_binder.jobs.decide import INTERRUPTED, Cause, State, override_for
+from chart_binder.jobs.decide import INTERRUPTED, Cause, State, complete, override_for
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     current_decisions,
@@ -82,6 +83,7 @@ class ResumeCheck:
     selection: Selection
     versions: RunVersions
     overrides: Callable[[], Mapping[str, OverrideRecord]]
+    rules: RulesConfig
 
     def check(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool, FileOutcome | None]]:
         """Yield for each file whether to decide it, and the outcome of those that are resumed."""
@@ -110,6 +112,7 @@ class ResumeCheck:
         if kept is None or not (kept.pinned or self._is_valid(kept, path)):
             return True, None
         decision = read_decision(kept)
+        decision = complete(decision, partial(stored_bundle, self.store, kept), self.rules)
         return False, FileOutcome(path, decision, is_resumed=True, is_pinned=kept.pinned)
 
     def _is_valid(self, kept: DecisionRecord, path: Path) -> bool:
