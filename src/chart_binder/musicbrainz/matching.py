@@ -208,12 +208,14 @@ _GUEST = re.compile(r"\s+(?:feat\.?|ft\.?|featuring|vs\.?)\s+|\s+/\s+|\s*;\s*", 
 
 def same_title(one: str, other: str) -> bool:
     """Whether two titles name the same song; a part 2 is not a part 1."""
-    return _alike(_words(bare_title(one)), _words(bare_title(other)))
+    return _alike(words_of(bare_title(one)), words_of(bare_title(other)))
 
 
 def same_name(one: str, other: str) -> bool:
     """Whether two names are one artist's, in any order of words (`Utada, Hikaru`)."""
-    return _alike(*(tuple(sorted(set(_words(name)) - {"the"} or {"the"})) for name in (one, other)))
+    return _alike(
+        *(tuple(sorted(set(words_of(name)) - {"the"} or {"the"})) for name in (one, other))
+    )
 
 
 def bare_title(title: str) -> str:
@@ -231,7 +233,7 @@ def main_artist(artist: str) -> str:
     return _GUEST.split(artist, maxsplit=1)[0].strip() or artist
 
 
-def _words(text: str) -> tuple[str, ...]:
+def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text without case, accents or punctuation."""
     text = fold(text[:_MAX_COMPARED].strip())
     bare = text.translate(_QUOTES).replace("&", " and ")

@@ -1,0 +1,218 @@
+"""Sibling recordings: other recordings at MusicBrainz that are the same performance.
+
+A remaster, a duplicate, or the copy on a compilation often has a recording id of its own. So has a
+live take or a re-recording of the song, which is another performance.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from chart_binder.domain.evidence import (
+    Artist,
+    RecordingCandidate,
+    RecordingFlags,
+    intents_in,
+    set_off,
+)
+from chart_binder.domain.vocabulary import ArtistId, fold, isrc
+from chart_binder.musicbrainz.matching import words_of
+from chart_binder.musicbrainz.web_service import Recording
+
+SIBLING = "sibling"
+"""The `relation` of a recording candidate that is another recording of the performance."""
+LENGTH_APART_MS = 3_000
+"""Recordings of one performance differ by this much at most, if nothing tells why."""
+MARKED_APART_MS = 5_000
+"""The same, where one of them is marked as a remaster or a single edit."""
+
+
+class Performance(msgspec.Struct, frozen=True):
+    """What tells whether two recordings are one performance.
+
+    `credit` is the artist credit as one text, `first_artist` the one credited first; `artists` are
+    all who are credited, or empty if not all are known.
+    """
+
+    title: str
+    comment: str
+    length_ms: int | None
+    isrcs: frozenset[str]
+    credit: str
+    first_artist: ArtistId | None
+    artists: frozenset[ArtistId]
+    flags: RecordingFlags
+    is_video: bool = False
+
+
+def performance_of(recording: Recording) -> Performance:
+    """Return what MusicBrainz says about a recording."""
+    title, comment = recording.title or "", recording.disambiguation or ""
+    artists = [credit.artist.id for credit in recording.credits]
+    return Performance(
+        title,
+        comment,
+        recording.length_ms,
+        _codes(recording.isrc_list),
+        recording.artist_credit_phrase or "",
+        artists[0] if artists else None,
+        frozenset(artists),
+        intents_in(title, comment),
+        recording.video == "true",
+    )
+
+
+def performance_in(candidate: RecordingCandidate, artist: Artist) -> Performance:
+    """Return what evidence says about a recording; `artist` is that of the evidence."""
+    return Performance(
+        candidate.title or "",
+        candidate.disambiguation or "",
+        candidate.length_ms,
+        _codes(candidate.isrcs or ()),
+        artist.name or "",
+        artist.mb_artist_id,
+        frozenset(),
+        candidate.intent,
+    )
+
+
+def same_performance(recording: Performance, other: Performance) -> str | None:
+    """Return why two recordings are the same performance, in words; `None` if they may not be.
+
+    They have the same artist credit and title, without remarks that make no other version, and an
+    ISRC in common or about the same length. A live take, remix, demo, acoustic version,
+    re-recording, instrumental, cover or music video is the same performance as nothing else. A mono
+    mix is not that without the mark, but for an ISRC in common; an edit only if it has the length.
+    """
+    if any(map(is_other_performance, (recording, other))):
+        return None
+    if not (_is_same_title(recording, other) and _is_same_credit(recording, other)):
+        return None
+    apart_ms = _apart_ms(recording, other)
+    is_near = apart_ms is not None and apart_ms <= _tolerance_ms(recording, other)
+    if _is_edit(recording) != _is_edit(other) and not is_near:
+        return None
+    if shared := recording.isrcs & other.isrcs:
+        return f"it has the same ISRC {min(shared)}"
+    if not is_near or recording.flags.is_mono != other.flags.is_mono:
+        return None
+    assert other.length_ms is not None
+    minutes, seconds = divmod(round(other.length_ms / 1_000), 60)
+    length = "of the same length" if not apart_ms else f"{(apart_ms or 0) / 1_000:.1f} s apart"
+    return f"it has the same artist and title, and is {length} ({minutes}:{seconds:02})"
+
+
+def is_other_performance(one: Performance) -> bool:
+    """Whether a recording is of a kind that is never the same performance as another recording."""
+    flags = one.flags
+    remark = f"{set_off(one.title)} / {one.comment}"
+    return (
+        one.is_video
+        or not one.title
+        or _UNNAMED.match(one.title) is not None
+        or bool(flags.is_live or flags.is_remix or flags.is_demo or flags.is_acoustic)
+        or _OTHER_PERFORMANCE.search(_REMASTERED.sub(" ", remark)) is not None
+    )
+
+
+def _codes(written: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(isrc, written)) - {""}
+
+
+_UNNAMED = re.compile(r"^\[[^\]]*\]$")
+"""`[untitled]`, `[silence]`: a description in place of a title, which many recordings share."""
+_REMASTER = (
+    r"(?:\b(?:19|20)\d\d\s+)?\b(?:digital(?:ly)?\s+)?re-?master(?:ed|ing|s)?\b"
+    r"(?:\s+version\b)?(?:\s+(?:in\s+)?(?:19|20)\d\d\b)?(?:\s+version\b)?|リマスター"
+)
+_EDIT = r"\b(?:(?:single|radio|7[\"”″]|''|video)[-\s]+)(?:edit|version|mix)\b|\b(?:edited|edit)\b"
+_REMASTERED = re.compile(_REMASTER, re.IGNORECASE)
+_NO_VERSION = re.compile(
+    rf"{_REMASTER}|{_EDIT}"
+    r"|\b(?:original|album|lp|main|standard|studio|stereo|mono|full[- ]length|explicit)"
+    r"[-\s]+(?:version|mix|recording)\b"
+    r"|\b(?:stereo|mono|explicit|bonus track|deluxe|(?:feat(?:uring)?|ft)\b[^/]*)"
+    r"|^\s*(?:19|20)\d\d\s*$",
+    re.IGNORECASE,
+)
+"""Remarks that make no other performance."""
+_OTHER_PERFORMANCE = re.compile(
+    r"\b(?:instrumental|inst|karaoke|off[ -]vocal|backing track|minus one|a ?cappella)\b"
+    r"|カラオケ|インスト|노래방|반주|伴奏"
+    r"|\bre-?(?:record(?:ed|ing)|cut)\b|\bnew(?:ly)? (?:recording|recorded|version)\b"
+    r"|\bself[ -]cover\b|セルフカバー|再録|新録|\b\w+['’]s version\b|\b(?:19|20)\d\d version\b"
+    r"|\b(?:cover|tribute|in the style of|made famous by|parody|medley|mash-?up)\b"
+    r"|\b(?:alternat(?:e|ive)|outtakes?|rehearsal|sessions?|rough|unfinished|takes? \d+"
+    r"|early (?:version|mix|take)|work in progress|different (?:version|mix|take))\b"
+    r"|\b(?:19|20)\d\d (?:stereo |mono )?mix\b"
+    r"|\b(?:extended|long|short|instr\.?|orchestral|symphonic|orchestra|piano|dub|club)"
+    r" (?:version|mix)\b"
+    r"|\b(?:english|german|french|spanish|italian|japanese|korean|chinese|mandarin|cantonese"
+    r"|portuguese|swedish|dutch|russian|polish|latin|tv|movie|film|demo) (?:size|version)\b"
+    r"|\bmusic video\b|\bcommentary\b|\binterview\b",
+    re.IGNORECASE,
+)
+_EDITED = re.compile(_EDIT, re.IGNORECASE)
+_REMARK = re.compile(
+    r"[(\[（［]([^)\]）］]*)[)\]）］]|\s[-–—]\s(.*)$|\s((?:feat|ft)\.?\s.*)$", re.IGNORECASE
+)
+_SPELLINGS = {"pt": "part", "pts": "parts", "n": "and"}
+_JOINS = frozenset({"feat", "ft", "featuring", "and", "with", "vs", "versus", "x", "the"})
+_GUESTS = re.compile(r"\b(?:feat(?:uring)?|ft)\b\.?\s*([^)\]）］]*)", re.IGNORECASE)
+
+
+def bare_song(title: str) -> str:
+    """Return a title without the remarks that make no other performance."""
+
+    def kept(remark: re.Match[str]) -> str:
+        text = next(filter(None, remark.groups()), "")
+        left = _NO_VERSION.sub(" ", text)
+        return remark[0] if any(map(str.isalnum, left)) else " "
+
+    return _REMARK.sub(kept, title).strip() or title
+
+
+def _is_same_title(one: Performance, other: Performance) -> bool:
+    return _title_key(one.title) == _title_key(other.title)
+
+
+def _title_key(title: str) -> str:
+    return "".join(_SPELLINGS.get(word, word) for word in words_of(bare_song(title)))
+
+
+def _is_same_credit(one: Performance, other: Performance) -> bool:
+    """Whether the same artists are credited, by their ids or else by their names.
+
+    Guests may be named in the credit or in the title.
+    """
+    if one.artists and one.artists == other.artists:
+        return True
+    ids, others = ({*each.artists, each.first_artist} - {None} for each in (one, other))
+    is_namesake = ids and others and not ids & others
+    return bool(one.credit) and not is_namesake and _credited(one) == _credited(other)
+
+
+def _credited(one: Performance) -> frozenset[str]:
+    guests = " ".join(_GUESTS.findall(fold(one.title)))
+    names = words_of(f"{one.credit} {guests}")
+    return frozenset(names) - _JOINS or frozenset(names)
+
+
+def _is_edit(one: Performance) -> bool:
+    is_said = _EDITED.search(f"{set_off(one.title)} / {one.comment}") is not None
+    return is_said or bool(one.flags.is_radio_edit)
+
+
+def _apart_ms(one: Performance, other: Performance) -> int | None:
+    if not one.length_ms or not other.length_ms:
+        return None
+    return abs(one.length_ms - other.length_ms)
+
+
+def _tolerance_ms(one: Performance, other: Performance) -> int:
+    is_marked = any(
+        _is_edit(each) or _REMASTERED.search(f"{set_off(each.title)} / {each.comment}")
+        for each in (one, other)
+    )
+    return MARKED_APART_MS if is_marked else LENGTH_APART_MS
