@@ -19,7 +19,7 @@ from chart_binder.audio.fields import with_fields
 from chart_binder.domain.records import WriteState
 from chart_binder.jobs.journal import WritingRun, clean_folders, only_done, repair_journal, verify
 from chart_binder.jobs.stored_decisions import path_bytes
-from chart_binder.jobs.write import undo_writes
+from chart_binder.jobs.undo import undo_writes
 from chart_binder.store import open_store
 
 LONGEST_S = 0.4
