@@ -62,7 +62,7 @@ def choose_release(
         originals = _originals(official, group, settings)
         fresh, _ = _first(originals, home, group, settings)
         if fresh.mb_release_id != chosen.mb_release_id:
-            is_one_too = _is_marked_reissue(fresh, group, settings)
+            is_one_too = is_marked_reissue(fresh, group, settings)
             why = "came out before it" if is_one_too else "is the earliest that is not"
             reason = f"{_named(chosen)} is a reissue; {_named(fresh)} {why}"
             return Representative(fresh, REISSUE_FILTER_APPLIED, reason)
@@ -115,7 +115,7 @@ def first_of_day(
     """
     keys: tuple[Callable[[Release], Any], ...] = (
         lambda one: -one.when.first,
-        lambda one: _is_marked_reissue(one, group, settings),
+        lambda one: is_marked_reissue(one, group, settings),
         lambda one: label_rank(settings.label_authority_order, [one.label]),
         lambda one: _format_rank(
             one.format, int(one.when.text[:4]) if one.when.is_known else _MODERN
@@ -223,7 +223,7 @@ def _originals(
     `reissue_long_gap_years` later than the first; or if its medium did not exist when the first
     came out.
     """
-    marked = {one.mb_release_id for one in official if _is_marked_reissue(one, group, settings)}
+    marked = {one.mb_release_id for one in official if is_marked_reissue(one, group, settings)}
     first = min([one.when.last for one in official])
     gap, year = _gap(first, settings.reissue_long_gap_years)
     kept = [
@@ -247,7 +247,7 @@ def _is_surely_original(
 ) -> bool:
     """Whether a release was out as soon as any other and has no mark of a reissue."""
     soonest = min([release.when.last for release in official])
-    return one.when.last <= soonest and not _is_marked_reissue(one, group, settings)
+    return one.when.last <= soonest and not is_marked_reissue(one, group, settings)
 
 
 @lru_cache(maxsize=4_096)
@@ -262,7 +262,7 @@ def _gap(day: int, years: int) -> tuple[int, int]:
         return date(when.year + years, 3, 1).toordinal(), when.year
 
 
-def _is_marked_reissue(release: Release, group: ReleaseGroup, settings: RulesConfig) -> bool:
+def is_marked_reissue(release: Release, group: ReleaseGroup, settings: RulesConfig) -> bool:
     """Whether its flags, title or comment say that it is a reissue.
 
     Words of the group's own title and words that a comment denies do not count.

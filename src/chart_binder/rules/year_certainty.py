@@ -17,7 +17,7 @@ WORKS = (Role.ALBUM, Role.SINGLE, Role.LIVE, Role.SOUNDTRACK)
 
 _UNDATED_FIRSTS = (Role.SINGLE, Role.SOUNDTRACK)
 _MAX_NAMED = 3
-_PROMO_DAYS = 60
+PROMO_DAYS = 60
 """A promotional copy comes out so many days before its own record at most."""
 _TAPING_YEARS = 2
 _DAY = re.compile(r"(?<![\d-])((?:19|20)\d\d)(-\d\d(?:-\d\d)?)?(?![\d-])")
@@ -75,6 +75,16 @@ def names_of(records: Sequence[Candidate]) -> str:
 
 def _is_own(one: Candidate, bundle: EvidenceBundle) -> bool:
     return is_by([bundle.performer.name or ""], one.group, one.official) is True
+
+
+def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str | None:
+    """Return a year of taping in a comment, more than two calendar years before the release."""
+    for comment in sorted([one.disambiguation for one in recordings if one.disambiguation]):
+        is_taping = _TAPED.search(comment)
+        for year, day in _DAY.findall(comment):
+            if (day or is_taping) and int(year) < released - _TAPING_YEARS:
+                return str(year)
+    return None
 
 
 # The rows: each returns its reason in words, or None.
@@ -135,12 +145,8 @@ def _isrc(case: YearCase) -> str | None:
 
 
 def _taping(case: YearCase) -> str | None:
-    for comment in sorted([one.disambiguation for one in case.recordings if one.disambiguation]):
-        is_taping = _TAPED.search(comment)
-        for year, day in _DAY.findall(comment):
-            if (day or is_taping) and int(year) < int(case.year) - _TAPING_YEARS:
-                return f"it was taped in {year}, so an earlier release may be missing"
-    return None
+    year = taping_year(case.recordings, int(case.year))
+    return f"it was taped in {year}, so an earlier release may be missing" if year else None
 
 
 def _undated(case: YearCase) -> str | None:
@@ -170,7 +176,7 @@ def _copy(case: YearCase) -> str | None:
             continue
         counts = copy.may_be_official
         if copy.standing == "Promotion":
-            counts = not one.official or one.first - copy.when.first > _PROMO_DAYS
+            counts = not one.official or one.first - copy.when.first > PROMO_DAYS
         elif copy.standing == "Bootleg":
             counts = not case.is_any_work_of_the_year
         if counts:

@@ -1,0 +1,37 @@
+"""When other recordings of the performance are looked up."""
+
+import json
+
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.verdict import Override
+from chart_binder.domain.vocabulary import ReleaseGroupId
+from chart_binder.rules.decide import decide
+from chart_binder.rules.siblings import needs_siblings
+from rules.making import cases, document, recording, records
+
+CONFIG = RulesConfig()
+
+
+@pytest.mark.parametrize(("known", "text", "reason"), cases("siblings.txt"))
+def test_siblings_are_looked_up_where_the_original_may_be_missing(
+    known: str, text: str, reason: str
+) -> None:
+    facts = json.loads(known)
+    of_all = {name: facts.pop(name) for name in ("siblings",) if name in facts}
+    remaster, made = facts.pop("remaster", None), records(text)
+    for one in made:
+        if one["mb_rg_id"] == remaster:
+            one["releases"][0]["disambiguation"] = "2011 remaster"
+    bundle = read_bundle(document(recording(*made, **facts), **of_all))
+    found = needs_siblings(bundle, decide(bundle, CONFIG), CONFIG)
+    assert reason in (found or "nothing")
+
+
+def test_none_are_looked_up_for_what_a_person_ruled() -> None:
+    bundle = read_bundle(document(recording(*records("C compilation 1981"))))
+    ruled = decide(bundle, CONFIG, Override(ReleaseGroupId("C")))
+    assert needs_siblings(bundle, ruled, CONFIG) is None
+    assert needs_siblings(bundle, decide(bundle, CONFIG), CONFIG)
