@@ -337,7 +337,7 @@ def test_keys_set_along_are_shown_before_they_are_written(canon: Canon, song: Pa
     assert canon("write", song, "--apply").status == 0
     planned = canon("write", song, "--policy=full", "--output=json").lines[0]
     assert {"field": "ALBUM ARTIST", "old": ["Quen"], "new": ["Queen"]} in planned["changes"]
-    assert {"field": "YEAR", "old": ["1999"], "new": ["1975-11-21"]} in planned["changes"]
+    assert {"field": "YEAR", "old": ["1999"], "new": ["1975"]} in planned["changes"]
     written = canon("write", song, "--policy=full", "--apply", "--output=json").lines[0]
     assert written["changes"] == planned["changes"]
 

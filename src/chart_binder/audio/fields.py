@@ -66,18 +66,28 @@ def _field(  # the columns of the table
     return TagField(name, keys, several)
 
 
+_PREFIXES: dict[Family, str] = {"id3": "TXXX:", "vorbis": "", "mp4": FREE, "ape": "", "asf": ""}
+
+
 def _musicbrainz(
     name: str, words: str, vorbis: str, *, id3: str = "", ape: str = "", several: bool = False
 ) -> TagField:
     """Return a field under MusicBrainz' words for it.
 
-    Where its keys in Vorbis comments and APE tags differ, each is also the other's.
+    In every form of tag its names in the others, which some programs write, are further keys.
     """
-    return _field(
-        name, id3 or f"TXXX:MusicBrainz {words}", vorbis, f"{FREE}MusicBrainz {words}",
-        ape or vorbis, f"MusicBrainz/{words}", several=several,
-        also={"vorbis": (ape,), "ape": (vorbis,)} if ape else {},
-    )  # fmt: skip
+    keys: dict[Family, str] = {
+        "id3": id3 or f"TXXX:MusicBrainz {words}", "vorbis": vorbis,
+        "mp4": f"{FREE}MusicBrainz {words}", "ape": ape or vorbis, "asf": f"MusicBrainz/{words}",
+    }  # fmt: skip
+    names = dict.fromkeys((vorbis, ape or vorbis, f"MusicBrainz {words}", f"MusicBrainz/{words}"))
+    also = {
+        family: tuple(key for name in names if (key := _PREFIXES[family] + name) != written)
+        for family, written in keys.items()
+    }
+    # Only there a key has case.
+    also["mp4"] += tuple(f"{FREE}{name.lower()}" for name in names)
+    return _field(name, **keys, several=several, also=also)
 
 
 FIELDS: tuple[TagField, ...] = (
@@ -96,12 +106,12 @@ FIELDS: tuple[TagField, ...] = (
     # ID3 before 2.4: _OLD_DATES. APE: Year is of Picard and foobar2000, DATE of beets.
     _field("date", "TDRC", "DATE", "\xa9day", ("Year", "DATE"), "WM/Year",
            also={"vorbis": ("YEAR",)}),
-    # ASF: Picard calls it ...Time; beets reads the whole date from ...Year.
+    # beets keeps the whole date in ORIGINAL YEAR and ...ReleaseYear: from here they get the year.
     _field("original_date", "TDOR", "ORIGINALDATE", f"{FREE}ORIGINALDATE", "ORIGINALDATE",
-           ("WM/OriginalReleaseTime", "WM/OriginalReleaseYear"),
-           also={"mp4": (f"{FREE}ORIGINAL YEAR",)}),
+           "WM/OriginalReleaseTime",
+           also={"mp4": (f"{FREE}ORIGINAL YEAR",), "asf": ("WM/OriginalReleaseYear",)}),
     _field("original_year", "TXXX:originalyear", "ORIGINALYEAR", f"{FREE}ORIGINALYEAR",
-           "ORIGINALYEAR", ()),
+           "ORIGINALYEAR", "WM/OriginalReleaseYear"),
     _musicbrainz("release_types", "Album Type", "RELEASETYPE", ape="MUSICBRAINZ_ALBUMTYPE",
                  several=True),
     _musicbrainz("release_status", "Album Status", "RELEASESTATUS", ape="MUSICBRAINZ_ALBUMSTATUS"),
@@ -165,6 +175,12 @@ _NEW_DATES = {
 }
 _SHORT = {"UFID": "UFI", "TXXX": "TXX", "TALB": "TAL", "TPE2": "TP2", "TPUB": "TPB", "TMED": "TMT",
           "TYER": "TYE", "TDAT": "TDA", "TIME": "TIM", "TORY": "TOR"}  # fmt: skip
+
+# The others that hold a date under such a name are defined to: APE's `Year`, and `WM/Year`, where
+# Picard, beets and foobar2000 keep the whole date.
+_OF_A_YEAR = frozenset({
+    "TYER", "TYE", "TORY", "TOR", "YEAR", f"{FREE}ORIGINAL YEAR", "WM/OriginalReleaseYear"
+})  # fmt: skip
 
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 
@@ -256,7 +272,7 @@ def _with_field(block: Block, name: str, texts: Texts) -> Block:
         raise AudioError(f"{name} cannot be empty or hold a NUL byte")
     there = [key for key in keys.also if _items_at(block, key)]
     for key in (*keys.written, *there):
-        block = _with_texts(block, key, _old_date_part(key, texts))
+        block = _with_texts(block, key, _date_part(key, texts))
     for key in keys.gone:
         block = _with_texts(block, key, ())
     return block
@@ -294,16 +310,14 @@ def _texts_at(block: Block, key: str) -> Texts:
     return tuple(text for item in items for text in item_texts(block.form, item) or ())
 
 
-def _old_date_part(key: str, texts: Texts) -> Texts:
-    """Return what one key holds of the texts: before ID3v2.4 a part of a date."""
+def _date_part(key: str, texts: Texts) -> Texts:
+    """Return what one key holds of the texts: keys of a year get no whole date."""
     date = _DATE.match(texts[0]) if texts else None
-    match key:
-        case "TYER" | "TORY" | "TYE" | "TOR":
-            return (date[1],) if date else ()
-        case "TDAT" | "TDA":
-            return (date[3] + date[2],) if date and date[3] else ()
-        case _:
-            return texts
+    if key in _OF_A_YEAR:
+        return (date[1],) if date else ()
+    if key in ("TDAT", "TDA"):
+        return (date[3] + date[2],) if date and date[3] else ()
+    return texts
 
 
 def _whole_date(block: Block, texts: Texts) -> Texts:
