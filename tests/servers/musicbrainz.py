@@ -39,7 +39,7 @@ Behave = Callable[[int, Request, Response], Response]
 
 MBID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 INCLUDES = {
-    "recording": {"artist-credits", "artists", "isrcs", "releases"},
+    "recording": {"artist-credits", "artists", "isrcs", "releases", "work-rels"},
     "isrc": {"artist-credits", "artists", "isrcs", "releases"},
     "release": {"artist-credits", "isrcs", "labels", "media", "release-groups", "recordings"},
     "release-group": {"artist-credits", "artists"},
@@ -82,7 +82,9 @@ class MusicBrainzStandIn(StandIn):
     A bundle is an `EvidenceBundle` or the JSON of one. `merged` names ids that were merged into
     others; the server redirects to them, or, with `redirects=False`, answers with the other id at
     once. `behave` spoils answers. `requests` and `arrivals` (monotonic seconds) tell what came.
-    With tracks, a page of releases has at most `most_tracks`, but at least one release.
+    With tracks, a page of releases has at most `most_tracks`, but at least one release. `works` has
+    the recordings of each work by its id, `videos` the recordings that are music videos. Recordings
+    that a search finds have their releases, or only the titles of these (`hits_have_releases`).
     `hostname` is what to configure, with `https = false`.
     """
 
@@ -90,6 +92,7 @@ class MusicBrainzStandIn(StandIn):
     merged: Mapping[str, str] = field(default_factory=dict)
     redirects: bool = True
     most_tracks: int = 500
+    hits_have_releases: bool = True
     arrivals: list[float] = field(default_factory=list)
 
     def __init__(
@@ -99,12 +102,16 @@ class MusicBrainzStandIn(StandIn):
         behave: Behave | None = None,
         merged: Mapping[str, str] | None = None,
         redirects: bool = True,
+        works: Mapping[str, Iterable[str]] | None = None,
+        videos: Iterable[str] = (),
     ) -> None:
         super().__init__(self._answer)
+        work_of = {one: work for work, played in (works or {}).items() for one in played}
         self.behave = behave
         self.merged = merged or {}
         self.redirects = redirects
         self.most_tracks = 500
+        self.hits_have_releases = True
         self.arrivals = []
         self._recordings: dict[str, Known] = {}
         self._artists: dict[str, Artist] = {
@@ -114,7 +121,8 @@ class MusicBrainzStandIn(StandIn):
             artist = bundle.performer
             self._artists[artist.mb_artist_id or ""] = artist
             for recording in bundle.recording_candidates:
-                self._recordings[recording.mb_recording_id] = Known(artist, recording)
+                name = recording.mb_recording_id
+                self._recordings[name] = Known(artist, recording, work_of.get(name), name in videos)
 
     @property
     def hostname(self) -> str:
@@ -164,8 +172,14 @@ class MusicBrainzStandIn(StandIn):
         return NOT_FOUND if found is None else document(found)
 
     def _recording(self, name: str, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
+        if not name and "work" in query:
+            of_it = [one for one in self._recordings.values() if one.work == query["work"]]
+            offset, limit = page_of(query)
+            page = [recording_element(one, asked) for one in of_it[offset : offset + limit]]
+            return list_element("recording-list", page, len(of_it), offset) if of_it else None
         if not name:
-            return search_results(self._recordings.values(), query)
+            known_all = self._recordings.values()
+            return search_results(known_all, query, with_releases=self.hits_have_releases)
         known = self._recordings.get(name)
         return None if known is None else recording_element(known, asked)
 
@@ -226,12 +240,17 @@ class MusicBrainzStandIn(StandIn):
                     yield known, group, release
 
 
-def search_results(known: Iterable[Known], query: Mapping[str, str]) -> ET.Element:
+def search_results(
+    known: Iterable[Known], query: Mapping[str, str], *, with_releases: bool
+) -> ET.Element:
     """The page of a search for recordings."""
     by_id = sorted(known, key=lambda one: one.recording.mb_recording_id)
     found = search(query["query"], ((recording_fields(one), one) for one in by_id))
     offset, limit = page_of(query)
-    page = [search_hit(one, score) for score, one in found[offset : offset + limit]]
+    page = [
+        search_hit(one, score, with_releases=with_releases)
+        for score, one in found[offset : offset + limit]
+    ]
     return list_element("recording-list", page, len(found), offset)
 
 

@@ -1,11 +1,12 @@
-"""Searches of the MusicBrainz stand-in: Lucene's syntax as far as the project writes it.
+"""Searches of the MusicBrainz stand-in: Lucene's syntax as far as clients write it.
 
-`field:"words"`, `field:(any of these)`, `field:[first TO last]` and `field:word`, joined by AND,
-else by blanks, of which one must hold (musicbrainz.org/doc/MusicBrainz_API/Search).
+`field:"phrase"`, `field:(clauses)`, `field:[first TO last]` and `field:word`, joined by AND, OR and
+NOT; without an operator one must hold (musicbrainz.org/doc/MusicBrainz_API/Search).
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from chart_binder.domain.evidence import ReleaseGroup
@@ -14,9 +15,10 @@ from servers.musicbrainz_xml import Known
 T = TypeVar("T")
 Fields = Mapping[str, Sequence[object]]
 """The values of a thing by the names of the fields that are searched; `None` is unknown."""
-_TEXTS = frozenset({"recording", "release", "releasegroup", "artist"})
-_CLAUSE = re.compile(
-    r'(\w+):(?:"((?:\\.|[^"\\])*)"|\(((?:\\.|[^)\\])*)\)|\[(\S+) TO (\S+)\]|([^\s()"\[]+))'
+_TEXTS = frozenset({"recording", "release", "releasegroup", "artist", "comment"})
+_TOKEN = re.compile(
+    r'\s*(?:(?P<field>\w+):(?=\S)|"(?P<phrase>(?:\\.|[^"\\])*)"|\[(?P<span>[^\]]*)\]'
+    r"|(?P<open>\()|(?P<close>\))|(?P<word>(?:\\.|[^\s()\"\[\]:\\])+))"
 )
 
 
@@ -26,31 +28,121 @@ class SyntaxDefectError(ValueError):
 
 def search(query: str, things: Iterable[tuple[Fields, T]]) -> list[tuple[int, T]]:
     """Return what a query finds, with scores from 1 to 100, the best first."""
-    clauses = _CLAUSE.findall(query)
-    joined = {part.strip() for part in _CLAUSE.sub("\0", query).split("\0")[1:-1]}
-    if not clauses or not joined <= {"AND", ""} or len(joined) > 1:
-        raise SyntaxDefectError(query)
-    are_all_wanted = joined == {"AND"}
-    found = []
-    for fields, thing in things:
-        scores = [_score(clause, fields) for clause in clauses]
-        if min(scores) if are_all_wanted else max(scores):
-            found.append((sum(scores) // len(scores) or 1, thing))
+    test = parse(query)
+    answers = ((test(fields), thing) for fields, thing in things)
+    found = [(int(100 * one.score) or 1, thing) for one, thing in answers if one.matches]
     return sorted(found, key=lambda pair: -pair[0])
 
 
-def _score(clause: tuple[str, ...], fields: Fields) -> int:
-    name, phrase, words, first, last, word = clause
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Whether a fields matches, and how well (0 to 1)."""
+
+    matches: bool
+    score: float
+
+
+Test = Callable[[Fields], Answer]
+
+
+@dataclass(slots=True)
+class _Parser:
+    """Reads tokens from left to right."""
+
+    tokens: list[tuple[str, str]]
+    place: int = 0
+
+    def query(self, name: str) -> Test:
+        """Clauses joined by OR, or by nothing."""
+        parts = [self.conjunction(name)]
+        while self.place < len(self.tokens) and self._kind() != "close":
+            if self.tokens[self.place] == ("word", "OR"):
+                self.place += 1
+            parts.append(self.conjunction(name))
+        return parts[0] if len(parts) == 1 else _any_of(parts)
+
+    def conjunction(self, name: str) -> Test:
+        parts = [self.clause(name)]
+        while self.place < len(self.tokens) and self.tokens[self.place] == ("word", "AND"):
+            self.place += 1
+            parts.append(self.clause(name))
+        return parts[0] if len(parts) == 1 else _all_of(parts)
+
+    def clause(self, name: str) -> Test:
+        if self.place >= len(self.tokens):
+            raise SyntaxDefectError("a clause is missing")
+        kind, text = self.tokens[self.place]
+        self.place += 1
+        if (kind, text) == ("word", "NOT"):
+            denied = self.clause(name)
+            return lambda fields: Answer(not denied(fields).matches, 1.0)
+        if kind == "field":
+            return self.clause(text)
+        if kind == "open":
+            inner = self.query(name)
+            if self.place >= len(self.tokens) or self._kind() != "close":
+                raise SyntaxDefectError("a bracket is not closed")
+            self.place += 1
+            return inner
+        if kind == "close":
+            raise SyntaxDefectError("a bracket was not opened")
+        return _leaf(name, kind, text)
+
+    def _kind(self) -> str:
+        return self.tokens[self.place][0]
+
+
+def parse(query: str) -> Test:
+    """Return the test of a query."""
+    tokens: list[tuple[str, str]] = []
+    place, query = 0, query.rstrip()
+    while place < len(query):
+        token = _TOKEN.match(query, place)
+        if token is None or token.lastgroup is None:
+            raise SyntaxDefectError(f"cannot read {query[place : place + 20]!r}")
+        tokens.append((token.lastgroup, token[token.lastgroup]))
+        place = token.end()
+    parser = _Parser(tokens)
+    test = parser.query("")
+    if parser.place < len(tokens):
+        raise SyntaxDefectError("a bracket was not opened")
+    return test
+
+
+def _all_of(parts: list[Test]) -> Test:
+    def test(fields: Fields) -> Answer:
+        answers = [part(fields) for part in parts]
+        score = sum(one.score for one in answers) / len(answers)
+        return Answer(all(one.matches for one in answers), score)
+
+    return test
+
+
+def _any_of(parts: list[Test]) -> Test:
+    def test(fields: Fields) -> Answer:
+        answers = [part(fields) for part in parts]
+        score = sum(one.score for one in answers if one.matches) / len(answers)
+        return Answer(any(one.matches for one in answers), score)
+
+    return test
+
+
+def _leaf(name: str, kind: str, text: str) -> Test:
+    if kind == "span":
+        first, _, last = text.partition(" TO ")
+        return lambda fields: _any(name, fields, lambda value: _is_between(value, first, last))
+    wanted = re.sub(r"\\(.)", r"\1", text)
+    if name not in _TEXTS:
+        return lambda fields: _any(name, fields, lambda one: one.casefold() == wanted.casefold())
+    words = _words(wanted)
+    return lambda fields: _any(name, fields, lambda value: _has(words, _words(value)))
+
+
+def _any(name: str, fields: Fields, fits: Callable[[str], bool]) -> Answer:
     if name not in fields:
         raise SyntaxDefectError(f"no field {name}")
-    values = [str(value) for value in fields[name] if value is not None]
-    if first:
-        return 100 * any(_is_between(value, first, last) for value in values)
-    wanted = re.sub(r"\\(.)", r"\1", phrase or words or word)
-    if name not in _TEXTS:
-        return 100 * any(value.casefold() == wanted.casefold() for value in values)
-    best = max((likeness(wanted, value) for value in values), default=0)
-    return best if words or best == 100 else 0
+    is_found = any(fits(str(value)) for value in fields[name] if value is not None)
+    return Answer(is_found, float(is_found))
 
 
 def _is_between(value: str, first: str, last: str) -> bool:
@@ -59,11 +151,13 @@ def _is_between(value: str, first: str, last: str) -> bool:
     return first <= value <= last  # dates sort as text
 
 
-def likeness(wanted: str, text: str) -> int:
-    """The share of the wanted words that stand in a text, in per cent."""
-    words = re.findall(r"\w+", wanted.casefold())
-    there = set(re.findall(r"\w+", text.casefold()))
-    return 100 * sum(word in there for word in words) // max(len(words), 1)
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _has(words: list[str], text: list[str]) -> bool:
+    places = range(len(text) - len(words) + 1)
+    return bool(words) and any(text[at : at + len(words)] == words for at in places)
 
 
 def recording_fields(known: Known) -> Fields:
@@ -82,7 +176,7 @@ def recording_fields(known: Known) -> Fields:
         "status": [release.standing for release in releases],
         "primarytype": [group.types[0] for group in recording.groups],
         "secondarytype": [kind for group in recording.groups for kind in group.kinds],
-        "video": ["false"],
+        "video": ["true" if known.is_video else "false"],
     }
 
 

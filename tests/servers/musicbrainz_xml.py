@@ -15,10 +15,12 @@ XML = "application/xml; charset=UTF-8"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A recording, with the artist it is credited to."""
+    """A recording, with the artist it is credited to and the work that it is of."""
 
     artist: Artist
     recording: RecordingCandidate
+    work: str | None = None
+    is_video: bool = False
 
 
 def release_artist(release: Release, artist: Artist) -> Artist:
@@ -34,13 +36,29 @@ def error(status: int, text: str, *headers: tuple[str, str]) -> Response:
     return Response('<?xml version="1.0" encoding="UTF-8"?>\n' + body, status, XML, headers)
 
 
-def search_hit(known: Known, score: int) -> ET.Element:
+def search_hit(known: Known, score: int, *, with_releases: bool = True) -> ET.Element:
+    """A recording as search shows it: its releases without labels, in groups without dates.
+
+    Without `with_releases` they have titles alone.
+    """
     hit = recording_element(known, {"artist-credits", "isrcs"})
     hit.set("ns2:score", str(score))
-    titles = dict.fromkeys(one.title for group in known.recording.groups for one in group.editions)
-    releases = [element("release", title=title) for title in titles]
+    pairs = [(group, one) for group in known.recording.groups for one in group.editions]
+    if with_releases:
+        releases = [
+            release_element(one, group, known.artist, {"release-groups", "media", _SEARCHED})
+            for group, one in pairs
+        ]
+    else:
+        releases = [
+            element("release", title=title)
+            for title in dict.fromkeys(one.title for _, one in pairs)
+        ]
     hit.append(list_element("release-list", releases, len(releases), 0))
     return hit
+
+
+_SEARCHED = "search"
 
 
 def document(content: ET.Element) -> Response:
@@ -105,12 +123,20 @@ def recording_element(known: Known, asked: set[str]) -> ET.Element:
         length=recording.length_ms,
         disambiguation=recording.disambiguation,
         first_release_date=recording.first_release_date,
+        video="true" if known.is_video else None,
     )
     if asked & {"artist-credits", "artists"}:
         made.append(credit_element(known.artist, known.artist.name))
     if "isrcs" in asked and recording.isrcs:
         codes = [ET.Element("isrc", id=code) for code in recording.isrcs]
         made.append(list_element("isrc-list", codes, len(codes), 0))
+    if "work-rels" in asked and known.work:
+        work = element("work", mbid=known.work, title=recording.title)
+        relation = element("relation", work, target=known.work, direction="forward")
+        relation.set("type", "performance")
+        relations = ET.SubElement(made, "relation-list")
+        relations.set("target-type", "work")
+        relations.append(relation)
     return made
 
 
@@ -129,7 +155,8 @@ def release_element(
         status=release.status,
         disambiguation=release.disambiguation,
     )
-    if "artist-credits" in asked:
+    is_various = release.artist_credit == VARIOUS_NAME
+    if "artist-credits" in asked or (_SEARCHED in asked and is_various):
         by = release_artist(release, artist)
         made.append(credit_element(by, release.artist_credit or artist.name))
     if "release-groups" in asked:
@@ -163,7 +190,7 @@ def track_element(number: int, known: Known, asked: set[str]) -> ET.Element:
 
 
 def group_element(group: ReleaseGroup, artist: Artist, asked: set[str]) -> ET.Element:
-    date = group.first_release_date
+    date = group.first_release_date if _SEARCHED not in asked else None
     made = element(
         "release-group",
         mbid=group.mb_rg_id,
