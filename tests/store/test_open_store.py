@@ -14,6 +14,7 @@ import pytest
 
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store, read_overrides
+from chart_binder.store.sqlite_file import VERSION
 from store.records import execute
 
 NOBODY = 65_534
@@ -134,7 +135,7 @@ def torn(path: Path) -> None:
         (Path.mkdir, "is a folder"),
         (no_database, "no SQLite database"),
         (lambda path: execute(path, "CREATE TABLE x (y)"), "a database of another program"),
-        (a_newer_canon, "newer canon (schema 99, this one knows 3)"),
+        (a_newer_canon, f"newer canon (schema 99, this one knows {VERSION})"),
         (of_no_version, "is damaged: its schema version is 'abc'"),
         (torn, "is damaged"),
     ],

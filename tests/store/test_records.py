@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from chart_binder.domain.records import (
+    AuditRecord,
+    AuditVerdict,
     DecisionRecord,
     EvidenceRecord,
     TranscriptRecord,
@@ -129,6 +131,27 @@ def test_the_newest_verdict_counts(store: Store) -> None:
     assert store.verdicts.latest("decision1") == verdicts[1]
     assert store.verdicts.history("decision1") == (verdicts[1], verdicts[0])
     assert store.verdicts.latest("absent") is None
+
+
+def test_the_newest_verdict_on_a_sample_counts_for_each_decision(store: Store) -> None:
+    said = [("d1", "wrong"), ("d2", "right"), ("d1", "unsure")]
+    for decision_id, verdict in said:
+        store.audits.put(
+            AuditRecord(decision_id=decision_id, verdict=AuditVerdict(verdict), at_utc=NOW)
+        )
+    assert [(one.decision_id, one.verdict) for one in store.audits.latest().values()] == [
+        ("d1", "unsure"), ("d2", "right"),
+    ]  # fmt: skip
+    assert store.verdicts.latest("d1") is None, "it is no verdict that changes a decision"
+
+
+def test_pinned_decisions_are_found_by_their_file(store: Store) -> None:
+    for number, path in enumerate((SONG, SONG, ODD_PATH)):
+        store.decisions.put(decision(number, path))
+    store.decisions.pin("decision0")
+    assert [*store.decisions.pinned()] == [SONG]
+    kept = store.decisions.pinned()[SONG]
+    assert (kept.pinned, isinstance(kept, DecisionRecord) and kept.id) == (True, "decision0")
 
 
 def test_an_intent_stays_open_until_it_is_done_or_failed(store: Store) -> None:

@@ -109,6 +109,25 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
     at_utc: str
 
 
+class AuditVerdict(StrEnum):
+    """What a person says of a decision in a sample: it is right, wrong, or they cannot tell."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNSURE = "unsure"
+
+
+class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's verdict on a decision in a sample; of several on one, the newest counts.
+
+    It measures how often decisions are right, and changes none of them.
+    """
+
+    decision_id: str
+    verdict: AuditVerdict
+    at_utc: str
+
+
 class WriteState(StrEnum):
     """The state of a change of a file's tags: an intent leads to one of the others."""
 

@@ -143,6 +143,11 @@ class Decisions:
                 found.setdefault(row.path, []).append(_read(self._database.name, row))
         return found
 
+    def pinned(self) -> Mapping[bytes, DecisionRecord | UnreadDecision]:
+        """Return the pinned decisions by the path of their file."""
+        rows = self._database.rows(sa.select(decisions).where(decisions.c.pinned))
+        return {row.path: _read(self._database.name, row) for row in rows}
+
     def by_id(self, decision: str) -> DecisionRecord | None:
         """Return the decision with this id."""
         wanted = sa.select(decisions).where(decisions.c.id == decision)

@@ -1,4 +1,4 @@
-"""What people said: overrides of recordings, verdicts on decisions, and the queue of the rest."""
+"""What people said: overrides, verdicts on decisions and samples, and the queue of the rest."""
 
 from array import array
 from collections.abc import Collection, Iterator, Mapping
@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from chart_binder.domain.records import DecisionRecord, VerdictKind, VerdictRecord
+from chart_binder.domain.records import AuditRecord, DecisionRecord, VerdictKind, VerdictRecord
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.store.database import Database, insert_into, path_key, read_row
 from chart_binder.store.decisions import UnreadHandler, is_same_file, readable, superseded
-from chart_binder.store.schema import Bytes, decisions, overrides, verdicts
+from chart_binder.store.schema import Bytes, audits, decisions, overrides, verdicts
 
 
 class Overrides:
@@ -339,6 +339,23 @@ class Verdicts:
         wanted = sa.select(verdicts).where(verdicts.c.verdict.in_(_SPOKEN), ~is_said_again)
         rows = self._database.pages(verdicts, wanted, self._database.last(verdicts))
         return map(self._read, rows)
+
+
+class Audits:
+    """What people said of samples of decisions. Every method may raise `StoreError`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, audit: AuditRecord) -> None:
+        """Save a verdict, beside the earlier ones."""
+        with self._database.writing() as connection:
+            connection.execute(insert_into(connection, audits), [msgspec.structs.asdict(audit)])
+
+    def latest(self) -> Mapping[str, AuditRecord]:
+        """Return the newest verdict on each decision, by the decision's id."""
+        found = self._database.records(AuditRecord, sa.select(audits).order_by(audits.c.seq))
+        return {audit.decision_id: audit for audit in found}
 
 
 def _given(override: OverrideRecord) -> sa.Select[tuple[Any, ...]]:

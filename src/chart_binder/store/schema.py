@@ -87,6 +87,10 @@ verdicts = sa.Table(
     *_columns(sa.Text, "decision_id", "verdict", "crg_mbid", "rr_mbid", "reason", "at_utc"),
 )
 
+audits = sa.Table(
+    "audits", METADATA, _seq(), *_columns(sa.Text, "decision_id", "verdict", "at_utc")
+)
+
 writes = sa.Table(
     "writes",
     METADATA,
@@ -165,6 +169,11 @@ MIGRATIONS: tuple[Sequence[str], ...] = (
         "ALTER TABLE writes ADD COLUMN tags_left {bytes}",
         "CREATE INDEX writes_by_audio ON writes (audio_hash, seq)",
         "ALTER TABLE runs ADD COLUMN measures {bytes}",
+    ),
+    (  # what people say of a sample of decisions
+        """CREATE TABLE audits (
+            seq {order}, decision_id TEXT NOT NULL, verdict TEXT NOT NULL, at_utc TEXT NOT NULL)""",
+        "CREATE INDEX audits_by_decision ON audits (decision_id, seq)",
     ),
 )
 """The n-th leads to version n. A released one is never changed; another is added."""

@@ -10,7 +10,7 @@ from chart_binder.domain.records import EvidenceRecord, TranscriptRecord
 from chart_binder.errors import StoreError
 from chart_binder.store.database import Database, insert_into, open_database, short_key
 from chart_binder.store.decisions import Decisions, Documents
-from chart_binder.store.reviews import Overrides, ReviewQueue, Verdicts
+from chart_binder.store.reviews import Audits, Overrides, ReviewQueue, Verdicts
 from chart_binder.store.runs import Journal, Runs
 from chart_binder.store.schema import cached_answers, evidence, rate_slots, transcripts
 
@@ -33,6 +33,7 @@ class Store:
         self.evidence = Documents(database, evidence, EvidenceRecord)
         self.transcripts = Documents(database, transcripts, TranscriptRecord)
         self.verdicts = Verdicts(database)
+        self.audits = Audits(database)
         self.waiting = ReviewQueue(database)
         self.journal = Journal(database)
 
