@@ -47,7 +47,7 @@ class TagField:
 def _field(  # the columns of the table
     name: str,
     id3: str,
-    vorbis: str,
+    vorbis: str | Texts,
     mp4: str,
     ape: str | Texts,
     asf: str | Texts,
@@ -90,7 +90,52 @@ def _musicbrainz(
     return _field(name, **keys, several=several, also=also)
 
 
+def _own(name: str, key: str) -> TagField:
+    """Return a field under a key of this program, the same in every form of tag."""
+    return _field(name, f"TXXX:{key}", key, f"{FREE}{key}", key, key)
+
+
 FIELDS: tuple[TagField, ...] = (
+    _field("album", "TALB", "ALBUM", "\xa9alb", "Album", "WM/AlbumTitle"),
+    _field("album_artist", "TPE2", "ALBUMARTIST", "aART", "Album Artist", "WM/AlbumArtist",
+           also={"vorbis": ("ALBUM ARTIST", "ALBUM_ARTIST"),
+                 "ape": ("ALBUM_ARTIST", "ALBUMARTIST")}),
+    _field("album_artist_sort", "TSO2", "ALBUMARTISTSORT", "soaa", "ALBUMARTISTSORT",
+           "WM/AlbumArtistSortOrder", also={"id3": ("TXXX:ALBUMARTISTSORT",)}),
+    # ID3 before 2.4: _OLD_DATES. APE: Year is of Picard and foobar2000, DATE of beets.
+    _field("date", "TDRC", "DATE", "\xa9day", ("Year", "DATE"), "WM/Year",
+           also={"vorbis": ("YEAR",)}),
+    _field("release_date", "TDRL", "RELEASEDATE", f"{FREE}RELEASEDATE", "RELEASEDATE",
+           "RELEASEDATE"),
+    # beets keeps the whole date in ORIGINAL YEAR and ...ReleaseYear: from here they get the year.
+    _field("original_date", "TDOR", "ORIGINALDATE", f"{FREE}ORIGINALDATE", "ORIGINALDATE",
+           "WM/OriginalReleaseTime",
+           also={"mp4": (f"{FREE}ORIGINAL YEAR",), "asf": ("WM/OriginalReleaseYear",)}),
+    _field("original_year", "TXXX:originalyear", "ORIGINALYEAR", f"{FREE}ORIGINALYEAR",
+           "ORIGINALYEAR", "WM/OriginalReleaseYear"),
+    # Number and total as 5/12; a key that holds one of them is in _PARTS.
+    _field("track", "TRCK", ("TRACKNUMBER", "TRACKTOTAL", "TOTALTRACKS"), "trkn", "Track",
+           ("WM/TrackNumber", "TotalTracks"),
+           also={"vorbis": ("TRACK", "TRACKC"), "ape": ("TRACKTOTAL", "TOTALTRACKS", "TRACKC")}),
+    _field("disc", "TPOS", ("DISCNUMBER", "DISCTOTAL", "TOTALDISCS"), "disk", "Disc",
+           ("WM/PartOfSet", "TotalDiscs"),
+           also={"vorbis": ("DISC", "DISCC"), "ape": ("DISCTOTAL", "TOTALDISCS", "DISCC")}),
+    _field("disc_subtitle", "TSST", "DISCSUBTITLE", f"{FREE}DISCSUBTITLE", "DISCSUBTITLE",
+           "WM/SetSubTitle"),
+    _field("compilation", "TCMP", "COMPILATION", "cpil", "Compilation", "WM/IsCompilation"),
+    _field("labels", "TPUB", "LABEL", f"{FREE}LABEL", "LABEL", "WM/Publisher", several=True,
+           also={"id3": ("TXXX:LABEL",), "vorbis": ("PUBLISHER",), "ape": ("PUBLISHER",),
+                 "mp4": (f"{FREE}publisher", f"{FREE}Label")}),
+    _field("catalog_numbers", "TXXX:CATALOGNUMBER", "CATALOGNUMBER", f"{FREE}CATALOGNUMBER",
+           "CATALOGNUMBER", "WM/CatalogNo", several=True),
+    _field("barcode", "TXXX:BARCODE", "BARCODE", f"{FREE}BARCODE", "BARCODE", "WM/Barcode"),
+    _field("asin", "TXXX:ASIN", "ASIN", f"{FREE}ASIN", "ASIN", ("ASIN", "MusicBrainz/ASIN")),
+    _field("media", "TMED", "MEDIA", f"{FREE}MEDIA", "MEDIA", "WM/Media",
+           also={"id3": ("TXXX:MEDIA",)}),
+    _musicbrainz("release_types", "Album Type", "RELEASETYPE", ape="MUSICBRAINZ_ALBUMTYPE",
+                 several=True),
+    _musicbrainz("release_status", "Album Status", "RELEASESTATUS", ape="MUSICBRAINZ_ALBUMSTATUS"),
+    _musicbrainz("release_country", "Album Release Country", "RELEASECOUNTRY"),
     _musicbrainz("recording_mbid", "Track Id", "MUSICBRAINZ_TRACKID",
                  id3="UFID:http://musicbrainz.org"),
     _musicbrainz("release_track_mbid", "Release Track Id", "MUSICBRAINZ_RELEASETRACKID"),
@@ -99,36 +144,22 @@ FIELDS: tuple[TagField, ...] = (
     _musicbrainz("artist_mbids", "Artist Id", "MUSICBRAINZ_ARTISTID", several=True),
     _musicbrainz("album_artist_mbids", "Album Artist Id", "MUSICBRAINZ_ALBUMARTISTID",
                  several=True),
-    _field("album", "TALB", "ALBUM", "\xa9alb", "Album", "WM/AlbumTitle"),
-    _field("album_artist", "TPE2", "ALBUMARTIST", "aART", "Album Artist", "WM/AlbumArtist",
-           also={"vorbis": ("ALBUM ARTIST", "ALBUM_ARTIST"),
-                 "ape": ("ALBUM_ARTIST", "ALBUMARTIST")}),
-    # ID3 before 2.4: _OLD_DATES. APE: Year is of Picard and foobar2000, DATE of beets.
-    _field("date", "TDRC", "DATE", "\xa9day", ("Year", "DATE"), "WM/Year",
-           also={"vorbis": ("YEAR",)}),
-    # beets keeps the whole date in ORIGINAL YEAR and ...ReleaseYear: from here they get the year.
-    _field("original_date", "TDOR", "ORIGINALDATE", f"{FREE}ORIGINALDATE", "ORIGINALDATE",
-           "WM/OriginalReleaseTime",
-           also={"mp4": (f"{FREE}ORIGINAL YEAR",), "asf": ("WM/OriginalReleaseYear",)}),
-    _field("original_year", "TXXX:originalyear", "ORIGINALYEAR", f"{FREE}ORIGINALYEAR",
-           "ORIGINALYEAR", "WM/OriginalReleaseYear"),
-    _musicbrainz("release_types", "Album Type", "RELEASETYPE", ape="MUSICBRAINZ_ALBUMTYPE",
-                 several=True),
-    _musicbrainz("release_status", "Album Status", "RELEASESTATUS", ape="MUSICBRAINZ_ALBUMSTATUS"),
-    _musicbrainz("release_country", "Album Release Country", "RELEASECOUNTRY"),
-    _field("labels", "TPUB", "LABEL", f"{FREE}LABEL", "LABEL", "WM/Publisher", several=True,
-           also={"id3": ("TXXX:LABEL",), "vorbis": ("PUBLISHER",), "ape": ("PUBLISHER",),
-                 "mp4": (f"{FREE}publisher", f"{FREE}Label")}),
-    _field("catalog_numbers", "TXXX:CATALOGNUMBER", "CATALOGNUMBER", f"{FREE}CATALOGNUMBER",
-           "CATALOGNUMBER", "WM/CatalogNo", several=True),
-    _field("media", "TMED", "MEDIA", f"{FREE}MEDIA", "MEDIA", "WM/Media",
-           also={"id3": ("TXXX:MEDIA",)}),
-    _field("decision_trace", "TXXX:CANON_TRACE", "CANON_TRACE", f"{FREE}CANON_TRACE",
-           "CANON_TRACE", "CANON_TRACE"),
+    _musicbrainz("disc_id", "Disc Id", "MUSICBRAINZ_DISCID"),
+    _own("note_album", "CANON_ALBUM"),
+    _own("note_original_date", "CANON_ORIGINALDATE"),
+    _own("note_release_group_mbid", "CANON_RELEASEGROUPID"),
+    _own("note_release_mbid", "CANON_RELEASEID"),
+    _own("decision_trace", "CANON_TRACE"),
 )  # fmt: skip
 """All fields that are written, in the order in which differences are shown."""
 
-FIELDS_BY_NAME = {field.name: field for field in FIELDS}
+READ_ONLY_FIELDS: tuple[TagField, ...] = (
+    _field("title", "TIT2", "TITLE", "\xa9nam", "Title", "Title"),
+    _field("artist", "TPE1", "ARTIST", "\xa9ART", "Artist", "Author", several=True),
+)
+"""Fields that no policy writes: an album is told from another by them where its own are absent."""
+
+FIELDS_BY_NAME = {field.name: field for field in (*FIELDS, *READ_ONLY_FIELDS)}
 """The fields by name."""
 
 
@@ -168,21 +199,57 @@ _BEFORE_2_4 = ("id3v2.2", "id3v2.3")
 _OLD_DATES = {
     "date": Keys(("TYER", "TDAT"), gone=("TDRC", "TIME")),
     "original_date": Keys(("TORY",), gone=("TDOR",)),
+    "release_date": Keys(("TXXX:RELEASEDATE",), gone=("TDRL",)),
 }
 _NEW_DATES = {
     "date": Keys(("TDRC",), gone=("TYER", "TDAT", "TIME")),
     "original_date": Keys(("TDOR",), gone=("TORY",)),
+    "release_date": Keys(("TDRL",), also=("TXXX:RELEASEDATE",)),
 }
 _SHORT = {"UFID": "UFI", "TXXX": "TXX", "TALB": "TAL", "TPE2": "TP2", "TPUB": "TPB", "TMED": "TMT",
-          "TYER": "TYE", "TDAT": "TDA", "TIME": "TIM", "TORY": "TOR"}  # fmt: skip
-
-# The others that hold a date under such a name are defined to: APE's `Year`, and `WM/Year`, where
-# Picard, beets and foobar2000 keep the whole date.
-_OF_A_YEAR = frozenset({
-    "TYER", "TYE", "TORY", "TOR", "YEAR", f"{FREE}ORIGINAL YEAR", "WM/OriginalReleaseYear"
-})  # fmt: skip
+          "TYER": "TYE", "TDAT": "TDA", "TIME": "TIM", "TORY": "TOR", "TIT2": "TT2", "TPE1": "TP1",
+          "TRCK": "TRK", "TPOS": "TPA", "TCMP": "TCP", "TSO2": "TS2",
+          "TSST": "TXX:DISCSUBTITLE"}  # fmt: skip
 
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
+_NUMBERS = re.compile(r"\s*0*(\d+)\s*(?:/\s*0*(\d+)\s*)?")
+
+
+def _year(text: str) -> str | None:
+    date = _DATE.match(text)
+    return date[1] if date else None
+
+
+def _day_and_month(text: str) -> str | None:
+    date = _DATE.match(text)
+    return date[3] + date[2] if date and date[3] else None
+
+
+def _number(text: str) -> str | None:
+    numbers = _NUMBERS.match(text)
+    return numbers[1] if numbers else None
+
+
+def _total(text: str) -> str | None:
+    numbers = _NUMBERS.match(text)
+    return numbers[2] if numbers else None
+
+
+# Keys that hold a part of a field's text, by how they get it. Others that are named for a year are
+# defined to hold a date: APE's `Year`, and `WM/Year`, where Picard, beets and foobar2000 keep the
+# whole one.
+_PARTS: dict[str, Callable[[str], str | None]] = {
+    **dict.fromkeys(
+        ("TYER", "TYE", "TORY", "TOR", "YEAR", "WM/OriginalReleaseYear", f"{FREE}ORIGINAL YEAR"),
+        _year,
+    ),
+    **dict.fromkeys(("TDAT", "TDA"), _day_and_month),
+    **dict.fromkeys(("TRACKNUMBER", "TRACK", "WM/TrackNumber", "DISCNUMBER", "DISC"), _number),
+    **dict.fromkeys(
+        ("TRACKTOTAL", "TOTALTRACKS", "TRACKC", "TotalTracks", "DISCTOTAL", "TOTALDISCS", "DISCC",
+         "TotalDiscs"), _total,
+    ),
+}  # fmt: skip
 
 # Labels and catalogue numbers may have a slash of their own.
 _WITH_SLASH = frozenset({"labels", "catalog_numbers"})
@@ -216,7 +283,7 @@ def field_texts(tags: TagSet, name: str) -> Texts:
     keys = _keys(block, name)
     for key in (*keys.written, *keys.also):
         if texts := _texts_at(block, key):
-            return _whole_date(block, texts) if name == "date" else _split(block, name, texts)
+            return _whole(block, name, keys, texts)
     return ()
 
 
@@ -272,7 +339,7 @@ def _with_field(block: Block, name: str, texts: Texts) -> Block:
         raise AudioError(f"{name} cannot be empty or hold a NUL byte")
     there = [key for key in keys.also if _items_at(block, key)]
     for key in (*keys.written, *there):
-        block = _with_texts(block, key, _date_part(key, texts))
+        block = _with_texts(block, key, _part(key, texts))
     for key in keys.gone:
         block = _with_texts(block, key, ())
     return block
@@ -310,14 +377,25 @@ def _texts_at(block: Block, key: str) -> Texts:
     return tuple(text for item in items for text in item_texts(block.form, item) or ())
 
 
-def _date_part(key: str, texts: Texts) -> Texts:
-    """Return what one key holds of the texts: keys of a year get no whole date."""
-    date = _DATE.match(texts[0]) if texts else None
-    if key in _OF_A_YEAR:
-        return (date[1],) if date else ()
-    if key in ("TDAT", "TDA"):
-        return (date[3] + date[2],) if date and date[3] else ()
-    return texts
+def _part(key: str, texts: Texts) -> Texts:
+    """Return what one key holds of a field's texts."""
+    part = _PARTS.get(key)
+    if part is None or not texts:
+        return texts
+    found = part(texts[0])
+    return (found,) if found else ()
+
+
+def _whole(block: Block, name: str, keys: Keys, texts: Texts) -> Texts:
+    """Return a field's texts, put together from those of its keys that hold a part."""
+    match name:
+        case "date":
+            return _whole_date(block, texts)
+        case "track" | "disc":
+            totals = (key for key in (*keys.written, *keys.also) if _PARTS.get(key) is _total)
+            known = (texts_at for key in totals if (texts_at := _texts_at(block, key)))
+            return _with_total(texts[0], next(known, ("",))[0])
+    return _split(block, name, texts)
 
 
 def _whole_date(block: Block, texts: Texts) -> Texts:
@@ -327,6 +405,15 @@ def _whole_date(block: Block, texts: Texts) -> Texts:
         if day and re.fullmatch(r"\d{4}", day[0]) and re.fullmatch(r"\d{4}", texts[0]):
             return (f"{texts[0]}-{day[0][2:]}-{day[0][:2]}",)
     return texts
+
+
+def _with_total(number: str, total: str) -> Texts:
+    """Return number and total as `5/12`, without leading zeros; what is no number as it is."""
+    numbers = _NUMBERS.fullmatch(number)
+    if not numbers:
+        return (number,)
+    known = numbers[2] or _number(total)
+    return (f"{numbers[1]}/{known}" if known else numbers[1],)
 
 
 def _split(block: Block, name: str, texts: Texts) -> Texts:

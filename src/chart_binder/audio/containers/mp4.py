@@ -30,6 +30,11 @@ _BASE_OFFSET_PRESENT = 1  # a flag of `tfhd`
 
 _FREE_FORM = "----"
 _UTF_8, _NO_LOCALE, _NO_VERSION = b"\0\0\0\1", bytes(4), bytes(4)
+_PLAIN, _INTEGER = bytes(4), b"\0\0\0\x15"
+_PAIRS = {"trkn": 8, "disk": 6}
+"""Items that hold a number and a total of two bytes each, after two zeros; with their lengths."""
+_FLAGS = frozenset({"cpil"})
+_MAX_NUMBER = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,26 +167,52 @@ class MP4:
 
 
 def texts_of(item: Item) -> tuple[str, ...] | None:
-    """Return the texts of an item, or `None` if it holds something else."""
+    """Return the texts of an item, or `None` if it holds something else.
+
+    Number and total are `5/12`, or `5` without a total; a flag is `1` or `0`.
+    """
     if not item.key:
         return None
     (whole,), _ = _boxes_in(item.data)
     content = item.data[whole.content : whole.end]
     values = [content[each.content : each.end] for each in _boxes_in(content)[0]
               if each.kind == b"data"]  # fmt: skip
+    if values and item.key in _PAIRS and len(values[0]) >= _HEADER + _PAIRS["disk"]:
+        number, total = struct.unpack_from(">HH", values[0], _HEADER + 2)
+        return (f"{number}/{total}" if total else str(number),)
+    if values and item.key in _FLAGS:
+        return ("1" if any(values[0][_HEADER:]) else "0",)
     if not values or any(value[:4] != _UTF_8 for value in values):
         return None
     return tuple(value[8:].decode("utf-8", "replace") for value in values)
 
 
 def text_item(key: str, texts: tuple[str, ...]) -> Item:
-    """Return an item that holds the texts; its key has four letters or begins with `----:`."""
+    """Return an item that holds the texts; its key has four letters or begins with `----:`.
+
+    Raises `AudioError` for a number or flag that the item cannot hold.
+    """
+    if key in _PAIRS or key in _FLAGS:
+        return Item(key, _box(key.encode("latin-1"), _box(b"data", _numbers(key, texts[0]))))
     values = b"".join(_box(b"data", _UTF_8 + _NO_LOCALE + text.encode()) for text in texts)
     if not key.startswith(_FREE_FORM):
         return Item(key, _box(key.encode("latin-1"), values))
     _, mean, name = key.split(":", 2)
     named = _box(b"mean", _NO_VERSION + mean.encode()) + _box(b"name", _NO_VERSION + name.encode())
     return Item(key, _box(_FREE_FORM.encode(), named + values))
+
+
+def _numbers(key: str, text: str) -> bytes:
+    """Return what the `data` box of a flag, or of a number with its total, contains."""
+    parts = text.split("/")
+    most = 1 if key in _FLAGS else _MAX_NUMBER
+    if len(parts) > len(_PAIRS) or not all(one.isdecimal() and int(one) <= most for one in parts):
+        raise AudioError(f"{key} in MP4 holds numbers up to {most:,}, not {text!r}")
+    numbers = [int(one) for one in parts]
+    if key in _FLAGS:
+        return _INTEGER + _NO_LOCALE + bytes(numbers)
+    pair = struct.pack(">HHH", 0, numbers[0], numbers[1] if len(numbers) > 1 else 0)
+    return _PLAIN + _NO_LOCALE + pair.ljust(_PAIRS[key], b"\0")
 
 
 def _boxes_of(source: Source) -> Iterator[Box]:
