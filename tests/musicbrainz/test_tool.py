@@ -1,14 +1,17 @@
 """What a model sees of MusicBrainz: what the evidence would say, with an address to cite."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 from msgspec import structs
 
 from chart_binder.config import FetchConfig, LLMConfig
 from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
+from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.musicbrainz.tool import MemoryCache, musicbrainz
@@ -17,6 +20,7 @@ from chart_binder.react.tools import Observation, Toolbox, ToolError
 from musicbrainz.harness import Harness, edited
 from servers.http import Response
 from servers.musicbrainz import BUSY, HTML_PAGE, MusicBrainzStandIn, always
+from servers.musicbrainz_relations import Link
 
 GROUP = "https://musicbrainz.org/release-group/"
 RELEASE = "https://musicbrainz.org/release/"
@@ -94,7 +98,8 @@ def test_a_release_is_shown_with_its_tracks_and_its_group(
 
 def test_what_musicbrainz_does_not_know_is_an_answer_without_a_source(look: Look) -> None:
     by_id, by_name = look(NOBODY), look({"query": "zzz", "artist": "qqq"})
-    assert by_id.content.startswith("MusicBrainz knows no release-group and no release with the id")
+    kinds = "no release-group, no release, no recording"
+    assert by_id.content == f"MusicBrainz knows {kinds} with the id {NOBODY}."
     assert by_name.content == 'MusicBrainz knows no release group like "zzz" by "qqq".'
     assert by_id.sources == by_name.sources == ()
     assert by_id.error is None
@@ -114,14 +119,23 @@ def test_a_failed_look_up_is_an_error_and_never_an_absence(
 
 
 @pytest.mark.parametrize(
-    ("written", "words"),
-    [("https://musicbrainz.org/recording/" + NOBODY, "no recording"), ("   ", "Give a title")],
+    ("asked", "words"),
+    [
+        ({"query": "https://musicbrainz.org/artist/" + NOBODY}, "but no artist"),
+        ({"query": "   "}, "Give a title"),
+        ({"query": "Bohemian Rhapsody", "what": "relations"}, "takes a recording's id as query"),
+        ({"query": "the seventies", "artist": "Queen", "what": "of_years"}, "such as 1974-1976"),
+        ({"query": "1975", "what": "of_years"}, "and the artist's name or id"),
+        ({"query": "Bohemian Rhapsody", "what": "with_title"}, "id of a release group"),
+        ({"query": NOBODY, "what": "with_title"}, "title of a track"),
+        ({"query": "x", "what": "labels"}, r'"what": "of_years" \| "recordings"'),
+    ],
 )
 def test_what_cannot_be_looked_up_is_refused_with_advice(
-    harness: Harness, look: Look, written: str, words: str
+    harness: Harness, look: Look, asked: dict[str, str], words: str
 ) -> None:
     with pytest.raises(ToolError, match=words):
-        look({"query": written})
+        look(asked)
     assert harness.server.requests == []
 
 
@@ -150,6 +164,131 @@ def test_what_does_not_fit_is_counted(
     if max_chars == 2_000:
         shown = [line for line in one.content.splitlines() if line.startswith("- ")]
         assert shown[0].startswith("- 1971,"), "the earliest come first"
+
+
+WORLD = """
+Album | Night Opera | 1975-11-21 GB, 1976-01-02 US | tram1 Night Tram 5:55
+Single | Night Tram | 1975-10-31 GB | tram1 Night Tram 5:55, edit Night Tram (edit) 3:10
+Album+Compilation | Best Trams | 1991 US, 1992 promo | tram2 Night Tram 5:56
+Album+Live | Trams Live | 1979-06-22 GB bootleg | live Night Tram (live) 6:20
+"""
+"""Groups of one artist: type, title, releases, recordings with titles and lengths."""
+
+
+def tram_id(name: str) -> str:
+    return str(uuid5(NAMESPACE_URL, name))
+
+
+def tram_world() -> Iterator[dict[str, Any]]:
+    """Yield a bundle for each recording of `WORLD`."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in filter(None, WORLD.splitlines()):
+        types, title, releases, recordings = row.split(" | ")
+        primary, *kinds = types.split("+")
+        group: dict[str, Any] = {
+            "mb_rg_id": tram_id(title),
+            "title": title,
+            "primary_type": primary,
+        }
+        group |= {"secondary_types": kinds, "first_release_date": releases.split()[0]}
+        listed = []
+        for each in releases.split(", "):
+            date, *words = each.split()
+            status = {"promo": "Promotion", "bootleg": "Bootleg"}.get(words[-1], "Official")
+            country = next((word for word in words if word.isupper()), None)
+            release: dict[str, Any] = {
+                "mb_release_id": tram_id(f"{title}{date}"),
+                "title": title,
+                "date": date,
+            }
+            listed.append(release | {"country": country, "status": status, "format": "CD"})
+        for each in recordings.split(", "):
+            groups.setdefault(each, []).append(group | {"releases": listed})
+    for written, on in groups.items():
+        name, _, rest = written.partition(" ")
+        title, _, length = rest.rpartition(" ")
+        minutes, seconds = map(int, length.split(":"))
+        recording: dict[str, Any] = {
+            "mb_recording_id": tram_id(name),
+            "title": title,
+            "rg_candidates": on,
+        }
+        recording["length_ms"] = 1000 * (60 * minutes + seconds)
+        recording["first_release_date"] = min(group["first_release_date"] for group in on)
+        artist = {"name": "The Trams", "mb_artist_id": tram_id("The Trams")}
+        yield {"version": 1, "artist": artist, "recording_candidates": [recording]}
+
+
+@pytest.fixture
+def tram_look(harness: Harness) -> Iterator[Look]:
+    works = {tram_id("work"): [tram_id(name) for name in ("live", "tram2", "tram1")]}
+    with MusicBrainzStandIn(list(tram_world()), works=works) as harness.server:
+        harness.server.links = [
+            Link("remaster", tram_id("tram2"), tram_id("tram1")),
+            Link("edit", tram_id("edit"), tram_id("tram1")),
+        ]
+        yield looker(harness.source())
+
+
+ANSWERS = [
+    # What is asked, the lines that it is answered with, in order, and how many requests it takes.
+    ("night tram|The Trams|recordings", ["At MusicBrainz:", *["Night Tram"] * 4], 1),
+    ("night opera|Trams|releases", ["At MusicBrainz:", "- 1975-11-21, GB", "- 1976-01-02, US"], 1),
+    ("<tram1>", ["Recording", "Address", "Releases with it: 3. ", "1975-10-31", "1975-11-21"], 4),
+    ("https://musicbrainz.org/recording/<live>", [", 6:20, ", "Add", ": 1", "no official"], 2),
+    ("<tram2>||recordings", ["5:56, first release of any status 1991", "A", "it: 2", "1991"], 2),
+    ("1975-1976|The Trams|of_years", [": 2", '- "Night Tram"', '- "Night Opera"'], 1),
+    ("1975 to 1991|<The Trams>|of_years", [": 3", "Night Tram", "Opera", "Best Trams"], 1),
+    ("1979|The Trams|of_years", ["knows no official release group by The Trams from 1979 to"], 1),
+    ("Night Tram||with_title|<Night Opera>", ['"Night O', "A", "s: 2, 2", "1975-11", "1976-0"], 2),
+    ("Day Tram||with_title|<Night Opera>", ['"Night O', "A", 'With "Day Tram":', "None."], 2),
+    ("Night Tram||with_title|<nothing>", ["knows no release-group with the id"], 1),
+    ("<tram2>||relations",
+     ["Recording", "A", '- remaster of "Night Tram" by The Trams, 5:55',
+      'Work "Night Tram": 3 recordings, 3 of them read, first:', "1975-10-31", "1979-06-22"], 2),
+    ("recording/<tram1>||relations",
+     ["Recording", "A", "- has the remaster ", "- has the edit ", "Work", "1979", "91"], 2),
+    ("<edit>||relations", ["Recording", "A", "- edit of"], 1),
+    ("<nothing>||relations", ["knows no recording with the id"], 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "lines", "requests"), ANSWERS)
+def test_what_a_discographer_asks_is_answered_in_short_dated_lines_with_ids(
+    harness: Harness, tram_look: Look, asked: str, lines: list[str], requests: int
+) -> None:
+    named = re.sub("<(.*?)>", lambda name: tram_id(name[1]), asked).split("|")
+    keys = ("query", "artist", "what", "group")
+    seen = tram_look({key: text for key, text in zip(keys, named, strict=False) if text})
+    shown = seen.content.splitlines()
+    assert len(shown) == len(lines), seen.content
+    for line, words in zip(shown, lines, strict=True):
+        assert words in line
+    for line in shown:
+        assert not line.startswith("- ") or MBID.search(line)
+        assert len(line) < 300
+    assert all(MBID.findall(source)[0] in seen.content for source in seen.sources)
+    assert len(harness.server.requests) == requests
+
+
+def test_releases_beyond_the_pages_that_are_read_are_counted(
+    harness: Harness, queen: EvidenceBundle, group: ReleaseGroup
+) -> None:
+    editions = tuple(
+        structs.replace(group.editions[0], mb_release_id=f"{n:08}-0000-4000-8000-000000000000")
+        for n in range(7)
+    )
+    recording = queen.recording_candidates[0]
+    groups = (structs.replace(group, releases=editions),)
+    recording = structs.replace(recording, rg_candidates=groups)
+    with MusicBrainzStandIn(
+        [structs.replace(queen, recording_candidates=(recording,))]
+    ) as harness.server:
+        harness.server.most_tracks = 2
+        look = looker(harness.source())
+        seen = look({"query": recording.title, "what": "with_title", "group": group.mb_rg_id})
+        assert "Releases: 7, 6 of them read." in seen.content
+        assert len(harness.server.requests) == 4
 
 
 def test_names_cannot_speak_for_the_protocol(

@@ -3,7 +3,7 @@
 import re
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,11 +11,13 @@ from chart_binder.domain.evidence import Artist, EvidenceBundle, Release, Releas
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from servers.http import Request, Response, StandIn
-from servers.musicbrainz_catalogue import issues_by, issues_page
+from servers.musicbrainz_catalogue import Issue, issues, issues_by, issues_page
+from servers.musicbrainz_relations import Link, relation_list
 from servers.musicbrainz_search import (
     SyntaxDefectError,
     group_fields,
     recording_fields,
+    release_fields,
     search,
 )
 from servers.musicbrainz_xml import (
@@ -39,7 +41,7 @@ Behave = Callable[[int, Request, Response], Response]
 
 MBID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 INCLUDES = {
-    "recording": {"artist-credits", "artists", "isrcs", "releases", "work-rels"},
+    "recording": {"artist-credits", "artists", "isrcs", "releases", "work-rels", "recording-rels"},
     "isrc": {"artist-credits", "artists", "isrcs", "releases"},
     "release": {"artist-credits", "isrcs", "labels", "media", "release-groups", "recordings"},
     "release-group": {"artist-credits", "artists"},
@@ -85,6 +87,7 @@ class MusicBrainzStandIn(StandIn):
     With tracks, a page of releases has at most `most_tracks`, but at least one release. `works` has
     the recordings of each work by its id, `videos` the recordings that are music videos. Recordings
     that a search finds have their releases, or only the titles of these (`hits_have_releases`).
+    `links` are the relations between recordings.
     `hostname` is what to configure, with `https = false`.
     """
 
@@ -93,6 +96,7 @@ class MusicBrainzStandIn(StandIn):
     redirects: bool = True
     most_tracks: int = 500
     hits_have_releases: bool = True
+    links: Sequence[Link] = ()
     arrivals: list[float] = field(default_factory=list)
 
     def __init__(
@@ -112,6 +116,7 @@ class MusicBrainzStandIn(StandIn):
         self.redirects = redirects
         self.most_tracks = 500
         self.hits_have_releases = True
+        self.links = ()
         self.arrivals = []
         self._recordings: dict[str, Known] = {}
         self._artists: dict[str, Artist] = {
@@ -181,7 +186,12 @@ class MusicBrainzStandIn(StandIn):
             known_all = self._recordings.values()
             return search_results(known_all, query, with_releases=self.hits_have_releases)
         known = self._recordings.get(name)
-        return None if known is None else recording_element(known, asked)
+        if known is None:
+            return None
+        made = recording_element(known, asked)
+        if "recording-rels" in asked:
+            made.append(relation_list(name, self.links, self._recordings))
+        return made
 
     def _isrc(self, name: str, asked: set[str]) -> ET.Element | None:
         carrying = [k for k in self._recordings.values() if name in (k.recording.isrcs or ())]
@@ -210,13 +220,18 @@ class MusicBrainzStandIn(StandIn):
         return release_element(release, group, known.artist, asked, tracks) if release else None
 
     def _releases(self, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
+        if "query" in query:
+            return release_results(issues(self._on_releases(None)), query)
         if "artist" in query or "track_artist" in query:
             name = query.get("artist") or query["track_artist"]
             name = self.merged.get(name, name)
-            issues = issues_by(name, self._on_releases(None), whole="artist" in query)
+            found = issues_by(name, self._on_releases(None), whole="artist" in query)
             is_known = name in self._artists
-            return issues_page(issues, query, asked, self.most_tracks) if is_known else None
+            return issues_page(found, query, asked, self.most_tracks) if is_known else None
         group_id = query.get("release-group")
+        if group_id and "recordings" in asked:
+            rows = (row for row in self._on_releases(None) if row[1].mb_rg_id == group_id)
+            return issues_page(issues(rows), query, asked, self.most_tracks)
         name = query.get("recording", "")
         known = self._recordings.get(self.merged.get(name, name))
         if known is None and group_id is None:
@@ -266,6 +281,19 @@ def group_results(
     for hit, (score, _) in zip(hits, page, strict=True):
         hit.set("ns2:score", str(score))
     return list_element("release-group-list", hits, len(found), offset)
+
+
+def release_results(known: Iterable[Issue], query: Mapping[str, str]) -> ET.Element:
+    """The page of a search for releases."""
+    by_id = sorted(known, key=lambda one: one.release.mb_release_id)
+    found = search(query["query"], ((release_fields(one), one) for one in by_id))
+    offset, limit = page_of(query)
+    asked = {"artist-credits", "labels", "media", "release-groups"}
+    hits = []
+    for score, one in found[offset : offset + limit]:
+        hits.append(release_element(one.release, one.group, one.artist, asked))
+        hits[-1].set("ns2:score", str(score))
+    return list_element("release-list", hits, len(found), offset)
 
 
 def page_of(query: Mapping[str, str]) -> tuple[int, int]:

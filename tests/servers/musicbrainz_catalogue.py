@@ -38,24 +38,29 @@ class Issue:
         return any(known.artist.mb_artist_id == artist_id for known in self.tracks)
 
 
+def issues(rows: Iterable[tuple[Known, ReleaseGroup, Release | None]]) -> list[Issue]:
+    """List releases with their tracks."""
+    found: dict[str, Issue] = {}
+    for known, group, release in rows:
+        if release:
+            issue = found.setdefault(release.mb_release_id, Issue(release, group, known.artist))
+            issue.tracks.append(known)
+    return list(found.values())
+
+
 def issues_by(
     artist_id: str, rows: Iterable[tuple[Known, ReleaseGroup, Release | None]], *, whole: bool
 ) -> list[Issue]:
     """List the releases credited to an artist as a `whole`, or else those of which a track is."""
-    issues: dict[str, Issue] = {}
-    for known, group, release in rows:
-        if release:
-            issue = issues.setdefault(release.mb_release_id, Issue(release, group, known.artist))
-            issue.tracks.append(known)
-    return [issue for issue in issues.values() if issue.is_by(artist_id, whole=whole)]
+    return [issue for issue in issues(rows) if issue.is_by(artist_id, whole=whole)]
 
 
 def issues_page(
-    issues: Sequence[Issue], query: Mapping[str, str], asked: set[str], most_tracks: int
+    found: Sequence[Issue], query: Mapping[str, str], asked: set[str], most_tracks: int
 ) -> ET.Element:
     """A page of releases; with tracks, of no more than come to `most_tracks`, but one at least."""
     offset = int(query.get("offset", 0))
-    page = issues[offset : offset + min(int(query.get("limit", DEFAULT_PAGE)), MOST_PAGE)]
+    page = found[offset : offset + min(int(query.get("limit", DEFAULT_PAGE)), MOST_PAGE)]
     if "recordings" in asked:
         tracks = accumulate(len(issue.tracks) for issue in page)
         page = page[: max(1, sum(count <= most_tracks for count in tracks))]
@@ -63,4 +68,4 @@ def issues_page(
         release_element(issue.release, issue.group, issue.artist, asked, issue.tracks)
         for issue in page
     ]
-    return list_element("release-list", elements, len(issues), offset)
+    return list_element("release-list", elements, len(found), offset)

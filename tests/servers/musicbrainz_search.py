@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from chart_binder.domain.evidence import ReleaseGroup
+from servers.musicbrainz_catalogue import Issue
 from servers.musicbrainz_xml import Known
 
 T = TypeVar("T")
@@ -189,6 +190,22 @@ def group_fields(known: Known, group: ReleaseGroup) -> Fields:
         "firstreleasedate": [group.first_release_date],
         "reid": [release.mb_release_id for release in group.editions],
         "status": [release.standing for release in group.editions],
+        "primarytype": [group.types[0]],
+        "secondarytype": group.kinds,
+    }
+
+
+def release_fields(issue: Issue) -> Fields:
+    release, group = issue.release, issue.group
+    return {
+        "reid": [release.mb_release_id],
+        "rgid": [group.mb_rg_id],
+        "release": [release.title],
+        "artist": [release.artist_credit or issue.credited.name],
+        "arid": [issue.credited.mb_artist_id],
+        "date": [release.when.text or None],
+        "country": [release.country],
+        "status": [release.standing],
         "primarytype": [group.types[0]],
         "secondarytype": group.kinds,
     }

@@ -5,9 +5,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.http import Counter, RequestError, Server, Throttle
@@ -26,6 +26,8 @@ _PAUSES_S = (0.5, 1.0)
 """Before the second try, then before the third; longer if the server asks for it."""
 TRIES = 1 + len(_PAUSES_S)
 _MAX_PAGES = 100
+_MAX_TRACK_PAGES = 3
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -236,6 +238,14 @@ class KnownRecording(NamedTuple):
     releases: Mapping[ReleaseId, Release] | None = None
 
 
+Found: TypeAlias = tuple[tuple[T, ...], int]
+"""What was read of a list, and how many there are."""
+
+
+def _counted(read: tuple[T, ...] | None, count: int | None) -> Found[T]:
+    return read or (), max(count or 0, len(read or ()))
+
+
 class Client:
     """Looks things up for one piece of evidence; `oldest_at` is when its oldest response arrived.
 
@@ -296,26 +306,62 @@ class Client:
         """Return a release group; it has another id if it was merged into another."""
         return self._fetch(ws.query_release_group(group_id)).release_group
 
-    def releases_in(self, group_id: ReleaseGroupId) -> tuple[tuple[Release, ...], int]:
-        """Return the releases of a group, at most a page of them, and how many there are."""
+    def releases_in(self, group_id: ReleaseGroupId) -> Found[Release]:
+        """Return releases of a group, at most a page of them."""
         found = self._fetch(ws.query_releases_in(group_id))
-        releases = found.release_list or ()
-        return releases, max(found.release_count or 0, len(releases))
+        return _counted(found.release_list, found.release_count)
 
     def release(self, release_id: ReleaseId) -> Release | None:
         """Return a release with its tracks; it has another id if it was merged into another."""
         return self._fetch(ws.query_release(release_id)).release
 
-    def search_groups(self, title: str, artist: str) -> tuple[ReleaseGroup, ...]:
-        """Search release groups by the exact words of title and artist, else by any of them.
+    def first_releases_of(self, recording_id: RecordingId) -> Found[Release]:
+        """Return releases that contain a recording, at most a page of them."""
+        found = self._fetch(ws.query_releases_of(recording_id, 0))
+        return _counted(found.release_list, found.release_count)
 
-        Without an artist the words of `title` may be those of either.
+    def releases_with(self, group_id: ReleaseGroupId) -> Found[Release]:
+        """Return releases of a group with their tracks, at most three pages of them."""
+        releases: dict[ReleaseId, Release] = {}
+        count = offset = 0
+        for _ in range(_MAX_TRACK_PAGES):
+            found = self._fetch(ws.query_tracks_in(group_id, offset))
+            page, count = found.release_list or (), found.release_count or 0
+            offset += len(page)
+            releases |= {release.id: release for release in page}
+            if not page or offset >= count:
+                break
+        return _counted(tuple(releases.values()), count)
+
+    def relations_of(self, recording_id: RecordingId) -> Recording | None:
+        """Return a recording with its relations to recordings and works."""
+        return self._fetch(ws.query_relations_of(recording_id)).recording
+
+    def recordings_of_work(self, work_id: str) -> Found[Recording]:
+        """Return recordings of a work, at most a page of them."""
+        found = self._fetch(ws.query_recordings_of_work(work_id))
+        return _counted(found.recording_list, found.recording_count)
+
+    def search_by_title(self, entity: ws.Entity, title: str, artist: str) -> Metadata:
+        """Search by the exact words of title and artist, else by any of them.
+
+        The artist may be named by an id. Without an artist the words of `title` may be those of
+        either.
         """
-        queries = [ws.search_release_groups_loosely(title, artist or title)]
-        if artist:
-            queries.insert(0, ws.search_release_groups(title, artist))
-        found = (self._fetch(query).release_group_list for query in queries)
-        return next(filter(None, found), None) or ()
+        loosely = ws.search_loosely_by_title(entity, title, artist or title)
+        if not artist:
+            return self._fetch(loosely)
+        found = self._fetch(ws.search_by_title(entity, title, artist))
+        is_any = found.release_group_list or found.release_list or found.recording_list
+        return found if is_any or MBID.fullmatch(artist) else self._fetch(loosely)
+
+    def groups_of_years(self, artist: str, first: int, last: int) -> Found[ReleaseGroup]:
+        """Return an artist's groups with a first date in some years, at most a page of them.
+
+        The artist is named by name or id; groups without an official release are left out.
+        """
+        found = self._fetch(ws.search_groups_of_years(artist, first, last))
+        return _counted(found.release_group_list, found.release_group_count)
 
     def _fetch(self, query: Query) -> Metadata:
         answer = self._service.fetch(query)

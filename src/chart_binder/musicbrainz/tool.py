@@ -1,21 +1,23 @@
-"""The tool `musicbrainz`: a model looks up release groups and releases by title or id."""
+"""The tool `musicbrainz`: a model looks up recordings, releases, release groups and relations."""
 
 import re
+import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from itertools import chain
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from chart_binder.domain.vocabulary import MBID, ReleaseGroupId, ReleaseId
-from chart_binder.errors import CanonError
+from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.errors import CanonError, counted
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool, ToolError
 
 if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
-    from chart_binder.domain.evidence import Release
+    from chart_binder.domain.evidence import Release, ReleaseGroup
     from chart_binder.musicbrainz import web_service as ws
     from chart_binder.musicbrainz.client import Client
     from chart_binder.musicbrainz.source import MusicBrainzSource
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 Open: TypeAlias = Callable[[], AbstractContextManager["Client"]]
 """Opens MusicBrainz for one look-up; a failure is a `CanonError`."""
 
+What: TypeAlias = Literal[
+    "release_groups", "releases", "recordings", "with_title", "of_years", "relations"
+]
 _SITE: Final = "https://musicbrainz.org"
 _MAX_NAME: Final = 120
 _LAST_LINE: Final = 25
@@ -30,11 +35,18 @@ _LAST_LINE: Final = 25
 _ID_WITH_KIND: Final = re.compile(
     rf"(?:([a-z]+(?:[-_ ]group)?)[/:= ]+)?({MBID.pattern})", re.IGNORECASE
 )
-_KINDS: Final = (_GROUP := "release-group", "release")
-_OTHER_KINDS: Final = frozenset({"recording", "artist", "work", "label", "track", "url", "area"})
+_YEARS: Final = re.compile(r"(\d{4})(?:\D{1,5}(\d{4}))?", re.ASCII)
+_ENTITY: Final[Mapping[What, "ws.Entity"]] = {
+    "release_groups": "release-group",
+    "releases": "release",
+    "recordings": "recording",
+}
+_OTHER_KINDS: Final = frozenset({"artist", "work", "label", "track", "url", "area"})
 _MAX_SEARCHED: Final = 200
 """Longer titles and names may not fit into a request."""
 _MAX_CACHED: Final = 1_000
+_MAX_WORKS: Final = 2
+_MAX_ISRCS: Final = 2
 
 
 def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
@@ -44,11 +56,21 @@ def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
     """
     opened = open_client or (lambda: nullcontext(_public_service().client()))
 
-    def musicbrainz(query: str, artist: str = "") -> Observation:
-        """Look a record up at MusicBrainz: query is its title, or an id. Returns dates and ids."""
+    def musicbrainz(
+        query: str, artist: str = "", what: What = "release_groups", group: str = ""
+    ) -> Observation:
+        """Look records up at MusicBrainz: query is a title, or an id. Returns dates and ids.
+
+        Args:
+            what: of_years: the artist's groups of the years in query (1974-1976);
+                with_title: releases of the group (its id) that have the title;
+                relations: edits, remasters and work of the recording (its id).
+        """
+        words, named = (" ".join(text.split())[:_MAX_SEARCHED] for text in (query, artist))
         try:
             with opened() as client:
-                return _look_up(client, query, artist, config.fetch.max_chars)
+                asked = _Asked(client, config.fetch.max_chars, what, words, named, group)
+                return _LOOK_UPS[what](asked)
         except CanonError as error:
             raise ToolError(f"The look-up at MusicBrainz failed. {SAYS_NOTHING}") from error
 
@@ -65,70 +87,233 @@ def _public_service() -> "MusicBrainzSource":
     return connect(MusicBrainzConfig(), memory, memory)
 
 
-def _look_up(client: "Client", query: str, artist: str, max_chars: int) -> Observation:
-    """Return what MusicBrainz knows of a record, by its id, its address or words of its title.
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line of a list, with the address of what it is about, if that may be cited."""
+
+    line: str
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A call: what is looked up, and where."""
+
+    client: "Client"
+    max_chars: int
+    what: What
+    query: str
+    artist: str
+    group: str
+
+    @property
+    def title(self) -> str:
+        """The title, without an id and without quotation marks around it."""
+        return _unquoted(_ID_WITH_KIND.sub("", self.query))
+
+    @property
+    def artist_named(self) -> str:
+        """The artist's id where one is given, else the name."""
+        found = _ID_WITH_KIND.search(self.artist)
+        return found[2].lower() if found else _unquoted(self.artist)
+
+    def show(
+        self, lines: Sequence[str], entries: Iterable[_Entry], count: int = 0, of: str = ""
+    ) -> Observation:
+        """Return the lines with as many entries as fit.
+
+        `count` is how many there are, `of` the address of what the lines are about.
+        """
+        known = list(entries)
+        most = count or len(known)
+        text, shown = _listed([*lines], (one.line for one in known), most, self.max_chars)
+        sources = dict.fromkeys((of, *(one.address for one in known[:shown])))
+        return Observation(text, tuple(filter(None, sources)))
+
+
+def _unquoted(text: str) -> str:
+    return text.strip().strip("\"'“”")
+
+
+def _search(asked: _Asked) -> Observation:
+    """Search by title and artist, or show what an id or address names.
 
     Raises `ToolError` for what cannot be looked up, `LookupFailedError` if MusicBrainz could not be
     asked.
     """
-    if named := _ID_WITH_KIND.search(query):
+    if named := _ID_WITH_KIND.search(asked.query):
         kind = (named[1] or "").lower().replace("_", "-").replace(" ", "-")
-        return _by_id(client, kind, named[2].lower(), max_chars)
-    title, by = (" ".join(t.split()).strip("\"'“”")[:_MAX_SEARCHED] for t in (query, artist))
-    if not title:
-        raise ToolError("Give a title, or the id of a release group or of a release.")
-    found = client.search_groups(title, by)
-    if not found:
-        return _nothing_found(f'release group like "{title}"' + (f' by "{by}"' if by else ""))
-    if len(found) == 1:
-        return _group(client, found[0].id, max_chars) or _list_groups(found, max_chars)
-    return _list_groups(found, max_chars)
+        return _by_id(asked, kind, named[2].lower())
+    if not asked.title:
+        raise ToolError("Give a title, or the id of a release group, release or recording.")
+    entity = _ENTITY[asked.what]
+    found = asked.client.search_by_title(entity, asked.title, asked.artist_named)
+    groups = found.release_group_list or ()
+    if len(groups) == 1 and (shown := _group(asked, groups[0].id)):
+        return shown
+    entries = [
+        *(_numbered_group(number, one) for number, one in enumerate(groups, start=1)),
+        *map(_release_entry, _by_date(found.release_list or ())),
+        *map(_recording_entry, found.recording_list or ()),
+    ]
+    if not entries:
+        by = f' by "{asked.artist_named}"' if asked.artist_named else ""
+        return _nothing_found(f'{entity.replace("-", " ")} like "{asked.title}"{by}')
+    return asked.show(["At MusicBrainz:"], entries)
 
 
-def _by_id(client: "Client", kind: str, identifier: str, max_chars: int) -> Observation:
+def _numbered_group(number: int, group: "ws.ReleaseGroup") -> _Entry:
+    """Return a group with its address below it, as a search lists pages."""
+    address = _group_address(group.id)
+    return _Entry(f"{number}. {_group_title(group)}\n   {address}", address)
+
+
+def _by_id(asked: _Asked, kind: str, identifier: str) -> Observation:
+    """Show what an id names; of an id without a kind, what was asked for is tried first."""
     if kind in _OTHER_KINDS:
-        raise ToolError(f"Release groups and releases can be looked up, but no {kind}.")
-    kinds = (kind,) if kind in _KINDS else _KINDS
+        raise ToolError(f"Release groups, releases and recordings can be looked up, but no {kind}.")
+    first = _ENTITY[asked.what]
+    kinds = (kind,) if kind in _BY_ID else sorted(_BY_ID, key=lambda each: each != first)
     for each in kinds:
-        if each == _GROUP:
-            found = _group(client, ReleaseGroupId(identifier), max_chars)
-        else:
-            release = client.release(ReleaseId(identifier))
-            found = _describe_release(release, max_chars) if release else None
-        if found:
+        if found := _BY_ID[each](asked, identifier):
             return found
-    return _nothing_found(f"{' and no '.join(kinds)} with the id {identifier}")
+    return _nothing_found(f"{', no '.join(kinds)} with the id {identifier}")
 
 
 def _nothing_found(wanted: str) -> Observation:
     return Observation(one_line(f"MusicBrainz knows no {wanted}."))
 
 
-def _list_groups(groups: Sequence["ws.ReleaseGroup"], max_chars: int) -> Observation:
-    """List release groups with their addresses."""
-    sources = [_group_address(each) for each in groups]
-    entries = (
-        f"{number}. {_group_title(each)}\n   {address}"
-        for number, (each, address) in enumerate(zip(groups, sources, strict=True), start=1)
-    )
-    text, shown = _listed(["At MusicBrainz:"], entries, len(groups), max_chars)
-    return Observation(text, tuple(sources[:shown]))
-
-
-def _group(client: "Client", identifier: ReleaseGroupId, max_chars: int) -> Observation | None:
+def _group(asked: _Asked, identifier: str) -> Observation | None:
     """Describe a group with its first releases; `None` if there is no such group."""
-    group = client.release_group(identifier)
+    group = asked.client.release_group(ReleaseGroupId(identifier))
     if group is None:
         return None
-    releases, count = client.releases_in(group.id)
+    releases, count = asked.client.releases_in(group.id)
     lines = [
         f"Release group {_group_title(group)}",
-        f"Address: {_group_address(group)}",
+        f"Address: {_group_address(group.id)}",
         f"Releases: {count}" if count else "No release is listed.",
     ]
-    known = sorted(_as_evidence(releases), key=lambda one: (one.when.last, one.mb_release_id))
-    text, _ = _listed(lines, map(_release_line, known), count, max_chars)
-    return Observation(text, (_group_address(group),))
+    entries = (_Entry(_release_line(one)) for one in _by_date(releases))
+    return asked.show(lines, entries, count, of=_group_address(group.id))
+
+
+def _release(asked: _Asked, identifier: str) -> Observation | None:
+    """Describe a release with its tracks; `None` if there is no such release."""
+    release = asked.client.release(ReleaseId(identifier))
+    if release is None:
+        return None
+    address, group = f"{_SITE}/release/{release.id}", release.release_group
+    lines = [
+        f'Release "{_name(release.title)}"{_by(release.artist_credit_phrase)}',
+        f"Address: {address}",
+        _release_line(release),
+        f"In release group {_group_title(group)}, release-group id {group.id}",
+    ]
+    tracks = (track for medium in release.medium_list for track in medium.track_list)
+    titles = (one.title or (one.recording.title if one.recording else None) for one in tracks)
+    if named := "; ".join(_name(title) for title in titles if title):
+        lines.append(f"Tracks: {named}")
+    text, max_chars = "\n".join(lines), asked.max_chars
+    return Observation(text if len(text) <= max_chars else f"{text[: max_chars - 1]}…", (address,))
+
+
+def _recording(asked: _Asked, identifier: str) -> Observation | None:
+    """Describe a recording with the groups it is on; `None` if there is no such recording."""
+    recording = asked.client.recording(RecordingId(identifier))
+    if recording is None:
+        return None
+    releases, count = asked.client.first_releases_of(recording.id)
+    read = f", {len(releases)} of them read" if count > len(releases) else ""
+    lines = [
+        f"Recording {_recording_title(recording)}",
+        f"Address: {_recording_address(recording.id)}",
+        f"Releases with it: {count}{read}. Its groups:",
+    ]
+    return asked.show(lines, _appearances(releases), of=_recording_address(recording.id))
+
+
+def _with_title(asked: _Asked) -> Observation:
+    """List the releases of a group that have a track of the title, with their recordings."""
+    named = _ID_WITH_KIND.search(asked.group) or _ID_WITH_KIND.search(asked.query)
+    if not (named and asked.title):
+        raise ToolError(
+            "with_title takes the title of a track as query, and the id of a release group as"
+            " group."
+        )
+    group = asked.client.release_group(ReleaseGroupId(named[2].lower()))
+    if group is None:
+        return _nothing_found(f"release-group with the id {named[2].lower()}")
+    releases, count = asked.client.releases_with(group.id)
+    entries = [
+        _Entry(f"{_release_line(one)}, with {_recording_title(each)}", _recording_address(each.id))
+        for one in _by_date(releases)
+        for each in _tracks_called(one, asked.title)
+    ]
+    lines = [
+        f"Release group {_group_title(group)}",
+        f"Address: {_group_address(group.id)}",
+        f'Releases: {count}, {len(releases)} of them read. With "{_name(asked.title)}":',
+    ]
+    return asked.show(lines, entries or [_Entry("None.")], of=_group_address(group.id))
+
+
+def _of_years(asked: _Asked) -> Observation:
+    """List an artist's release groups of a period, the earliest first."""
+    years = _YEARS.fullmatch(_unquoted(asked.query))
+    if not (years and asked.artist_named):
+        raise ToolError(
+            "of_years takes years such as 1974-1976 as query, and the artist's name or id."
+        )
+    first, last = sorted((int(years[1]), int(years[2] or years[1])))
+    groups, count = asked.client.groups_of_years(asked.artist_named, first, last)
+    by = f"by {asked.artist_named} from {first} to {last}"
+    if not groups:
+        return _nothing_found(f"official release group {by}")
+    ordered = sorted(groups, key=lambda one: (one.first_release_date or "", one.id))
+    return asked.show([f"Release groups {by}: {count}"], map(_group_entry, ordered), count)
+
+
+def _relations(asked: _Asked) -> Observation:
+    """List what a recording is an edit, remaster or remix of, and the recordings of its work."""
+    named = _ID_WITH_KIND.search(asked.query)
+    if named is None:
+        raise ToolError("relations takes a recording's id as query; what = recordings finds one.")
+    recording = asked.client.relations_of(RecordingId(named[2].lower()))
+    if recording is None:
+        return _nothing_found(f"recording with the id {named[2].lower()}")
+    lines = [
+        f"Recording {_recording_title(recording)}",
+        f"Address: {_recording_address(recording.id)}",
+    ]
+    entries = list(chain.from_iterable(map(_relation_entry, recording.recording_relation_list)))
+    for work in [each.work for each in recording.work_relation_list if each.work][:_MAX_WORKS]:
+        found, count = asked.client.recordings_of_work(work.id)
+        head = f'Work "{_name(work.title)}": {count} recordings, {len(found)} of them read, first'
+        others = [one for one in found if one.id != recording.id]
+        others.sort(key=lambda one: (one.first_release_date or "9", one.id))
+        entries += (_Entry(f"{head}:"), *map(_recording_entry, others))
+    none = [_Entry("No relation to another recording or to a work is listed.")]
+    return asked.show(lines, entries or none, of=_recording_address(recording.id))
+
+
+_BY_ID: Final[Mapping[str, Callable[[_Asked, str], Observation | None]]] = {
+    "release-group": _group,
+    "release": _release,
+    "recording": _recording,
+}
+_LOOK_UPS: Final[Mapping[What, Callable[[_Asked], Observation]]] = {
+    "release_groups": _search,
+    "releases": _search,
+    "recordings": _search,
+    "with_title": _with_title,
+    "of_years": _of_years,
+    "relations": _relations,
+}
+
+
+# Lines.
 
 
 def _listed(
@@ -148,62 +333,130 @@ def _listed(
     return "\n".join(lines)[:max_chars], shown
 
 
-def _describe_release(release: "ws.Release", max_chars: int) -> Observation:
-    (known,) = _as_evidence((release,))
-    address = f"{_SITE}/release/{release.id}"
-    lines = [
-        f'Release "{_name(release.title)}"{_by(release.artist_credit_phrase)}',
-        f"Address: {address}",
-        _release_line(known),
-        f"In release group {_group_title(release.release_group)}, id {release.release_group.id}",
-    ]
-    tracks = (track for medium in release.medium_list for track in medium.track_list)
-    titles = (one.title or (one.recording.title if one.recording else None) for one in tracks)
-    if named := "; ".join(_name(title) for title in titles if title):
-        lines.append(f"Tracks: {named}")
-    text = "\n".join(lines)
-    return Observation(text if len(text) <= max_chars else f"{text[: max_chars - 1]}…", (address,))
-
-
-def _as_evidence(releases: Iterable["ws.Release"]) -> tuple["Release", ...]:
-    from chart_binder.musicbrainz.source import release_groups
-
-    return tuple(each for known in release_groups(releases, None) for each in known.editions)
+def _group_entry(group: "ws.ReleaseGroup") -> _Entry:
+    return _Entry(f"- {_group_title(group)}, release-group id {group.id}", _group_address(group.id))
 
 
 def _group_title(group: "ws.ReleaseGroup") -> str:
     """Return title, types, artist and MusicBrainz' own first date, which counts bootlegs too."""
-    from chart_binder.musicbrainz.source import partial_date
-
     types = " + ".join(filter(None, (group.primary_type, *group.secondary_type_list)))
-    remark = f" ({_name(group.disambiguation)})" if group.disambiguation else ""
     by = _by(group.artist_credit_phrase, ", by")
-    first = partial_date(group.first_release_date)
-    when = first if first.is_known else "unknown"
     return (
-        f'"{_name(group.title)}"{remark} ({_name(types or "type unknown")}{by}),'
-        f" first release of any status {when}"
+        f'"{_name(group.title)}"{_remark(group.disambiguation)}'
+        f" ({_name(types or 'type unknown')}{by}), {_first_date(group.first_release_date)}"
     )
 
 
-def _group_address(group: "ws.ReleaseGroup") -> str:
-    return f"{_SITE}/release-group/{group.id}"
+def _group_address(identifier: str) -> str:
+    return f"{_SITE}/release-group/{identifier}"
+
+
+def _first_date(date: str | None) -> str:
+    from chart_binder.musicbrainz.source import partial_date
+
+    first = partial_date(date)
+    return f"first release of any status {first if first.is_known else 'unknown'}"
+
+
+def _recording_entry(recording: "ws.Recording") -> _Entry:
+    return _Entry(f"- {_recording_title(recording)}", _recording_address(recording.id))
+
+
+def _recording_title(recording: "ws.Recording") -> str:
+    """Return what tells a recording from others of its title, with its id."""
+    title, by = _name(recording.title), _by(recording.artist_credit_phrase)
+    parts = [f'"{title}"{_remark(recording.disambiguation)}{by}']
+    if recording.length_ms:
+        minutes, seconds = divmod(round(recording.length_ms / 1000), 60)
+        parts.append(f"{minutes}:{seconds:02}")
+    parts += (f"ISRC {_name(code)}" for code in recording.isrc_list[:_MAX_ISRCS])
+    parts.append(_first_date(recording.first_release_date))
+    return f"{', '.join(parts)}, recording id {recording.id}"
+
+
+def _recording_address(identifier: str) -> str:
+    return f"{_SITE}/recording/{identifier}"
+
+
+def _relation_entry(relation: "ws.Relation") -> Iterator[_Entry]:
+    """Yield what a recording is of another one, or the other one of it."""
+    if other := relation.recording:
+        kind = _name(relation.type or "related")
+        said = f"has the {kind}" if relation.direction == "backward" else f"{kind} of"
+        yield _Entry(f"- {said} {_recording_title(other)}", _recording_address(other.id))
+
+
+def _release_line(release: "ws.Release") -> str:
+    (known,) = _as_evidence((release,))
+    imprint = " ".join(filter(None, (known.label, known.catno)))
+    parts = (
+        str(known.when) if known.when.is_known else "date unknown",
+        known.place or "country unknown",
+        known.standing or "status unknown",
+        *filter(None, (imprint, known.format, known.disambiguation)),
+        f"id {known.mb_release_id}",
+    )
+    return f"- {', '.join(map(_name, parts))}"
+
+
+def _release_entry(release: "ws.Release") -> _Entry:
+    """Return a release of a search, with its title and its group."""
+    group = release.release_group
+    title = f'"{_name(release.title)}"{_by(release.artist_credit_phrase)}'
+    kind = _name(group.primary_type or "type unknown")
+    line = f"{_release_line(release)}: {title} ({kind}, release-group id {group.id})"
+    return _Entry(line, f"{_SITE}/release/{release.id}")
+
+
+def _by_date(releases: Iterable["ws.Release"]) -> list["ws.Release"]:
+    from chart_binder.musicbrainz.source import partial_date
+
+    return sorted(releases, key=lambda one: (partial_date(one.date).last, one.id))
+
+
+def _as_evidence(releases: Iterable["ws.Release"]) -> tuple["Release", ...]:
+    return tuple(each for known in _groups_of(releases) for each in known.editions)
+
+
+def _groups_of(releases: Iterable["ws.Release"]) -> tuple["ReleaseGroup", ...]:
+    from chart_binder.musicbrainz.source import release_groups
+
+    return release_groups(releases, None)
+
+
+def _appearances(releases: Iterable["ws.Release"]) -> Iterator[_Entry]:
+    """Yield the groups of a recording's releases, the one with the earliest official one first."""
+    found = []
+    for group in _groups_of(releases):
+        official = [one.when for one in group.editions if one.is_official]
+        first = min(official, key=lambda when: (when.last, when.first), default=None)
+        found.append((first.last if first else sys.maxsize, group, first))
+    for _, group, first in sorted(found, key=lambda row: (row[0], row[1].mb_rg_id)):
+        types = " + ".join(filter(None, (group.types[0], *group.kinds))) or "type unknown"
+        date = "no official release" if first is None else f"official {first}"
+        count = counted(len(group.editions), "release")
+        yield _Entry(
+            f'- {date}, "{_name(group.title)}" ({_name(types)}{_by(group.artist_credit, ", by")}),'
+            f" {count}, release-group id {group.mb_rg_id}",
+            _group_address(group.mb_rg_id),
+        )
+
+
+def _tracks_called(release: "ws.Release", title: str) -> Iterator["ws.Recording"]:
+    """Yield the recordings on a release whose track has a title."""
+    from chart_binder.musicbrainz.matching import same_title
+
+    for track in (each for medium in release.medium_list for each in medium.tracks):
+        if (known := track.recording) and same_title(track.title or known.title or "", title):
+            yield known
 
 
 def _by(credit: str | None, joint: str = " by") -> str:
     return f"{joint} {_name(credit)}" if credit else ""
 
 
-def _release_line(release: "Release") -> str:
-    imprint = " ".join(filter(None, (release.label, release.catno)))
-    parts = (
-        str(release.when) if release.when.is_known else "date unknown",
-        release.place or "country unknown",
-        release.standing or "status unknown",
-        *filter(None, (imprint, release.format, release.disambiguation)),
-        f"id {release.mb_release_id}",
-    )
-    return f"- {', '.join(map(_name, parts))}"
+def _remark(comment: str | None) -> str:
+    return f" ({_name(comment)})" if comment else ""
 
 
 def _name(text: str | None) -> str:

@@ -8,18 +8,19 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlencode
 
 import msgspec
 from musicbrainzngs import mbxml
 
-from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.typed_json import convert_json
 
 _PAGE = 100
 """The largest number of releases or search results in one response."""
-_MAX_GROUPS_FOUND = 8
+_MAX_FOUND = 8
+"""Results of a search whose best ones are looked at by a reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Query:
         return f"{path}?{urlencode(self.parameters)}" if self.parameters else path
 
 
+Entity: TypeAlias = Literal["recording", "release", "release-group"]
+"""What can be searched for by its title."""
 _LUCENE_SPECIAL = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/])')
 _RELEASE_INCLUDES = "artist-credits labels media release-groups"
 _TRACK_INCLUDES = "artist-credits isrcs labels media recordings release-groups"
@@ -100,15 +103,48 @@ def query_release(release_id: ReleaseId) -> Query:
     return _query("release", f"release/{release_id}", inc=_TRACK_INCLUDES)
 
 
-def search_release_groups(title: str, artist: str) -> Query:
-    """Search release groups by the exact words of title and artist."""
-    words = f"releasegroup:{_quoted(title)} AND artist:{_quoted(artist)}"
-    return _search("release-group", words, _MAX_GROUPS_FOUND)
+def query_tracks_in(group_id: ReleaseGroupId, offset: int) -> Query:
+    """Query one page of the releases of a group with their tracks (see `query_releases_by`)."""
+    return _browse(_TRACK_INCLUDES, "release-group", group_id, offset)
 
 
-def search_release_groups_loosely(title: str, artist: str) -> Query:
-    """Search release groups by any of the words of title and artist."""
-    return _search("release-group", _any_of(releasegroup=title, artist=artist), _MAX_GROUPS_FOUND)
+def query_relations_of(recording_id: RecordingId) -> Query:
+    """Query one recording with its relations to recordings and works."""
+    includes = "artist-credits isrcs recording-rels work-rels"
+    return _query("recording", f"recording/{recording_id}", inc=includes)
+
+
+def query_recordings_of_work(work_id: str) -> Query:
+    """Query the first page of the recordings of a work."""
+    return _query(
+        "recording_list", "recording", inc="artist-credits isrcs", limit=_PAGE, work=work_id
+    )
+
+
+def search_by_title(entity: Entity, title: str, artist: str) -> Query:
+    """Search by the exact words of title and artist, who may be named by an id."""
+    words = f"{_field_of(entity)}:{_quoted(title)} AND {_by_artist(artist)}"
+    return _search(entity, words, _MAX_FOUND)
+
+
+def search_loosely_by_title(entity: Entity, title: str, artist: str) -> Query:
+    """Search by any of the words of title and artist."""
+    return _search(entity, _any_of(**{_field_of(entity): title, "artist": artist}), _MAX_FOUND)
+
+
+def search_groups_of_years(artist: str, first: int, last: int) -> Query:
+    """Search an artist's release groups with a first date in some years and an official release."""
+    years = f"firstreleasedate:[{first:04} TO {last:04}-12-31]"
+    words = f"{_by_artist(artist)} AND {years} AND status:official"
+    return _search("release-group", words, _PAGE)
+
+
+def _field_of(entity: Entity) -> str:
+    return entity.replace("-", "")
+
+
+def _by_artist(artist: str) -> str:
+    return f"arid:{artist.lower()}" if MBID.fullmatch(artist) else f"artist:{_quoted(artist)}"
 
 
 def search_recordings(artist: str, title: str, length_ms: tuple[int, int] | None) -> Query:
@@ -243,6 +279,8 @@ class Recording(_Element, frozen=True):
     isrc_list: tuple[str, ...] = ()
     release_list: tuple[ReleaseInSearch, ...] = ()
     score: str | None = msgspec.field(default=None, name="ext:score")
+    recording_relation_list: "tuple[Relation, ...]" = ()
+    work_relation_list: "tuple[Relation, ...]" = ()
 
     @property
     def length_ms(self) -> int | None:
@@ -258,6 +296,25 @@ class Recording(_Element, frozen=True):
     def credits(self) -> tuple[Credit, ...]:
         """The artists credited, without the phrases that join the names."""
         return tuple(credit for credit in self.artist_credit if isinstance(credit, Credit))
+
+
+class Work(_Element, frozen=True):
+    """A composition."""
+
+    id: str
+    title: str | None = None
+
+
+class Relation(_Element, frozen=True):
+    """A relation of a recording: of its `type`, in which `recording` or `work` is the other part.
+
+    `direction` is `backward` where the other part is the one that is said to be of that type.
+    """
+
+    type: str | None = None
+    direction: str | None = None
+    recording: Recording | None = None
+    work: Work | None = None
 
 
 class Track(_Element, frozen=True):
@@ -332,6 +389,8 @@ class Metadata(_Element, frozen=True):
     recording_list: tuple[Recording, ...] | None = None
     release_group_list: tuple[ReleaseGroup, ...] | None = None
     release_list: tuple[Release, ...] | None = None
+    recording_count: int | None = None
+    release_group_count: int | None = None
     release_count: int | None = None
 
 
@@ -373,6 +432,8 @@ def error_text(body: bytes) -> str | None:
 def _recordings(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if "recording" in tree:
         yield tree["recording"]
+        related = tree["recording"].get("recording-relation-list", ())
+        yield from (relation["recording"] for relation in related if "recording" in relation)
     yield from tree.get("recording-list", ())
     yield from tree.get("isrc", {}).get("recording-list", ())
     for release in [tree.get("release", {}), *tree.get("release-list", ())]:

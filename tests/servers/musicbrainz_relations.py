@@ -1,0 +1,30 @@
+"""Relations between recordings, as the MusicBrainz stand-in serves them."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from servers.musicbrainz_xml import Known, element, recording_element
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One recording is a `kind` (edit, remaster, remix, karaoke) of another; both are ids."""
+
+    kind: str
+    recording: str
+    of: str
+
+
+def relation_list(name: str, links: Iterable[Link], known: Mapping[str, Known]) -> ET.Element:
+    """The relations of the recording `name` to others."""
+    made = ET.Element("relation-list", {"target-type": "recording"})
+    for link in links:
+        if name in (link.recording, link.of):
+            is_forward = name == link.recording
+            other = link.of if is_forward else link.recording
+            relation = ET.SubElement(made, "relation", {"type": link.kind})
+            direction = None if is_forward else "backward"
+            relation.extend(element("relation", target=other, direction=direction))
+            relation.append(recording_element(known[other], {"artist-credits"}))
+    return made
