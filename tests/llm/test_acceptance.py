@@ -231,7 +231,20 @@ DOUBTED = {TRUSTED: f"{QUOTE}.", PAGE: SECOND}
         ("Bohemian Rhapsody | UK | 7 November 1975", "first_release", True),
         ("Bohemian Rhapsody, 7 November 1975, a Friday", "first_release", True),
         (SECOND, "other_release", False),
-        (SECOND, "unclear", False),
+        (SECOND, "unclear", True),
+        (SECOND, "so to say: May", True),  # no reading at all
+        # Plain or not: what names the record, in its words or by its page, is asked about.
+        (
+            "# Bohemian Rhapsody\nIt reached the shops of London on 7 November 1975.",
+            "first_release",
+            True,
+        ),
+        (
+            "# Bohemian Rhapsody\nIt reached the shops of London on 7 November 1975.",
+            "other_release",
+            False,
+        ),
+        ("# Bohemian Rhapsody\nOn 7 November 1975 it was raining.", "unclear", False),
         # Nothing is asked of these: another record, another event, no other date, outside 1975.
         ("A Night at the Opera was released on 7 November 1975.", None, False),
         ("Bohemian Rhapsody was reissued on 7 November 1975.", None, False),
@@ -254,7 +267,14 @@ def test_another_date_of_the_record_that_was_read_is_a_contradiction(
     asked = [each.kind for fact in result.facts for each in fact.readings]
     assert asked == ["support", *(["contradiction"] if reading else [])]
     if is_contradiction:
-        for shown in (TRUSTED, "1975-10-31", QUOTE, PAGE, "1975-11-07", second[:20]):
+        for shown in (
+            TRUSTED,
+            "1975-10-31",
+            QUOTE,
+            PAGE,
+            "1975-11-07",
+            second.rsplit("\n", maxsplit=1)[-1],
+        ):
             assert shown in (result.problem or "")
 
 

@@ -9,6 +9,7 @@ import pytest
 from chart_binder.config import AcceptanceConfig
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.tools import Observation, Tool
+from chart_binder.react.transcript import Read
 from golden.bundles import year_only_single
 from llm.scripted_runs import (
     DAY,
@@ -17,6 +18,7 @@ from llm.scripted_runs import (
     QUOTE,
     TRUSTED,
     TWICE,
+    YES,
     adjudicated,
     failed,
     final,
@@ -31,7 +33,9 @@ TITLED = "Title: Bohemian Rhapsody - Wikipedia\n"
 
 def cited(page: str, **changes: object) -> AdjudicationResult:
     """Return the result of a run that reads one page and cites it for a fact."""
-    return adjudicated(look(), final(facts=[DAY | changes]), page=page)
+    elsewhere = [Read(kind="contradiction", reading="other_release")] * 5
+    readings = [*(Read(reading=said) for said in YES), *elsewhere]
+    return adjudicated(look(), final(facts=[DAY | changes]), page=page, readings=readings)
 
 
 def stands(page: str, **changes: object) -> bool:

@@ -234,3 +234,19 @@ def _each_release(group: ReleaseGroup, change: Callable[[Release], Release]) -> 
 def adds_to(bundle: EvidenceBundle, patch: Patch) -> bool:
     """Return whether a patch says more than the evidence, and nothing impossible."""
     return bool(apply_patches(bundle, (patch,)).changes)
+
+
+def is_stated(bundle: EvidenceBundle, patch: Patch) -> bool:
+    """Return whether the evidence says what a patch says; of a date, as precisely or more so."""
+    groups, releases = things(bundle, patch.about)
+    if patch.is_date:
+        known = [group.first_date for group in groups if not group.editions]  # else a hint
+        known += [one.when for group in groups for one in group.editions if one.is_official]
+        known += [one.when for one in releases]
+        date = patch.date
+        return any(
+            one.is_known and date.first <= one.first and one.last <= date.last for one in known
+        )
+    said = [(*group.types[:1], *group.kinds) for group in groups]
+    said += [(one.place, one.standing) for one in releases]
+    return any(patch.value in values for values in said)

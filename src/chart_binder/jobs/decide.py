@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from chart_binder.config import AcceptanceConfig, RulesConfig
+from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags, artifact_of
@@ -332,14 +332,10 @@ def _first_release(
     result = decision.adjudication
     is_decided = decision.state is State.DECIDED
     if result and is_decided and any(fact.verified for fact in result.facts):
-        from chart_binder.domain.patches import apply_patches
-        from chart_binder.llm.acceptance import weigh  # compiles 0.1 s of expressions
-        from chart_binder.llm.answer import Labels
-        from chart_binder.llm.verification import OpenCase
+        from chart_binder.llm.open_case import weigh_facts  # compiles 0.1 s of expressions
 
-        case = OpenCase(bundle, Labels.of(bundle), rules, AcceptanceConfig())
-        weighed = weigh(case, result.facts)
-        bundle, verdict = apply_patches(bundle, weighed.turns_on).bundle, weighed.verdict
+        weighed = weigh_facts(bundle, result.facts, rules)
+        bundle, verdict = weighed.bundle, weighed.verdict
     return first_release(bundle, verdict, rules)
 
 

@@ -6,7 +6,7 @@ from datetime import date
 import msgspec
 from msgspec.structs import replace
 
-from chart_binder.config import AcceptanceConfig, RulesConfig
+from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
@@ -146,14 +146,11 @@ def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
     result = case.decision.adjudication
     if case.bundle is None or result is None or case.decision.crg_mbid is None:
         return case.verdict.rivals
-    from chart_binder.llm.acceptance import weigh  # compiles 0.1 s of expressions
-    from chart_binder.llm.answer import Labels
-    from chart_binder.llm.verification import OpenCase
+    from chart_binder.llm.open_case import weigh_facts  # compiles 0.1 s of expressions
 
     assert isinstance(case.verdict, Open)  # models are asked about open cases only
     crg = case.decision.crg_mbid
-    open_case = OpenCase(case.bundle, Labels.of(case.bundle), rules_config, AcceptanceConfig())
-    again = weigh(open_case, result.facts).verdict
+    again = weigh_facts(case.bundle, result.facts, rules_config).verdict
     if isinstance(again, Decided) and again.crg == crg:
         return tuple(_by_facts(again, case.verdict))
     reason = result.rationale or "no reason was given"

@@ -10,61 +10,27 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from chart_binder.config import LLMConfig
-from chart_binder.domain.patches import Patch, adds_to, apply_patches
-from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.domain.patches import apply_patches
+from chart_binder.domain.verdict import Decided
 from chart_binder.errors import counted
 from chart_binder.llm.answer import FinalAnswer, read_answer
-from chart_binder.llm.confidence import ConfidenceMap, lower_by_checks
+from chart_binder.llm.confidence import lower_by_checks
+from chart_binder.llm.open_case import OpenCase, Weighed
 from chart_binder.llm.recording import Record
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing
 from chart_binder.llm.second_reading import SecondReader
-from chart_binder.llm.verification import OpenCase, Verifier
+from chart_binder.llm.verification import Verifier
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.transcript import Replied
 from chart_binder.rules.representative import representative
 from chart_binder.web.documents import read_documents
-from chart_binder.web.sites import independent_sources
 
 SENT_BACK = "This answer would go to a person, because:"
 _ADVICE = "Mend what you can with what a page says, or give the same answer again."
-
-
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """What verified facts lead to: the verdict, and those among them that it turns on."""
-
-    verdict: Verdict
-    turns_on: tuple[Patch, ...] = ()
-    sources: int = 0
-    """The independent sources of the fact that has the fewest, of those the verdict turns on."""
-    short: tuple[tuple[Patch, int], ...] = ()
-    """The facts that have too few sources, with how many more they need."""
-
-    def decides(self, crg: str | None) -> bool:
-        """Return whether the rules decide for a group, on facts with sources enough."""
-        return isinstance(self.verdict, Decided) and self.verdict.crg == crg and not self.short
-
-
-def weigh(case: OpenCase, facts: Sequence[Fact]) -> Weighed:
-    """Return what the verified facts lead to; one with a trusted page needs no further source."""
-    cited: dict[Patch, list[Fact]] = {}
-    for fact in facts:
-        if fact.verified and (patch := case.patch_of(fact)):
-            cited.setdefault(patch, []).append(fact)
-    patches = [patch for patch in cited if adds_to(case.bundle, patch)]
-    patches.sort(key=lambda patch: (len(cited[patch]), patch.about))
-    verdict, needed = case.verdict(patches), case.needed(patches)
-    if not needed:
-        return Weighed(verdict)
-    least = case.acceptance.min_sources
-    seen = {one: len(independent_sources(fact.source for fact in cited[one])) for one in needed}
-    short = tuple(
-        (one, least - count)
-        for one, count in seen.items()
-        if count < least and not any(fact.trusted for fact in cited[one])
-    )
-    return Weighed(verdict, needed, min(seen.values()), short)
+_MENDABLE = frozenset({"fact", "contradiction", "evidence", "sources"})
+"""The checks that a model can mend with what it looks up."""
+_MAX_TOLD = 3
+"""How many failed checks `problem` names."""
 
 
 @dataclass(slots=True)
@@ -75,10 +41,8 @@ class Examination:
     """
 
     case: OpenCase
-    config: LLMConfig
     record: Record
     reader: SecondReader
-    calibrated: ConfidenceMap
     can_look_up: bool
     pending: FinalAnswer | None = None
     """The last answer that was sent back."""
@@ -93,14 +57,15 @@ class Examination:
         dropped by `judge`.
         """
         labels = self.case.labels
-        answer = read_answer(text, self.config.review_threshold if is_last else None, labels)
+        default = self.case.config.review_threshold if is_last else None
+        answer = read_answer(text, default, labels)
         answer = replace(answer, crg=labels.id_of(answer.crg), rr=labels.id_of(answer.rr))
-        unknown = self._from_nowhere(answer)
-        if unknown and not is_last:
-            raise RefusedError(
-                f"{unknown} is neither among the candidates nor in an observation. Use a label of"
-                " the evidence, such as C1 and C1.R1, or null if you cannot tell."
-            )
+        for named, known in ((answer.crg, labels.titles), (answer.rr, labels.home)):
+            if not (is_last or self._is_known(named, known)):
+                raise RefusedError(
+                    f"{named} is neither among the candidates nor in an observation. Use a label"
+                    " of the evidence, such as C1 and C1.R1, or null if you cannot tell."
+                )
         result, problems = self._examine(answer)
         self._judged = answer, result
         new = {key: text for key, text in problems.items() if key not in self._sent_back}
@@ -119,12 +84,13 @@ class Examination:
 
     def _examine(self, answer: FinalAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
         """Return the outcome, and what the model can mend, by kind."""
-        crg = answer.crg if self._is_known(answer.crg, self.case.labels.titles) else None
+        case = self.case
+        crg = answer.crg if self._is_known(answer.crg, case.labels.titles) else None
         rr, misplaced = self._release(crg, answer.rr)
         documents = read_documents(self.record.events)
-        verifier = Verifier(self.case, documents, self.reader, len(self.record.all(Replied)))
+        verifier = Verifier(case, documents, self.reader, len(self.record.all(Replied)))
         facts, contradictions = verifier.verify(answer.facts)
-        weighed = weigh(self.case, facts)
+        weighed = case.weigh(facts)
         impossible = self._impossible(facts)
         is_decided = crg is not None and weighed.decides(crg) and not (contradictions or impossible)
         if is_decided and isinstance(weighed.verdict, Decided):
@@ -148,21 +114,17 @@ class Examination:
             facts,
             problem="the model cannot tell",
         )
-        if answer.crg is None:
-            return result, problems
-        return settled(
-            result, checks, weighed, self.config, self.calibrated, is_decided=is_decided
-        ), problems
+        if answer.crg is not None:
+            result = settled(result, checks, weighed, case, is_decided=is_decided)
+        return result, problems
 
     def _impossible(self, facts: Sequence[Fact]) -> list[str]:
         """Return what verified facts say that the evidence, or each other, rules out."""
-        verified = [fact for fact in facts if fact.verified]
-        patches = dict.fromkeys(p for fact in verified if (p := self.case.patch_of(fact)))
-        findings = apply_patches(self.case.bundle, tuple(patches)).findings
-        names = self.case.labels
+        patches = self.case.verified_patches(facts)
+        name_of = self.case.labels.name_of
         return [
-            f"{patch.field} {patch.value} of {names.name_of(patch.about)} cannot be: {why}"
-            for patch, why in findings.items()
+            f"{patch.field} {patch.value} of {name_of(patch.about)} cannot be: {why}"
+            for patch, why in apply_patches(self.case.bundle, patches).findings.items()
         ]
 
     # Checks.
@@ -185,7 +147,7 @@ class Examination:
             yield Check("release", passed=True, detail=detail)
 
     def _fact_checks(self, facts: Sequence[Fact], *, is_decided: bool) -> Iterator[Check]:
-        by_rules = self.config.acceptance.basis == "rules"
+        lowers = not is_decided or self.case.config.acceptance.basis == "confidence"
         for fact in facts:
             about = self.case.labels.name_of(fact.about) or "nothing that is named"
             what = f"{fact.field} {fact.value} of {about}"
@@ -196,7 +158,7 @@ class Examination:
                 noted = ", and nothing turns on it" if is_decided else ""
                 source = "" if fact.source else " (no source)"
                 detail = f"{what}{source} is not verified{noted}: {fact.problem}"
-                yield Check("fact", passed=is_decided and by_rules, detail=detail)
+                yield Check("fact", passed=not lowers, detail=detail)
 
     def _source_checks(self, weighed: Weighed) -> Iterator[Check]:
         for patch, missing in weighed.short:
@@ -206,7 +168,7 @@ class Examination:
             yield Check("sources", passed=False, detail=f"{more} for {patch.value} of {name}")
         if weighed.turns_on and not weighed.short:
             shown = counted(weighed.sources, "independent source")
-            if weighed.sources < self.config.acceptance.min_sources:
+            if weighed.sources < self.case.config.acceptance.min_sources:
                 shown = f"{shown}, or a page of a trusted site,"
             detail = f"{shown} for each fact it turns on"
             yield Check("sources", passed=True, detail=detail)
@@ -215,7 +177,7 @@ class Examination:
         verdict, names = weighed.verdict, self.case.labels
         known = "with the verified facts in, " if weighed.turns_on else ""
         if not isinstance(verdict, Decided):
-            is_passed = self.config.acceptance.basis == "confidence"
+            is_passed = self.case.config.acceptance.basis == "confidence"
             missing = "; ".join(verdict.missing_facts[:2]) or verdict.because
             yield Check("rules", is_passed, detail=f"the rules leave it open: {missing}")
         elif crg:
@@ -233,18 +195,17 @@ class Examination:
     ) -> Mapping[str, str]:
         """Return what keeps an answer from a decision and the model can mend, by kind."""
         verdict, found = weighed.verdict, dict[str, str]()
-        is_open = not isinstance(verdict, Decided)
         if isinstance(verdict, Decided) and verdict.crg != crg:
             group = self.case.labels.name_of(verdict.crg)
             found["rules"] = f"the rules give {group} ({verdict.because}), and you chose otherwise"
         if not self.can_look_up:
             return found
         for check in checks:
-            if not check.passed and check.name in ("fact", "contradiction", "evidence", "sources"):
+            if not check.passed and check.name in _MENDABLE:
                 before = f"{found[check.name]}\n- " if check.name in found else ""
                 found[check.name] = f"{before}{check.detail}"
-        is_silent = not any(map(self.case.patch_of, facts))
-        if is_open and answer.crg and is_silent and "fact" not in found:
+        is_silent = answer.crg and not any(map(self.case.patch_of, facts))
+        if is_silent and "fact" not in found and not isinstance(verdict, Decided):
             missing = "; ".join(verdict.missing_facts[:2])
             found["silent"] = f"it has no fact that settles what is open: {missing}"
         return found
@@ -264,11 +225,6 @@ class Examination:
             return (named if named != crg else None), None
         return representative(self.case.bundle, crg, self.case.rules), named
 
-    def _from_nowhere(self, answer: FinalAnswer) -> str | None:
-        if not self._is_known(answer.crg, self.case.labels.titles):
-            return answer.crg
-        return None if self._is_known(answer.rr, self.case.labels.home) else answer.rr
-
     def _is_known(self, identifier: str | None, candidates: Container[str]) -> bool:
         return (
             identifier is None or identifier in candidates or identifier in self.record.found_ids()
@@ -279,36 +235,33 @@ def settled(
     result: AdjudicationResult,
     checks: Sequence[Check],
     weighed: Weighed,
-    config: LLMConfig,
-    calibrated: ConfidenceMap,
+    case: OpenCase,
     *,
     is_decided: bool,
 ) -> AdjudicationResult:
     """Return a result with the outcome that its stated confidence, facts and checks lead to."""
     stated, crg = result.stated_confidence or 0.0, result.crg_mbid
-    confidence = calibrated(stated)
-    outcome, problem = _outcome(confidence, checks, config, is_decided=is_decided)
-    standing = None
-    if crg is not None:
-        standing = Standing.OPEN
-        if isinstance(weighed.verdict, Decided):
-            is_same = weighed.verdict.crg == crg
-            standing = Standing.CONFIRMED if is_same else Standing.CONTRADICTED
-    detail = f"confidence {stated:.2f} is taken for {confidence:.2f}, by calibration"
-    noted = [Check("calibration", passed=True, detail=detail)] if calibrated.points else []
+    confidence = case.calibrated(stated)
+    outcome, problem = _outcome(confidence, checks, case, is_decided=is_decided)
+    standing = Standing.OPEN if crg else None
+    if crg and isinstance(weighed.verdict, Decided):
+        standing = Standing.CONFIRMED if weighed.verdict.crg == crg else Standing.CONTRADICTED
+    if case.calibrated.points:
+        detail = f"confidence {stated:.2f} is taken for {confidence:.2f}, by calibration"
+        checks = (*checks, Check("calibration", passed=True, detail=detail))
     return msgspec.structs.replace(
         result,
         outcome=outcome,
         problem=problem,
         confidence=lower_by_checks(confidence, checks),
-        checks=(*checks, *noted),
+        checks=tuple(checks),
         rules=standing,
         independent_sources=weighed.sources,
     )
 
 
 def _outcome(
-    confidence: float, checks: Sequence[Check], config: LLMConfig, *, is_decided: bool
+    confidence: float, checks: Sequence[Check], case: OpenCase, *, is_decided: bool
 ) -> tuple[Outcome, str | None]:
     """Return the outcome of an answer, and why it is not accepted.
 
@@ -316,17 +269,25 @@ def _outcome(
     `review_threshold` waits for a person. With `basis = "confidence"` the thresholds decide, and a
     failed check lowers.
     """
-    refuted = next((check.detail for check in checks if not check.passed), None)
+    config, missing = case.config, _missing(checks)
     below = f"confidence {confidence:.2f} is below {{:.2f}}".format
     low = below(config.review_threshold) if confidence < config.review_threshold else None
     if config.acceptance.basis == "confidence":
         if low:
             return Outcome.REJECTED, low
         if confidence < config.auto_accept_threshold:
-            return Outcome.REVIEW, refuted or below(config.auto_accept_threshold)
-        return (Outcome.REVIEW, refuted) if refuted else (Outcome.ACCEPTED, None)
+            return Outcome.REVIEW, missing or below(config.auto_accept_threshold)
+        return (Outcome.REVIEW, missing) if missing else (Outcome.ACCEPTED, None)
     if is_decided:
         return (Outcome.REVIEW, low) if low else (Outcome.ACCEPTED, None)
-    missing = refuted or "the rules do not decide with what was verified"
+    missing = missing or "the rules do not decide with what was verified"
     problem = f"a proposal, because rules decide ([llm.acceptance] basis): {missing}"
     return (Outcome.REJECTED, f"{low}; {problem}") if low else (Outcome.REVIEW, problem)
+
+
+def _missing(checks: Sequence[Check]) -> str:
+    """Return what failed, as one sentence: missing sources first, which are soonest mended."""
+    failed = [check.detail for check in checks if not check.passed and check.name == "sources"]
+    failed += [each.detail for each in checks if not each.passed and each.name != "sources"]
+    more = [f"and {len(failed) - _MAX_TOLD} more"] if len(failed) > _MAX_TOLD else []
+    return "; ".join([*failed[:_MAX_TOLD], *more])

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
+import msgspec
 import tomli
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.patches import (
     COUNTRY,
     DATE,
@@ -21,6 +22,7 @@ from chart_binder.domain.patches import (
     SECONDARY_TYPES,
     STATUS,
     Patch,
+    is_stated,
     things,
 )
 from chart_binder.domain.vocabulary import country_code, fold
@@ -118,38 +120,18 @@ def _named_value(name: str, written: str) -> str | None:
     return None
 
 
-def is_in_evidence(fact: Fact, about: str, bundle: EvidenceBundle) -> bool:
-    """Return whether a fact names no source of its own and is stated by the evidence.
-
-    A less precise date than the evidence's is stated by it, too.
-    """
+def is_in_evidence(fact: Fact, patch: Patch | None, bundle: EvidenceBundle) -> bool:
+    """Return whether a fact names no source of its own, and the evidence says it."""
     if _OF_SOURCES & set(fact.source) or any(sign.isdigit() for sign in fact.source):
         return False
-    groups, releases = things(bundle, about)
-    if is_release_date_field(fact.field):
-        known = [group.first_date for group in groups if not group.editions]  # else a hint
-        known += [one.when for group in groups for one in group.editions if one.is_official]
-        known += [one.when for one in releases]
-        date = read_date(fact.value)
-        return date is not None and any(
-            each.is_known and date.first <= each.first and each.last <= date.last for each in known
-        )
-    named: list[ReleaseGroup | Release] = [*groups, *releases]
-    words = {fold(text) for one in named for text in _words(one) if text}
-    return fold(fact.value.strip()) in words
+    if patch:
+        return is_stated(bundle, patch)
+    groups, releases = things(bundle, fact.about)
+    written = (each for one in (*groups, *releases) for each in msgspec.structs.astuple(one))
+    return fold(fact.value.strip()) in {fold(each) for each in written if isinstance(each, str)}
 
 
 _OF_SOURCES = frozenset("./:")
-
-
-def _words(one: ReleaseGroup | Release) -> Iterator[str | None]:
-    if isinstance(one, Release):
-        yield from (one.title, one.artist_credit, one.label, one.catno)
-        yield from (one.country, one.place, one.standing, one.format)
-        return
-    kind, kinds = one.types
-    yield from (one.title, one.artist_credit, kind, *kinds)
-    yield from (*(one.labels or ()), *(one.countries or ()))
 
 
 # What a fact cites.

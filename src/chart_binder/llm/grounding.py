@@ -416,9 +416,9 @@ _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 def dates_about(
     documents: Iterable[Document], subject: Subject, is_wanted: Callable[[Mention], bool]
 ) -> Iterator[tuple[Mention, Ground, bool]]:
-    """Yield the dates that passages may give for a subject, and whether they clearly say release.
+    """Yield the dates that passages may give for a subject, and whether they plainly say release.
 
-    Clearly: a row or a clause that names it, a word of release, or a row of a name and a value.
+    Plainly: a row or a clause that names it, a word of release, or a row of a name and a value.
     What is said of another candidate, or by a word in the clause or heading of another event, is
     left out.
     """
@@ -430,7 +430,10 @@ def dates_about(
             line, clause = ground.line, date_clause(document.text, mention)
             is_named = subject.is_named_in(line if CELLS in line else clause)
             says = any(map(says_release, (*document.headings(mention.start), clause)))
-            yield mention, ground, is_named or says or line.count(CELLS) == 1
+            if is_plain := is_named or says or line.count(CELLS) == 1:
+                yield mention, ground, is_plain
+            elif not subject.names_other(clause):
+                yield mention, ground, False
 
 
 def _doubt(document: Document, mention: Mention, subject: Subject) -> str | None:

@@ -20,13 +20,13 @@ from chart_binder.llm.acceptance import Examination
 from chart_binder.llm.answer import FinalAnswer, Labels, last_word
 from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, read_confidence_map
 from chart_binder.llm.evidence_markdown import evidence_markdown
+from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.recording import Record, failed_services, partial_findings, record_run
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.llm.sampling import Way, run_methods, run_samples
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.tools import default_tools
-from chart_binder.llm.verification import OpenCase
 from chart_binder.react.calls import call_tool
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
@@ -83,9 +83,8 @@ class ReActAdjudicator:
         self._rules_config = rules_config or RulesConfig()
         if config.enabled:
             file = config.acceptance.calibration
-            self._calibrated = calibration or (
-                read_confidence_map(Path(file).expanduser()) if file else AS_STATED
-            )
+            known = read_confidence_map(Path(file).expanduser()) if file else AS_STATED
+            self._calibrated = calibration or known
             self._prompt = prompt or configured_prompt(config.prompt)
             self._numbers = prompt_numbers(config, self._rules_config)
             self._samples: list[tuple[LLMConfig, ChatModel]] = [
@@ -112,7 +111,7 @@ class ReActAdjudicator:
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
         task = self._prompt.question(self._numbers)
         case = _AskedCase(
-            OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config.acceptance),
+            OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config, self._calibrated),
             evidence_markdown(bundle, decision_trace, task),
             evidence_hash(bundle),
         )
@@ -138,7 +137,7 @@ class ReActAdjudicator:
             config = config.model_copy(update={"method": way})
             return self._run(case, config, chat, toolbox, part_of)
 
-        return run_samples(ask, self._config, case.open_case, self._calibrated)
+        return run_samples(ask, case.open_case)
 
     def _run(
         self,
@@ -166,14 +165,9 @@ class ReActAdjudicator:
             deadline = time.monotonic() + config.max_run_s
             reader = SecondReader(chat, record, lambda: deadline - time.monotonic(), case.readings)
             examination = Examination(
-                case.open_case,
-                config,
-                record,
-                reader,
-                self._calibrated,
-                can_look_up=bool(toolbox.tools),
+                case.open_case, record, reader, can_look_up=bool(toolbox.tools)
             )
-            ending = self._converse(chat, toolbox, opening, examination, record)
+            ending = self._converse(chat, config, toolbox, opening, examination)
             result = _result(ending, examination, run, record, self._dialect)
             record(Result(result.to_dict() | {"transcript": None}))
         return result
@@ -181,13 +175,13 @@ class ReActAdjudicator:
     def _converse(
         self,
         chat: ChatModel,
+        config: LLMConfig,
         toolbox: Toolbox,
         opening: Sequence[Message],
         examination: Examination,
-        record: Record,
     ) -> Ending[FinalAnswer]:
         replay = chat if isinstance(chat, Replay) else None
-        config, labels = examination.config, examination.case.labels
+        labels, record = examination.case.labels, examination.record
         limits = Limits(
             iterations=config.max_iterations,
             observation_chars=config.fetch.max_chars,
@@ -304,5 +298,5 @@ def _result(
         prompt_version=run.prompt_version,
         evidence_hash=run.evidence_hash,
         transcript=record.place,
-        basis=examination.config.acceptance.basis,
+        basis=examination.case.config.acceptance.basis,
     )

@@ -11,12 +11,10 @@ from typing import Literal, TypeAlias
 
 from msgspec.structs import astuple, replace
 
-from chart_binder.config import LLMConfig
 from chart_binder.errors import counted
-from chart_binder.llm.acceptance import settled, weigh
-from chart_binder.llm.confidence import ConfidenceMap
+from chart_binder.llm.acceptance import settled
+from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
-from chart_binder.llm.verification import OpenCase
 
 Way: TypeAlias = Literal["react", "direct"]
 """With tools, or without."""
@@ -59,77 +57,70 @@ def _total_usage(results: Iterable[AdjudicationResult]) -> Usage:
     return Usage(*map(sum, columns))
 
 
-def run_samples(
-    ask: Callable[[int], AdjudicationResult],
-    config: LLMConfig,
-    case: OpenCase,
-    calibrated: ConfidenceMap,
-) -> AdjudicationResult:
-    """Call `ask` with the numbers of `config.samples` samples, and return the majority's answer.
+def run_samples(ask: Callable[[int], AdjudicationResult], case: OpenCase) -> AdjudicationResult:
+    """Call `ask` with the numbers of `samples` samples, and return the majority's answer.
 
     After two samples in a row without any reply, the rest is not made.
     """
-    if config.samples == 1:
+    samples = case.config.samples
+    if samples == 1:
         return ask(0)
     results = [ask(0), ask(1)]
-    while len(results) < config.samples and any(result.iterations for result in results[-2:]):
+    while len(results) < samples and any(result.iterations for result in results[-2:]):
         results.append(ask(len(results)))
-    return _majority_answer(results, config, case, calibrated)
+    return replace(_majority_answer(results, case), usage=_total_usage(results))
 
 
-def _majority_answer(
-    results: Sequence[AdjudicationResult],
-    config: LLMConfig,
-    case: OpenCase,
-    calibrated: ConfidenceMap,
-) -> AdjudicationResult:
-    """Return the answer of more than half of `config.samples` runs.
+def _majority_answer(results: Sequence[AdjudicationResult], case: OpenCase) -> AdjudicationResult:
+    """Return the answer of more than half of the runs, those not made counted too.
 
-    The stated confidence is the mean of the runs that agree, times their share. Rules decide on the
-    verified facts of all runs that agree. No majority is a rejection, or an error where failed or
-    missing runs prevented one.
+    No majority is a rejection, or an error where failed or missing runs prevented one.
     """
+    samples = case.config.samples
     failures = [result for result in results if result.outcome is Outcome.ERROR]
     votes = Counter(result.crg_mbid for result in results if result not in failures)
-    not_made = config.samples - len(results)
+    not_made = samples - len(results)
     winner, count = next(iter(votes.most_common(1)), (None, 0))
     name_of = case.labels.name_of
     counts = [f"{name_of(vote) if vote else 'cannot tell'}: {n}" for vote, n in votes.most_common()]
     counts += [f"failed: {len(failures)}"] * bool(failures)
-    told = "; ".join([*counts, *[f"not made: {not_made}"] * bool(not_made)])
-    has_majority = 2 * count > config.samples
-    check = Check("agreement", has_majority, f"of {counted(config.samples, 'run')}, {told}")
-    usage = _total_usage(results)
+    counts += [f"not made: {not_made}"] * bool(not_made)
+    has_majority = 2 * count > samples
+    detail = f"of {counted(samples, 'run')}, {'; '.join(counts)}"
+    check = Check("agreement", has_majority, detail)
     if has_majority:
         agreeing = [r for r in results if r not in failures and r.crg_mbid == winner]
-        taken = _majority_result(agreeing, check, count / config.samples, config, case, calibrated)
-        return replace(taken, usage=usage)
-    outcome, problem, taken = Outcome.REJECTED, f"no majority: {check.detail}", results[0]
-    if 2 * (count + config.samples - votes.total()) > config.samples:
+        return _majority_result(agreeing, check, count / samples, case)
+    outcome, problem, taken = Outcome.REJECTED, f"no majority: {detail}", results[0]
+    if 2 * (count + samples - votes.total()) > samples:
         after = f", and {counted(not_made, 'more run')} not made" if not_made else ""
         made = counted(len(results), "run")
         problem = f"{len(failures)} of {made} failed{after}: {failures[0].problem}"
         outcome, taken = Outcome.ERROR, failures[0]
-    about_run = {name: getattr(taken, name) for name in _ABOUT_RUN}
-    rationale = taken.rationale if outcome is Outcome.ERROR else ""
-    return AdjudicationResult(
-        outcome, rationale=rationale, checks=(check,), problem=problem, usage=usage, **about_run
+    return replace(
+        taken,
+        outcome=outcome,
+        crg_mbid=None,
+        rr_mbid=None,
+        confidence=0.0,
+        stated_confidence=None,
+        rationale=taken.rationale if outcome is Outcome.ERROR else "",
+        facts=(),
+        checks=(check,),
+        rules=None,
+        independent_sources=0,
+        problem=problem,
     )
 
 
-_ABOUT_RUN = (
-    "iterations", "model_id", "dialect", "prompt_version", "evidence_hash", "transcript", "basis",
-)  # fmt: skip
-
-
 def _majority_result(
-    agreeing: Sequence[AdjudicationResult],
-    check: Check,
-    share: float,
-    config: LLMConfig,
-    case: OpenCase,
-    calibrated: ConfidenceMap,
+    agreeing: Sequence[AdjudicationResult], check: Check, share: float, case: OpenCase
 ) -> AdjudicationResult:
+    """Return what the runs that agree, `share` of all, come to.
+
+    The stated confidence is their mean, times their share. Rules decide on the verified facts of
+    all of them.
+    """
     stated = share * fmean(
         result.confidence if result.stated_confidence is None else result.stated_confidence
         for result in agreeing
@@ -139,7 +130,7 @@ def _majority_result(
     if taken.crg_mbid is None:
         return replace(taken, confidence=stated, stated_confidence=stated, checks=found)
     facts = tuple(dict.fromkeys(fact for result in agreeing for fact in result.facts))
-    weighed = weigh(case, facts)
+    weighed = case.weigh(facts)
     refuted = any(
         not each.passed and each.name in _LASTING for result in agreeing for each in result.checks
     )
@@ -147,7 +138,7 @@ def _majority_result(
     if is_decided:
         found = tuple(each for each in found if each.passed)
     result = replace(taken, stated_confidence=stated, facts=facts)
-    return settled(result, found, weighed, config, calibrated, is_decided=is_decided)
+    return settled(result, found, weighed, case, is_decided=is_decided)
 
 
 _LASTING = frozenset({"contradiction", "evidence", "candidate"})

@@ -12,62 +12,24 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chart_binder.config import AcceptanceConfig, RulesConfig
 from chart_binder.domain.dates_in_text import Mention
-from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.patches import Patch, adds_to, apply_patches, is_overlapping
-from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.llm.answer import Labels
-from chart_binder.llm.facts import GroundingError, is_in_evidence, read_patch
-from chart_binder.llm.grounding import (
-    Ground,
-    Subject,
-    dates_about,
-    ground_fact,
-    states_words,
+from chart_binder.domain.patches import (
+    Patch,
+    adds_to,
+    apply_patches,
+    is_overlapping,
+    is_stated,
 )
+from chart_binder.llm.facts import GroundingError, is_in_evidence, read_patch
+from chart_binder.llm.grounding import Ground, Subject, dates_about, ground_fact, states_words
+from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.result import Fact, Reading
-from chart_binder.llm.second_reading import FIRST_RELEASE, Kind, SecondReader
-from chart_binder.rules.decide import decide
+from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, Kind, SecondReader
+from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import Document
 from chart_binder.web.sites import independent_sources, is_checked_page
 
 _MAX_SHOWN = 200
-
-
-@dataclass(frozen=True, slots=True)
-class OpenCase:
-    """What an answer is held against: the evidence, its labels, and what decides."""
-
-    bundle: EvidenceBundle
-    labels: Labels
-    rules: RulesConfig
-    acceptance: AcceptanceConfig
-
-    def verdict(self, patches: Sequence[Patch] = ()) -> Verdict:
-        """Return the rules' verdict with patches applied."""
-        return decide(apply_patches(self.bundle, patches).bundle, self.rules)
-
-    def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
-        """Return the patches that the rules' decision turns on, as few as can be.
-
-        Those that come first are left out first. Where the rules do not decide, none is returned.
-        """
-        verdict, needed = self.verdict(patches), list(patches)
-        if not isinstance(verdict, Decided):
-            return ()
-        for patch in patches:
-            fewer = [one for one in needed if one is not patch]
-            without = self.verdict(fewer)
-            if isinstance(without, Decided) and without.crg == verdict.crg:
-                needed = fewer
-        return tuple(needed)
-
-    def patch_of(self, fact: Fact) -> Patch | None:
-        """Return what a fact changes; None for what moves nothing or cannot be read."""
-        with contextlib.suppress(ValueError):
-            return read_patch(fact, self.labels)
-        return None
 
 
 @dataclass(slots=True)
@@ -115,7 +77,7 @@ class Verifier:
                 if not any(claim.fact.verified for claim in statements[patch]):
                     news.remove(patch)
         for patch in (one for one in statements if one not in read):
-            claims += self._settle_rest(patch, statements[patch], is_news=patch in news)
+            claims += self._settle_rest(patch, statements[patch])
         contradictions = [
             text
             for patch in read
@@ -126,15 +88,14 @@ class Verifier:
         stated = (replace(fact, problem=None) if fact.verified else fact for fact in facts)
         return tuple(stated), tuple(contradictions)
 
-    def _settle_rest(
-        self, patch: Patch, claims: Sequence[_Claim], *, is_news: bool
-    ) -> Sequence[_Claim]:
+    def _settle_rest(self, patch: Patch, claims: Sequence[_Claim]) -> Sequence[_Claim]:
         """Say of facts that the rules do not turn on whether they stand; return further ones."""
-        if not is_news and apply_patches(self.case.bundle, (patch,)).findings:
+        bundle = self.case.bundle
+        if apply_patches(bundle, (patch,)).findings:
             return self._verify_statement(patch, claims)
         for claim in claims:
             claim.tell(
-                verified=not is_news,  # the evidence says as much
+                verified=is_stated(bundle, patch),
                 problem="the rules do not turn on it, so it was not read a second time",
             )
         return ()
@@ -142,7 +103,7 @@ class Verifier:
     def _grounded(self, number: int, fact: Fact) -> _Claim:
         case, about = self.case, self.case.labels.meant_by(fact.about)
         claim = _Claim(number, replace(fact, about=about))
-        if is_in_evidence(fact, about, case.bundle):
+        if is_in_evidence(claim.fact, case.patch_of(fact), case.bundle):
             claim.tell(verified=True)
             return claim
         try:
@@ -182,19 +143,18 @@ class Verifier:
             if not self._stands(claim, ground):
                 continue
             is_known = self._is_trusted(ground.document)
-            claim.tell(
-                verified=True, source=address, before=claims[0].fact.before, trusted=is_known
-            )
+            before = claims[0].fact.before
+            claim.tell(verified=True, source=address, before=before, trusted=is_known)
             if all(claim is not each for each in claims):
                 more.append(claim)
             standing.append(address)
-            if is_known or len(standing) >= self.case.acceptance.min_sources:
+            if is_known or len(standing) >= self.case.config.acceptance.min_sources:
                 break
         return more
 
     def _is_trusted(self, document: Document) -> bool:
         """Return whether a page was fetched from a trusted site."""
-        trusted = self.case.acceptance.trusted_sources
+        trusted = self.case.config.acceptance.trusted_sources
         return document.is_fetched and is_checked_page(document.address, trusted)
 
     def _corroborated(
@@ -214,7 +174,7 @@ class Verifier:
         patch = claim.patch
         if patch is None or not patch.is_date:
             return True
-        if not self.case.acceptance.second_reading:
+        if not self.case.config.acceptance.second_reading:
             claim.tell(problem="without a second reading a fact needs a quote")
             return bool(claim.fact.quote)
         reading = self._reading("support", claim, ground, patch.value)
@@ -232,7 +192,8 @@ class Verifier:
     ) -> Iterator[str]:
         """Yield what else was read that dates the same record otherwise, within the evidence.
 
-        What the model itself cites of the record counts, however the page puts it.
+        What plainly speaks of its release, or is cited by the model, counts until a reading says
+        what else it is; any other date counts if a reading says that it is the release's.
         """
         subject, first = Subject.of(patch.about, self.case.bundle), statements[patch][0]
         cited = {each.value for each in statements if each.is_date and each.about == patch.about}
@@ -246,28 +207,28 @@ class Verifier:
             is_single = len(dates) == 1 and not is_overlapping(dates[0], patch.date)
             return is_single and is_possible(dates[0].text)
 
-        seen: set[tuple[str, str]] = set()
+        found: dict[tuple[str, str], tuple[bool, Ground]] = {}
         for mention, ground, is_clear in dates_about(self.documents, subject, is_other):
-            other, address = mention.dates[0].text, ground.document.address
-            if (other, address) in seen or not (is_clear or other in cited):
-                continue
-            seen.add((other, address))
-            if self.case.acceptance.second_reading:
-                if self.reader.is_used_up:
-                    yield f"{address} may say {other}; it could not be read"
-                    return
-                reading = self._reading("contradiction", first, ground, other).reading
-                if self.reader.has_failed:
-                    yield f"{address} may say {other}; it could not be read"
-                    return
-                if reading != FIRST_RELEASE:
-                    continue
-            supporting = _brief(first.grounds[0].passage)
-            yield (
-                f"{first.fact.source} says {patch.value} ‹{supporting}›, but {address} says {other}"
-                f" ‹{_brief(ground.passage)}›"
-            )
+            key = mention.dates[0].text, ground.document.address
+            is_plain = is_clear or key[0] in cited
+            if key not in found or (is_plain and not found[key][0]):
+                found[key] = is_plain, ground
+        plain_first = sorted(found.items(), key=lambda each: not each[1][0])
+        for (date, address), (is_plain, ground) in plain_first:
+            reading, is_asked = UNCLEAR, self.case.config.acceptance.second_reading
+            is_left = is_asked and not self.reader.is_used_up
+            if is_left:
+                reading = self._reading("contradiction", first, ground, date).reading
+            if reading == FIRST_RELEASE or (is_plain and reading == UNCLEAR):
+                is_open = is_asked and reading == UNCLEAR
+                yield (
+                    f"{first.fact.source} says {patch.value} ‹{_brief(first.grounds[0].passage)}›,"
+                    f" but {address} {'may say' if is_open else 'says'} {date}"
+                    f" ‹{_brief(ground.passage)}›{'; it could not be read' if is_open else ''}"
+                )
+            if is_asked and not is_left:
+                return  # one that nobody can read is enough
 
 
-def _brief(text: str) -> str:
-    return " ".join(text.split())[:_MAX_SHOWN]
+def _brief(passage: str) -> str:
+    return one_line(passage, _MAX_SHOWN)

@@ -1,0 +1,99 @@
+"""The open case: the evidence with its labels, and what verified facts make of it."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chart_binder.config import LLMConfig, RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.patches import Patch, adds_to, apply_patches
+from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.llm.answer import Labels
+from chart_binder.llm.confidence import AS_STATED, ConfidenceMap
+from chart_binder.llm.facts import read_patch
+from chart_binder.llm.result import Fact
+from chart_binder.rules.decide import decide
+from chart_binder.web.sites import independent_sources
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What verified facts lead to: the verdict, and those among them that it turns on."""
+
+    verdict: Verdict
+    bundle: EvidenceBundle
+    """The evidence with those facts in."""
+    turns_on: tuple[Patch, ...] = ()
+    sources: int = 0
+    """The independent sources of the fact that has the fewest, of those the verdict turns on."""
+    short: tuple[tuple[Patch, int], ...] = ()
+    """The facts that have too few sources, with how many more they need."""
+
+    def decides(self, crg: str | None) -> bool:
+        """Return whether the rules decide for a group, on facts with sources enough."""
+        return isinstance(self.verdict, Decided) and self.verdict.crg == crg and not self.short
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCase:
+    """The evidence with its labels, and what decides: the rules, and how far facts are trusted."""
+
+    bundle: EvidenceBundle
+    labels: Labels
+    rules: RulesConfig
+    config: LLMConfig
+    calibrated: ConfidenceMap = AS_STATED
+
+    def verdict(self, patches: Sequence[Patch] = ()) -> Verdict:
+        """Return the rules' verdict with patches applied."""
+        return decide(apply_patches(self.bundle, patches).bundle, self.rules)
+
+    def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
+        """Return the patches that the rules' decision turns on, as few as can be.
+
+        Those that come first are left out first. Where the rules do not decide, none is returned.
+        """
+        verdict, needed = self.verdict(patches), list(patches)
+        if not isinstance(verdict, Decided):
+            return ()
+        for patch in patches:
+            fewer = [one for one in needed if one is not patch]
+            without = self.verdict(fewer)
+            if isinstance(without, Decided) and without.crg == verdict.crg:
+                needed = fewer
+        return tuple(needed)
+
+    def patch_of(self, fact: Fact) -> Patch | None:
+        """Return what a fact changes; None for what moves nothing or cannot be read."""
+        with contextlib.suppress(ValueError):
+            return read_patch(fact, self.labels)
+        return None
+
+    def verified_patches(self, facts: Sequence[Fact]) -> dict[Patch, list[Fact]]:
+        """Return what the verified facts among some change, each with the facts that say so."""
+        cited: dict[Patch, list[Fact]] = {}
+        for fact in facts:
+            if fact.verified and (patch := self.patch_of(fact)):
+                cited.setdefault(patch, []).append(fact)
+        return cited
+
+    def weigh(self, facts: Sequence[Fact]) -> Weighed:
+        """Return what the verified facts lead to; one with a trusted page needs no more sources."""
+        cited = self.verified_patches(facts)
+        patches = [patch for patch in cited if adds_to(self.bundle, patch)]
+        patches.sort(key=lambda patch: (len(cited[patch]), patch.about))
+        verdict, needed = self.verdict(patches), self.needed(patches)
+        least = self.config.acceptance.min_sources
+        seen = {one: len(independent_sources(fact.source for fact in cited[one])) for one in needed}
+        short = tuple(
+            (one, least - count)
+            for one, count in seen.items()
+            if count < least and not any(fact.trusted for fact in cited[one])
+        )
+        patched = apply_patches(self.bundle, needed).bundle
+        return Weighed(verdict, patched, needed, min(seen.values(), default=0), short)
+
+
+def weigh_facts(bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfig) -> Weighed:
+    """Return what the verified facts of a result lead to, as the rules are today."""
+    return OpenCase(bundle, Labels.of(bundle), rules, LLMConfig()).weigh(facts)
