@@ -41,7 +41,7 @@ from chart_binder.jobs.batch.resume import (
     interrupted_refresh,
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
-from chart_binder.jobs.decide import INTERRUPTED, Decision, State
+from chart_binder.jobs.decide import INTERRUPTED, WAITING_STATES, Decision, State
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
@@ -339,7 +339,7 @@ def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
         status = INTERRUPTED
     elif states[State.ERROR] or tags[WriteStatus.FAILED] or batch.is_cut_short:
         status = 1
-    elif states[State.REVIEW] or states[State.INDETERMINATE] or tags[WriteStatus.REFUSED]:
+    elif any(states[state] for state in WAITING_STATES) or tags[WriteStatus.REFUSED]:
         status = 3
     return BatchResult(run_id, measures, status, stopped)
 

@@ -7,6 +7,7 @@ CanonError                     one clear sentence for the person at the terminal
 ├── EvidenceError              an ill-formed evidence bundle (`where` is the path inside it)
 ├── FileError                  a file that was named and cannot be read
 ├── AudioError                 a file that cannot be read as audio
+│   └── NoAudioError           a file that is called audio and holds none that can be read
 ├── SaveError                  a file whose tags could not be changed (it is as it was)
 ├── UnidentifiedError          a file whose tags are not enough for a look-up
 ├── LookupFailedError          a service that could not be asked
@@ -59,6 +60,10 @@ class FileError(CanonError):
 
 class AudioError(CanonError):
     """A file cannot be read as audio: absent, empty, unreadable, corrupt or not audio at all."""
+
+
+class NoAudioError(AudioError):
+    """A file whose name says audio holds none that can be read: reading it again is in vain."""
 
 
 class SaveError(CanonError):

@@ -1,6 +1,7 @@
 """`canon batch` as a process: a library that is decided, resumed, written, interrupted."""
 
 import json
+import shutil
 import signal
 import sqlite3
 from collections import Counter
@@ -117,12 +118,47 @@ def test_only_a_failed_look_up_is_made_again(canon: Canon, home: Path) -> None:
     assert ran.status == 1
     assert {line["cause"] for line in ran.lines} == {"lookup_failed"}
     ran, _ = batch(canon, file, unknown, "--output=json")
-    assert ran.status == 1
-    states = {Path(line["path"]).name: line.get("cause", line["state"]) for line in ran.lines}
-    assert states == {"song.flac": "decided", "unknown.flac": "nothing_found"}
+    assert ran.status == 3
+    states = {Path(line["path"]).name: line["state"] for line in ran.lines}
+    assert states == {"song.flac": "decided", "unknown.flac": "unmatched"}
     ran, requests = batch(canon, file, unknown, "--output=json")
     assert [line["resumed"] for line in ran.lines] == [True, True]
-    assert requests == 0
+    assert (ran.status, requests) == (3, 0)
+
+
+def test_a_file_without_audio_or_match_is_no_error_and_does_not_come_back(
+    canon: Canon, home: Path
+) -> None:
+    song = file_of(BUNDLES[0], home)
+    flac(home, "unknown.flac", recording="00000000-0000-4000-8000-000000000000")
+    flac(home, "bare.flac", title="Untitled")
+    for name in ("text.mp3", "text.txt"):
+        (home / "work" / name).write_text("no audio at all, whatever it is called")
+    (home / "work" / "empty.ogg").write_bytes(b"")
+    shutil.move(song, home / "work")
+    for name in ("unknown.flac", "bare.flac"):
+        shutil.move(home / name, home / "work")
+    ran, _ = batch(canon, home / "work", "--output=json")
+    assert ran.status == 3
+    assert {Path(line["path"]).name: (line["state"], line.get("cause")) for line in ran.lines} == {
+        "song.flac": ("decided", None),
+        "unknown.flac": ("unmatched", "nothing_found"),
+        "bare.flac": ("unmatched", "unidentified"),
+        "text.mp3": ("unreadable", "file"),
+        "empty.ogg": ("unreadable", "file"),
+    }
+    for line in ran.lines:
+        assert line["error"] is None
+        assert line["rationale"]
+    again, requests = batch(canon, home / "work", "--output=json")
+    assert (again.status, requests) == (3, 0)
+    assert {line["resumed"] for line in again.lines} == {True}
+    waiting = canon("review", "list", "--output=json")
+    assert sorted(line["state"] for line in waiting.lines) == ["unmatched"] * 2 + ["unreadable"] * 2
+    only, _ = batch(canon, home / "work", "--only=unmatched", "--output=json")
+    assert {line["state"] for line in only.lines} == {"unmatched"}
+    canon("decide", home / "work" / "text.txt").must_end(1, "not audio that can be read")
+    canon("decide", home / "work" / "text.mp3").must_end(3, "unreadable")
 
 
 def test_identical_evidence_is_adjudicated_once(canon: Canon, home: Path) -> None:
@@ -207,7 +243,9 @@ def test_a_dry_run_decides_and_leaves_no_trace(canon: Canon, library: Path, home
 def test_only_those_are_decided_that_were_chosen(canon: Canon, library: Path, home: Path) -> None:
     with MusicBrainzStandIn(BUNDLES[1:]) as mb:
         canon("batch", library, **asking(mb))
-    ran, requests = batch(canon, library, "--only", "open,failed", "--output=json", "--refresh")
+    ran, requests = batch(
+        canon, library, "--only", "undecided,unmatched", "--output=json", "--refresh"
+    )
     assert Path(ran.must_end(0).line["path"]).parent.name == "lead-bohemian"
     assert 0 < requests <= 4
 
@@ -320,7 +358,7 @@ def test_verbose_tells_of_each_finished_file(canon: Canon, library: Path, home: 
         (("--stdin", "--report=r"), ""),
         (("--stdin", "--only=failed"), ""),
         ((".", "--report=no/report"), ""),
-        ((".", "--only=bad"), "found 'bad'; open, failed, review are allowed"),
+        ((".", "--only=bad"), "found 'bad'; undecided, unmatched, failed, review are allowed"),
         ((".", "--only=,"), ""),
         ((".", "--frozen", "--refresh", "--report=report.jsonl"), "choose one"),
         ((".", "--executor=dask", "--scheduler="), ""),

@@ -110,9 +110,9 @@ def test_the_program_of_the_page_runs(
             monkeypatch.setenv(name, value)
         exec(compile(code.replace("/srv/music", str(music)), "example", "exec"), {})
     out = capsys.readouterr().out.splitlines()
-    assert len(out) == 6  # a line a file, one for what failed, and the result
+    assert len(out) == 6  # a line a file, one for what is unmatched, and the result
     assert any("03.flac nothing_found" in line for line in out)
-    assert out[-1].startswith("1 None {'musicbrainz_requests': ")
+    assert out[-1].startswith("3 None {'musicbrainz_requests': ")
 
 
 def test_the_units_of_the_page_decide_at_night(canon: Canon, music: Path, home: Path) -> None:

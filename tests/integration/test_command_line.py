@@ -312,7 +312,7 @@ def test_letters_that_the_terminal_lacks_are_replaced(canon: Canon) -> None:
         "decide", "--evidence=-", stdin=json.dumps(bundle).encode(), PYTHONUTF8="0",
         PYTHONIOENCODING="ascii", LC_ALL="C",
     )  # fmt: skip
-    ran.must_end(3, "left open")
+    ran.must_end(3, "undecided")
 
 
 def test_an_interrupt_has_its_own_exit_status(environment: dict[str, str], home: Path) -> None:

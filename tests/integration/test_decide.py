@@ -210,7 +210,7 @@ def test_an_absent_model_is_an_error_with_missing_facts(canon: Canon, open_bundl
         (BUSY, ("look-up", "503")),
         (GARBAGE, ("look-up", "no XML")),
         (HANG_UP, ("look-up", "failed")),
-        (None, ("knows no",)),
+        (None, ()),
     ],
 )
 def test_a_failed_look_up_has_another_error_than_an_unknown_recording(
@@ -219,8 +219,12 @@ def test_a_failed_look_up_has_another_error_than_an_unknown_recording(
     file = flac(home, recording=NOWHERE)
     with MusicBrainzStandIn([], behave=always(answer) if answer else None) as mb:
         ran = canon("decide", file, "--output=json", **asking(mb))
-    ran.must_end(1, *words)
-    assert ("knows no" in ran.line["error"]) is (answer is None)
+    if answer is None:
+        assert (ran.status, ran.line["state"], ran.line["error"]) == (3, "unmatched", None)
+        assert "knows no" in ran.line["rationale"]
+    else:
+        ran.must_end(1, *words)
+        assert ran.line["state"] == "error"
 
 
 def test_a_bad_file_does_not_stop_the_next(
@@ -234,10 +238,14 @@ def test_a_bad_file_does_not_stop_the_next(
     file_of(golden("lead-bohemian"), music, "4-good.flac")
     (music / "cover.jpg").write_bytes(b"no audio")
     ran = canon("decide", music, home / "absent", "--output=json", **asking(mb)).must_end(1)
-    words = ("empty", "damaged", "no artist", None, "does not exist")
-    for line, word in zip(ran.lines, words, strict=True):
-        assert line["state"] == ("error" if word else "decided")
-        assert (word or "") in (line["error"] or "")
+    rows = (
+        ("unreadable", "empty"), ("unreadable", "damaged"), ("unmatched", "no artist"),
+        ("decided", ""), ("error", "does not exist"),
+    )  # fmt: skip
+    for line, (state, word) in zip(ran.lines, rows, strict=True):
+        assert line["state"] == state
+        assert word in (line["error"] or line["rationale"])
+        assert (line["error"] is None) is (state != "error")
 
 
 def test_paths_come_by_line_or_by_nul(

@@ -118,7 +118,11 @@ def test_an_open_case_is_listed_with_its_question(canon: Canon, open_song: Path)
         (folder, 3, "song.flac (not there any more)"),
         ("--state=review", 0, ""),
         (gone, 1, "no such file"),
-        ("--state=decided", 2, "'decided' is none; review, indeterminate allowed"),
+        (
+            "--state=decided",
+            2,
+            "'decided' is none; review, indeterminate, unmatched",
+        ),
     ):
         canon("review", "list", argument).must_end(status, told)
 
@@ -177,9 +181,9 @@ def test_a_decision_by_a_removed_override_waits_again(canon: Canon, open_song: P
 def test_a_failed_file_is_shown_with_its_error_and_what_helps(canon: Canon, home: Path) -> None:
     broken = home / "broken.flac"
     broken.write_bytes(b"fLaC")
-    assert canon("decide", broken).status == 1
-    ran = canon("review", "show", broken).must_end(1)
-    told = ("failed", "mend or replace the file", "appeared", "nobody")
+    assert canon("decide", broken).status == 3
+    ran = canon("review", "show", broken).must_end(3)
+    told = ("unreadable", "mend or replace the file", "appeared", "nobody")
     assert [words in ran.out for words in told] == [True, True, False, False]
 
 

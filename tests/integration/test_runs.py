@@ -48,7 +48,7 @@ def test_a_batch_is_shown_with_what_it_cost(canon: Canon, library: Path, home: P
     call = f"canon batch --jobs=3 --write {library}"
     assert label["command"] == call
     assert "go on" not in label  # that nothing was found is a result
-    assert "some failed (exit status 1)" in label["ended"]
+    assert "some left (exit status 3)" in label["ended"]
     assert label["failures"] == "1 nothing found"
     assert label["journal"] == "2 written"
     for stage in ("read", "evidence", "rules", "store", "write"):
@@ -71,7 +71,7 @@ def test_a_stored_command_runs_from_any_folder(canon: Canon, library: Path, home
         "--policy=ids", f"--report={work}/r.jsonl", "--offline", "--verbose",
         f"--config={work}/../own.toml", f"{work}/music",
     ]  # fmt: skip
-    canon("batch", *kept).must_end(1, "3 failed")
+    canon("batch", *kept).must_end(1, "3, failed")
     assert sorted(arguments(canon)[0]) == sorted(kept)
     canon("decide", "music", "--offline")
     assert arguments(canon)[0] == ["--offline", f"{work}/music"]
@@ -91,7 +91,7 @@ def test_a_stored_undo_names_its_run_or_file(canon: Canon, library: Path, home: 
 def test_runs_are_listed_the_newest_first(canon: Canon, library: Path) -> None:
     ran(canon, library, "--write")
     canon("undo")
-    ran(canon, library, "--only", "failed")
+    ran(canon, library, "--only", "unmatched")
     listed = canon("runs", "list", COLUMNS="80").must_end(0)
     head, *rows = listed.out.splitlines()
     assert head.split() == ["RUN", "STARTED", "(UTC)", "TOOK", "ENDED", "FILES"]
@@ -100,9 +100,9 @@ def test_runs_are_listed_the_newest_first(canon: Canon, library: Path) -> None:
     assert [row.split()[-2:] for row in rows[::2]][1:2] == [["2", "undone"]]
     assert all(len(line) <= 80 for line in listed.out.splitlines())
     lines = canon("runs", "list", "--command=batch", "--output=json").lines
-    assert [line["ended"] for line in lines] == ["some failed"] * 2
-    assert lines[0]["arguments"] == ["--only=failed", str(library)]
-    assert lines[1]["counts"] == {"decided": 2, "error": 1}
+    assert [line["ended"] for line in lines] == ["some left"] * 2
+    assert lines[0]["arguments"] == ["--only=unmatched", str(library)]
+    assert lines[1]["counts"] == {"decided": 2, "unmatched": 1}
     assert canon("runs", "list", "--limit=1", "--output=json").line == lines[0]
     whole = canon("runs", "show", "--output=json").line
     assert whole["measures"]["causes"] == {"nothing_found": 1}
@@ -173,12 +173,12 @@ def test_metrics_are_valid_prometheus_text(canon: Canon, library: Path, home: Pa
     families = read_text(file.read_text())
     assert families["canon_batch_files_total"].samples[(("state", "decided"),)] == 2
     assert families["canon_batch_errors_total"].samples[(("cause", "nothing_found"),)] == 1
-    assert families["canon_batch_exit_status"].samples == {(): 1}
+    assert families["canon_batch_exit_status"].samples == {(): 3}
     assert time.time() - 60 < families["canon_batch_end_time_seconds"].samples[()] < time.time()
     again = read_text(canon("runs", "show", "--metrics=prometheus").out)
     differing = {name for name in again if again[name].samples != families[name].samples}
     assert differing <= {"canon_batch_start_time_seconds", "canon_batch_end_time_seconds"}
     ran(canon, library, "--metrics", file.with_suffix(".json"), "--dry-run")
     assert json.loads(file.with_suffix(".json").read_text())["states"] == {
-        "decided": 2, "error": 1,
+        "decided": 2, "unmatched": 1,
     }  # fmt: skip

@@ -111,7 +111,7 @@ def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) ->
     decide(canon, file, bundle=year_only)
     (line,) = canon("write", file, "--apply", "--output=json").lines
     assert line["state"] == "refused"
-    assert line["why"].startswith("it was left open")
+    assert line["why"].startswith("undecided: ")
     canon("override", "set", RECORDING, "--crg", SINGLE, "--reason=x")
     (line,) = canon("write", file, "--apply", "--output=json").lines
     assert line["why"] == "a person ruled on it since: decide again"

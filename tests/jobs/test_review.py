@@ -90,7 +90,7 @@ def test_a_proposal_too_unsure_to_decide_can_be_accepted(store: Store, put: Put)
     [
         (left_open(), "nothing is proposed"),
         (proposing(crg=OTHER), "is not in the evidence"),
-        (Case(Decision(State.ERROR, error="asleep")), "no decision was come to: asleep"),
+        (Case(Decision(State.ERROR, error="asleep")), "error: asleep"),
         (Case(Decision(State.DECIDED, "rules", ALBUM)), "decided by the rules"),
         (Case(Decision(State.DECIDED, "override", ALBUM)), "nothing is proposed"),
     ],

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
+from chart_binder.audio.walk import no_audio
 from chart_binder.errors import AudioError, SaveError
 from chart_binder.files import path_error, quoted
 
@@ -102,7 +103,7 @@ class Source:
 
 def damaged_file(path: Path, detail: str) -> AudioError:
     """Return the error to raise where the content of a file makes no sense."""
-    return AudioError(f"{quoted(path)} is damaged, cut short or not what its name says: {detail}")
+    return no_audio(path, f"is damaged, cut short or not what its name says: {detail}")
 
 
 @contextmanager
@@ -128,7 +129,7 @@ def require_audio_file(path: Path, status: os.stat_result) -> None:
     if not S_ISREG(status.st_mode):
         raise AudioError(f"{quoted(path)} is a device or a pipe, not an audio file")
     if not status.st_size:
-        raise AudioError(f"{quoted(path)} is empty (0 bytes)")
+        raise no_audio(path, "is empty (0 bytes)")
 
 
 @contextmanager

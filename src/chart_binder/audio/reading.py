@@ -20,6 +20,7 @@ from mediafile import (
 
 from chart_binder.audio.containers.riff import unread_wave
 from chart_binder.audio.file_access import damaged_file, require_audio_file
+from chart_binder.audio.walk import no_audio
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, UnidentifiedError
 from chart_binder.files import path_error, quoted
@@ -128,11 +129,11 @@ def _opened(path: Path) -> TaggedAudio:
 
 def _unreadable(path: Path, head: bytes, error: UnreadableFileError) -> AudioError:
     if unread := unread_wave(head):
-        return AudioError(f"{quoted(path)} {unread}")
+        return no_audio(path, unread)
     if isinstance(error, FileTypeError):
         known = ", ".join(TYPES.values())
-        return AudioError(
-            f"{quoted(path)} is not audio that can be read ({error.message}); readable are {known}"
+        return no_audio(
+            path, f"is not audio that can be read ({error.message}); readable are {known}"
         )
     if isinstance(error, MutagenError):
         bug = error.mutagen_exception  # a defect of mutagen, met on a damaged file

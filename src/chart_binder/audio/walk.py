@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR
 
-from chart_binder.errors import AudioError
+from chart_binder.errors import AudioError, NoAudioError
 from chart_binder.files import path_error, quoted
 
 # What mediafile reads, by the usual file names; .mp4 and .asf are left out: mostly video.
@@ -16,6 +16,15 @@ AUDIO_SUFFIXES = frozenset({
     ".mp3", ".mpc", ".oga", ".ogg", ".opus", ".wav", ".wave", ".wma", ".wv",
 })
 # fmt: on
+
+
+def no_audio(path: Path, problem: str) -> AudioError:
+    """Return the error for a file without audio that can be read.
+
+    It is `NoAudioError` where the name says audio; whoever names another file has made a mistake.
+    """
+    kind = NoAudioError if path.suffix.lower() in AUDIO_SUFFIXES else AudioError
+    return kind(f"{quoted(path)} {problem}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _FAILED = 1
 _METRICS_EVERY_S = 5.0
-_ONLY = ("open", "failed", "review")
+_ONLY = tuple(map(str, Which))
 _log = logging.getLogger(__name__)
 
 

@@ -49,6 +49,7 @@ from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import path_text, read_file
 from chart_binder.jobs.decide import (
+    WAITING_STATES,
     Case,
     Cause,
     Decider,
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_STATUS = {State.DECIDED: 0, State.REVIEW: 3, State.INDETERMINATE: 3, State.ERROR: 1}
+_STATUS = dict.fromkeys(WAITING_STATES, 3) | {State.DECIDED: 0, State.ERROR: 1}
 _log = logging.getLogger(__name__)
 _OPENING = (
     "Two audio files, their MusicBrainz evidence and one recorded run of a model are shipped with"
@@ -152,7 +153,7 @@ def _evidence_option(about: str) -> Callable[[Command], Command]:
 def decide(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files, folders or `-` (paths on standard input, one a line or NUL between).
 
-    Exit status: 0 every file decided, 3 some left open or for review, 1 some failed.
+    Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
     return _decide_all(session, paths, evidence, _Results(session.as_json), keeps=True)
 
@@ -169,7 +170,7 @@ def explain(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...])
     `canon decide` does that. What was looked up is, and the transcript of a model's run, by the
     path that is shown.
 
-    Exit status: 0 every file decided, 3 some left open or for review, 1 some failed.
+    Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
     # Slow to import, and not needed for `canon decide`.
     from chart_binder.cli.render.explanation import (

@@ -228,6 +228,15 @@ class _AboveBar:
         return getattr(self._bar.stream, name)
 
 
+_SHOWN_STATES = {
+    "error": "failed",
+    "review": "for review",
+    "indeterminate": "undecided",
+    "unmatched": "unmatched",
+    "unreadable": "unreadable",
+}
+
+
 def bar_line(tally: "Tally | None", total: int, elapsed_s: float, width: int) -> str:
     """Return a bar and as many words as fit into `width` columns; the first part always stands."""
     files = tally.files if tally else 0
@@ -251,7 +260,7 @@ def _parts(tally: "Tally", total: int) -> Iterator[str]:
         yield f"about {duration((total - tally.files) / tally.rate)} left"
     if tally.worked:
         yield rate_text(tally.rate)
-    for state, word in (("error", "failed"), ("review", "for review"), ("indeterminate", "open")):
+    for state, word in _SHOWN_STATES.items():
         if tally.states[state]:
             yield f"{tally.states[state]:,} {word}"
 

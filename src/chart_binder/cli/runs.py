@@ -25,6 +25,7 @@ from chart_binder.domain.records import Measures, RunRecord, WriteState
 from chart_binder.errors import CanonError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text
+from chart_binder.jobs.decide import State
 from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
 _LABEL_WIDTH = 13
 _STATES = {
     "decided": "",
-    "review": " for a person: `canon review list`",
-    "indeterminate": " left open: `canon review list`",
-    "error": " failed",
+    "review": ", a proposal waits: `canon review list`",
+    "indeterminate": ": `canon review list`",
+    "unmatched": ", no recording was found: `canon review list`",
+    "unreadable": ", no audio that can be read: `canon review list`",
+    "error": ", failed and may succeed later",
 }
 _MAX_ERRORS, _MAX_UNWRITTEN = 10, 3
 _SPENT = {
@@ -58,7 +61,7 @@ _ROOMY = 80
 _GAP = "  "
 _CLOCK = len("2026-11-21T18:12:03")
 _CUT_SHORT = (None, 130)
-_NOT_TRIED_AGAIN = ("nothing_found", "not_looked_up")
+_NOT_TRIED_AGAIN = ("nothing_found", "unidentified", "not_looked_up", "file")
 _WRITES = {
     WriteState.DONE: "written",
     WriteState.UNDONE: "taken back",
@@ -234,7 +237,7 @@ def _measure_lines(found: Measures) -> Iterator[str]:
     for state, words in _STATES.items():
         if found.states.get(state):
             by = f" ({_counts(found.decided_by)})" if state == "decided" else ""
-            yield from _labelled(state, f"{found.states[state]:,}{by}{words}")
+            yield from _labelled(State(state).word, f"{found.states[state]:,}{by}{words}")
     for label, counts in (("rules", found.rules), ("tags", found.tags)):
         if counts:
             yield from _labelled(label, _counts(counts))

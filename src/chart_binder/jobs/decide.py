@@ -24,6 +24,7 @@ from chart_binder.errors import (
     EvidenceError,
     FileError,
     LookupFailedError,
+    NoAudioError,
     NothingFoundError,
     NotLookedUpError,
     StoreError,
@@ -51,16 +52,33 @@ _NOT_A_WORD = re.compile(r"[^\w-]+")
 
 
 class State(StrEnum):
-    """The outcome of deciding one file."""
+    """The outcome of deciding one file.
+
+    `unmatched`: no recording was found. `unreadable`: there is no audio that can be read. `error`:
+    something failed that may succeed later.
+    """
 
     DECIDED = "decided"
     REVIEW = "review"
     INDETERMINATE = "indeterminate"
+    UNMATCHED = "unmatched"
+    UNREADABLE = "unreadable"
     ERROR = "error"
+
+    @property
+    def word(self) -> str:
+        """The word for people."""
+        return "undecided" if self is State.INDETERMINATE else self.value
+
+
+NOT_ATTEMPTED = (State.UNMATCHED, State.UNREADABLE, State.ERROR)
+"""The states in which there was no evidence to decide on, or it was not looked into to its end."""
+WAITING_STATES = (State.REVIEW, State.INDETERMINATE, State.UNMATCHED, State.UNREADABLE)
+"""The states in which a file waits for a person."""
 
 
 class Cause(StrEnum):
-    """The kind of an error: what to look at, and whether another try may help."""
+    """Why nothing was decided: what to look at, and whether another try may help."""
 
     FILE = "file"
     UNIDENTIFIED = "unidentified"
@@ -79,16 +97,20 @@ _STATES = {
     Outcome.REJECTED: State.INDETERMINATE,
     Outcome.ERROR: State.ERROR,
 }
-_CAUSES: dict[type[CanonError], Cause] = {
-    FileError: Cause.FILE,
-    AudioError: Cause.FILE,
-    UnidentifiedError: Cause.UNIDENTIFIED,
-    LookupFailedError: Cause.LOOKUP_FAILED,
-    NothingFoundError: Cause.NOTHING_FOUND,
-    NotLookedUpError: Cause.NOT_LOOKED_UP,
-    EvidenceError: Cause.EVIDENCE,
-    StoreError: Cause.STORE,
+_FAILURES: dict[type[CanonError], tuple[State, Cause | msgspec.UnsetType]] = {
+    NoAudioError: (State.UNREADABLE, Cause.FILE),
+    FileError: (State.ERROR, Cause.FILE),
+    AudioError: (State.ERROR, Cause.FILE),
+    UnidentifiedError: (State.UNMATCHED, Cause.UNIDENTIFIED),
+    NothingFoundError: (State.UNMATCHED, Cause.NOTHING_FOUND),
+    LookupFailedError: (State.ERROR, Cause.LOOKUP_FAILED),
+    NotLookedUpError: (State.ERROR, Cause.NOT_LOOKED_UP),
+    EvidenceError: (State.ERROR, Cause.EVIDENCE),
+    StoreError: (State.ERROR, Cause.STORE),
+    CanonError: (State.ERROR, UNSET),
 }
+"""The state and cause of each kind of failure; the first row that fits counts."""
+_NO_REASON = "no reason was given"
 _TRY_AGAIN = "`canon decide` tries again"
 _ADVICE = {
     Cause.FILE: f"mend or replace the file, then {_TRY_AGAIN}",
@@ -107,10 +129,11 @@ _ADVICE = {
 class Decision(msgspec.Struct, frozen=True):
     """The decision on one recording, made by rules, the adjudicator, a person, or not at all.
 
-    An error has its text in `error` and its kind in `cause`; other states have neither. `artist`
-    and `title` are those of the evidence, without any those of the file's tags. `crg_type` has
-    MusicBrainz' types: `Album + Live`. `missing_facts` are the `questions` as sentences; decisions
-    stored earlier have no `questions`; `complete` adds the names that they lack.
+    An error has its text in `error`; `unmatched` and `unreadable` have theirs in `rationale`. The
+    kind of all three is in `cause`; other states have none. `artist` and `title` are those of the
+    evidence, without any those of the file's tags. `crg_type` has MusicBrainz' types:
+    `Album + Live`. `missing_facts` are the `questions` as sentences; decisions stored earlier have
+    no `questions`; `complete` adds the names that they lack.
     """
 
     state: State
@@ -134,6 +157,11 @@ class Decision(msgspec.Struct, frozen=True):
     title: str | None = None
     crg_title: str | None = None
     crg_type: str | None = None
+
+    @property
+    def failure(self) -> str:
+        """Why there was nothing to decide, or no end to it; empty for other states."""
+        return (self.error or self.rationale or _NO_REASON) if self.state in NOT_ATTEMPTED else ""
 
     @property
     def is_stale(self) -> bool:
@@ -368,7 +396,7 @@ def limited_lookup(look_up: EvidenceLookup, why_not: str) -> EvidenceLookup:
 
 
 def case_or_error(make: Callable[[], Case]) -> Case:
-    """Return the case that `make` returns, or an error case for whatever it raises.
+    """Return the case that `make` returns, or one that says why there is none.
 
     A fault of the program or of a plug-in is logged with its traceback; the run goes on with the
     next file.
@@ -376,8 +404,10 @@ def case_or_error(make: Callable[[], Case]) -> Case:
     try:
         return make()
     except CanonError as error:
-        cause = next((cause for kind, cause in _CAUSES.items() if isinstance(error, kind)), UNSET)
-        return Case(Decision(State.ERROR, error=str(error), cause=cause))
+        state, cause = next(row for kind, row in _FAILURES.items() if isinstance(error, kind))
+        if state is State.ERROR:
+            return Case(Decision(state, error=str(error), cause=cause))
+        return Case(Decision(state, rationale=str(error), cause=cause))
     except Exception as error:  # noqa: BLE001 (one item of many: the next must not suffer)
         _log.exception("a fault of canon, or of a plug-in")
         told = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"

@@ -16,6 +16,7 @@ from chart_binder.domain.records import (
 )
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import (
+    NOT_ATTEMPTED,
     Case,
     Decider,
     Decision,
@@ -38,7 +39,7 @@ from chart_binder.jobs.write import verdict_on
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-_OPEN = (State.ERROR, State.INDETERMINATE)
+_OPEN = (*NOT_ATTEMPTED, State.INDETERMINATE)
 
 
 class DriftCause(StrEnum):
@@ -117,7 +118,7 @@ class DriftCheck:
         path = path_from_bytes(kept.path)
         now = self.decider.decide(self.gather(path)) if self.gather else before
         if now is None:  # nothing was found then, and nothing is looked up now
-            why = f"nothing was decided then ({was.error}); {advice_for(was.cause)}"
+            why = f"nothing was decided then ({was.failure}); {advice_for(was.cause)}"
             return Drift(kept, DriftState.FAILED, why=why)
         if _outcome(was, now) == _outcome(was) and not was.is_stale:
             return Drift(kept, DriftState.STANDS, now=now)

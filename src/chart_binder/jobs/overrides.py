@@ -396,8 +396,8 @@ def _readable_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | N
 def _require_open(store: "Store", case: ReviewCase) -> None:
     """Raise `CanonError` for errors, and for what rules or an override decided."""
     decision = case.decision
-    if decision.state is State.ERROR:
-        raise CanonError(f"{case.path}: no decision was come to: {decision.error}")
+    if decision.failure:
+        raise CanonError(f"{case.path}: {decision.state}: {decision.failure}")
     if override_removed(case, store.overrides.all()):
         return
     if decision.state is State.DECIDED and decision.adjudication is None:

@@ -15,7 +15,7 @@ from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.domain.verdict import OverrideRecord, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.decide import Decision, State, complete, override_for
+from chart_binder.jobs.decide import WAITING_STATES, Decision, State, complete, override_for
 from chart_binder.jobs.stored_decisions import (
     path_from_bytes,
     read_decision,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from chart_binder.store.decisions import UnreadHandler
     from chart_binder.store.store import Store
 
-OPEN_STATES = (State.REVIEW.value, State.INDETERMINATE.value)
+OPEN_STATES = tuple(state.value for state in WAITING_STATES)
 """The states of decisions that wait for a person."""
 
 

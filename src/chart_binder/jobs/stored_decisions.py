@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptRecord | None]
 """The records of a decision: itself, its evidence, and the transcript of the adjudicator's run."""
 
+_UNMATCHED = (Cause.NOTHING_FOUND, Cause.UNIDENTIFIED)
 _HASH_DIGITS = 16
 _WITHOUT_EFFECT: dict[str, Any] = {
     "enabled": True,
@@ -232,7 +233,7 @@ class DecisionSaver(LazyRun):
             if not has_earlier_answer(self.store, records[0], case.decision):
                 self.store.decisions.put(*records)
         except StoreError as error:
-            failed = case.decision.error
+            failed = case.decision.failure
             said = f"{failed}; nor can that be kept" if failed else "decided, not kept"
             changes = {"state": State.ERROR, "error": f"{said}: {error}", "cause": Cause.STORE}
             return replace(case, decision=msgspec.structs.replace(case.decision, **changes))
@@ -263,12 +264,19 @@ def save_decisions(
 
 
 def read_decision(kept: DecisionRecord) -> Decision:
-    """Return the decision in a record. Raises `DamagedRecordError`."""
+    """Return the decision in a record. Raises `DamagedRecordError`.
+
+    What an earlier version stored as an error, because no recording was found, is `unmatched`.
+    """
     try:
-        return decode_json(kept.document, Decision)
+        decision = decode_json(kept.document, Decision)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = f"the decision {kept.id} in the store is damaged: {error}"
         raise DamagedRecordError(problem) from error
+    if decision.state is State.ERROR and decision.cause in _UNMATCHED:
+        changes = {"state": State.UNMATCHED, "rationale": decision.error, "error": None}
+        return msgspec.structs.replace(decision, **changes)
+    return decision
 
 
 def has_earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision) -> bool:

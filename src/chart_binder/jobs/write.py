@@ -186,10 +186,10 @@ class Planner:
         decision = read_decision(kept)
         chosen = writable_ids(decision, verdict_on(self.store, kept))
         if isinstance(chosen, str):
-            bundle = evidence() if self.overrides and kept.state != State.ERROR else None
+            bundle = evidence() if self.overrides and not decision.failure else None
             if bundle and override_for(bundle, self.overrides):
                 chosen = f"a person ruled on it since: {_unpin_first(kept)}decide again"
-            elif decision.state is State.ERROR:  # what failed then may be well by now
+            elif decision.failure:  # what failed then may be well by now
                 when = kept.decided_at_utc[:_MINUTES_LENGTH].replace("T", " ")
                 advice = advice_for(decision.cause)
                 chosen = f"when it was last decided, {when} UTC, {chosen}; {advice}"
@@ -249,7 +249,7 @@ def writable_ids(decision: Decision, verdict: VerdictRecord | None) -> Chosen | 
         return why_not
     named = accepted if accepted and accepted.crg_mbid else decision
     if not named.crg_mbid:
-        return f"nothing was decided: {decision.error or decision.rationale or decision.state}"
+        return f"nothing was decided: {decision.failure or decision.rationale or decision.state}"
     ids = (decision.recording_mbid, named.crg_mbid, named.rr_mbid)
     odd = next((one for one in ids if one and not MBID.fullmatch(one)), None)
     if odd:
@@ -261,10 +261,10 @@ def _why_not(decision: Decision, verdict: VerdictRecord | None) -> str | None:
     if verdict is not None:
         return f"a person rejected it{f': {verdict.reason}' if verdict.reason else ''}"
     match decision.state:
-        case State.ERROR:
-            return f"no decision was come to: {decision.error}"
+        case State.UNMATCHED | State.UNREADABLE | State.ERROR:
+            return f"{decision.state}: {decision.failure}"
         case State.INDETERMINATE:
-            return f"it was left open: {decision.rationale or 'the facts do not tell'}"
+            return f"undecided: {decision.rationale or 'the facts do not tell'}"
     if decision.adjudication is not None:
         unseen = why_not_written(decision.adjudication)
         is_for_person = unseen and not decision.is_stale

@@ -28,7 +28,7 @@ _MIN_VALUE_WIDTH = 50
 _HEADLINES = {
     State.DECIDED: "belongs to",
     State.REVIEW: "for review",
-    State.INDETERMINATE: "left open",
+    State.INDETERMINATE: "undecided",
     State.ERROR: "decided",
 }
 
@@ -95,13 +95,13 @@ def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterato
     decision = case.decision
     yield path
     yield from recording_lines(decision, explained=explained)
-    if decision.state is State.ERROR:
-        yield from labelled("failed", decision.error or "no reason was given")
+    if decision.failure:
+        yield from labelled(decision.state, decision.failure)
     if decision.crg_mbid:  # beside an error: what was decided and could not be kept
         yield from _decided(case, decision, decision.crg_mbid)
-    elif decision.state is not State.ERROR:
-        yield from labelled("left open", f"{decision.crg_rule}")
-    if decision.rationale:
+    elif not decision.failure:
+        yield from labelled("undecided", f"{decision.crg_rule}")
+    if decision.rationale and decision.rationale != decision.failure:
         yield from labelled("because", decision.rationale)
     if explained and decision.questions:
         yield from _questions(case)

@@ -26,8 +26,8 @@ _HEAD = ("", "", "appeared", "country", "releases", "type", "title")
 _MAX_COUNTRIES = 4
 _MIN_TITLE = 8
 _FEW_RELEASES = 3
+_HEADLINES = {State.REVIEW: "for review"}
 _LAPSED = "the ruling that decided it is no more: canon decide, or canon batch, decides it again"
-_STATES = {State.REVIEW: "for review", State.INDETERMINATE: "left open"}
 
 
 def queued_lines(case: ReviewCase) -> Iterator[str]:
@@ -80,8 +80,8 @@ def case_lines(
     `rules` is what the rules say now, `lapsed` whether the override that decided it was removed.
     """
     yield from _heading(case)
-    if case.decision.state is State.ERROR:
-        yield from labelled("failed", case.decision.error or "no reason was given")
+    if case.decision.failure:
+        yield from labelled(case.decision.state, case.decision.failure)
         yield from labelled("to do", advice_for(case.decision.cause))
     else:
         yield from _decision(case)
@@ -183,7 +183,7 @@ def _decision(case: ReviewCase) -> Iterator[str]:
         said = f"{name} is proposed, confidence {proposal.confidence:.2f}"
     else:
         said = "nothing is proposed" if case.result else "no model was asked"
-    return labelled(_STATES.get(decision.state, decision.state.value), said)
+    return labelled(_HEADLINES.get(decision.state, decision.state.word), said)
 
 
 def _table(rows: Sequence[CandidateRow]) -> Iterator[str]:

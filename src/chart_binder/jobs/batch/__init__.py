@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from chart_binder.audio.reading import read_tags, require_identity
-from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
+from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files, no_audio
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, CanonError, NotLookedUpError
-from chart_binder.files import quoted
 from chart_binder.jobs.decide import (
     Case,
     Cause,
@@ -220,7 +219,7 @@ class SourceEvidence:
 
 def _tags_or_error(path: Path) -> TrackTags | CanonError:
     def defect(error: Exception) -> AudioError:
-        return AudioError(f"{quoted(path)} cannot be read: {type(error).__name__}: {error}")
+        return no_audio(path, f"cannot be read: {type(error).__name__}: {error}")
 
     try:
         with wrap_plugin_errors(defect, CanonError):  # the reader of tags is a library

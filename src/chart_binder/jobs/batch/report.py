@@ -191,8 +191,8 @@ class Tally:
             self.rules[decision.crg_rule] += 1
         if decision.cause:
             self.causes[decision.cause] += 1
-        if decision.state is State.ERROR:
-            self.errors.add(decision.error or _NO_REASON, outcome.path)
+        if decision.failure:
+            self.errors.add(decision.failure, outcome.path)
 
     def _spend(self, result: AdjudicationResult | None) -> None:
         if result is None:

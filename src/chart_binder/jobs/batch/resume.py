@@ -18,7 +18,7 @@ from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs.batch import FileOutcome
-from chart_binder.jobs.decide import INTERRUPTED, Cause, State, complete, override_for
+from chart_binder.jobs.decide import INTERRUPTED, State, complete, override_for
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     current_decisions,
@@ -50,13 +50,16 @@ _SECONDS_LENGTH = len("2026-11-21T18:12:03")
 class Which(StrEnum):
     """The files that `--only` selects, by the state of their last decision."""
 
-    OPEN = "open"
+    UNDECIDED = "undecided"
+    UNMATCHED = "unmatched"
     FAILED = "failed"
     REVIEW = "review"
 
 
 _WHICH: Mapping[str, Which] = {
-    State.INDETERMINATE: Which.OPEN,
+    State.INDETERMINATE: Which.UNDECIDED,
+    State.UNMATCHED: Which.UNMATCHED,
+    State.UNREADABLE: Which.FAILED,
     State.ERROR: Which.FAILED,
     State.REVIEW: Which.REVIEW,
 }
@@ -151,8 +154,8 @@ def _is_final(kept: DecisionRecord) -> bool:
     So is what a model decided under an earlier acceptance.
     """
     match kept.state:
-        case State.ERROR:
-            return read_decision(kept).cause is Cause.NOTHING_FOUND
+        case State.ERROR:  # of an earlier version, which had no state of its own for it
+            return read_decision(kept).state is State.UNMATCHED
         case State.INDETERMINATE:
             return is_answer(read_decision(kept).adjudication)
         case State.DECIDED if kept.decided_by == "llm":
