@@ -86,7 +86,8 @@ def _by_artist(
 def _artist_of(service: CachedService, tags: TrackTags) -> ArtistId | None:
     """Return the artist of a file's recording; the responses are cached for the file itself."""
     try:
-        found = next(filter(None, (one.find() for one in searches(Client(service), tags))), ())
+        tried = (one.find().recordings for one in searches(Client(service), tags))
+        found = next(filter(None, tried), ())
     except LookupFailedError:
         return None  # the look-up of the file itself will fail with this error
     return next((credit.artist.id for one in found for credit in one.credits), None)

@@ -272,9 +272,11 @@ class Client:
         found = self._fetch(ws.query_isrc(isrc)).isrc
         return found.recording_list if found else ()
 
-    def search(self, query: Query) -> tuple[Recording, ...]:
-        """Return the recordings that a search finds."""
-        return self._fetch(query).recording_list or ()
+    def search(self, query: Query) -> tuple[tuple[Recording, ...], int]:
+        """Return a page of the recordings that a search finds, and how many it finds."""
+        found = self._fetch(query)
+        page = found.recording_list or ()
+        return page, max(found.recording_count or 0, len(page))
 
     def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
         """Return all releases that contain a recording; an incomplete list is a failure."""

@@ -5,10 +5,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from chart_binder.domain.evidence import RecordingCandidate, RecordingFlags
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.vocabulary import MBID, RecordingId, fold
+from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.web_service import Recording
@@ -35,7 +36,14 @@ class Search:
     """A way to find recordings; `wanted` describes what it looks for."""
 
     wanted: str
-    find: Callable[[], tuple[Recording, ...]]
+    find: Callable[[], "Found"]
+
+
+class Found(NamedTuple):
+    """What a search found; `is_complete` tells whether all was seen that may be meant."""
+
+    recordings: tuple[Recording, ...] = ()
+    is_complete: bool = True
 
 
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}\d{7}", re.ASCII)
@@ -68,10 +76,10 @@ def _checked(form: re.Pattern[str], text: str, name: str) -> str | None:
     return None
 
 
-def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> tuple[Recording, ...]:
+def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Found:
     known = client.recording(recording_id)
     if known is None:
-        return ()
+        return Found()
     if _is_other_song(known, tags):
         _log.warning(
             "the recording id in the tags is of another song; the id is believed",
@@ -80,22 +88,77 @@ def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> tuple[
                 "id": f"{known.title!r} by {known.artist_credit_phrase!r}",
             },
         )
-    return (known,)
+    return Found((known,))
 
 
-def _by_isrc(client: Client, isrc: str, tags: TrackTags) -> tuple[Recording, ...]:
-    return _best(client.recordings_with(isrc), tags)
+def _by_isrc(client: Client, isrc: str, tags: TrackTags) -> Found:
+    return Found(_best(client.recordings_with(isrc), tags))
 
 
-def _by_name(client: Client, tags: TrackTags) -> tuple[Recording, ...]:
+def _by_name(client: Client, tags: TrackTags) -> Found:
+    """Search by artist and title; what finds more than a page shows is made narrower."""
     artist = main_artist(tags.artist or "")[:_MAX_SEARCHED]
     title = bare_title(tags.title or "")[:_MAX_SEARCHED]
     length_ms = None
     if tags.duration_ms is not None:
         least_ms = max(0, tags.duration_ms - LENGTH_TOLERANCE_MS)
         length_ms = least_ms, tags.duration_ms + LENGTH_TOLERANCE_MS
-    found = plausible(client.search(ws.search_recordings(artist, title, length_ms)), tags)
-    return found or plausible(client.search(ws.search_recordings_loosely(artist, title)), tags)
+    for query in (
+        ws.search_recordings(artist, title, length_ms),
+        ws.search_recordings_loosely(artist, title),
+    ):
+        hits, count = client.search(query)
+        found = plausible(hits, tags)
+        if count > len(hits):
+            found_narrower = _narrower(client, tags, found, length_ms)
+            if found_narrower.recordings:
+                return found_narrower
+        elif found:
+            return Found(found)
+    return Found()
+
+
+_NARROWER: tuple[tuple[tuple[str, ...], ...], ...] = (
+    ((),),
+    (("status:official",),),
+    (
+        ("status:official", "primarytype:album"),
+        ("status:official", "primarytype:single"),
+    ),
+)
+"""Clauses of searches, the widest first; a row is complete if each search of it is."""
+
+
+def _narrower(
+    client: Client,
+    tags: TrackTags,
+    found: tuple[Recording, ...],
+    length_ms: tuple[int, int] | None,
+) -> Found:
+    """Search by the artist's id, then among official records, then among albums and singles.
+
+    `found` are those among the hits shown that may be meant; the artist is theirs, or else that of
+    the tags. A search that shows all that it finds is complete.
+    """
+    artists = [credit.artist.id for one in found for credit in one.credits[:1]]
+    tagged = (tags.artist_mbid or "").lower()
+    artists += [ArtistId(tagged)] if MBID.fullmatch(tagged) else []
+    if not artists:
+        return Found(found, is_complete=False)
+    title = bare_title(found[0].title or tags.title or "" if found else tags.title or "")
+    seen = {one.id: one for one in found}
+    for row in _NARROWER:
+        is_complete = True
+        for only in row:
+            query = ws.search_recordings_by(
+                artists[0], [title[:_MAX_SEARCHED]], length_ms, only=only
+            )
+            hits, count = client.search(query)
+            is_complete = is_complete and count <= len(hits)
+            seen |= {one.id: one for one in hits}
+        if is_complete:
+            break
+    return Found(plausible(seen.values(), tags), is_complete)
 
 
 def plausible(found: Iterable[Recording], tags: TrackTags) -> tuple[Recording, ...]:

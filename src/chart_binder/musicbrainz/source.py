@@ -24,7 +24,7 @@ from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.album import CatalogueCache, look_up_album
 from chart_binder.musicbrainz.client import AnswerCache, CachedService, Client
 from chart_binder.musicbrainz.http import RateLimiter, RequestError, Server, Throttle
-from chart_binder.musicbrainz.matching import searches
+from chart_binder.musicbrainz.matching import Found, searches
 
 _PUBLIC = frozenset({"musicbrainz.org", "www.musicbrainz.org", "beta.musicbrainz.org"})
 _PUBLIC_RATE = 1.0
@@ -98,8 +98,9 @@ class MusicBrainzSource:
             raise UnidentifiedError(
                 "no valid recording id, no ISRC, not both artist and title: nothing to look up"
             )
-        found = next(filter(None, (search.find() for search in tried)), None)
-        if found is None:
+        results = (search.find() for search in tried)
+        found, is_complete = next((one for one in results if one.recordings), Found())
+        if not found:
             wanted = ", nor ".join(search.wanted for search in tried)
             raise NothingFoundError(f"MusicBrainz ({self._service.host}) knows no {wanted}")
         artist = _artist(client, found[0])
@@ -112,7 +113,14 @@ class MusicBrainzSource:
             cache_age_s=round(self._service.age_s(oldest_at), 1),
         )
         title = found[0].title or tags.title
-        bundle = EvidenceBundle(candidates, artist, title, artifact_of(tags), provenance)
+        bundle = EvidenceBundle(
+            candidates,
+            artist,
+            title,
+            artifact_of(tags),
+            provenance,
+            complete=None if is_complete else False,
+        )
         return read_bundle(bundle)  # in normal form, as if it had come from a file
 
     def client(self) -> Client:

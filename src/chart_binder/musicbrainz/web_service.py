@@ -5,7 +5,7 @@ musicbrainzngs can send queries too, but without a timeout and through module gl
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, TypeAlias
@@ -155,6 +155,37 @@ def search_recordings(artist: str, title: str, length_ms: tuple[int, int] | None
     return _search("recording", " AND ".join(terms), _PAGE)
 
 
+def search_recordings_by(
+    artist_id: ArtistId,
+    titles: Sequence[str],
+    length_ms: tuple[int, int] | None = None,
+    *,
+    only: Sequence[str] = (),
+    offset: int = 0,
+) -> Query:
+    """Search an artist's recordings by the exact words of their titles, in a range of lengths.
+
+    `only` are more clauses that must hold, such as `status:official`; `offset` is that of the page.
+    """
+    named = " OR ".join(f"recording:{_quoted(title)}" for title in titles)
+    terms = [f"arid:{artist_id}", f"({named})" if len(titles) > 1 else named]
+    if length_ms is not None:
+        terms.append("dur:[{} TO {}]".format(*length_ms))
+    return _search("recording", " AND ".join((*terms, *only)), _PAGE, offset)
+
+
+def query_works_of(recording_id: RecordingId) -> Query:
+    """Query the works that a recording is a performance of."""
+    return _query("recording", f"recording/{recording_id}", inc="work-rels")
+
+
+def query_recordings_of(work_id: str) -> Query:
+    """Query the first page of the recordings of a work."""
+    return _query(
+        "recording_list", "recording", inc="artist-credits isrcs", limit=_PAGE, work=work_id
+    )
+
+
 def search_recordings_loosely(artist: str, title: str) -> Query:
     """Search recordings by any of the words of artist and title."""
     return _search("recording", _any_of(artist=artist, recording=title), _PAGE)
@@ -171,8 +202,9 @@ def _browse(includes: str, linked: str, identifier: str, offset: int = 0) -> Que
     return _query("release_list", "release", inc=includes, limit=_PAGE, offset=offset, **link)
 
 
-def _search(entity: str, words: str, limit: int) -> Query:
-    return _query(f"{entity.replace('-', '_')}_list", entity, query=words, limit=limit)
+def _search(entity: str, words: str, limit: int, offset: int = 0) -> Query:
+    wanted = f"{entity.replace('-', '_')}_list"
+    return _query(wanted, entity, query=words, limit=limit, offset=offset)
 
 
 def _any_of(**fields: str) -> str:
@@ -259,10 +291,18 @@ class LabelInfo(_Element, frozen=True):
     label: Label | None = None
 
 
-class ReleaseInSearch(_Element, frozen=True):
-    """A release of a recording in search results."""
+class Work(_Element, frozen=True):
+    """A work: the song that recordings are performances of."""
 
+    id: str
     title: str | None = None
+
+
+class WorkRelation(_Element, frozen=True):
+    """A relation of a recording to a work; `performance` is the type of most."""
+
+    work: Work | None = None
+    type: str | None = None
 
 
 class Recording(_Element, frozen=True):
@@ -277,7 +317,8 @@ class Recording(_Element, frozen=True):
     artist_credit: tuple[Credit | str, ...] = ()
     artist_credit_phrase: str | None = None
     isrc_list: tuple[str, ...] = ()
-    release_list: tuple[ReleaseInSearch, ...] = ()
+    release_list: tuple["ReleaseInSearch", ...] = ()
+    work_relation_list: tuple[WorkRelation, ...] = ()
     score: str | None = msgspec.field(default=None, name="ext:score")
     recording_relation_list: "tuple[Relation, ...]" = ()
     work_relation_list: "tuple[Relation, ...]" = ()
@@ -372,6 +413,29 @@ class Release(_Element, frozen=True):
     release_event_list: tuple[ReleaseEvent, ...] = ()
 
 
+class ReleaseInSearch(_Element, frozen=True):
+    """A release of a recording in search results: without labels, in a group without dates."""
+
+    id: ReleaseId | None = None
+    release_group: ReleaseGroup | None = None
+    title: str | None = None
+    status: str | None = None
+    disambiguation: str | None = None
+    date: str | None = None
+    country: str | None = None
+    artist_credit_phrase: str | None = None
+    medium_list: tuple[Medium, ...] = ()
+    release_event_list: tuple[ReleaseEvent, ...] = ()
+
+    @property
+    def release(self) -> Release | None:
+        """The release, unless the server tells too little of it."""
+        if self.id is None or self.release_group is None:
+            return None
+        known = {name: getattr(self, name) for name in self.__struct_fields__}
+        return Release(**known)
+
+
 class Isrc(_Element, frozen=True):
     """An ISRC with the recordings that carry it."""
 
@@ -392,6 +456,7 @@ class Metadata(_Element, frozen=True):
     recording_count: int | None = None
     release_group_count: int | None = None
     release_count: int | None = None
+    recording_count: int | None = None
 
 
 def parse_response(body: bytes, wanted: str) -> Metadata:
