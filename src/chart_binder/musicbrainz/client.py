@@ -278,6 +278,16 @@ class Client:
         page = found.recording_list or ()
         return page, max(found.recording_count or 0, len(page))
 
+    def works_of(self, recording_id: RecordingId) -> tuple[ws.Work, ...]:
+        """Return the works that a recording is a performance of, with recordings of each."""
+        found = self._fetch(ws.query_works_of(recording_id)).recording
+        relations = found.work_relation_list if found else ()
+        return tuple(one.work for one in relations if one.work and one.type == "performance")
+
+    def recordings_of(self, work_id: str) -> tuple[tuple[Recording, ...], int]:
+        """Return a page of the recordings of a work, and how many it has."""
+        return self.search(ws.query_recordings_of(work_id))
+
     def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
         """Return all releases that contain a recording; an incomplete list is a failure."""
         known = self._known.get(recording_id)

@@ -175,8 +175,9 @@ def search_recordings_by(
 
 
 def query_works_of(recording_id: RecordingId) -> Query:
-    """Query the works that a recording is a performance of."""
-    return _query("recording", f"recording/{recording_id}", inc="work-rels")
+    """Query the works that a recording is a performance of, with the recordings of each."""
+    includes = "artist-credits recording-rels work-level-rels work-rels"
+    return _query("recording", f"recording/{recording_id}", inc=includes)
 
 
 def query_recordings_of(work_id: str) -> Query:
@@ -296,12 +297,20 @@ class Work(_Element, frozen=True):
 
     id: str
     title: str | None = None
+    recording_relation_list: tuple["RecordingRelation", ...] = ()
 
 
 class WorkRelation(_Element, frozen=True):
     """A relation of a recording to a work; `performance` is the type of most."""
 
     work: Work | None = None
+    type: str | None = None
+
+
+class RecordingRelation(_Element, frozen=True):
+    """A relation of a work to a recording."""
+
+    recording: "Recording | None" = None
     type: str | None = None
 
 
