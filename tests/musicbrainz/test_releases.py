@@ -5,7 +5,7 @@ import pytest
 from chart_binder.domain.evidence import Release
 from chart_binder.domain.vocabulary import ArtistId, ReleaseGroupId, ReleaseId
 from chart_binder.musicbrainz import web_service as ws
-from chart_binder.musicbrainz.source import country_of, release_groups
+from chart_binder.musicbrainz.evidence import country_of, release_groups
 from chart_binder.musicbrainz.web_service import Area, LabelInfo, Medium, ReleaseEvent
 
 GROUP = ws.ReleaseGroup(ReleaseGroupId("g"), "A Night at the Opera", "Album")

@@ -12,7 +12,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from servers.http import Request, Response, StandIn
 from servers.musicbrainz_catalogue import Issue, issues, issues_by, issues_page
-from servers.musicbrainz_relations import Link, relation_list
+from servers.musicbrainz_relations import Link, relation_list, work_list
 from servers.musicbrainz_search import (
     SyntaxDefectError,
     group_fields,
@@ -41,7 +41,15 @@ Behave = Callable[[int, Request, Response], Response]
 
 MBID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 INCLUDES = {
-    "recording": {"artist-credits", "artists", "isrcs", "releases", "work-rels", "recording-rels"},
+    "recording": {
+        "artist-credits",
+        "artists",
+        "isrcs",
+        "releases",
+        "work-rels",
+        "recording-rels",
+        "work-level-rels",
+    },
     "isrc": {"artist-credits", "artists", "isrcs", "releases"},
     "release": {"artist-credits", "isrcs", "labels", "media", "release-groups", "recordings"},
     "release-group": {"artist-credits", "artists"},
@@ -191,6 +199,8 @@ class MusicBrainzStandIn(StandIn):
         made = recording_element(known, asked)
         if "recording-rels" in asked:
             made.append(relation_list(name, self.links, self._recordings))
+        if "work-rels" in asked:
+            made.append(work_list(known, self._recordings.values(), asked))
         return made
 
     def _isrc(self, name: str, asked: set[str]) -> ET.Element | None:

@@ -1,4 +1,4 @@
-"""Relations between recordings, as the MusicBrainz stand-in serves them."""
+"""Relations of recordings to recordings and works, as the MusicBrainz stand-in serves them."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
@@ -27,4 +27,24 @@ def relation_list(name: str, links: Iterable[Link], known: Mapping[str, Known]) 
             direction = None if is_forward else "backward"
             relation.extend(element("relation", target=other, direction=direction))
             relation.append(recording_element(known[other], {"artist-credits"}))
+    return made
+
+
+def work_list(known: Known, everything: Iterable[Known], asked: set[str]) -> ET.Element:
+    """The relation of a recording to its work, with the recordings of it if asked for."""
+    made = ET.Element("relation-list", {"target-type": "work"})
+    if known.work:
+        work = element("work", mbid=known.work, title=known.recording.title)
+        if {"work-level-rels", "recording-rels"} <= asked:
+            played = ET.SubElement(work, "relation-list", {"target-type": "recording"})
+            for other in everything:
+                if other.work == known.work:
+                    name = other.recording.mb_recording_id
+                    relation = element("relation", target=name, direction="backward")
+                    relation.set("type", "performance")
+                    relation.append(recording_element(other, asked & {"artist-credits"}))
+                    played.append(relation)
+        relation = element("relation", work, target=known.work)
+        relation.set("type", "performance")
+        made.append(relation)
     return made

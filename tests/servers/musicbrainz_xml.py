@@ -130,13 +130,6 @@ def recording_element(known: Known, asked: set[str]) -> ET.Element:
     if "isrcs" in asked and recording.isrcs:
         codes = [ET.Element("isrc", id=code) for code in recording.isrcs]
         made.append(list_element("isrc-list", codes, len(codes), 0))
-    if "work-rels" in asked and known.work:
-        work = element("work", mbid=known.work, title=recording.title)
-        relation = element("relation", work, target=known.work, direction="forward")
-        relation.set("type", "performance")
-        relations = ET.SubElement(made, "relation-list")
-        relations.set("target-type", "work")
-        relations.append(relation)
     return made
 
 

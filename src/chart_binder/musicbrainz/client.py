@@ -272,21 +272,16 @@ class Client:
         found = self._fetch(ws.query_isrc(isrc)).isrc
         return found.recording_list if found else ()
 
-    def search(self, query: Query) -> tuple[tuple[Recording, ...], int]:
-        """Return a page of the recordings that a search finds, and how many it finds."""
+    def search(self, query: Query) -> Found[Recording]:
+        """Return a page of the recordings that a search finds."""
         found = self._fetch(query)
-        page = found.recording_list or ()
-        return page, max(found.recording_count or 0, len(page))
+        return _counted(found.recording_list, found.recording_count)
 
     def works_of(self, recording_id: RecordingId) -> tuple[ws.Work, ...]:
         """Return the works that a recording is a performance of, with recordings of each."""
         found = self._fetch(ws.query_works_of(recording_id)).recording
         relations = found.work_relation_list if found else ()
         return tuple(one.work for one in relations if one.work and one.type == "performance")
-
-    def recordings_of(self, work_id: str) -> tuple[tuple[Recording, ...], int]:
-        """Return a page of the recordings of a work, and how many it has."""
-        return self.search(ws.query_recordings_of(work_id))
 
     def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
         """Return all releases that contain a recording; an incomplete list is a failure."""

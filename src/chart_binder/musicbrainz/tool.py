@@ -352,7 +352,7 @@ def _group_address(identifier: str) -> str:
 
 
 def _first_date(date: str | None) -> str:
-    from chart_binder.musicbrainz.source import partial_date
+    from chart_binder.musicbrainz.evidence import partial_date
 
     first = partial_date(date)
     return f"first release of any status {first if first.is_known else 'unknown'}"
@@ -409,7 +409,7 @@ def _release_entry(release: "ws.Release") -> _Entry:
 
 
 def _by_date(releases: Iterable["ws.Release"]) -> list["ws.Release"]:
-    from chart_binder.musicbrainz.source import partial_date
+    from chart_binder.musicbrainz.evidence import partial_date
 
     return sorted(releases, key=lambda one: (partial_date(one.date).last, one.id))
 
@@ -419,7 +419,7 @@ def _as_evidence(releases: Iterable["ws.Release"]) -> tuple["Release", ...]:
 
 
 def _groups_of(releases: Iterable["ws.Release"]) -> tuple["ReleaseGroup", ...]:
-    from chart_binder.musicbrainz.source import release_groups
+    from chart_binder.musicbrainz.evidence import release_groups
 
     return release_groups(releases, None)
 

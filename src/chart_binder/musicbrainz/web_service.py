@@ -180,13 +180,6 @@ def query_works_of(recording_id: RecordingId) -> Query:
     return _query("recording", f"recording/{recording_id}", inc=includes)
 
 
-def query_recordings_of(work_id: str) -> Query:
-    """Query the first page of the recordings of a work."""
-    return _query(
-        "recording_list", "recording", inc="artist-credits isrcs", limit=_PAGE, work=work_id
-    )
-
-
 def search_recordings_loosely(artist: str, title: str) -> Query:
     """Search recordings by any of the words of artist and title."""
     return _search("recording", _any_of(artist=artist, recording=title), _PAGE)
@@ -292,28 +285,6 @@ class LabelInfo(_Element, frozen=True):
     label: Label | None = None
 
 
-class Work(_Element, frozen=True):
-    """A work: the song that recordings are performances of."""
-
-    id: str
-    title: str | None = None
-    recording_relation_list: tuple["RecordingRelation", ...] = ()
-
-
-class WorkRelation(_Element, frozen=True):
-    """A relation of a recording to a work; `performance` is the type of most."""
-
-    work: Work | None = None
-    type: str | None = None
-
-
-class RecordingRelation(_Element, frozen=True):
-    """A relation of a work to a recording."""
-
-    recording: "Recording | None" = None
-    type: str | None = None
-
-
 class Recording(_Element, frozen=True):
     """A recording; only search results have a `score` (0 to 100)."""
 
@@ -326,8 +297,7 @@ class Recording(_Element, frozen=True):
     artist_credit: tuple[Credit | str, ...] = ()
     artist_credit_phrase: str | None = None
     isrc_list: tuple[str, ...] = ()
-    release_list: tuple["ReleaseInSearch", ...] = ()
-    work_relation_list: tuple[WorkRelation, ...] = ()
+    release_list: "tuple[ReleaseInSearch, ...]" = ()
     score: str | None = msgspec.field(default=None, name="ext:score")
     recording_relation_list: "tuple[Relation, ...]" = ()
     work_relation_list: "tuple[Relation, ...]" = ()
@@ -353,6 +323,7 @@ class Work(_Element, frozen=True):
 
     id: str
     title: str | None = None
+    recording_relation_list: "tuple[Relation, ...]" = ()
 
 
 class Relation(_Element, frozen=True):
@@ -465,7 +436,6 @@ class Metadata(_Element, frozen=True):
     recording_count: int | None = None
     release_group_count: int | None = None
     release_count: int | None = None
-    recording_count: int | None = None
 
 
 def parse_response(body: bytes, wanted: str) -> Metadata:

@@ -1,0 +1,120 @@
+"""MusicBrainz' records as evidence: recordings, and their releases by group."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from chart_binder.domain.dates import UNKNOWN, PartialDate
+from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
+from chart_binder.domain.vocabulary import NO_COUNTRIES
+from chart_binder.musicbrainz import web_service as ws
+
+
+def candidate_of(
+    recording: ws.Recording, releases: Iterable[ws.Release], home: str | None
+) -> RecordingCandidate:
+    """Return a recording as evidence with its releases; `home` is the artist's country."""
+    return RecordingCandidate(
+        mb_recording_id=recording.id,
+        title=recording.title,
+        length_ms=recording.length_ms,
+        isrcs=recording.isrc_list,
+        disambiguation=recording.disambiguation or None,
+        first_release_date=partial_date(recording.first_release_date).text or None,
+        rg_candidates=release_groups(releases, home),
+    )
+
+
+def release_groups(releases: Iterable[ws.Release], home: str | None) -> tuple[ReleaseGroup, ...]:
+    """Return releases as evidence, by group; `home` is the artist's country."""
+    groups: dict[str, list[ws.Release]] = {}
+    for release in releases:
+        groups.setdefault(release.release_group.id, []).append(release)
+    return tuple(_group(members, home) for members in groups.values())
+
+
+def partial_date(text: str | None) -> PartialDate:
+    """Parse a date as MusicBrainz writes it; an impossible one is unknown."""
+    try:
+        return PartialDate.parse(text or "")
+    except ValueError:
+        return UNKNOWN
+
+
+def _group(members: list[ws.Release], home: str | None) -> ReleaseGroup:
+    group = members[0].release_group
+    return ReleaseGroup(
+        mb_rg_id=group.id,
+        title=group.title,
+        artist_credit=group.artist_credit_phrase,
+        primary_type=group.primary_type,
+        secondary_types=tuple(filter(None, group.secondary_type_list)),
+        first_release_date=partial_date(group.first_release_date).text or None,
+        labels=tuple(sorted({name for release in members for name in _label_names(release)})),
+        countries=tuple(
+            sorted({land for release in members for _, land in _events(release) if land})
+        ),
+        releases=tuple(_release(release, home) for release in members),
+    )
+
+
+def _release(release: ws.Release, home: str | None) -> Release:
+    date, country = _first_event(release, home)
+    numbers = (info.catalog_number for info in release.label_info_list)
+    return Release(
+        mb_release_id=release.id,
+        title=release.title,
+        date=date.text or None,
+        country=country,
+        status=release.status or None,
+        label=next(_label_names(release), None),
+        catno=next(filter(None, numbers), None),
+        format=_format(release),
+        disambiguation=release.disambiguation or None,
+        artist_credit=release.artist_credit_phrase,
+    )
+
+
+def _label_names(release: ws.Release) -> Iterator[str]:
+    return (info.label.name for info in release.label_info_list if info.label and info.label.name)
+
+
+def _first_event(release: ws.Release, home: str | None) -> tuple[PartialDate, str | None]:
+    """Return the date and country of a release's first event.
+
+    First is the event that certainly had happened by the earliest day, so a whole date precedes the
+    bare year of the same year. Of several countries on that day it is the artist's own if that is
+    among them, else the one MusicBrainz names first.
+    """
+    events = list(_events(release))
+    earliest = min(date.last for date, _ in events)
+    first = [event for event in events if event[0].last == earliest]
+    return next((event for event in first if home and event[1] == home), first[0])
+
+
+def _events(release: ws.Release) -> Iterator[tuple[PartialDate, str | None]]:
+    if not release.release_event_list:
+        yield partial_date(release.date), release.country or None
+    for event in release.release_event_list:
+        codes = event.area.iso_3166_1_code_list if event.area else ()
+        yield partial_date(event.date), next(filter(None, codes), None)
+
+
+def _format(release: ws.Release) -> str | None:
+    """Return the known media as MusicBrainz' pages write them: `2×CD + DVD`."""
+    formats = (medium.format for medium in release.medium_list if medium.format)
+    counted = ((name, len(list(same))) for name, same in groupby(formats))
+    return " + ".join(f"{n}×{name}" if n > 1 else name for name, n in counted) or None
+
+
+def country_of(artist: ws.Artist) -> str | None:
+    """Return the country an artist began in, else belongs to; former countries stay as they are.
+
+    A city has at most an ISO 3166-2 code, such as `GB-LND`, whose prefix is the country. Worldwide
+    and Europe (`XW`, `XE`) are none.
+    """
+    codes: list[str | None] = []
+    for area in filter(None, (artist.begin_area, artist.area)):
+        codes += area.iso_3166_1_code_list
+        codes += (code.partition("-")[0] for code in area.iso_3166_2_code_list if code)
+    codes.append(artist.country)
+    return next((code for code in codes if code and code not in NO_COUNTRIES), None)
