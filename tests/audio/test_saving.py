@@ -253,7 +253,12 @@ def test_the_copy_given_before_the_replacement_is_what_replaces_the_file(song: P
     saved = save_tags(song, changed, before_replace=intend)
     (prepared,) = seen
     assert prepared == PreparedCopy(
-        song, prepared.temporary, audio_hash(song), saved.before, read_tag_set(song)
+        song,
+        prepared.temporary,
+        audio_hash(song),
+        saved.before,
+        read_tag_set(song),
+        prepared.restoration,
     )
 
 
@@ -305,7 +310,7 @@ def leftover(folder: Path, *, host: str = "", pid: int = 0) -> Path:
     if not pid:  # of a process that is over
         with subprocess.Popen([sys.executable, "-c", ""]) as process:
             pid = process.pid
-    host = host or new_temporary_name().split("-")[2]
+    host = host or new_temporary_name(Path("a")).split("-")[2]
     path = folder / f".canon-save-{host}-{pid}-1-{'0' * 16}.part"
     path.write_bytes(b"half a copy")
     return path
@@ -333,7 +338,12 @@ def test_leftovers_of_another_machine_are_kept_and_yielded(song: Path) -> None:
 
 def test_other_files_links_and_folders_are_no_leftovers(song: Path) -> None:
     left = leftover(song.parent)
-    others = (".canon-save-notes", f"{left.name}.flac", f"x{left.name}", ".canon-save-1-2-3-4.part")
+    others = (
+        ".canon-save-notes",
+        f"{left.name}.flac.bak",
+        f"x{left.name}",
+        ".canon-save-1-2-3-4.part",
+    )
     for name in others:
         (song.parent / name).touch()
     link, folder = (left.with_name(left.name.replace("0" * 16, digit * 16)) for digit in "12")

@@ -10,7 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
-from chart_binder.audio.containers import asf, id3, mp3, mp4, vorbis
+from chart_binder.audio.containers import asf, id3, mp3, mp4, other_tags, riff, vorbis
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
@@ -163,6 +163,12 @@ FIELDS_BY_NAME = {field.name: field for field in (*FIELDS, *READ_ONLY_FIELDS)}
 """The fields by name."""
 
 
+# A new tag says what others of the file do. Each field has a key in all three forms of tag.
+_NAMES = tuple(
+    other_tags.Names(*(field.keys[family].written[0] for family in ("vorbis", "id3", "ape")))
+    for field in FIELDS
+)
+
 _Read = Callable[[Item], Texts | None]
 _Write = Callable[[str, Texts], Item | tuple[Item, ...]]
 
@@ -177,6 +183,9 @@ _FORMS: dict[str, tuple[_Read, _Write]] = {
     "mp4": (mp4.texts_of, mp4.text_item),
     "asf": (asf.texts_of, asf.text_items),
 }
+
+_READERS: dict[str, _Read] = {form: read for form, (read, _) in _FORMS.items()}
+_READERS |= dict.fromkeys((riff.INFO_FORM, riff.TEXT_FORM), other_tags.texts_of)
 
 # The form of the tag that is written in each kind of file, with the head of a new one.
 _VORBIS = ("vorbis", vorbis.NEW_HEAD)
@@ -261,8 +270,8 @@ def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
     Names are those of `FIELDS`. A field that has these texts already keeps its bytes; where all do,
     `tags` itself is returned. ID3 stays of its version; where the version cannot hold a value
     (ID3v2.3 has room for the year of an original date, for one date, one text), what fits is
-    written. A tag is made where there is none; what an ID3v1 tag says goes into a new ID3v2 tag,
-    because players read the newer one only. Raises `AudioError` for an unknown field or a value
+    written. A tag is made where there is none; what other tags say goes into the new one, because
+    players read that one only. Raises `AudioError` for an unknown field or a value
     that its form cannot hold.
     """
     old = _written_block(tags) or _new_block(tags)
@@ -289,7 +298,7 @@ def field_texts(tags: TagSet, name: str) -> Texts:
 
 def item_texts(form: str, item: Item) -> Texts | None:
     """Return the texts of a record, or `None` if it holds something else, such as a picture."""
-    return _FORMS[form][0](item) if form in _FORMS else None
+    return _READERS[form](item) if form in _READERS else None
 
 
 def is_same_key(form: str, one: str, other: str) -> bool:
@@ -304,9 +313,12 @@ def _written_block(tags: TagSet) -> Block | None:
 
 
 def _new_block(tags: TagSet) -> Block:
+    """Return a block that says what the other tags of the file do."""
     form, head = _WRITTEN[tags.container]
-    older = tags.block("id3v1") if form.startswith("id3") else None
-    return Block(form, id3.frames_of_id3v1(older.items[0].data) if older else (), head)
+    block = Block(form, (), head)
+    for key, texts in other_tags.texts_of_other_tags(tags, form, _NAMES).items():
+        block = _with_texts(block, key, texts)
+    return block
 
 
 def _keys(block: Block, name: str) -> Keys:

@@ -31,7 +31,10 @@ LOCK_TIMEOUT_S = 10.0
 """How long another run may hold a file; a copy of an album's longest track takes about 1 s."""
 
 _LOCK_RETRY_S = 0.05
-_TEMPORARY_NAME = re.compile(r"\.canon-save-([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{16}\.part")
+_TEMPORARY_NAME = re.compile(
+    r"\.canon-save-([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{16}\.part(?:\.\w{1,8})?", re.ASCII
+)
+_SUFFIX = re.compile(r"\.\w{1,8}", re.ASCII)
 
 
 class FileInUseError(SaveError):
@@ -186,10 +189,14 @@ class Leftover:
     kept: str | None = None
 
 
-def new_temporary_name() -> str:
-    """Return a name for a temporary file of this process: host, process id, start time, random."""
+def new_temporary_name(target: Path) -> str:
+    """Return a name for a temporary copy: host, process id, start time, random.
+
+    It ends as the name of `target` does: some kinds of file are known by that alone.
+    """
     pid = os.getpid()
-    return f".canon-save-{_host()}-{pid}-{_start_time(pid)}-{secrets.token_hex(8)}.part"
+    suffix = target.suffix if _SUFFIX.fullmatch(target.suffix) else ""
+    return f".canon-save-{_host()}-{pid}-{_start_time(pid)}-{secrets.token_hex(8)}.part{suffix}"
 
 
 def is_of_another_host(name: str) -> bool:

@@ -5,16 +5,19 @@ byte, or as it was meant to be.
 """
 
 import errno
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from stat import S_IMODE, S_IWGRP, S_IWOTH, S_IWUSR
 
-from chart_binder.audio.containers import hash_if_same, layout_of
+from chart_binder.audio.containers import audio_hash, hash_if_same, layout_of
 from chart_binder.audio.file_access import (
     LOCK_TIMEOUT_S,
+    Piece,
     Source,
     file_lock,
     new_temporary_name,
@@ -22,6 +25,7 @@ from chart_binder.audio.file_access import (
     try_lock,
 )
 from chart_binder.audio.reading import format_name
+from chart_binder.audio.restoration import Restoration, file_hash, restoration_of
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
 from chart_binder.files import quoted
@@ -40,6 +44,10 @@ _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 _NO_ATTRIBUTE = frozenset({errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENODATA})
 
 
+class ChangedSinceError(SaveError):
+    """The file is not, byte for byte, the one that was written."""
+
+
 class UnconfirmedError(SaveError):
     """The file was replaced, but the disk did not confirm that this will last."""
 
@@ -48,7 +56,8 @@ class UnconfirmedError(SaveError):
 class PreparedCopy:
     """A copy that is on the disk, whole and proven, and about to take the place of `path`.
 
-    `path` is the file itself, where a symbolic link led to it.
+    `path` is the file itself, where a symbolic link led to it. `restoration` makes the file as it
+    is now of the copy.
     """
 
     path: Path
@@ -56,6 +65,7 @@ class PreparedCopy:
     audio_hash: str
     before: TagSet
     after: TagSet
+    restoration: Restoration
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,25 +112,95 @@ def save_tags(
     `break_links`, which leaves the other names with the old tags. Only with `UnconfirmedError` is
     the new file there.
     """
-    target = _resolved(path)
-    with file_lock(target, timeout_s) as source:
-        status, kind = os.fstat(source.descriptor), format_name(target)
+
+    def draft(source: Source) -> _Draft | None:
         layout = layout_of(source)
-        before = layout.tags
+        kind, before = format_name(source.path), layout.tags
         after = change(before)
         if after == before:
+            return None
+        prove = partial(_require_proven, before=before, after=after, kind=kind)
+        return _Draft(before, list(layout.with_tags(after)), prove)
+
+    options = _Options(keep_mtime, break_links, timeout_s, before_replace)
+    return _save(path, draft, options)
+
+
+def restore_file(
+    path: Path,
+    restoration: Restoration,
+    *,
+    keep_mtime: bool = False,
+    timeout_s: float = LOCK_TIMEOUT_S,
+    before_replace: Callable[[PreparedCopy], None] = do_nothing,
+) -> SaveResult:
+    """Replace a written file by the former one, byte for byte; all else is as in `save_tags`.
+
+    Raises `ChangedSinceError` unless the file is the very one that was written.
+    """
+
+    def draft(source: Source) -> _Draft:
+        if file_hash(source) != restoration.new_hash:
+            raise ChangedSinceError(f"{quoted(path)} is not the file that was written")
+        prove = partial(_require_restored, expected=restoration.old_hash)
+        return _Draft(layout_of(source).tags, restoration.pieces, prove)
+
+    options = _Options(keep_mtime, timeout_s=timeout_s, before_replace=before_replace)
+    return _save(path, draft, options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A new file in pieces; `prove` returns the tags and the audio hash of its copy, or raises."""
+
+    before: TagSet
+    pieces: list[Piece]
+    prove: Callable[[Source, Path], tuple[TagSet, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The options of `save_tags`."""
+
+    keep_mtime: bool
+    break_links: bool = False
+    timeout_s: float = LOCK_TIMEOUT_S
+    before_replace: Callable[[PreparedCopy], None] = do_nothing
+
+
+def _save(path: Path, draft: Callable[[Source], _Draft | None], options: _Options) -> SaveResult:
+    """Replace a file by what is drafted for it, unless that is `None`."""
+    target = _resolved(path)
+    with file_lock(target, options.timeout_s) as source:
+        status = os.fstat(source.descriptor)
+        new = draft(source)
+        if new is None:
+            before = layout_of(source).tags
             return SaveResult(target, changed=False, before=before, after=before)
-        _require_writable(path, target, status, break_links=break_links)
-        with _copy(target, source.chunks(layout.with_tags(after))) as (temporary, copy):
-            lost = _copy_metadata(source, status, copy, keep_mtime=keep_mtime)
+        _require_writable(path, target, status, break_links=options.break_links)
+        digest = hashlib.sha256()
+        chunks = _hashed(source.chunks(new.pieces), digest.update)
+        with _copy(target, chunks) as (temporary, copy):
+            lost = _copy_metadata(source, status, copy, keep_mtime=options.keep_mtime)
             os.fsync(copy)
-            found = _require_proven(source, temporary, before, after, kind)
+            after, found = new.prove(source, temporary)
             _require_unchanged(target, status)
-            before_replace(PreparedCopy(target, temporary, found, before, after))
+            restoration = restoration_of(source, new.pieces, digest.digest())
+            options.before_replace(
+                PreparedCopy(target, temporary, found, new.before, after, restoration)
+            )
             _require_unchanged(target, status)
             temporary.replace(target)
             _sync_folder(target.parent)
-    return SaveResult(target, changed=True, before=before, after=after, audio_hash=found, lost=lost)
+    return SaveResult(
+        target, changed=True, before=new.before, after=after, audio_hash=found, lost=lost
+    )
+
+
+def _hashed(chunks: Iterable[bytes], update: Callable[[bytes], None]) -> Iterator[bytes]:
+    for chunk in chunks:
+        update(chunk)
+        yield chunk
 
 
 def _resolved(path: Path) -> Path:
@@ -175,7 +255,7 @@ def _free_bytes(folder: Path) -> int | None:
 @contextmanager
 def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
     """Write a new file beside `target`; it is removed in the end unless it replaced `target`."""
-    temporary = target.parent / new_temporary_name()
+    temporary = target.parent / new_temporary_name(target)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     made = False
     try:
@@ -247,9 +327,9 @@ def _copy_attributes(source: int, copy: int) -> tuple[str, ...]:
 
 
 def _require_proven(
-    source: Source, temporary: Path, before: TagSet, after: TagSet, kind: str
-) -> str:
-    """Return the hash of the audio, which is the same in both; raise `SaveError` otherwise.
+    source: Source, temporary: Path, *, before: TagSet, after: TagSet, kind: str
+) -> tuple[TagSet, str]:
+    """Return `after` and the hash of the audio, the same in both; raise `SaveError` otherwise.
 
     The copy is opened anew, by its name; the source is read once more.
     """
@@ -267,7 +347,18 @@ def _require_proven(
         raise SaveError(f"{left}: with the new tags it would be taken for {copied_kind}")
     if found is None or layout_of(source).tags != before:
         raise SaveError(f"{left}: its audio is not the same in the copy")
-    return found
+    return after, found
+
+
+def _require_restored(source: Source, temporary: Path, *, expected: bytes) -> tuple[TagSet, str]:
+    """Return the tags and audio hash of the former file; raise `SaveError` if it is not that."""
+    with open_audio(temporary) as copy:
+        if file_hash(copy) != expected:
+            raise SaveError(
+                f"{quoted(source.path)} is left as it is: the journal does not lead back to it"
+            )
+        tags = layout_of(copy).tags
+    return tags, audio_hash(temporary)
 
 
 def _require_unchanged(target: Path, status: os.stat_result) -> None:

@@ -53,6 +53,8 @@ _MAGICS: tuple[tuple[bytes, _Parser], ...] = (
     *((magic, partial(mp3.APE, container=name)) for magic, name in mp3.APE_MAGICS.items()),
 )
 
+_OLD_MUSEPACK = range(4, 7)
+
 _CHUNK_FORMATS: dict[tuple[bytes, bytes], riff.Kind] = {
     (b"FORM", b"AIFF"): riff.AIFF,
     (b"FORM", b"AIFC"): riff.AIFF,
@@ -106,6 +108,8 @@ def layout_of(source: Source) -> Layout:
     for magic, parse in _MAGICS:
         if head.startswith(magic):
             return parse(source)
+    if _is_old_musepack(source, head):
+        return mp3.APE(source, container="mpc")
     kind = _CHUNK_FORMATS.get((head[:4], head[8:12]))
     if kind and not start:
         return riff.IFF(source, kind)
@@ -119,3 +123,12 @@ def layout_of(source: Source) -> Layout:
         f"{quoted(source.path)} is of no kind whose tags are written: those are MP3, FLAC, Ogg,"
         " MP4, WMA, APE, WavPack, Musepack, AIFF, WAV and DSF"
     )
+
+
+def _is_old_musepack(source: Source, head: bytes) -> bool:
+    """Say whether a file is Musepack of stream version 4, 5 or 6, which begins with no magic.
+
+    The version stands in the bits above the eleventh; the name has to say that it is Musepack.
+    """
+    version = int.from_bytes(head[:4], "little") >> 11 & 0x3FF
+    return source.path.suffix.lower() == ".mpc" and version in _OLD_MUSEPACK

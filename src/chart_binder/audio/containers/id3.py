@@ -1,7 +1,8 @@
-"""ID3 tags: ID3v2 of versions 2.2 to 2.4, read and written, and ID3v1, read.
+"""ID3v2 tags of versions 2.2 to 2.4, read and written.
 
-Formats: https://id3.org/id3v2-00, https://id3.org/id3v2.3.0, https://id3.org/id3v2.4.0-structure,
-https://id3.org/ID3v1
+Flags of a tag that its bytes contradict do not count, as in mutagen and TagLib.
+
+Formats: https://id3.org/id3v2-00, https://id3.org/id3v2.3.0, https://id3.org/id3v2.4.0-structure
 """
 
 import re
@@ -34,13 +35,8 @@ _TEXTS = frozenset({"TXXX", "TXX", "COMM", "COM", "USLT", "ULT"})
 # In the second byte of a frame's flags: grouped, compressed, encrypted, with its length before it.
 _FLAGS = {"id3v2.3": (0x20, 0x80, 0x40, 0), "id3v2.4": (0x40, 0x08, 0x04, 0x01)}
 
-_ID3V1_TEXTS = {
-    "TIT2": slice(3, 33),
-    "TPE1": slice(33, 63),
-    "TALB": slice(63, 93),
-    "TDRC": slice(93, 97),
-}
-_ID3V1_COMMENT, _ID3V1_TRACK, _ID3V1_GENRE, _NO_GENRE = slice(97, 127), 126, 127, 255
+# What unsynchronisation leaves nowhere: bytes that a decoder could take for the start of a frame.
+_NOT_UNSYNCED = re.compile(rb"\xff(?:[\xe0-\xff]|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +61,8 @@ def find_id3(source: Source, start: int) -> FoundTag | None:
     unsynced = bool(flags & _UNSYNCED)
     if major < _NEWEST and unsynced:
         body = _synced(body)
-    if flags & _EXTENDED:  # an extended header, whose checksum would not hold after a change
-        plain_size = 4 + int.from_bytes(body[:4], "big")
-        body = body[_from_syncsafe(body[:4]) if major == _NEWEST else plain_size :]
+    if flags & _EXTENDED:  # its checksum would not hold after a change
+        body = body[_extension_size(source, form, body) :]
     items = _frames(form, body, unsynced=unsynced and major == _NEWEST)
     footer = _HEADER if major == _NEWEST and flags & _FOOTED else 0
     return FoundTag(Block(form, items, bytes((major, revision))), _HEADER + size + footer)
@@ -113,44 +108,48 @@ def texts_of(form: str, item: Item) -> tuple[str, ...] | None:
 
 
 def text_frame(form: str, key: str, texts: tuple[str, ...]) -> Item:
-    """Return a frame of this key (`TALB`, `TXXX:...`, `UFID:...`) that holds the texts.
+    """Return a frame of this key (`TALB`, `TXXX:...`, `UFID:...`, `COMM::eng`) with the texts.
 
     ID3v2.4 has several values in UTF-8, NUL between them. Before it there is one value, joined
     with a slash as Picard does, in Latin-1 where it is ASCII, otherwise in UTF-16.
     """
     name, _, description = key.partition(":")
+    language = b""
+    if "l" in _LAYOUTS.get(name, ""):
+        description, _, code = description.rpartition(":")
+        language = code.encode("latin-1")
     if name in ("UFID", "UFI"):
         content = description.encode("latin-1") + b"\0" + texts[0].encode("latin-1", "replace")
     elif form == "id3v2.4":
-        content = _encoded(b"\3", "utf-8", description, "\0".join(texts))
+        content = _encoded(b"\3" + language, "utf-8", description, "\0".join(texts))
     elif (text := "/".join(texts)).isascii() and description.isascii():
-        content = _encoded(b"\0", "ascii", description, text)
+        content = _encoded(b"\0" + language, "ascii", description, text)
     else:
-        content = _encoded(b"\1", "utf-16-le", description, text, mark=b"\xff\xfe")
+        content = _encoded(b"\1" + language, "utf-16-le", description, text, mark=b"\xff\xfe")
     return Item(key, name.encode("latin-1") + bytes(_flag_bytes(form)) + content)
 
 
-def frames_of_id3v1(tag: bytes) -> tuple[Item, ...]:
-    """Return the fields of an ID3v1 tag of 128 bytes as frames of ID3v2.4, without blank ones."""
-    texts = {key: _id3v1_text(tag[place]) for key, place in _ID3V1_TEXTS.items()}
-    if tag[_ID3V1_TRACK - 1] == 0 and tag[_ID3V1_TRACK]:
-        texts["TRCK"] = str(tag[_ID3V1_TRACK])
-    if tag[_ID3V1_GENRE] != _NO_GENRE:
-        texts["TCON"] = str(tag[_ID3V1_GENRE])
-    frames = [text_frame("id3v2.4", key, (text,)) for key, text in texts.items() if text]
-    if comment := _id3v1_text(tag[_ID3V1_COMMENT]):
-        frames.append(Item("COMM::eng", b"COMM\0\0\3eng\0" + comment.encode()))
-    return tuple(frames)
+def _encoded(head: bytes, codec: str, description: str, text: str, mark: bytes = b"") -> bytes:
+    """Return the content behind `head`: the encoding, with a language where the frame has one."""
+    has_language = len(head) > 1
+    if description or has_language:
+        head += mark + description.encode(codec) + "\0".encode(codec)
+    return head + mark + text.encode(codec)
 
 
-def _id3v1_text(field: bytes) -> str:
-    return field.partition(b"\0")[0].decode("latin-1").strip()
+def _extension_size(source: Source, form: str, body: bytes) -> int:
+    """Return how long the extended header is, 0 if the flag lies; raise `AudioError` if damaged.
 
-
-def _encoded(encoding: bytes, codec: str, description: str, text: str, mark: bytes = b"") -> bytes:
-    end = "\0".encode(codec)
-    head = mark + description.encode(codec) + end if description else b""
-    return encoding + head + mark + text.encode(codec)
+    Some programs set the flag and write none, others count its length as in another version.
+    """
+    plain, syncsafe = 4 + int.from_bytes(body[:4], "big"), _from_syncsafe(body[:4])
+    said, other = (syncsafe, plain) if form == "id3v2.4" else (plain, syncsafe)
+    for size in (0, said, other):
+        if _NAME.fullmatch(body, size, size + _name_length(form)):
+            return size
+    if said > len(body) or body[said:].strip(b"\0"):
+        raise source.damaged("no frame stands behind the extended header of its ID3 tag")
+    return said
 
 
 def _frames(form: str, body: bytes, *, unsynced: bool) -> tuple[Item, ...]:
@@ -183,11 +182,17 @@ def _frame_spans(form: str, body: bytes, *, syncsafe: bool) -> tuple[list[tuple[
 
 
 def _frame(form: str, frame: bytes, *, unsynced: bool) -> Item:
-    """Return a frame without its length, which is implied, and without unsynchronisation."""
+    """Return a frame without its length, which is implied.
+
+    In ID3v2.4 the flag for unsynchronisation, of the tag or the frame, is the frame's own where its
+    content may be unsynchronised: every reader makes of it what it made before.
+    """
     length = _name_length(form)
     name, rest = frame[:length], frame[2 * length :]
-    if form == "id3v2.4" and (unsynced or rest[1] & _FRAME_UNSYNCED):
-        rest = rest[:1] + bytes((rest[1] & ~_FRAME_UNSYNCED,)) + _synced(rest[2:])
+    if form == "id3v2.4":
+        flagged = (unsynced or rest[1] & _FRAME_UNSYNCED) and _synced(rest[2:]) != rest[2:]
+        flags = rest[1] & ~_FRAME_UNSYNCED | (_FRAME_UNSYNCED if flagged else 0)
+        rest = rest[:1] + bytes((flags,)) + rest[2:]
     return Item(_key_of(form, name + rest), name + rest)
 
 
@@ -224,6 +229,8 @@ def _content(form: str, data: bytes) -> bytes | None:
     )
     if encrypted:
         return None
+    if form == "id3v2.4" and flags and flags[0] & _FRAME_UNSYNCED:
+        content = _synced(content)
     before = grouped + 4 * (measured or (compressed and form == "id3v2.3"))
     content = content[before:]
     if not compressed:
@@ -277,6 +284,9 @@ def _flag_bytes(form: str) -> int:
 
 
 def _synced(content: bytes) -> bytes:
+    """Return content without unsynchronisation; as it is where it cannot be unsynchronised."""
+    if _NOT_UNSYNCED.search(content):
+        return content
     return content.replace(b"\xff\0", b"\xff")
 
 

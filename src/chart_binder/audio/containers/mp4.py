@@ -76,6 +76,10 @@ class MP4:
             raise source.damaged(f"it has {len(movies) or 'no'} moov box{'es' * bool(movies)}")
         (self._moov,) = movies
         self._movie = self._content(self._moov)
+        self._media = [each for each in self._boxes if each.kind == _MEDIA]
+        if not any(each.end > each.content for each in self._media):
+            raise source.damaged("it has no media: its mdat box is empty, or not there")
+        self._tables(self._movie)  # are they where it says
 
     @property
     def tags(self) -> TagSet:
@@ -88,16 +92,15 @@ class MP4:
 
         An offset counts by what it points at: which media box, and where in it.
         """
-        media = [each for each in self._boxes if each.kind == _MEDIA]
         for table, offsets in self._tables(self._movie):
             if offsets is None:
                 yield self._movie[table.start : table.end]
             else:
-                yield from (_pointing(offset, media) for offset in offsets.read(self._movie))
+                yield from map(self._pointing, offsets.read(self._movie))
         for each in self._boxes:
             if each.kind == _FRAGMENT:
                 yield self._fragment(each)
-        for each in media:
+        for each in self._media:
             yield struct.pack(">Q", each.end - each.content)
             yield Span(each.content, each.end - each.content)
 
@@ -151,9 +154,24 @@ class MP4:
     def _tables(self, movie: bytes) -> list[tuple[Box, Offsets | None]]:
         """Return every table of samples, track by track, with its offsets if it has any."""
         try:
-            return list(_tables_below(movie, 0, len(movie), _TO_TABLES))
+            tables = list(_tables_below(movie, 0, len(movie), _TO_TABLES))
         except (ValueError, IndexError, struct.error) as error:
             raise self._source.damaged(str(error)) from error
+        chunks = [at for _, offsets in tables if offsets for at in offsets.read(movie)]
+        if chunks and not any(map(self._box_at, chunks)):
+            raise self._source.damaged("its media are not where its tables say")
+        return tables
+
+    def _box_at(self, offset: int) -> int | None:
+        """Return the number of the media box that an offset points into, from 1."""
+        number = bisect_right(self._media, offset, key=lambda each: each.content)
+        return number if number and offset < self._media[number - 1].end else None
+
+    def _pointing(self, offset: int) -> bytes:
+        """Return which media box an offset lies in, and where in it."""
+        if number := self._box_at(offset):
+            return repr((number - 1, offset - self._media[number - 1].content)).encode()
+        return repr(offset).encode()
 
     def _fragment(self, each: Box) -> bytes:
         """Return a fragment with its offsets relative to its start, before the rest of it."""
@@ -371,10 +389,3 @@ def _index_offsets(mfra: bytes) -> Iterator[Offsets]:
         if offsets.start + offsets.step * count > each.end + offsets.step:
             raise ValueError("an index of fragments is longer than its box")
         yield offsets
-
-
-def _pointing(offset: int, media: list[Box]) -> bytes:
-    """Return which media box an offset lies in, and where in it."""
-    at = bisect_right([each.content for each in media], offset) - 1
-    inside = at >= 0 and offset <= media[at].end
-    return repr((at, offset - media[at].content) if inside else offset).encode()

@@ -1,5 +1,7 @@
 """AIFF, WAV and DSF files: an ID3v2 tag in a chunk of its own, or behind the audio.
 
+The INFO list of a WAV and the text chunks of AIFF are read, and stay as they are.
+
 Formats: EA IFF 85; Audio Interchange File Format 1.3 (AIFF); RIFF (WAV); Sony's DSF File Format
 Specification; of the kinds that are not read: EBU Tech 3306 (RF64), ITU-R BS.2088 (BW64), Wave64
 """
@@ -11,7 +13,7 @@ from typing import Literal
 
 from chart_binder.audio.containers.id3 import find_id3, written_id3
 from chart_binder.audio.file_access import Piece, Source, Span
-from chart_binder.audio.tagset import TagSet
+from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
 DSF_MAGIC = b"DSD "
@@ -19,6 +21,11 @@ DSF_MAGIC = b"DSD "
 _CHUNK_HEADER, _FORM_HEADER, _DSF_HEADER = 8, 12, 28
 _MAX_SIZE = 0xFFFFFFFF
 _TAG_CHUNKS = frozenset({b"ID3 ", b"id3 "})
+INFO_FORM, TEXT_FORM = "riff-info", "aiff-text"
+"""The forms of the tags that are only read."""
+
+_LIST, _INFO = b"LIST", b"INFO"
+_TEXT_CHUNKS = frozenset({b"NAME", b"AUTH", b"(c) ", b"ANNO"})
 
 _UNREAD_WAVES: tuple[tuple[bytes, bytes, str], ...] = (
     (b"RF64", b"WAVE", "RF64, a WAV with sizes of 64 bits"),
@@ -68,13 +75,27 @@ class IFF:
 
     @property
     def tags(self) -> TagSet:
-        """The tag, if there is one."""
-        if self._tag is None:
-            return TagSet(self._kind.container)
-        found = find_id3(self._source, self._tag.content.start)
-        if found is None or found.size > self._tag.content.size:
-            raise self._source.damaged("its ID3 chunk holds no ID3 tag")
-        return TagSet(self._kind.container, (found.block,))
+        """The ID3 tag, and the texts that stand outside of it."""
+        blocks = self._texts
+        if self._tag is not None:
+            found = find_id3(self._source, self._tag.content.start)
+            if found is None or found.size > self._tag.content.size:
+                raise self._source.damaged("its ID3 chunk holds no ID3 tag")
+            blocks = (found.block, *blocks)
+        return TagSet(self._kind.container, blocks)
+
+    @property
+    def _texts(self) -> tuple[Block, ...]:
+        """The INFO list of a WAV, or the text chunks of AIFF."""
+        items = []
+        for chunk in self._chunks:
+            if self._kind is AIFF and chunk.name in _TEXT_CHUNKS:
+                body = self._source.read(chunk.content.start, chunk.content.size)
+                items.append(Item(chunk.name.decode("latin-1"), body))
+            elif self._kind is WAV and chunk.name == _LIST:
+                items += _info(self._source.read(chunk.content.start, chunk.content.size))
+        form = TEXT_FORM if self._kind is AIFF else INFO_FORM
+        return (Block(form, tuple(items)),) if items else ()
 
     def audio(self) -> Iterator[Piece]:
         """Yield the chunks that describe the audio and those that hold it."""
@@ -86,6 +107,8 @@ class IFF:
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
         block, old = tags.block("id3v2"), self._tag
+        if tuple(each for each in tags.blocks if each is not block) != self._texts:
+            raise AudioError("of this kind of file only the ID3 tag is written")
         start = old.content.start - _CHUNK_HEADER if old else self._end
         end = old.end if old else self._end
         new = b""
@@ -117,6 +140,17 @@ def _chunks(source: Source, kind: Kind, end: int) -> Iterator[Chunk]:
             raise source.damaged(f"its chunk {header[:4]!r} is longer than the file")
         at = min(at + content.size % 2, source.size)
         yield Chunk(header[:4], content, at)
+
+
+def _info(body: bytes) -> Iterator[Item]:
+    """Yield the entries of a list chunk, if it is one of INFO, up to what is damaged."""
+    at = len(_INFO) if body.startswith(_INFO) else len(body)
+    while at + _CHUNK_HEADER <= len(body):
+        end = at + _CHUNK_HEADER + int.from_bytes(body[at + 4 : at + 8], "little")
+        if end > len(body):
+            return
+        yield Item(body[at : at + 4].decode("latin-1"), body[at + _CHUNK_HEADER : end])
+        at = end + end % 2
 
 
 class DSF:

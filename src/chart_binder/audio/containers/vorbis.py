@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from chart_binder.audio.containers.id3 import leading_id3_size
+from chart_binder.audio.containers.id3 import find_id3
 from chart_binder.audio.containers.mp3 import find_tail
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
@@ -93,14 +93,16 @@ class Metadata:
 
 
 class FLAC:
-    """A FLAC file: metadata blocks, the audio, and tags of other forms behind it.
+    """A FLAC file: metadata blocks, the audio, and tags of other forms before and behind it.
 
-    An ID3 tag before it is left alone.
+    Readers take the first block of comments; further ones are kept as they are.
     """
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._start = leading_id3_size(source) + len(FLAC_MAGIC)
+        leading = find_id3(source, 0)
+        self._leading = (leading.block,) if leading else ()
+        self._start = (leading.size if leading else 0) + len(FLAC_MAGIC)
         self._metadata = tuple(_metadata(source, self._start))
         if self._metadata[0].kind != _STREAMINFO:
             raise source.damaged("its first metadata block does not describe the stream")
@@ -109,17 +111,22 @@ class FLAC:
 
     @property
     def tags(self) -> TagSet:
-        """The comments, the pictures, and the tags behind the audio."""
+        """The comments, the pictures, and the tags before and behind them."""
         blocks = []
-        if body := self._contents(_COMMENTS):
-            comments = read_comments(body[0])
+        bodies = self._contents(_COMMENTS)
+        if bodies:
+            comments = read_comments(bodies[0])
             if comments is None or comments[1].strip(b"\0"):
                 raise self._source.damaged("its Vorbis comments do not fit their block")
             blocks.append(comments[0])
-        if pictures := self._contents(_PICTURE):
-            items = tuple(Item(f"PICTURE:{at}", data) for at, data in enumerate(pictures, 1))
-            blocks.append(Block("flac-picture", items))
-        return TagSet("flac", (*blocks, *self._tail.blocks))
+        for form, key, found in (
+            ("flac-comments", "COMMENTS", bodies[1:]),
+            ("flac-picture", "PICTURE", self._contents(_PICTURE)),
+        ):
+            if found:
+                items = (Item(f"{key}:{at}", data) for at, data in enumerate(found, 1))
+                blocks.append(Block(form, tuple(items)))
+        return TagSet("flac", (*blocks, *self._leading, *self._tail.blocks))
 
     def audio(self) -> Iterator[Piece]:
         """Yield the stream's description and the frames."""
@@ -144,15 +151,14 @@ class FLAC:
 
     def _kept(self, comments: bytes | None) -> list[tuple[int, Piece]]:
         """Return the metadata blocks in order, without padding, with the comments put in."""
-        kept: list[tuple[int, Piece]] = []
-        for each in self._metadata:
-            if each.kind == _COMMENTS and comments is not None:
-                kept.append((_COMMENTS, comments))
-                comments = None
-            elif each.kind not in (_PADDING, _COMMENTS):
-                kept.append((each.kind, each.content))
+        kept: list[tuple[int, Piece]] = [
+            (each.kind, each.content) for each in self._metadata if each.kind != _PADDING
+        ]
+        first = next((at for at, (kind, _) in enumerate(kept) if kind == _COMMENTS), None)
+        if first is not None:
+            del kept[first]
         if comments is not None:
-            kept.insert(1, (_COMMENTS, comments))
+            kept.insert(1 if first is None else first, (_COMMENTS, comments))
         return kept
 
 
@@ -299,7 +305,8 @@ class Ogg:
             if ours and page.serial == serial:
                 content = self._source.read(page.content.start, page.content.size)
                 number = (page.number + shift) % (1 << 32)
-                yield _written_page(replace(page, number=number), content)
+                yield _page_header(replace(page, number=number), content)
+                yield page.content
             else:
                 yield Span(page.start, page.end - page.start)
             end = page.end
@@ -378,7 +385,8 @@ def _paginated(packets: list[bytes], serial: int, number: int, *, pages: int) ->
         size = sum(taken)
         position = 0 if min(taken) < _FULL_SEGMENT else _NO_PACKET_ENDS
         page = Page(0, _CONTINUED if continued else 0, position, serial, number, taken)
-        yield _written_page(page, content[done : done + size])
+        body = content[done : done + size]
+        yield _page_header(page, body) + body
         at, done, number = at + len(taken), done + size, number + 1
         continued = taken[-1] == _FULL_SEGMENT
 
@@ -388,15 +396,14 @@ def _laced(packet: bytes) -> bytes:
     return bytes((_FULL_SEGMENT,)) * full + bytes((rest,))
 
 
-def _written_page(page: Page, content: bytes) -> bytes:
-    """Return the page as it stands in a file, with its checksum."""
+def _page_header(page: Page, content: bytes) -> bytes:
+    """Return the header of the page as it stands in a file before its content."""
     fields = (page.flags, page.position, page.serial, page.number)
 
     def header(checksum: int) -> bytes:
         return struct.pack("<4sBBQIIIB", OGG_MAGIC, 0, *fields, checksum, len(page.lacing))
 
-    checksum = _crc32(header(0) + page.lacing + content)
-    return header(checksum) + page.lacing + content
+    return header(_crc32(header(0) + page.lacing + content)) + page.lacing
 
 
 def _crc32(data: bytes) -> int:

@@ -1,0 +1,241 @@
+"""What other programs left in files is still there for every reader after a write, and undone."""
+
+import json
+import logging
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import mutagen
+import pytest
+from mediafile import MediaFile, UnreadableFileError
+
+from audio.odd_files import (
+    ALBUM,
+    ARTIST,
+    JPEG,
+    ODD,
+    PLAIN,
+    RECORDING,
+    TITLE,
+    id3v1,
+    make,
+    mp4_with_media_elsewhere,
+    mp4_without_media,
+)
+from audio.tagging import VARIANTS, WANTED, Variant
+from chart_binder.audio.containers import audio_hash, read_tag_set
+from chart_binder.audio.fields import with_fields
+from chart_binder.audio.restoration import Restoration
+from chart_binder.audio.save import (
+    ChangedSinceError,
+    PreparedCopy,
+    SaveResult,
+    restore_file,
+    save_tags,
+)
+from chart_binder.errors import AudioError
+
+try:
+    import taglib
+except ImportError:
+    taglib = None
+
+WITH_TAGLIB = pytest.mark.skipif(taglib is None, reason="TagLib (pytaglib) is not installed")
+
+FIELDS = {name: WANTED[name] for name in ("release_mbid", "original_date", "decision_trace")}
+
+Seen = set[tuple[str, str]]
+
+# What is not taken over into a tag that hides it.
+NOT_TAKEN: Seen = {("MP3GAIN_UNDO", "+004,+004,N")}
+
+
+def by_mediafile(path: Path) -> Seen:
+    try:
+        audio = MediaFile(path)
+    except UnreadableFileError:
+        return set()
+    names = ("title", "artist", "album", "track", "year", "genre")
+    seen = {(name, str(getattr(audio, name))) for name in names if getattr(audio, name)}
+    return seen | {("art", image.data.hex()) for image in audio.images or ()}
+
+
+def by_mutagen(path: Path) -> Seen:
+    """Return every frame, comment, item, by its key and what it says."""
+    try:
+        audio: Any = mutagen.File(path)
+    except mutagen.MutagenError:
+        return set()
+    return {(key, str(getattr(value, "data", value))) for key, value in (audio.tags or {}).items()}
+
+
+def by_taglib(path: Path) -> Seen:
+    if taglib is None:
+        return set()
+    with taglib.File(path) as file:
+        return {(key, text) for key, texts in file.tags.items() for text in texts if text.strip()}
+
+
+def by_ffprobe(path: Path) -> Seen:
+    if shutil.which("ffprobe") is None:
+        return set()
+    command = ["ffprobe", "-v", "quiet", "-of", "json", "-show_format", "-show_streams"]
+    document = json.loads(subprocess.run([*command, path], capture_output=True, check=False).stdout)
+    parts = [document.get("format", {}), *document.get("streams", ())]
+    return {(key.lower(), text) for part in parts for key, text in part.get("tags", {}).items()}
+
+
+def lost(before: Seen, after: Seen) -> Seen:
+    """Return what is no longer read; a text may have become longer, as that of ID3v1 does."""
+    texts: dict[str, str] = {}
+    for key, text in after:
+        texts[key] = texts.get(key, "") + text
+    readable = {(key, text) for key, text in before if "\ufffd" not in text}
+    return {(key, text) for key, text in readable if text not in texts.get(key, "")} - NOT_TAKEN
+
+
+READERS = (by_mediafile, by_mutagen, by_taglib, by_ffprobe)
+
+
+def save(path: Path) -> tuple[SaveResult, Restoration]:
+    prepared: list[PreparedCopy] = []
+    saved = save_tags(path, lambda tags: with_fields(tags, FIELDS), before_replace=prepared.append)
+    return saved, prepared[0].restoration
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_no_reader_loses_anything_and_undo_is_byte_identical(tmp_path: Path, name: str) -> None:
+    path = make(name, tmp_path)
+    before = path.read_bytes()
+    sound, tags = audio_hash(path), read_tag_set(path)
+    seen = [read(path) for read in READERS]
+    saved, restoration = save(path)
+    for read, was in zip(READERS, seen, strict=True):
+        assert not lost(was, read(path)), read
+    assert MediaFile(path).mb_albumid == FIELDS["release_mbid"][0]
+    if taglib is not None:
+        assert ("CANON_TRACE", FIELDS["decision_trace"][0]) in by_taglib(path)
+    assert (saved.audio_hash, saved.before) == (sound, tags)
+    assert not save_tags(path, lambda tags: with_fields(tags, FIELDS)).changed
+
+    stored = Restoration.from_document(restoration.document)
+    undone = restore_file(path, stored)
+    assert path.read_bytes() == before
+    assert (undone.after, undone.audio_hash) == (tags, sound)
+
+
+TAKEN = [
+    ("WAV with INFO", {"ALBUM": ALBUM, "DATE": "1996", "TRACKNUMBER": "5", "GENRE": "Metal"}),
+    ("WAV with INFO in Latin-1", {}),
+    ("AIFF with text chunks", {"COPYRIGHT": "1996"}),
+    ("MP3 with APE alone", {
+        "ALBUM": ALBUM, "ALBUMARTIST": "AC/DC", "MUSICBRAINZ_TRACKID": RECORDING, "MOOD": "calm",
+        "REPLAYGAIN_TRACK_GAIN": "-8.21 dB", "TRACKNUMBER": "5/15",
+    }),
+    ("MP3 with APE and ID3v1", {"DATE": "1996"}),
+    ("MP3 with ID3v1 alone", {"ARTIST": "Somebody", "GENRE": "Metal", "TRACKNUMBER": "5"}),
+    ("WavPack with ID3v1 alone", {"ARTIST": "Somebody", "GENRE": "Metal", "DATE": "1973"}),
+    ("FLAC with ID3v2 alone", {"ALBUM": ALBUM, "MUSICBRAINZ_TRACKID": RECORDING}),
+]  # fmt: skip
+
+
+@WITH_TAGLIB
+@pytest.mark.parametrize(("name", "more"), TAKEN, ids=[name for name, _ in TAKEN])
+def test_a_new_tag_says_what_those_that_it_hides_do(
+    tmp_path: Path, name: str, more: dict[str, str]
+) -> None:
+    path = make(name, tmp_path)
+    save(path)
+    expected = {"TITLE": TITLE, "ARTIST": ARTIST} | more
+    with taglib.File(path) as file:
+        assert {key: file.tags.get(key, [""])[0] for key in expected} == expected
+    audio = MediaFile(path)
+    assert (audio.title, audio.artist) == (TITLE, expected["ARTIST"])
+
+
+PICTURES = [name for name in ODD if "not" in name or "flags" in name or "doubtful" in name]
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_bytes_behind_a_flag_that_lies_are_kept(tmp_path: Path, name: str) -> None:
+    path = make(name, tmp_path)
+    save(path)
+    assert JPEG in path.read_bytes()
+    assert [image.data for image in MediaFile(path).images] == [JPEG]
+    assert MediaFile(path).title == TITLE
+    assert (PLAIN in path.read_bytes()) == ("doubtful" in name)
+
+
+def test_a_second_block_of_comments_is_kept(tmp_path: Path) -> None:
+    path = make("FLAC with two comment blocks", tmp_path)
+    save(path)
+    assert b"NOTE=kept" in path.read_bytes()
+    assert [item.key for item in read_tag_set(path).blocks[1].items] == ["COMMENTS:1"]
+
+
+def test_musepack_of_stream_version_5_gets_an_ape_tag(tmp_path: Path) -> None:
+    path = make("Musepack 5", tmp_path)
+    before = path.read_bytes()
+    saved, _ = save(path)
+    assert saved.after.container == "mpc"
+    assert path.read_bytes().startswith(before + b"APETAGEX")
+
+
+@pytest.mark.parametrize("made", [mp4_without_media, mp4_with_media_elsewhere])
+def test_an_mp4_without_its_media_is_refused(tmp_path: Path, made: Any) -> None:
+    path = tmp_path / "song.m4a"
+    path.write_bytes(made())
+    for use in (audio_hash, save):
+        with pytest.raises(AudioError, match=r"is damaged, .* media"):
+            use(path)
+    assert path.read_bytes() == made()
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_an_extended_header_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "song.mp3"
+    path.write_bytes(
+        make("extended header 2.3", tmp_path).read_bytes().replace(b"TIT2", b"\1\2\3\4")
+    )
+    with pytest.raises(AudioError, match="no frame stands behind the extended header"):
+        save(path)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.name)
+def test_the_former_file_is_made_again_byte_by_byte(tmp_path: Path, variant: Variant) -> None:
+    path = variant.make(tmp_path)
+    before = path.read_bytes()
+    prepared: list[PreparedCopy] = []
+    fields = WANTED | {"labels": ("x" * 70_000,)}  # beyond what fits into a page of an Ogg file
+    save_tags(path, lambda tags: with_fields(tags, fields), before_replace=prepared.append)
+    written = path.read_bytes()
+    restoration = prepared[0].restoration
+    assert len(restoration.document) < 3_000
+
+    path.write_bytes(written + b"\0")
+    with pytest.raises(ChangedSinceError):
+        restore_file(path, restoration)
+    path.write_bytes(written)
+    again: list[PreparedCopy] = []
+    restore_file(path, restoration, before_replace=again.append)
+    assert path.read_bytes() == before
+    restore_file(path, again[0].restoration)
+    assert path.read_bytes() == written
+
+
+def test_a_picture_is_not_kept_twice(tmp_path: Path) -> None:
+    path = make("unsynchronisation that is not there 2.4", tmp_path)
+    picture = JPEG + logging.__file__.encode() + Path(logging.__file__).read_bytes() * 4
+    path.write_bytes(path.read_bytes() + id3v1())
+    tags = mutagen.id3.ID3(path)
+    tags.add(mutagen.id3.APIC(encoding=0, mime="image/jpeg", type=4, data=picture))
+    tags.save(path, padding=lambda _: 0)
+    _, restoration = save(path)
+    assert len(restoration.document) < len(picture) / 20
+
+
+def test_a_damaged_record_of_the_former_file_is_named() -> None:
+    with pytest.raises(AudioError, match="the journal does not have the former file"):
+        Restoration.from_document(b"x")
