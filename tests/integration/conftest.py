@@ -17,6 +17,7 @@ from integration.services import file_of
 from servers.musicbrainz import MusicBrainzStandIn
 
 REPOSITORY = Path(__file__).parents[2]
+_KEPT = ("PATH", "LANG", "SYSTEMROOT", "PYTHONPATH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(home: Path) -> dict[str, str]:
     """The least a program needs, with every folder it may write to below `home`."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return kept | {
         "HOME": str(home),
         "XDG_DATA_HOME": str(home / "data"),

@@ -23,20 +23,22 @@ UNSURE = (
     "Final Answer:\n"
     '```json\n{"crg_mbid": null, "rr_mbid": null, "confidence": 0.1, "rationale": "no"}\n```'
 )
-_KEYS = {"title": "TITLE", "artist": "ARTIST", "recording": "MUSICBRAINZ_TRACKID", "isrc": "ISRC"}
+_KEYS = {"title": "TITLE", "artist": "ARTIST", "recording": "MUSICBRAINZ_TRACKID", "isrc": "ISRC",
+         "album": "ALBUM", "date": "DATE"}  # fmt: skip
 
 
 def flac(folder: Path, name: str = "song.flac", **tags: str) -> Path:
-    """Make an audio file with tags: title, artist, recording, isrc."""
+    """Make an audio file with tags: title, artist, recording, isrc, album, date."""
     container = next(each for each in CONTAINERS if each.name == "flac")
     made = container.tagged(folder, [(_KEYS[key], (text,)) for key, text in tags.items()])
     return made.rename(folder / name)
 
 
-def file_of(bundle: Bundle, folder: Path, name: str = "song.flac") -> Path:
-    """Make an audio file that has the recording id of a bundle."""
+def file_of(bundle: Bundle, folder: Path, name: str = "song.flac", **tags: str) -> Path:
+    """Make an audio file that has the recording id of a bundle, and more tags."""
     recording = bundle["recording_candidates"][0]
-    return flac(folder, name, recording=recording["mb_recording_id"], title=recording["title"])
+    return flac(folder, name, recording=recording["mb_recording_id"], title=recording["title"],
+                **tags)  # fmt: skip
 
 
 def open_bundles(count: int) -> list[Bundle]:

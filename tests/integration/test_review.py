@@ -2,15 +2,8 @@
 
 import json
 import os
-import pty
-import select
 import sqlite3
-import subprocess
-import sys
-import termios
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +17,7 @@ from chart_binder.store import open_store
 from golden.bundles import Bundle, year_only_single
 from integration.conftest import Canon
 from integration.services import ALBUM, LP, SINGLE, adjudicating, asking, file_of, final
+from integration.terminal import walking
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
@@ -239,65 +233,6 @@ def test_an_override_takes_a_case_from_the_queue(canon: Canon, open_song: Path) 
     assert waiting(canon) == ["song.flac"]
 
 
-class Terminal:
-    """A process on a terminal of its own, typed to when it waits."""
-
-    def __init__(self, leader: int, process: "subprocess.Popen[bytes]") -> None:
-        self.leader, self._process = leader, process
-        self._unseen = ""
-
-    def until(self, text: str) -> str:
-        """Read until the text is shown, and return what came since the last that was waited for."""
-        deadline = time.monotonic() + 30
-        while text not in self._unseen:
-            ready, _, _ = select.select(
-                [self.leader], [], [], max(0.0, deadline - time.monotonic())
-            )
-            assert ready, f"no {text!r} in: {self._unseen}"
-            piece = os.read(self.leader, 65536)
-            self._unseen += piece.decode("utf-8", "replace").replace("\r\n", "\n")
-        seen, found, self._unseen = self._unseen.partition(text)
-        return seen + found
-
-    def press(self, *keys: tuple[str, str]) -> None:
-        """Press each key once the program waits for one, and wait for what it then says, if any.
-
-        What is typed before it waits is thrown away.
-        """
-        for key, said in keys:
-            deadline = time.monotonic() + 30
-            while termios.tcgetattr(self.leader)[3] & termios.ICANON:
-                assert time.monotonic() < deadline
-                time.sleep(0.005)
-            os.write(self.leader, key.encode())
-            if said:
-                self.until(said)
-
-    def enter(self, line: str, said: str) -> None:
-        os.write(self.leader, line.encode() + b"\r")
-        self.until(said)
-
-    def ended(self) -> int:
-        return self._process.wait(30)
-
-
-@contextmanager
-def walking(home: Path, environment: dict[str, str], *arguments: str) -> Iterator[Terminal]:
-    leader, follower = pty.openpty()
-    # The first terminal that a session opens is the one whose Ctrl-C it is told of.
-    opening = ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(follower)]
-    with subprocess.Popen(
-        [*opening, sys.executable, "-m", "chart_binder", "review", *arguments],
-        cwd=home / "work", env=environment | {"TERM": "xterm"}, start_new_session=True,
-    ) as process:  # fmt: skip
-        try:
-            yield Terminal(leader, process)
-        finally:
-            process.kill()
-            os.close(leader)
-            os.close(follower)
-
-
 @pytest.fixture
 def four(canon: Canon, home: Path) -> list[Path]:
     """Four files with evidence of their own, all left open."""
@@ -312,7 +247,7 @@ def four(canon: Canon, home: Path) -> list[Path]:
 def test_single_keys_walk_it(
     canon: Canon, home: Path, environment: dict[str, str], four: list[Path]
 ) -> None:
-    with walking(home, environment, "--interactive") as terminal:
+    with walking(home, environment, "review", "--interactive") as terminal:
         assert "4 to look at" in terminal.until("/release-group/")
         assert "a accept" not in terminal.until("? keys")
         terminal.press(
@@ -340,7 +275,7 @@ def test_an_interrupted_walk_continues(
 ) -> None:
     for file in four[1:]:
         canon("review", "keep", file)
-    with walking(home, environment, "walk") as terminal:
+    with walking(home, environment, "review", "walk") as terminal:
         terminal.until("2 to look at")
         terminal.press(("r", "what is wrong"))
         terminal.enter("a slip", "which candidate")
@@ -357,11 +292,11 @@ def test_an_interrupted_walk_continues(
         )
         assert terminal.ended() == 3
     assert len(waiting(canon)) == 1
-    with walking(home, environment, "walk", str(home)) as terminal:
+    with walking(home, environment, "review", "walk", str(home)) as terminal:
         terminal.until("the last")
         terminal.press(("\x03", "canon: interrupted"))
         assert terminal.ended() == 130
-    with walking(home, environment, "walk") as terminal:
+    with walking(home, environment, "review", "walk") as terminal:
         terminal.until("the last")
         terminal.press(
             ("o", f"\nC1   https://musicbrainz.org/release-group/{SINGLE}"),

@@ -23,6 +23,9 @@ _ABOUT_EVAL = "Decide every bundle of a golden file, and score the decisions."
 COMMANDS = {
     "decide": ("decide", "decide", "Decide files, folders, or an evidence bundle."),
     "batch": ("batch", "batch", "Decide a whole library; the same call goes on where one ended."),
+    "ls": ("listing", "ls", "List what was decided: a table, CSV, JSON Lines or paths."),
+    "audit": ("listing", "audit", "Judge a sample of decisions, and see the share of errors."),
+    "playlist": ("listing", "playlist", "Write a playlist by first release."),
     "runs": ("runs", "runs", "Look at what earlier calls did, cost and left undone."),
     "explain": ("decide", "explain", "Decide files, and show why every other candidate lost."),
     "override": ("override", "override", "Say where a recording belongs, against the rules."),

@@ -24,13 +24,13 @@ from chart_binder.rules.representative import (
 )
 
 _OPEN = ":INDETERMINATE"
-_CRG_RULES = (
+CRG_RULES = (
     f"CRG:{MANUAL_OVERRIDE}",
     *(code for code, _ in RULES),
     f"CRG:{LLM_ADJUDICATION}",
     f"CRG:{INDETERMINATE}",
 )
-_RR_RULES = (
+RR_RULES = (
     f"RR:{MANUAL_OVERRIDE}",
     ORIGIN_COUNTRY_EARLIEST,
     WORLD_EARLIEST,
@@ -127,8 +127,8 @@ def _expected(found: Expected) -> Expected:
         crg_mbid=_id(found.crg_mbid, "crg_mbid"),
         rr_mbid=release if release is UNSET else _id(release, "rr_mbid"),
         rr_acceptable=acceptable,
-        crg_rule=_rule(found.crg_rule, "crg_rule", _CRG_RULES),
-        rr_rule=_rule(found.rr_rule, "rr_rule", _RR_RULES),
+        crg_rule=_rule(found.crg_rule, "crg_rule", CRG_RULES),
+        rr_rule=_rule(found.rr_rule, "rr_rule", RR_RULES),
     )
 
 

@@ -1,0 +1,274 @@
+"""`canon ls`, `canon audit`, `canon playlist`: stored decisions listed, judged and played."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from chart_binder.cli.options import PATH, Session, pass_session, refuse_audio_file
+from chart_binder.cli.output import (
+    SkippedRecords,
+    print_json,
+    print_lines,
+    print_notes,
+    write_file,
+)
+from chart_binder.cli.render.listing import (
+    csv_lines,
+    report_lines,
+    row_object,
+    sampled_lines,
+    separated_lines,
+    table_lines,
+)
+from chart_binder.domain.records import AuditVerdict
+from chart_binder.errors import UsageError
+from chart_binder.files import path_text
+from chart_binder.jobs.audit import audit_report, judge, judged, outcome, sample
+from chart_binder.jobs.listing import (
+    ListedDecision,
+    Query,
+    by_first_release,
+    listing,
+    m3u_lines,
+    read_query,
+    smart_playlist,
+)
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+Command = TypeVar("Command", bound=Callable[..., object])
+_SHOWN = 50
+_SAMPLE = 50
+_CTRL_D = "\x04"
+_VERDICTS = {"r": AuditVerdict.RIGHT, "w": AuditVerdict.WRONG, "u": AuditVerdict.UNSURE}
+_KEYS = "r right, w wrong, u unsure, s skip, q quit"
+
+_query = click.argument("query", metavar="[QUERY]...", nargs=-1)
+
+
+def _sample_options(size: int | None) -> Callable[[Command], Command]:
+    """Return the options that draw a sample."""
+
+    def decorate(command: Command) -> Command:
+        about = "Draw so many at random, of each rule with --by rule."
+        for option in (
+            click.option("--seed", type=int, default=0, help="Another number draws others."),
+            click.option("--by", "by", type=click.Choice(["rule"]), help="As many of each rule."),
+            click.option("--sample", metavar="N", type=click.IntRange(1), default=size, help=about),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@click.command("ls")
+@_query
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "jsonl"]),
+    help="How: a table (the default), CSV, or JSON Lines.",
+)
+@click.option("-0", "--print0", is_flag=True, help="Print paths alone, each ended by NUL.")
+@click.option("--limit", type=click.IntRange(0), help="At most so many; 0 for all.")
+@_sample_options(None)
+@pass_session
+def ls(
+    session: Session,
+    query: tuple[str, ...],
+    form: str | None,
+    limit: int | None,
+    sample: int | None,
+    by: str | None,
+    seed: int,
+    *,
+    print0: bool,
+) -> int:
+    """List the decisions that match a QUERY, or all: the one that counts of each file.
+
+    A QUERY is words and terms: `state:review year:1977..1979 artist:queen`. The keys are state,
+    rule, by, artist, title, album (the file's), group (the canonical one's title), year and decade
+    (of the first release), certain (yes, no), path, text. `-state:decided` is all but that. See
+    docs/library.md.
+
+    On a terminal it is a table of at most 50, with -v also reasons, addresses and paths; elsewhere
+    whole lines with tabs between.
+
+    Exit status: 0, 1 where a record of the store is damaged, 2 bad usage.
+    """
+    if print0 and (form or session.as_json):
+        raise UsageError("--print0 prints paths alone: leave out --format and --output json")
+    if by and sample is None:
+        raise UsageError("--by rule goes with --sample N")
+    skipped = SkippedRecords()
+    form = "jsonl" if session.as_json else form or "table"
+    form = "paths" if print0 else form
+    is_table = form == "table" and sys.stdout.isatty()
+    most = _SHOWN if limit is None and is_table else limit
+    wanted = read_query(query)
+    with session.open_store() as store:
+        rows = listing(store, wanted, session.config.rules, skipped.decision)
+        if sample is not None:
+            rows = iter(_sample(rows, sample, seed, is_by_rule=by is not None))
+        shown = islice(rows, most or None)
+        if is_table:
+            print_lines(table_lines([*shown], is_whole=session.verbosity > 0))
+            if left := sum(1 for _ in rows):
+                print_notes([f"{left:,} more: --limit 0 lists all"])
+        else:
+            _PRINT[form](shown)
+    return skipped.status
+
+
+def _print_paths(rows: Iterable[ListedDecision]) -> None:
+    for row in rows:
+        click.echo(row.kept.path + b"\0", nl=False)
+
+
+def _print_objects(rows: Iterable[ListedDecision]) -> None:
+    for row in rows:
+        print_json(row_object(row))
+
+
+_PRINT: Mapping[str, Callable[[Iterable[ListedDecision]], None]] = {
+    "table": lambda rows: print_lines(separated_lines(rows)),
+    "csv": lambda rows: print_lines(csv_lines(rows)),
+    "jsonl": _print_objects,
+    "paths": _print_paths,
+}
+"""How each form is printed where there is no terminal."""
+
+
+_sample = sample
+
+
+@click.command("audit")
+@_query
+@_sample_options(_SAMPLE)
+@click.option("--report", is_flag=True, help="Print the shares of errors alone; ask nothing.")
+@pass_session
+def audit(
+    session: Session,
+    query: tuple[str, ...],
+    sample: int,
+    by: str | None,
+    seed: int,
+    *,
+    report: bool,
+) -> int:
+    """Judge a sample of the decisions that match a QUERY (as of `canon ls`), with a key for each.
+
+    r right, w wrong, u unsure, s skip, q quit. Each verdict is kept at once, so that the same call
+    goes on; it measures how often decisions are wrong, and changes none of them (`canon review`
+    does). In the end stands the share of errors by rule, with the interval that holds it with a
+    confidence of 95 % (Wilson's). Decisions that are not decided are left out, unless the QUERY
+    names their state.
+
+    Exit status: 0 the sample is judged, 3 some of it is left, 1 a record of the store is damaged, 2
+    bad usage.
+    """
+    if not (report or session.as_json) and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("judging needs a terminal: `canon audit --report` does without")
+    wanted = read_query(query)
+    if not any(term.key == "state" for term in wanted.terms):
+        wanted = Query((*wanted.terms, *read_query(["state:decided"]).terms))
+    skipped = SkippedRecords()
+    with session.open_store() as store:
+        rows = listing(store, wanted, session.config.rules, skipped.decision)
+        drawn = _sample(rows, sample, seed, is_by_rule=by is not None)
+        if not (report or session.as_json):
+            _walk(store, drawn)
+        found = audit_report(drawn, judged(store))
+    session.show(found, report_lines(found))
+    return skipped.status or (3 if found.left else 0)
+
+
+def _walk(store: "Store", drawn: Sequence[ListedDecision]) -> None:
+    """Ask for a verdict on each decision that has none."""
+    said = judged(store)
+    left = [row for row in drawn if outcome(row.kept, row.decision) not in said]
+    for number, row in enumerate(left, 1):
+        print_lines(["", f"--- {number} of {len(left)}", *sampled_lines(row), _KEYS])
+        while (key := _key()) not in (*_VERDICTS, "s", "q", _CTRL_D):
+            print_lines([f"no such key; {_KEYS}"])
+        if key in _VERDICTS:
+            judge(store, row, _VERDICTS[key])
+            print_lines([f"kept: {_VERDICTS[key].value}"])
+        elif key != "s":
+            break
+    print_lines([""])
+
+
+def _key() -> str:
+    """Wait for a key; a terminal that is gone counts as Ctrl-D."""
+    try:
+        return click.getchar().casefold()
+    except EOFError:
+        return _CTRL_D
+
+
+@click.command("playlist")
+@_query
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["m3u", "nsp"]),
+    help="M3U8, or a smart playlist of Navidrome; else as FILE is called (.nsp), else m3u.",
+)
+@click.option("-o", "--out", metavar="FILE", type=PATH, help="Where to; else standard output.")
+@click.option("--name", help="What the smart playlist is called; else as FILE is, or the QUERY.")
+@pass_session
+def playlist(
+    session: Session, query: tuple[str, ...], form: str | None, out: str | None, name: str | None
+) -> int:
+    """Write a playlist of the files that match a QUERY (as of `canon ls`), by first release.
+
+    Files without a first release are left out. `certain:yes` leaves out those of an uncertain year
+    too. A smart playlist (.nsp) has no files but conditions, which Navidrome holds against the tags
+    that `canon write` writes; it knows artist, title, album, year and decade.
+
+    Exit status: 0, 1 nothing matches or a record of the store is damaged, 2 bad usage.
+    """
+    wanted = read_query(query)
+    form = form or ("nsp" if out and out.casefold().endswith(".nsp") else "m3u")
+    if out is not None:
+        refuse_audio_file("--out", out)
+    if form == "nsp":
+        stem = Path(out).stem if out else " ".join(query) or "by first release"
+        made = smart_playlist(wanted, name or path_text(stem))
+        _write(out, json.dumps(made, ensure_ascii=False, indent=2).encode() + b"\n")
+        return 0
+    skipped = SkippedRecords()
+    with session.open_store() as store:
+        every = list(listing(store, wanted, session.config.rules, skipped.decision))
+    rows = by_first_release(every)
+    if not rows:
+        print_notes(["nothing matches that has a first release: no playlist is written"])
+        return 1
+    _write(out, "".join(f"{line}\n" for line in m3u_lines(rows)).encode())
+    uncertain = sum(not row.decision.first_release.year_certain for row in rows)  # type: ignore[union-attr]
+    print_notes(_notes(len(rows), len(every) - len(rows), uncertain))
+    return skipped.status
+
+
+def _notes(files: int, left_out: int, uncertain: int) -> Iterator[str]:
+    parts = [f"{files:,} files by first release"]
+    if uncertain:
+        parts.append(f"{uncertain:,} of them of an uncertain year (certain:yes leaves them out)")
+    if left_out:
+        parts.append(f"{left_out:,} without a first release left out")
+    yield ", ".join(parts)
+
+
+def _write(out: str | None, content: bytes) -> None:
+    if out is None:
+        click.echo(content, nl=False)
+    else:
+        write_file(Path(out), content)

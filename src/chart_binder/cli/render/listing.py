@@ -1,0 +1,169 @@
+"""Listed decisions as a table, as CSV, as lines with tabs, and as JSON; and shares of errors."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from chart_binder.cli.output import file_object, labelled, safe_text, terminal_width
+from chart_binder.cli.render.decision import (
+    first_release_text,
+    musicbrainz_page,
+    recording_lines,
+)
+from chart_binder.jobs.audit import AuditReport, RuleErrors
+from chart_binder.jobs.listing import ListedDecision
+from chart_binder.jobs.stored_decisions import path_from_bytes
+
+_COLUMNS = (
+    "artist", "title", "album", "year", "first_release", "year_certain", "first_release_on",
+    "first_release_label", "first_release_country", "group", "group_type", "rule", "state",
+    "reason", "address", "path",
+)  # fmt: skip
+_ERRORS = "{:<26} {:>6} {:>6} {:>7} {:>10} {:>18}"
+
+
+def row_object(row: ListedDecision) -> dict[str, Any]:
+    """Return a listed decision for JSON."""
+    decision = row.decision
+    return file_object(
+        path_from_bytes(row.kept.path),
+        {
+            "artist": decision.artist,
+            "title": decision.title,
+            "album": row.album,
+            "year": row.year,
+            "first_release": msgspec.to_builtins(decision.first_release),
+            "crg_mbid": decision.crg_mbid,
+            "crg_title": decision.crg_title,
+            "crg_type": decision.crg_type,
+            "crg_rule": decision.crg_rule,
+            "state": decision.state,
+            "decided_by": decision.decided_by,
+            "reason": row.reason,
+            "address": _address(row),
+            "decision_id": row.kept.id,
+            "decided_at_utc": row.kept.decided_at_utc,
+            "pinned": row.kept.pinned,
+        },
+    )
+
+
+def _address(row: ListedDecision) -> str | None:
+    crg, recording = row.decision.crg_mbid, row.decision.recording_mbid
+    if crg:
+        return musicbrainz_page("release-group", crg)
+    return musicbrainz_page("recording", recording) if recording else None
+
+
+def _values(row: ListedDecision) -> tuple[str, ...]:
+    """Return the texts of `_COLUMNS`."""
+    decision, first = row.decision, row.decision.first_release
+    known: tuple[object, ...] = ("",) * 5
+    if first:
+        certain = "yes" if first.year_certain else "no"
+        known = (first.date, certain, first.title, first.label, first.country)
+    values = (
+        decision.artist, decision.title, row.album, row.year, *known, decision.crg_title,
+        decision.crg_type, row.rule, row.state, row.reason, _address(row), row.path,
+    )  # fmt: skip
+    return tuple("" if value is None else str(value) for value in values)
+
+
+def csv_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
+    """Yield CSV (RFC 4180) with a header; a line break within a value stays one."""
+    yield _csv(_COLUMNS)
+    for row in rows:
+        yield _csv(_values(row))
+
+
+def _csv(values: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(values)
+    return line.getvalue()
+
+
+def separated_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
+    """Yield a line for each decision, with tabs between the values and none within."""
+    yield "\t".join(_COLUMNS)
+    for row in rows:
+        yield "\t".join(" ".join(value.split()) for value in _values(row))
+
+
+def table_lines(rows: Sequence[ListedDecision], *, is_whole: bool) -> Iterator[str]:
+    """Yield a table for a terminal; `is_whole` adds reason, address and path of each decision."""
+    if not rows:
+        yield "nothing was decided that matches"
+        return
+    from rich import box  # slow to import, and for terminals alone
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, expand=False, pad_edge=False, show_lines=is_whole)
+    for heading in ("recording", "file", "first released", "canonical group", "decision"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*map(_cell, _cells(row, is_whole=is_whole)))
+    text = io.StringIO()
+    console = Console(file=text, width=terminal_width(), markup=False, emoji=False, highlight=False)
+    console.print(table)
+    yield from (line.rstrip() for line in text.getvalue().strip("\n").splitlines())
+
+
+def _cell(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(safe_text(text))
+
+
+def _cells(row: ListedDecision, *, is_whole: bool) -> Iterator[str]:
+    decision, first = row.decision, row.decision.first_release
+    named = [row.album, str(row.year or "")]
+    state = [row.state, row.rule]
+    recording = [decision.artist, decision.title]
+    if is_whole:
+        recording.append(row.path)
+        state += [row.reason, _address(row)]
+    yield _stacked(recording)
+    yield _stacked(named)
+    yield first_release_text(first) if first else "-"
+    yield _stacked([decision.crg_title, decision.crg_type])
+    yield _stacked(state)
+
+
+def _stacked(parts: Iterable[str | None]) -> str:
+    return "\n".join(filter(None, parts)) or "-"
+
+
+def sampled_lines(row: ListedDecision) -> Iterator[str]:
+    """Yield what a person needs to judge a decision: names, the file, dates, group, reason."""
+    yield row.path
+    yield from recording_lines(row.decision, explained=True)
+    filed = ", ".join(filter(None, (row.album, str(row.year or ""))))
+    yield from labelled("the file", filed or "names no album and no year")
+    group = row.decision.crg_title or row.decision.crg_mbid or "open"
+    kind = f" ({row.decision.crg_type})" if row.decision.crg_type else ""
+    yield from labelled("belongs to", f"{group}{kind}  [{row.decision.crg_rule}]")
+    if address := _address(row):
+        yield from labelled("", address)
+    if row.reason:
+        yield from labelled("because", row.reason)
+
+
+def report_lines(report: AuditReport) -> Iterator[str]:
+    """Yield the shares of errors as a table."""
+    head = ("rule", "right", "wrong", "unsure", "errors", "95 % interval")
+    yield _ERRORS.format(*head)
+    for row in (*report.rules, report.all):
+        yield _ERRORS.format(*_error_cells(row)).rstrip()
+    if report.left:
+        yield f"{report.left} of the sample not judged so far"
+
+
+def _error_cells(row: RuleErrors) -> tuple[object, ...]:
+    share, interval = "-", "-"
+    if row.share is not None and row.low is not None and row.high is not None:
+        share, interval = f"{row.share:.1%}", f"{row.low:.1%} to {row.high:.1%}"
+    return row.rule, row.right, row.wrong, row.unsure, share, interval

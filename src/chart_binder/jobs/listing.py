@@ -1,0 +1,404 @@
+"""List stored decisions by a query, and make playlists of them by first release.
+
+A query is words and terms such as `state:review year:1977..1979 artist:queen`; docs/library.md has
+the keys. The words before the first term are looked for in names and paths. A value ends where the
+next term begins, so that only a value that holds another `key:` has to be quoted.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import Artifact
+from chart_binder.domain.records import DecisionRecord, UnreadDecision
+from chart_binder.domain.vocabulary import fold
+from chart_binder.errors import DamagedRecordError, UsageError
+from chart_binder.files import path_text
+from chart_binder.jobs.decide import Decision, State, complete
+from chart_binder.jobs.evaluate import CRG_RULES, RR_RULES
+from chart_binder.jobs.stored_decisions import (
+    path_bytes,
+    path_from_bytes,
+    read_decision,
+    stored_bundle,
+)
+from chart_binder.typed_json import decode_json
+
+if TYPE_CHECKING:
+    from chart_binder.store.decisions import UnreadHandler
+    from chart_binder.store.store import Store
+
+UNDECIDED = "undecided"
+"""What people call the state `indeterminate`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDecision:
+    """The decision that counts for a file, with what the file's tags say."""
+
+    kept: DecisionRecord
+    decision: Decision
+    album: str | None = None
+    year: int | None = None
+    duration_s: int | None = None
+
+    @property
+    def rule(self) -> str | None:
+        """The rule that chose the release group, without its family: `ALBUM_LEAD_WINDOW`."""
+        return (self.decision.crg_rule or "").removeprefix("CRG:") or None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it was decided so, or why it failed."""
+        return self.decision.error or self.decision.rationale
+
+    @property
+    def state(self) -> str:
+        """The state as people call it."""
+        state = self.decision.state
+        return UNDECIDED if state is State.INDETERMINATE else state.value
+
+    @property
+    def path(self) -> str:
+        """The path as text that may be printed."""
+        return path_text(path_from_bytes(self.kept.path))
+
+    @property
+    def first_year(self) -> int | None:
+        """The year of the first release, if one is known."""
+        found = self.decision.first_release
+        return found.year if found else None
+
+
+def listed(store: "Store", kept: DecisionRecord, rules: RulesConfig) -> ListedDecision:
+    """Return a stored decision with the names and tags to list. Raises `StoreError`."""
+    decision = complete(read_decision(kept), partial(stored_bundle, store, kept), rules)
+    try:
+        artifact = decode_json(kept.artifact, Artifact) if kept.artifact else Artifact()
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = f"the tags of the decision {kept.id} in the store are damaged: {error}"
+        raise DamagedRecordError(problem) from error
+    tags = artifact.tags or {}
+    written = (tags.get("date") or "")[:4]
+    year = int(written) if re.fullmatch(r"[0-9]{4}", written) else None
+    duration_s = round(artifact.duration_ms / 1000) if artifact.duration_ms else None
+    return ListedDecision(kept, decision, tags.get("album"), year, duration_s)
+
+
+def listing(
+    store: "Store", query: "Query", rules: RulesConfig, unread: "UnreadHandler"
+) -> Iterator[ListedDecision]:
+    """Yield the decisions that count and match a query, one for each file, the oldest first.
+
+    The decision that counts is the pinned one, else the last. `unread` is called with those that
+    cannot be read. Raises `StoreError`.
+    """
+    pinned = store.decisions.pinned()
+    states = () if pinned else query.states
+    for latest in store.decisions.iterate(states, unread=unread):
+        kept = pinned.get(latest.path, latest)
+        if isinstance(kept, UnreadDecision):
+            unread(kept)
+            continue
+        try:
+            row = listed(store, kept, rules)
+        except DamagedRecordError as error:
+            unread(UnreadDecision(problem=str(error), path=kept.path, pinned=kept.pinned))
+            continue
+        if query.matches(row):
+            yield row
+
+
+# Queries.
+
+
+@dataclass(frozen=True, slots=True)
+class YearSpan:
+    """Years from the first to the last, which may be open; `is_none` means no known year."""
+
+    first: int | None = None
+    last: int | None = None
+    is_none: bool = False
+
+    def holds(self, year: int | None) -> bool:
+        """Whether a year is within the span."""
+        if year is None or self.is_none:
+            return self.is_none and year is None
+        return (self.first or 0) <= year <= (self.last or year)
+
+
+Value: TypeAlias = str | bytes | frozenset[str] | tuple[YearSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One condition of a query: a key with its value as `written` and as it was read.
+
+    One that is negated must not hold.
+    """
+
+    key: str
+    written: str
+    value: Value
+    is_negated: bool = False
+
+    def matches(self, row: ListedDecision) -> bool:
+        """Whether a decision fulfils the condition."""
+        return _KEYS[self.key].matches(row, self.value) is not self.is_negated
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Conditions that must all hold; none matches everything."""
+
+    terms: tuple[Term, ...] = ()
+
+    def matches(self, row: ListedDecision) -> bool:
+        """Whether a decision fulfils every condition."""
+        return all(term.matches(row) for term in self.terms)
+
+    @property
+    def states(self) -> frozenset[str]:
+        """The states, as they are stored, that a match must have one of; empty for any."""
+        named = [term.value for term in self.terms if term.key == "state" and not term.is_negated]
+        found = [each for each in named if isinstance(each, frozenset)]
+        return frozenset.intersection(*found) if found else frozenset()
+
+
+def read_query(written: Sequence[str]) -> Query:
+    """Return the query in the arguments of a command. Raises `UsageError` with what is allowed."""
+    return Query(tuple(term for text in written for term in _terms(text)))
+
+
+_KEY = re.compile(r"(?<!\S)(-?)([A-Za-z]+):(?=\S)")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?!\S)')
+
+
+def _terms(text: str) -> Iterator[Term]:
+    place = 0
+    while text[place:].strip():
+        place += len(text) - place - len(text[place:].lstrip())
+        key = _KEY.match(text, place)
+        place = key.end() if key else place
+        quoted = _QUOTED.match(text, place)
+        following = _KEY.search(text, place)
+        end = quoted.end() if quoted else following.start() if following else len(text)
+        value = _unquoted(text[place:end])
+        yield _term(key[2].lower(), value, is_negated=bool(key[1])) if key else _term("text", value)
+        place = end
+
+
+def _unquoted(value: str) -> str:
+    """Return a value without the quotes around it. Raises `UsageError` for an open quote."""
+    stripped = value.strip()
+    if stripped.startswith('"') or stripped.endswith('"'):
+        whole = _QUOTED.fullmatch(stripped)
+        if whole is None:
+            raise UsageError(f'query: {path_text(stripped)}: a quote (") is not closed')
+        return re.sub(r"\\(.)", r"\1", whole[1])
+    return stripped
+
+
+def _term(name: str, value: str, *, is_negated: bool = False) -> Term:
+    if name not in _KEYS:
+        close = get_close_matches(name, _KEYS, n=1)
+        meant = f"did you mean {close[0]!r}? " if close else ""
+        allowed = ", ".join(_KEYS)
+        raise UsageError(
+            f"query: no key {name!r}: {meant}{allowed} are allowed; a value with a colon is"
+            ' written in quotes: title:"Part: One"'
+        )
+    try:
+        return Term(name, value, _KEYS[name].read(value), is_negated)
+    except ValueError as error:
+        raise UsageError(f"query: {name}: found {path_text(value)!r}; {error}") from error
+
+
+def _one_of(allowed: Mapping[str, str]) -> Callable[[str], frozenset[str]]:
+    """Return what reads words with commas between them as the values of a table."""
+    folded = {name.casefold(): value for name, value in allowed.items()}
+
+    def read(written: str) -> frozenset[str]:
+        found = [folded.get(word.strip().casefold()) for word in written.split(",")]
+        if None in found:
+            raise ValueError(f"{', '.join(allowed)} are allowed, several with commas")
+        return frozenset(filter(None, found))
+
+    return read
+
+
+def _read_rules(written: str) -> frozenset[str]:
+    return _one_of({code: code for code in _RULES})(re.sub(r"(?i)\b(CRG|RR):", "", written))
+
+
+def _read_years(written: str) -> tuple[YearSpan, ...]:
+    return tuple(_read_span(part.strip()) for part in written.split(","))
+
+
+def _read_span(written: str) -> YearSpan:
+    if written == "none":
+        return YearSpan(is_none=True)
+    span = re.fullmatch(r"([0-9]{4})?(\.\.)?([0-9]{4})?", written)
+    if not span or not (span[1] or span[3]) or (span[1] and span[3] and not span[2]):
+        raise ValueError("a year (1977), years (1977..1979, ..1979, 1977..) or none is allowed")
+    first, last = (int(year) if year else None for year in (span[1], span[3]))
+    if first and last and first > last:
+        raise ValueError(f"the first year comes first: {last}..{first}")
+    return YearSpan(first, last) if span[2] else YearSpan(first, first)
+
+
+def _read_decades(written: str) -> tuple[YearSpan, ...]:
+    found = []
+    for part in written.split(","):
+        decade = re.fullmatch(r"([0-9]{3}0)s?", part.strip())
+        if decade is None:
+            raise ValueError("a decade is allowed: 1970s or 1970")
+        found.append(YearSpan(int(decade[1]), int(decade[1]) + 9))
+    return tuple(found)
+
+
+def _read_text(written: str) -> str:
+    if not written:
+        raise ValueError("a text is allowed")
+    return fold(written)
+
+
+def _read_path(written: str) -> bytes:
+    if not written:
+        raise ValueError("a file or folder is allowed")
+    return path_bytes(os.path.expanduser(written))  # noqa: PTH111 - of any bytes
+
+
+def _holds(text: object, *values: str | None) -> bool:
+    return any(str(text) in fold(value) for value in values if value)
+
+
+def _is_below(row: ListedDecision, path: Value) -> bool:
+    assert isinstance(path, bytes)
+    return row.kept.path == path or row.kept.path.startswith(path.rstrip(b"/") + b"/")
+
+
+def _is_of_years(row: ListedDecision, spans: Value) -> bool:
+    assert isinstance(spans, tuple)
+    return any(span.holds(row.first_year) for span in spans)
+
+
+def _is_by_rule(row: ListedDecision, names: Value) -> bool:
+    codes = (row.decision.crg_rule, row.decision.rr_rule)
+    return any(code.partition(":")[2] in _words(names) for code in codes if code)
+
+
+def _is_certain(row: ListedDecision, answers: Value) -> bool:
+    found = row.decision.first_release
+    return ("yes" if found and found.year_certain else "no") in _words(answers)
+
+
+def _words(value: Value) -> frozenset[str]:
+    assert isinstance(value, frozenset)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """How the value of a key is read (raises `ValueError`), and which decisions match it."""
+
+    read: Callable[[str], Value]
+    matches: Callable[[ListedDecision, Value], bool]
+
+
+_STATES = {UNDECIDED: State.INDETERMINATE.value} | {state.value: state.value for state in State}
+_RULES = dict.fromkeys(rule.partition(":")[2] for rule in (*CRG_RULES, *RR_RULES))
+_KEYS: Mapping[str, _Key] = {
+    "state": _Key(_one_of(_STATES), lambda row, value: row.decision.state in _words(value)),
+    "rule": _Key(_read_rules, _is_by_rule),
+    "by": _Key(
+        _one_of({name: name for name in ("rules", "llm", "override")}),
+        lambda row, value: row.decision.decided_by in _words(value),
+    ),
+    "artist": _Key(_read_text, lambda row, value: _holds(value, row.decision.artist)),
+    "title": _Key(_read_text, lambda row, value: _holds(value, row.decision.title)),
+    "album": _Key(_read_text, lambda row, value: _holds(value, row.album)),
+    "group": _Key(_read_text, lambda row, value: _holds(value, row.decision.crg_title)),
+    "year": _Key(_read_years, _is_of_years),
+    "decade": _Key(_read_decades, _is_of_years),
+    "certain": _Key(_one_of({name: name for name in ("yes", "no")}), _is_certain),
+    "path": _Key(_read_path, _is_below),
+    "text": _Key(
+        _read_text,
+        lambda row, value: _holds(
+            value, row.decision.artist, row.decision.title, row.album, row.decision.crg_title,
+            row.path,
+        ),
+    ),
+}  # fmt: skip
+"""`year` and `decade` are those of the first release, `album` that of the file's tags."""
+
+
+# Playlists.
+
+
+def by_first_release(rows: Iterable[ListedDecision]) -> list[ListedDecision]:
+    """Return the decisions that have a first release, the earliest first."""
+
+    def place(row: ListedDecision) -> tuple[str, str, str, bytes]:
+        first, names = row.decision.first_release, (row.decision.artist, row.decision.title)
+        artist, title = (fold(name or "") for name in names)
+        return first.date if first else "", artist, title, row.kept.path
+
+    return sorted((row for row in rows if row.decision.first_release), key=place)
+
+
+def m3u_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
+    """Yield the lines of an M3U8 file: UTF-8, an absolute path for each file.
+
+    RFC 8216, sections 4.3.1.1 and 4.3.2.1, describes the lines that begin with `#EXT`. Raises
+    `UsageError` for a path that no line of UTF-8 can hold.
+    """
+    yield "#EXTM3U"
+    for row in rows:
+        path = os.fsdecode(row.kept.path)
+        if path != row.path or "\n" in path or "\r" in path:
+            raise UsageError(f"{row.path!r}: an M3U8 file cannot hold this name: rename the file")
+        name = " - ".join(filter(None, (row.decision.artist, row.decision.title)))
+        seconds = -1 if row.duration_s is None else row.duration_s
+        yield f"#EXTINF:{seconds},{' '.join(name.split())}"
+        yield path
+
+
+def smart_playlist(query: Query, name: str) -> dict[str, object]:
+    """Return a smart playlist of Navidrome, for tags that `canon write` has written.
+
+    Fields and operators are those of navidrome/navidrome, model/criteria. Raises `UsageError` for a
+    condition that tags do not tell.
+    """
+    conditions: list[object] = [{"gt": {"originalyear": 0}}]
+    conditions += [_smart_condition(term) for term in query.terms]
+    return {"name": name, "all": conditions, "sort": "originaldate", "order": "asc"}
+
+
+_NO_YEAR, _LAST_YEAR = 1, 9999
+
+
+def _smart_condition(term: Term) -> object:
+    operator = "notContains" if term.is_negated else "contains"
+    match term.key, term.value:
+        case ("artist" | "title" | "album") as field, str():
+            return {operator: {field: term.written}}
+        case (("year" | "decade"), tuple(spans)) if not term.is_negated:
+            if not any(span.is_none for span in spans):
+                return {"any": [_smart_years(span) for span in spans]}
+    raise UsageError(
+        f"--format nsp: Navidrome knows no {term.key!r} of this form: artist, title, album, year"
+        " and decade are allowed there; --format m3u takes every query"
+    )
+
+
+def _smart_years(span: YearSpan) -> object:
+    return {"inTheRange": {"originalyear": [span.first or _NO_YEAR, span.last or _LAST_YEAR]}}

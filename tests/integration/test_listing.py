@@ -1,0 +1,137 @@
+"""`canon ls`, `canon audit` and `canon playlist` as processes, over a library that was decided."""
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from golden.bundles import golden
+from integration.conftest import Canon
+from integration.services import asking, file_of, flac, open_bundles
+from integration.terminal import walking
+from servers.musicbrainz import MusicBrainzStandIn
+
+BUNDLES = {
+    "queen": golden("lead-bohemian"),
+    "nirvana": golden("lead-slts"),
+    "open": open_bundles(1)[0],
+}
+
+
+@pytest.fixture
+def library(canon: Canon, home: Path) -> Path:
+    """Four decided files, one of which MusicBrainz does not know."""
+    (home / "music").mkdir()
+    for name, bundle in BUNDLES.items():
+        file_of(bundle, home / "music", f"{name}.flac", album="Best\tof", date="2004-05-01")
+    flac(home / "music", "unknown.flac", artist="Nobody", title="Nothing")
+    with MusicBrainzStandIn(BUNDLES.values()) as mb:
+        canon("batch", home / "music", **asking(mb)).must_end(1)
+    return home / "music"
+
+
+def test_decisions_are_listed_in_every_form(canon: Canon, library: Path) -> None:
+    rows = canon("ls", "artist:queen state:decided", "--format=jsonl").must_end(0)
+    assert rows.out == canon("--output=json", "ls", "artist:queen", "state:decided").out
+    line = rows.line
+    assert (line["artist"], line["title"], line["album"], line["year"]) == (
+        "Queen", "Bohemian Rhapsody", "Best\tof", 2004,
+    )  # fmt: skip
+    assert (line["first_release"]["date"], line["crg_title"]) == (
+        "1975-10-31", "A Night at the Opera",
+    )  # fmt: skip
+    (row,) = csv.DictReader(
+        io.StringIO(canon("ls", "year:1975 -state:undecided", "--format=csv").out)
+    )
+    assert (row["first_release"], row["first_release_on"], row["state"], row["rule"]) == (
+        "1975-10-31", "Bohemian Rhapsody", "decided", "ALBUM_LEAD_WINDOW",
+    )  # fmt: skip
+    assert row["path"] == line["path"] == str(library / "queen.flac")
+    assert row["address"] == f"https://musicbrainz.org/release-group/{line['crg_mbid']}"
+    head, *lines = canon("ls").out.splitlines()
+    assert {len(each.split("\t")) for each in lines} == {len(head.split("\t"))}
+    assert len(lines) == 4
+    paths = canon("ls", "-0", "state:decided").out.split("\0")
+    assert [Path(each).name for each in paths] == ["nirvana.flac", "queen.flac", ""]
+    assert len(canon("ls", "--sample=1", "--by=rule", "-0").out.split("\0")) == 5
+    assert canon("ls", "-0", "--limit=1").out == f"{library / 'nirvana'}.flac\0"
+
+
+def test_paths_are_passed_on_to_another_command(canon: Canon, library: Path) -> None:
+    undecided = canon("ls", "-0", "state:undecided").out
+    again = canon("decide", "-", "--offline", "--output=json", stdin=undecided.encode())
+    assert Path(again.line["path"]).name == "open.flac"
+
+
+def test_a_name_that_is_no_utf_8_keeps_its_bytes(canon: Canon, home: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(home) + b"/\xff.flac"))
+    flac(home).rename(odd)
+    canon("decide", odd, "--offline").must_end(1)
+    assert "path_b64" in canon("ls", "--output=json").line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("ls", "year:soon"), "query: year: found 'soon'"),
+        (("ls", "-0", "--format=csv"), "--print0 prints paths alone"),
+        (("ls", "--by=rule"), "--by rule goes with --sample N"),
+        (("audit",), "judging needs a terminal"),
+        (("playlist", "state:decided", "--format=nsp"), "Navidrome knows no 'state'"),
+        (("playlist", "-o", "song.mp3"), "so audio is called"),
+    ],
+)
+def test_bad_usage_is_refused(canon: Canon, arguments: tuple[str, ...], problem: str) -> None:
+    ran = canon(*arguments).must_end(2, problem)
+    assert ran.out == ""
+
+
+def test_a_terminal_shows_a_table_that_fits_it(
+    library: Path, home: Path, environment: dict[str, str]
+) -> None:
+    for options, words in (((), "1975-10-31 (single"), (("-v",), "musicbrainz.org")):
+        with walking(home, environment, "ls", *options) as terminal:
+            shown = terminal.until("ALBUM_LEAD_WINDOW")
+            assert terminal.ended() == 0
+        assert max(map(len, shown.splitlines())) <= 100
+        assert all(word in shown for word in ("recording", "first released", "Queen", "Best"))
+        assert (words in shown) or options
+
+
+def test_a_sample_is_judged_with_keys_and_goes_on(
+    canon: Canon, library: Path, home: Path, environment: dict[str, str]
+) -> None:
+    with walking(home, environment, "audit") as terminal:
+        first = terminal.until("q quit")
+        assert "--- 1 of 2" in first
+        assert "first released" in first
+        assert "the file     Best of, 2004" in first
+        terminal.press(("x", "no such key"), ("w", "kept: wrong"), ("q", "not judged so far"))
+        assert terminal.ended() == 3
+    with walking(home, environment, "audit") as terminal:
+        assert "--- 1 of 1" in terminal.until("q quit")
+        terminal.press(("r", "95 % interval"))
+        assert terminal.ended() == 0
+    report = canon("audit", "--report").must_end(0)
+    assert "all 1 1 0 50.0% 9.5% to 90.5%" in " ".join(report.out.split())
+    assert canon("audit", "--output=json").line["all"]["wrong"] == 1
+    assert canon("review", "list", "--output=json").lines, "the queue is as it was"
+
+
+def test_playlists_are_written(canon: Canon, library: Path, home: Path) -> None:
+    out = home / "first.m3u8"
+    told = "3 files by first release, 1 without a first release left out"
+    canon("playlist", "-o", out).must_end(0, told)
+    assert [Path(line).stem for line in out.read_text("utf-8").splitlines()[2::2]] == [
+        "open", "queen", "nirvana",
+    ]  # fmt: skip
+    assert canon("playlist", "certain:yes", "year:1975").out.count("#EXTINF") == 2
+    smart = home / "The Seventies.nsp"
+    canon("playlist", "decade:1970s", "-o", smart).must_end(0)
+    made = json.loads(smart.read_bytes())
+    assert (made["name"], made["sort"]) == ("The Seventies", "originaldate")
+    canon("playlist", "year:1900").must_end(1, "nothing matches that has a first release")
+    canon("playlist", "-o", home / "no" / "list.m3u").must_end(1, "cannot be written")

@@ -1,0 +1,202 @@
+"""Stored decisions are listed by queries, sampled, judged and put into playlists."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import Artifact, EvidenceBundle
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.records import AuditVerdict, UnreadDecision, new_id
+from chart_binder.errors import NothingFoundError, UsageError
+from chart_binder.jobs.audit import audit_report, judge, judged, sample, wilson_interval
+from chart_binder.jobs.decide import Case, Decider, case_or_error
+from chart_binder.jobs.listing import (
+    ListedDecision,
+    by_first_release,
+    listing,
+    m3u_lines,
+    read_query,
+    smart_playlist,
+)
+from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
+from chart_binder.store import open_store
+from chart_binder.store.store import Store
+from golden.bundles import golden
+
+RULES = RulesConfig()
+VERSIONS = RunVersions(new_id(), rules_version(RULES))
+LIBRARY: tuple[tuple[str, str | None, dict[str, str]], ...] = (
+    ("a/queen", "lead-bohemian", {"album": "The Best of", "date": "2004-05-01"}),
+    ("b/nirvana", "lead-slts", {"album": "Best of the Nineties", "date": "nineties"}),
+    ("b/comp", "comp-kosmonova", {}),
+    ("a/bootleg", "bootleg-only-queen", {}),
+    ("c/failed", None, {"artist": "Nobody", "title": "Nothing"}),
+    ("c/pinned", "lead-hanae", {}),
+)
+CASES = [
+    tuple(part.strip() for part in line.split("|"))
+    for line in (Path(__file__).parent / "queries.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+
+
+def case_of(name: str | None, tags: dict[str, str]) -> Case:
+    artifact = Artifact(180_400, tags)  # type: ignore[arg-type]
+
+    def gather() -> EvidenceBundle:
+        if name is None:
+            raise NothingFoundError("MusicBrainz knows no such recording")
+        return msgspec.structs.replace(read_bundle(golden(name)), artifact=artifact)
+
+    case = Decider(RULES).attempt(gather)
+    if name is not None:
+        return case
+    decision = msgspec.structs.replace(case.decision, artist=tags["artist"], title=tags["title"])
+    return Case(decision, artifact=artifact)
+
+
+def put(store: Store, name: str, case: Case) -> str:
+    records = stored_case(case, Path(f"/music/{name}.flac"), None, VERSIONS)
+    store.decisions.put(*records)
+    return records[0].id
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Store]:
+    """A store with a decision for each file; of one an earlier decision is pinned."""
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        ids = {name: put(store, name, case_of(bundle, tags)) for name, bundle, tags in LIBRARY}
+        put(store, "c/pinned", case_or_error(lambda: case_of("comp-savage", {})))
+        store.decisions.pin(ids["c/pinned"])
+        yield store
+
+
+def refuse(unread: UnreadDecision) -> None:
+    raise AssertionError(unread.problem)
+
+
+def found(store: Store, *query: str) -> list[ListedDecision]:
+    return list(listing(store, read_query(query), RULES, refuse))
+
+
+def names(rows: list[ListedDecision]) -> list[str]:
+    return [Path(row.path).stem for row in rows]
+
+
+@pytest.mark.parametrize(("query", "outcome"), CASES, ids=[each[0] for each in CASES])
+def test_a_query_finds_its_decisions_or_says_what_is_wrong(
+    library: Store, query: str, outcome: str
+) -> None:
+    if outcome.startswith("!"):
+        with pytest.raises(UsageError) as refused:
+            read_query([query])
+        assert outcome[1:].strip() in str(refused.value)
+    else:
+        assert sorted(names(found(library, query))) == sorted(outcome.split())
+
+
+def test_an_argument_that_the_shell_unquoted_is_one_value(library: Store) -> None:
+    assert names(found(library, "artist:nirvana", "title:smells like")) == ["nirvana"]
+
+
+def test_a_listed_decision_has_what_the_file_and_the_decision_say(library: Store) -> None:
+    queen, failed = found(library, "state:decided artist:queen") + found(library, "state:error")
+    assert (queen.album, queen.year, queen.duration_s, queen.rule, queen.state) == (
+        "The Best of", 2004, 180, "ALBUM_LEAD_WINDOW", "decided",
+    )  # fmt: skip
+    assert (failed.decision.artist, failed.rule, failed.first_year) == ("Nobody", None, None)
+    assert failed.reason == "MusicBrainz knows no such recording"
+
+
+def test_decisions_that_cannot_be_read_are_reported_and_left_out(library: Store) -> None:
+    with library._database.writing() as connection:
+        connection.exec_driver_sql("UPDATE decisions SET artifact = x'7b' WHERE state = 'error'")
+        connection.exec_driver_sql("UPDATE decisions SET document = x'7b' WHERE pinned")
+    problems: list[UnreadDecision] = []
+    rows = list(listing(library, read_query([]), RULES, problems.append))
+    assert names(rows) == ["queen", "nirvana", "comp", "bootleg"]
+    assert [os.fsdecode(each.path or b"") for each in problems] == [
+        "/music/c/failed.flac", "/music/c/pinned.flac",
+    ]  # fmt: skip
+
+
+def test_a_sample_is_the_same_again_and_grows_with_the_library(library: Store) -> None:
+    rows = found(library)
+    drawn = names(sample(rows, 3, seed=1))
+    assert len(drawn) == 3
+    assert names(sample(list(reversed(rows)), 3, seed=1)) == drawn
+    fewer = [row for row in rows if names([row])[0] in drawn]
+    assert names(sample(fewer, 3, seed=1)) == drawn, "files that came in between change nothing"
+    assert {tuple(names(sample(rows, 3, seed=seed))) for seed in range(9)} != {tuple(drawn)}
+    by_rule = sample(rows, 1, seed=1, is_by_rule=True)
+    assert [row.rule for row in by_rule] == ["ALBUM_LEAD_WINDOW", "INDETERMINATE", None]
+    assert len(sample(rows, 99, seed=1, is_by_rule=True)) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "low", "high"),
+    # Reference values: R 4, prop.test(count, of, correct = FALSE)$conf.int
+    [(0, 10, 0.0, 0.2775), (1, 10, 0.0179, 0.4042), (5, 10, 0.2366, 0.7634), (10, 10, 0.7225, 1.0),
+     (3, 200, 0.0051, 0.0432)],
+)  # fmt: skip
+def test_the_interval_is_wilsons(count: int, of: int, low: float, high: float) -> None:
+    assert wilson_interval(count, of) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_verdicts_give_the_share_of_errors_by_rule(library: Store) -> None:
+    rows = found(library, "state:decided")
+    said = (AuditVerdict.RIGHT, AuditVerdict.WRONG, AuditVerdict.UNSURE)
+    for row, verdict in zip(rows, said, strict=True):
+        judge(library, row, AuditVerdict.WRONG)  # and thought better of
+        judge(library, row, verdict)
+    put(library, "a/queen", case_of("lead-bohemian", {}))  # decided again, and alike
+    report = audit_report(found(library), judged(library))
+    (rule,) = report.rules
+    assert (rule.rule, rule.right, rule.wrong, rule.unsure) == ("ALBUM_LEAD_WINDOW", 1, 1, 1)
+    assert (rule.share, report.left) == (0.5, 3)
+    assert (rule.low, rule.high) == wilson_interval(1, 2)
+    put(library, "b/nirvana", case_of("lead-kessoku", {}))  # decided again, for another group
+    assert audit_report(found(library), judged(library)).all.wrong == 0
+
+
+def test_a_playlist_goes_by_first_release(library: Store) -> None:
+    rows = by_first_release(found(library))
+    assert names(rows) == ["queen", "nirvana", "comp", "pinned"]
+    head, info, path, *_ = m3u_lines(rows)
+    assert (head, path) == ("#EXTM3U", "/music/a/queen.flac")
+    assert info == "#EXTINF:180,Queen - Bohemian Rhapsody"
+    for odd in (b"/music/\xff.flac", b"/music/a\nb.flac"):
+        kept = msgspec.structs.replace(rows[0].kept, path=odd)
+        with pytest.raises(UsageError, match="cannot hold this name"):
+            list(m3u_lines([ListedDecision(kept, rows[0].decision)]))
+
+
+def test_a_smart_playlist_has_conditions_on_tags() -> None:
+    query = read_query(["artist:Beyoncé -album:Live decade:1990s year:..1979,1985"])
+    made = smart_playlist(query, "Ninety")
+    assert json.loads(json.dumps(made)) == {
+        "name": "Ninety",
+        "all": [
+            {"gt": {"originalyear": 0}},
+            {"contains": {"artist": "Beyoncé"}},
+            {"notContains": {"album": "Live"}},
+            {"any": [{"inTheRange": {"originalyear": [1990, 1999]}}]},
+            {"any": [
+                {"inTheRange": {"originalyear": [1, 1979]}},
+                {"inTheRange": {"originalyear": [1985, 1985]}},
+            ]},
+        ],
+        "sort": "originaldate",
+        "order": "asc",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("term", ["state:decided", "year:none", "-year:1977", "path:/music"])
+def test_what_tags_do_not_tell_is_refused_for_a_smart_playlist(term: str) -> None:
+    with pytest.raises(UsageError, match="--format m3u takes every query"):
+        smart_playlist(read_query([term]), "x")
