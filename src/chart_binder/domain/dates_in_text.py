@@ -70,6 +70,32 @@ def single_date(text: str) -> PartialDate | None:
     return first if is_within_all else None
 
 
+def read_date(written: str) -> PartialDate | None:
+    """Return the date that a text states, in any written form; None for none, or for several.
+
+    What usually stands beside a date does not count: `released on 31 October 1975 in the UK`.
+    """
+    if numbers := _NUMBERS_ONLY.fullmatch(written.strip()):
+        written = "-".join(part.zfill(2) for part in numbers.groups() if part)
+    try:
+        date = PartialDate.parse(written)
+    except ValueError:
+        bare = _BEHIND_DATE.sub("", _BEFORE_DATE.sub("", written.strip(), count=1))
+        return single_date(written) or single_date(bare)
+    return date if date.is_known and "/" not in date.text else None
+
+
+_NUMBERS_ONLY = re.compile(r"([0-9]{4})[-/. ]([0-9]{1,2})(?:[-/. ]([0-9]{1,2}))?")
+_PLACE = (
+    r"UK|GB|US|USA|United (?:Kingdom|States)|Britain|Germany|France|Japan|Italy|Spain|Canada"
+    r"|Australia"
+)
+_BEFORE_DATE = re.compile(
+    r"^(?:(?:(?:first |originally )?(?:released|issued|published)|out|on|in|the(?= \d)|(?:mon"
+    rf"|tues|wednes|thurs|fri|satur|sun)day|{_PLACE})(?:\s*[:,]\s*|\s+))+",
+    re.IGNORECASE,
+)
+_BEHIND_DATE = re.compile(rf"(?:,? in(?: the)? |,? )(?:{_PLACE})\.?$", re.IGNORECASE)
 _ASIDE = re.compile(r"[(\[](?![^()\[\]]*(?:1[89]|20)[0-9]{2})[^()\[\]]*[)\]]")
 _NOTHING_ELSE = re.compile(r"(?:t[0-9:.]+z?)?[ .)]*")
 

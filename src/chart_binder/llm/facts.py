@@ -12,7 +12,6 @@ from importlib.resources import files
 import msgspec
 import tomli
 
-from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.patches import (
     COUNTRY,
@@ -52,19 +51,6 @@ def fact_words() -> Mapping[str, Mapping[str, Sequence[str]]]:
     return tomli.loads(text)
 
 
-_PLACE = (
-    r"UK|GB|US|USA|United (?:Kingdom|States)|Britain|Germany|France|Japan|Italy|Spain|Canada"
-    r"|Australia"
-)
-_BEFORE_DATE = re.compile(
-    r"^(?:(?:(?:first |originally )?(?:released|issued|published)|out|on|in|the(?= \d)|(?:mon"
-    rf"|tues|wednes|thurs|fri|satur|sun)day|{_PLACE})(?:\s*[:,]\s*|\s+))+",
-    re.IGNORECASE,
-)
-_BEHIND_DATE = re.compile(rf"(?:,? in(?: the)? |,? )(?:{_PLACE})\.?$", re.IGNORECASE)
-"""What models write beside a date and what does not change it."""
-
-
 def is_release_date_field(written: str) -> bool:
     """Return whether a field is the date of a release rather than of another event."""
     return bool(_DATED.search(written)) and not _OTHER_EVENT.search(written)
@@ -80,6 +66,8 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
     if not (is_group or is_release):
         return None
     if is_release_date_field(fact.field):
+        from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
+
         date = read_date(fact.value)
         if date is None:
             raise ValueError(f"{fact.value!r} is no date that can be read in one way")
@@ -96,18 +84,6 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
         return Patch(about, known, value)
     allowed = ", ".join(fact_words()[known]) if known != COUNTRY else "a country or its code"
     raise ValueError(f"{fact.value!r} is no {known}: {allowed}")
-
-
-def read_date(written: str) -> PartialDate | None:
-    """Return the date that a text states, in any written form; None for none, or for several."""
-    from chart_binder.domain.dates_in_text import single_date
-
-    try:
-        date = PartialDate.parse(written)
-    except ValueError:
-        bare = _BEHIND_DATE.sub("", _BEFORE_DATE.sub("", written.strip(), count=1))
-        return single_date(written) or single_date(bare)
-    return date if date.is_known and "/" not in date.text else None
 
 
 def _named_value(name: str, written: str) -> str | None:

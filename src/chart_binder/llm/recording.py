@@ -1,10 +1,7 @@
 """The record of a run: its events, written to a file as they happen, and what is read off them."""
 
-import contextlib
-import logging
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -22,11 +19,10 @@ from chart_binder.react.transcript import (
     Run,
     Stepped,
     Watch,
-    record_in,
+    record_in_file,
 )
 from chart_binder.web.sites import host_of
 
-_log = logging.getLogger(__name__)
 FAILED_SERVICE = "unanswered"
 """The name of the check for a service that failed: the run is worth repeating."""
 _E = TypeVar("_E")
@@ -82,44 +78,11 @@ def _ids(text: str) -> set[str]:
 
 @contextmanager
 def record_run(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[Record]:
-    """Record a run in a new file of `folder`, readable by its owner only.
-
-    Where the folder cannot be written to, a warning is logged and the run goes on unrecorded.
-    """
-    watches = (watch,) if watch else ()
-    if folder is None:
-        yield Record(watches)
-        return
-    path = folder / f"{run.started_at.replace(':', '')}-{run.evidence_hash[:8]}-{run.id}.jsonl"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        stream = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-    except OSError as error:
-        _log.warning("the run is not recorded: %s: %s", path, error.strerror)
-        yield Record(watches)
-        return
-    try:
-        yield Record((_until_disk_full(record_in(stream), path), *watches), path)
-    finally:
-        with contextlib.suppress(OSError):  # what a full disk did not take is flushed once more
-            stream.close()
-
-
-def _until_disk_full(record: Watch, path: Path) -> Watch:
-    """Return a watcher that stops recording, with a warning, at the first error of the file."""
-    failed = False
-
-    def watch(event: AnyEvent) -> None:
-        nonlocal failed
-        if failed:
-            return
-        try:
-            record(event)
-        except OSError as error:
-            failed = True
-            _log.warning("the record of the run ends here: %s: %s", path, error.strerror)
-
-    return watch
+    """Record a run in a new file of `folder`, if there is one."""
+    name = f"{run.started_at.replace(':', '')}-{run.evidence_hash[:8]}-{run.id}.jsonl"
+    path = folder / name if folder else None
+    with record_in_file(path) if path else nullcontext() as recorder:
+        yield Record(tuple(filter(None, (recorder, watch))), path if recorder else None)
 
 
 def partial_findings(events: Iterable[AnyEvent], dialect: Dialect) -> str:

@@ -1,7 +1,6 @@
 """The adjudicator's tools: those that are installed and on, and `days_between`."""
 
 import inspect
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -17,7 +16,6 @@ from chart_binder.react.tools import Tool, ToolError
 _GROUP: Final = "chart_binder.tools"
 _SEARCH: Final = "web_search"
 _ON_THE_NETWORK: Final = (_SEARCH, "web_fetch", "musicbrainz", "wikipedia")
-_NUMBERS: Final = re.compile(r"(\d{4})[-/. ](\d{1,2})(?:[-/. ](\d{1,2}))?")
 _MAX_DATE_CHARS: Final = 40
 _INSTALLED: Final = (("provider", "chart_binder.chat_models"), ("dialect", "chart_binder.dialects"))
 
@@ -171,14 +169,11 @@ def _read(written: str) -> PartialDate:
 
     `10/11/1974` is refused: it is one day in London and another in New York.
     """
-    from chart_binder.domain.dates_in_text import single_date  # compiles 0.1 s of expressions
+    from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
 
     text = " ".join(written.split()).strip("\"'`.,")
-    if len(text) <= _MAX_DATE_CHARS:
-        if found := _NUMBERS.fullmatch(text):
-            text = "-".join(part.zfill(2) for part in found.groups() if part)
-        if told := single_date(text):
-            return told
+    if len(text) <= _MAX_DATE_CHARS and (told := read_date(text)):
+        return told
     try:
         date = PartialDate.parse(text)
     except ValueError as error:

@@ -1,8 +1,12 @@
 """Transcripts: the events of one run, one JSON object a line, written, read and played again."""
 
+import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
+from pathlib import Path
 from typing import IO, TypeAlias
 
 import msgspec
@@ -13,6 +17,7 @@ from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Observation
 from chart_binder.react.tools import Call, call_key, is_refusal
 
+_log = logging.getLogger(__name__)
 VERSION = 1
 NOT_ANSWERED = ""
 """The `reading` of a second reading that the model's server did not answer."""
@@ -174,6 +179,39 @@ def record_in(stream: IO[bytes]) -> Watch:
         stream.flush()
 
     return record
+
+
+@contextmanager
+def record_in_file(path: Path) -> Iterator[Watch | None]:
+    """Give a watcher that records in a new file, readable by its owner only, in a new folder.
+
+    Where the file cannot be made it is None, with a warning in the log; at the first error of the
+    file the record ends, with a warning too, and the run goes on.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    except OSError as error:
+        _log.warning("the run is not recorded: %s: %s", path, error.strerror)
+        yield None
+        return
+    record, has_failed = record_in(stream), False
+
+    def watch(event: AnyEvent) -> None:
+        nonlocal has_failed
+        if has_failed:
+            return
+        try:
+            record(event)
+        except OSError as error:
+            has_failed = True
+            _log.warning("the record of the run ends here: %s: %s", path, error.strerror)
+
+    try:
+        yield watch
+    finally:
+        with suppress(OSError):  # what a full disk did not take is flushed once more
+            stream.close()
 
 
 def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
