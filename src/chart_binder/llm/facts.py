@@ -5,7 +5,7 @@ a group's first date sets, and what is impossible are those of docs/adjudicator.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -27,8 +27,6 @@ from chart_binder.domain.patches import (
 from chart_binder.domain.vocabulary import country_code, fold
 from chart_binder.llm.answer import Labels
 from chart_binder.llm.result import Fact
-from chart_binder.web.documents import Document
-from chart_binder.web.sites import host_of, normal_address
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -108,67 +106,3 @@ def is_in_evidence(fact: Fact, patch: Patch | None, bundle: EvidenceBundle) -> b
 
 
 _OF_SOURCES = frozenset("./:")
-
-
-# What a fact cites.
-
-
-class GroundingError(Exception):
-    """A fact does not stand; the text says what was looked for, where, and what was found."""
-
-
-_MIN_NAME = 4
-_RESULT_NUMBER = re.compile(
-    r"(?:search )?(?:result|source|observation)?\s*[\[(#]?(\d{1,2})[\])]?\.?"
-)
-_NO_NAME = re.compile(
-    r"(?:(?:the|above|this|that|fetched|web|search|internet|page|site|source|result|observation|turn"
-    r"|tool|article|_fetch|_search)s?[ :#]*|[\[(]?\d{1,2}(?!\d)[\])]?\.?[ ]*)+"
-)
-"""A source in words that name none: what is cited is looked for in all that was read."""
-_BARE_HOST = re.compile(r"(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})/?", re.IGNORECASE)
-
-
-def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Document]:
-    """Return the documents that a source names: by address, result number, host or page title.
-
-    Without a source it is all of them. Raises `GroundingError` where nothing read in this run is
-    named.
-    """
-    written = source.strip().strip("<>\"'` ")
-    if not written:
-        return documents
-    if "//" in written:
-        if not (named := _of_addresses([written], documents)):
-            raise GroundingError(f"{source} was not read in this run")
-        return named
-    plain = " ".join(fold(written).split())
-    if named := next(filter(None, _named_by(written, plain, documents)), ()):
-        return named
-    raise GroundingError(f"{source!r} names nothing that was read in this run")
-
-
-def _named_by(
-    written: str, plain: str, documents: Sequence[Document]
-) -> Iterator[Sequence[Document]]:
-    """Yield the documents that a text may mean, what it says most plainly first."""
-    if number := _RESULT_NUMBER.fullmatch(plain):
-        results = (d.address for d in documents if d.number == int(number[1]))
-        yield _of_addresses(results, documents)
-    if host := _BARE_HOST.fullmatch(plain):
-        yield [d for d in documents if f".{host_of(d.address)}".endswith(f".{host[1]}")]
-    if "/" in plain and "." in plain.partition("/")[0]:
-        yield _of_addresses([f"https://{written}"], documents)
-    if len(plain) >= _MIN_NAME:
-        yield [d for d in documents if plain in " ".join(fold(d.title).split())]
-        yield [d for d in documents if (title := fold(d.title)) and title in plain]
-        yield [d for d in documents if fold(d.site.partition(".")[0]) == plain]
-        names = plain.split()
-        yield [d for d in documents if d.site.partition(".")[0] in names]
-    if _NO_NAME.fullmatch(plain) and not plain.strip("[]().# ").isdigit():
-        yield documents
-
-
-def _of_addresses(written: Iterable[str], documents: Sequence[Document]) -> Sequence[Document]:
-    wanted = set(map(normal_address, written))
-    return [d for d in documents if not wanted.isdisjoint(map(normal_address, d.addresses))]

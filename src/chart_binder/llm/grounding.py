@@ -7,7 +7,6 @@ heading, the page's title). Whether a date is that of the release is for the sec
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -22,13 +21,13 @@ from chart_binder.domain.date_words import (
     says_release,
 )
 from chart_binder.domain.dates_in_text import Mention, states
-from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, STATUS, Patch, things
+from chart_binder.domain.naming import Subject, find_words, plain_text, spaced_words
+from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, STATUS, Patch
 from chart_binder.domain.vocabulary import fold
-from chart_binder.llm.facts import GroundingError, documents_named, fact_words
+from chart_binder.llm.facts import fact_words
 from chart_binder.llm.result import Fact
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.documents import CELLS, MAX_PASSAGE, Document, plain_text
+from chart_binder.web.documents import CELLS, MAX_PASSAGE, Document, documents_named
 
 _BESIDE = 60
 _MAX_OCCURRENCES = 8
@@ -38,105 +37,11 @@ _MIN_NAME = 4
 _CREDIT = re.compile(r"( [-–—] )")
 
 
+class GroundingError(Exception):
+    """A fact does not stand; the text says what was looked for, where, and what was found."""
+
+
 # What a passage is about.
-
-_ASIDE = re.compile(r"[(\[].*?[)\]]")
-_NO_WORDS = re.compile(r"[\W_]+")
-_APOSTROPHES = re.compile("(?<=\\w)['’](?=\\w)")
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What a fact is about, in the words by which a passage may name it, or name another."""
-
-    title: str
-    artist: str
-    kind: str
-    country: str | None
-    names: frozenset[str]
-    """The titles of all candidates, as they are written."""
-    own: frozenset[str]
-    """Its titles, as `_spaced` words."""
-    others: frozenset[str]
-    """The titles of the other candidates."""
-    types: tuple[str, frozenset[str]]
-    """Its primary type, and those of other candidates of its title."""
-    codes: frozenset[str]
-    """Its catalogue numbers, folded."""
-    countries: frozenset[str]
-    years: frozenset[str]
-    """The years of its releases."""
-    other_codes: frozenset[str]
-    """The catalogue numbers of the group's other releases, folded."""
-    is_one_of_several: bool
-    """Whether it is a release beside others of its group that are official."""
-
-    @classmethod
-    def of(cls, about: str, bundle: EvidenceBundle) -> "Subject":
-        """Return the subject for the id of a release group or a release of the evidence."""
-        every = [group for each in bundle.recording_candidates for group in each.groups]
-        groups, releases = things(bundle, about)
-        own = groups or [g for g in every if any(one in releases for one in g.editions)]
-        releases = releases or [one for group in groups for one in group.editions]
-        others = [group for group in every if group not in own]
-        known: list[ReleaseGroup | Release] = [*own, *releases]
-        if not groups:
-            known = [*releases, *own]
-        titles = frozenset(title for one in known for title in _titles(one.title))
-        artist = _spaced(bundle.performer.name or "")
-        codes = frozenset(fold(one.catno) for one in releases if one.catno)
-        mine = {one.mb_release_id for one in releases}
-        siblings = [one for g in own for one in g.editions if one.mb_release_id not in mine]
-        kinds = tuple(filter(None, (own[0].types[0], *own[0].kinds))) if own else ()
-        primary = own[0].types[0] if own else None
-        same = {g.types[0] for g in others if not titles.isdisjoint(_titles(g.title))}
-        places = frozenset(one.place for one in releases if one.place)
-        return cls(
-            title=next((one.title for one in known if one.title), about),
-            artist=bundle.performer.name or "",
-            kind=" + ".join(kinds),
-            country=next(iter(places)) if len(places) == 1 else None,
-            names=frozenset(one.title for one in [*known, *others] if one.title),
-            own=titles,
-            others=frozenset(
-                title
-                for group in others
-                for title in _titles(group.title)
-                if title not in titles and title not in artist
-            ),
-            types=(primary or "", frozenset(filter(None, same - {primary}))),
-            codes=codes,
-            countries=places,
-            years=frozenset(one.date[:4] for one in releases if one.date),
-            other_codes=frozenset(fold(one.catno) for one in siblings if one.catno) - codes,
-            is_one_of_several=any(one.is_official for one in siblings),
-        )
-
-    def is_named_in(self, text: str) -> bool:
-        """Return whether a text names it by a title."""
-        words = _spaced(text)
-        is_sign = not self.own and self.title.strip() != ""
-        return any(title in words for title in self.own) or (is_sign and self.title in text)
-
-    def names_other(self, text: str) -> bool:
-        """Return whether a text names another candidate, and not this one."""
-        words = _spaced(text)
-        return any(title in words for title in self.others) and not self.is_named_in(text)
-
-
-def _titles(title: str | None) -> Iterator[str]:
-    """Yield the names in a title as `_spaced` words: its sides, with and without asides."""
-    for side in (title, *title.split(" / ")) if title else ():
-        for name in (side, _ASIDE.sub(" ", side)):
-            if (words := _spaced(name)).strip():
-                yield words
-
-
-@lru_cache(256)
-def _spaced(text: str) -> str:
-    """Return the words of a text with one space around each, in one of their usual spellings."""
-    plain = _APOSTROPHES.sub("", fold(text)).replace("&", " and ")
-    return f" {_NO_WORDS.sub(' ', plain).strip()} ".replace(" pt ", " part ")
 
 
 @dataclass(frozen=True)
@@ -193,8 +98,8 @@ def _link_problem(ground: Ground, subject: Subject) -> str | None:
 def _other_artist(document: Document, subject: Subject) -> str | None:
     """Return whom the page's title puts before the subject's, where it names the artist nowhere."""
     before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
-    artist = set(_spaced(subject.artist).split())
-    said = set(_spaced(f"{document.title} {document.text}").split())
+    artist = set(spaced_words(subject.artist).split())
+    said = set(spaced_words(f"{document.title} {document.text}").split())
     if not (dash and artist and subject.is_named_in(rest)) or artist & said:
         return None
     return before
@@ -204,25 +109,29 @@ def _other_type(line: str, subject: Subject) -> str | None:
     """Return the type of another candidate of the same title that a line names, and not its own."""
     own, others = subject.types
     words = fact_words()[PRIMARY_TYPE]
-    if not others or any(True for _ in _places_of((*words.get(own, ()), *words["Song"]), line)):
+    if not others or any(True for _ in find_words((*words.get(own, ()), *words["Song"]), line)):
         return None
     return next(
-        (each for each in sorted(others) if any(_places_of(words.get(each, ()), line))), None
+        (each for each in sorted(others) if any(find_words(words.get(each, ()), line))), None
     )
 
 
 def _is_row_of_other_artist(document: Document, line: str, subject: Subject) -> bool:
     """Return whether another row names the subject with its artist, and this one without."""
-    artist = _spaced(subject.artist)
-    return artist.strip() != "" and artist not in _spaced(line) and _is_credited(document, subject)
+    artist = spaced_words(subject.artist)
+    return (
+        artist.strip() != ""
+        and artist not in spaced_words(line)
+        and _is_credited(document, subject)
+    )
 
 
 @lru_cache(256)
 def _is_credited(document: Document, subject: Subject) -> bool:
     """Return whether a row names the subject with its artist."""
-    artist = _spaced(subject.artist)
+    artist = spaced_words(subject.artist)
     rows = (row for row in document.text.split("\n") if CELLS in row)
-    return any(artist in _spaced(row) and subject.is_named_in(row) for row in rows)
+    return any(artist in spaced_words(row) and subject.is_named_in(row) for row in rows)
 
 
 # Facts.
@@ -236,8 +145,11 @@ def ground_fact(
     Raises `GroundingError` where none does.
     """
     named = sorted(documents_named(fact.source, documents), key=lambda d: not d.is_fetched)
+    if not named and "//" in fact.source:
+        raise GroundingError(f"{fact.source} was not read in this run")
     if not named:
-        raise GroundingError("nothing was read in this run")
+        what = f"{fact.source!r} names nothing that was" if fact.source.strip() else "nothing was"
+        raise GroundingError(f"{what} read in this run")
     found: list[Ground] = []
     problem: GroundingError | None = None
     for document in named:
@@ -280,21 +192,11 @@ def _values(
         found = [m for m in document.mentions if states(m, patch.date)]
         spans = [(each.start, each.end) for each in found]
     else:
-        spans = list(_places_of(fact_words()[patch.field][patch.value], document.text))
+        spans = list(find_words(fact_words()[patch.field][patch.value], document.text))
     first, last = document.line(start)[0], document.line(max(start, end - 1))[1]
     for near in (0, beside) if beside else (0,):
         low, high = max(first, start - near), min(last, end + near)
         yield from (Ground(document, a, b) for a, b in spans if a < high and b > low)
-
-
-def _places_of(words: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
-    """Yield where one of the words stands as a whole; short ones count in capitals alone."""
-    normal, places = plain_text(text)
-    for word in words:
-        for found in re.finditer(rf"(?<!\w){re.escape(plain_text(word)[0])}(?!\w)", normal):
-            start, end = places[found.start()], places[found.end() - 1] + 1
-            if len(word) > 3 or not word.isalpha() or text[start:end].isupper():  # noqa: PLR2004
-                yield start, end
 
 
 def _value_problem(ground: Ground, patch: Patch, subject: Subject) -> str | None:
@@ -338,7 +240,7 @@ def _place_problems(ground: Ground, patch: Patch, subject: Subject, line: str) -
     is_beside = (
         any(map(subject.is_named_in, texts))
         or any(code in fold(line) for code in subject.codes)
-        or (patch.field != COUNTRY and any(_places_of(names, line)))
+        or (patch.field != COUNTRY and any(find_words(names, line)))
     )
     if not is_beside:
         yield f"{patch.value} stands beside nothing that is {subject.title!r}"
@@ -356,9 +258,9 @@ def _prose_problems(ground: Ground, patch: Patch, subject: Subject) -> Iterator[
         yield f"{value} is denied there, or said of something else"
     if patch.field == COUNTRY and _OF_PEOPLE.match(behind):
         yield f"{value} is said of the artist"
-    words = _spaced(clause)
+    words = spaced_words(clause)
     is_named = subject.is_named_in(clause) or any(code in fold(clause) for code in subject.codes)
-    said = _spaced(before) if patch.field == PRIMARY_TYPE else words
+    said = spaced_words(before) if patch.field == PRIMARY_TYPE else words
     if any(title in said for title in subject.others) or (
         not is_named and subject.names_other(ground.line)
     ):
@@ -374,7 +276,7 @@ def _prose_problems(ground: Ground, patch: Patch, subject: Subject) -> Iterator[
 
 
 def _begins(text: str, titles: Iterable[str]) -> bool:
-    return any(_spaced(text).startswith(title) for title in titles)
+    return any(spaced_words(text).startswith(title) for title in titles)
 
 
 _WORDS = tomli.loads(files("chart_binder.llm").joinpath("value_words.toml").read_text("utf-8"))
@@ -460,11 +362,9 @@ def _column(names: str, document: Document, mention: Mention) -> str:
 
 def states_words(fact: Fact, documents: Sequence[Document]) -> bool:
     """Return whether a source says the value of a field that moves nothing, word for word."""
-    words = _spaced(fact.value)
-    with suppress(GroundingError):
-        named = documents_named(fact.source, documents)
-        return len(words) > _MIN_NAME and any(words in _spaced(d.text) for d in named)
-    return False
+    words = spaced_words(fact.value)
+    named = documents_named(fact.source, documents)
+    return len(words) > _MIN_NAME and any(words in spaced_words(d.text) for d in named)
 
 
 # Quotes.
@@ -500,10 +400,10 @@ def _quoted(document: Document, quote: str) -> list[tuple[int, int]]:
 
 def _nearest(document: Document, fact: Fact, subject: Subject) -> str:
     """Return the line that shares most words with what was looked for, as half a sentence."""
-    wanted = set(_spaced(f"{fact.quote} {fact.value} {subject.title}").split())
+    wanted = set(spaced_words(f"{fact.quote} {fact.value} {subject.title}").split())
     lines = [line for line in document.text.split("\n") if line.strip()]
-    best = max(lines, key=lambda line: len(wanted & set(_spaced(line).split())), default="")
-    shared = wanted & set(_spaced(best).split())
+    best = max(lines, key=lambda line: len(wanted & set(spaced_words(line).split())), default="")
+    shared = wanted & set(spaced_words(best).split())
     return f"; it says {_shown(best)}" if shared else ""
 
 

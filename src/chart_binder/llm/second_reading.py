@@ -16,8 +16,9 @@ from typing import Final, Literal, TypeAlias
 import tomli
 from msgspec.structs import replace
 
+from chart_binder.domain.naming import Subject
 from chart_binder.llm.answer import object_schema
-from chart_binder.llm.grounding import Ground, Subject
+from chart_binder.llm.grounding import Ground
 from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Terms, ask
@@ -45,7 +46,7 @@ def question(subject: Subject, date: str, passage: str) -> str:
         "release": subject.title,
         "artist": subject.artist or "unknown",
         "type": subject.kind or "unknown",
-        "country": subject.country or "any",
+        "country": next(iter(subject.countries)) if len(subject.countries) == 1 else "any",
         "date": date,
     }
     lines = {name: one_line(value) for name, value in known.items()}

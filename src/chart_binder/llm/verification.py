@@ -13,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from chart_binder.domain.dates_in_text import Mention
+from chart_binder.domain.naming import Subject
 from chart_binder.domain.patches import (
     Patch,
     adds_to,
@@ -20,8 +21,14 @@ from chart_binder.domain.patches import (
     is_overlapping,
     is_stated,
 )
-from chart_binder.llm.facts import GroundingError, is_in_evidence, read_patch
-from chart_binder.llm.grounding import Ground, Subject, dates_about, ground_fact, states_words
+from chart_binder.llm.facts import is_in_evidence, read_patch
+from chart_binder.llm.grounding import (
+    Ground,
+    GroundingError,
+    dates_about,
+    ground_fact,
+    states_words,
+)
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, Kind, SecondReader

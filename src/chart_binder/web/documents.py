@@ -10,10 +10,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from chart_binder.domain.naming import plain_text
 from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import AnyEvent, Observed, Stepped
-from chart_binder.web.sites import independent_sources, normal_address, registered_site
+from chart_binder.web.sites import (
+    host_of,
+    independent_sources,
+    normal_address,
+    registered_site,
+)
 
 if TYPE_CHECKING:
     from chart_binder.domain.dates_in_text import Mention
@@ -170,28 +176,55 @@ def _without_addresses(text: str) -> str:
     return _ADDRESS.sub(" ", text)
 
 
-_DROPPED = frozenset("\\\"'“”„‟‘’‚‛«»‹›「」『』*_`")
-_DASHES = frozenset("-‐‑‒–—―−")
+# What a source names.
+
+_MIN_NAME = 4
+_RESULT_NUMBER = re.compile(
+    r"(?:search )?(?:result|source|observation)?\s*[\[(#]?(\d{1,2})[\])]?\.?"
+)
+_NO_NAME = re.compile(
+    r"(?:(?:the|above|this|that|fetched|web|search|internet|page|site|source|result|observation|turn"
+    r"|tool|article|_fetch|_search)s?[ :#]*|[\[(]?\d{1,2}(?!\d)[\])]?\.?[ ]*)+"
+)
+"""A source in words that name none: what is cited is looked for in all that was read."""
+_BARE_HOST = re.compile(r"(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})/?", re.IGNORECASE)
 
 
-def plain_text(text: str) -> tuple[str, list[int]]:
-    """Return a text without case, accents, quotation marks and kinds of dash and space.
+def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Document]:
+    """Return the documents that a source names: by address, result number, host or page title.
 
-    A colon behind a label and what parts cells are a space, so that `Released: 1974` is in the row.
-    With it stands the offset in the text of each character.
+    Without a source it is all of them; none where nothing that was read is named.
     """
-    signs: list[str] = []
-    places: list[int] = []
-    for place, letter in enumerate(text):
-        if letter in _DROPPED:
-            continue
-        is_label_end = letter == ":" and (text[place + 1 : place + 2] or " ").isspace()
-        if letter.isspace() or letter == "|" or is_label_end:
-            if signs and signs[-1] != " ":
-                signs.append(" ")
-                places.append(place)
-            continue
-        for sign in "-" if letter in _DASHES else fold(letter):
-            signs.append(sign)
-            places.append(place)
-    return "".join(signs), places
+    written = source.strip().strip("<>\"'` ")
+    if not written:
+        return documents
+    if "//" in written:
+        return _of_addresses([written], documents)
+    plain = " ".join(fold(written).split())
+    return next(filter(None, _named_by(written, plain, documents)), ())
+
+
+def _named_by(
+    written: str, plain: str, documents: Sequence[Document]
+) -> Iterator[Sequence[Document]]:
+    """Yield the documents that a text may mean, what it says most plainly first."""
+    if number := _RESULT_NUMBER.fullmatch(plain):
+        results = (d.address for d in documents if d.number == int(number[1]))
+        yield _of_addresses(results, documents)
+    if host := _BARE_HOST.fullmatch(plain):
+        yield [d for d in documents if f".{host_of(d.address)}".endswith(f".{host[1]}")]
+    if "/" in plain and "." in plain.partition("/")[0]:
+        yield _of_addresses([f"https://{written}"], documents)
+    if len(plain) >= _MIN_NAME:
+        yield [d for d in documents if plain in " ".join(fold(d.title).split())]
+        yield [d for d in documents if (title := fold(d.title)) and title in plain]
+        yield [d for d in documents if fold(d.site.partition(".")[0]) == plain]
+        names = plain.split()
+        yield [d for d in documents if d.site.partition(".")[0] in names]
+    if _NO_NAME.fullmatch(plain) and not plain.strip("[]().# ").isdigit():
+        yield documents
+
+
+def _of_addresses(written: Iterable[str], documents: Sequence[Document]) -> Sequence[Document]:
+    wanted = set(map(normal_address, written))
+    return [d for d in documents if not wanted.isdisjoint(map(normal_address, d.addresses))]

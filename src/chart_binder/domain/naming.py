@@ -1,0 +1,146 @@
+"""Naming: how a text names a record, and words and quotes found in it whatever their spelling."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.patches import things
+from chart_binder.domain.vocabulary import fold
+
+_ASIDE = re.compile(r"[(\[].*?[)\]]")
+_NO_WORDS = re.compile(r"[\W_]+")
+_APOSTROPHES = re.compile("(?<=\\w)['’](?=\\w)")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A record of the evidence in the words by which a text may name it, or name another."""
+
+    title: str
+    artist: str
+    kind: str
+    """Its types, as a person says them: `Album + Live`."""
+    names: frozenset[str]
+    """The titles of all records of the evidence, as they are written."""
+    own: frozenset[str]
+    """Its titles, as `spaced_words`."""
+    others: frozenset[str]
+    """The titles of the other records."""
+    types: tuple[str, frozenset[str]]
+    """Its primary type, and those of other records of its title."""
+    codes: frozenset[str]
+    """Its catalogue numbers, folded."""
+    countries: frozenset[str]
+    years: frozenset[str]
+    """The years of its releases."""
+    other_codes: frozenset[str]
+    """The catalogue numbers of the group's other releases, folded."""
+    is_one_of_several: bool
+    """Whether it is a release beside others of its group that are official."""
+
+    @classmethod
+    def of(cls, about: str, bundle: EvidenceBundle) -> "Subject":
+        """Return the subject for the id of a release group or a release of the evidence."""
+        every = [group for each in bundle.recording_candidates for group in each.groups]
+        groups, releases = things(bundle, about)
+        own = groups or [g for g in every if any(one in releases for one in g.editions)]
+        known: list[ReleaseGroup | Release] = [*releases, *own]
+        if groups:
+            releases = [one for group in groups for one in group.editions]
+            known = [*own, *releases]
+        others = [group for group in every if group not in own]
+        titles = frozenset(title for one in known for title in _titles(one.title))
+        artist = spaced_words(bundle.performer.name or "")
+        mine = {one.mb_release_id for one in releases}
+        siblings = [one for g in own for one in g.editions if one.mb_release_id not in mine]
+        primary, kinds = (own[0].types[0], own[0].kinds) if own else (None, ())
+        same = {g.types[0] for g in others if not titles.isdisjoint(_titles(g.title))}
+        codes = _codes(releases)
+        return cls(
+            title=next((one.title for one in known if one.title), about),
+            artist=bundle.performer.name or "",
+            kind=" + ".join(filter(None, (primary, *kinds))),
+            names=frozenset(one.title for one in [*known, *others] if one.title),
+            own=titles,
+            others=frozenset(
+                title
+                for group in others
+                for title in _titles(group.title)
+                if title not in titles and title not in artist
+            ),
+            types=(primary or "", frozenset(filter(None, same - {primary}))),
+            codes=codes,
+            countries=frozenset(one.place for one in releases if one.place),
+            years=frozenset(one.date[:4] for one in releases if one.date),
+            other_codes=_codes(siblings) - codes,
+            is_one_of_several=any(one.is_official for one in siblings),
+        )
+
+    def is_named_in(self, text: str) -> bool:
+        """Return whether a text names it by a title."""
+        words = spaced_words(text)
+        is_sign = not self.own and self.title.strip() != ""
+        return any(title in words for title in self.own) or (is_sign and self.title in text)
+
+    def names_other(self, text: str) -> bool:
+        """Return whether a text names another record of the evidence, and not this one."""
+        words = spaced_words(text)
+        return any(title in words for title in self.others) and not self.is_named_in(text)
+
+
+def _codes(releases: Iterable[Release]) -> frozenset[str]:
+    return frozenset(fold(one.catno) for one in releases if one.catno)
+
+
+def _titles(title: str | None) -> Iterator[str]:
+    """Yield the names in a title as `spaced_words` words: its sides, with and without asides."""
+    for side in (title, *title.split(" / ")) if title else ():
+        for name in (side, _ASIDE.sub(" ", side)):
+            if (words := spaced_words(name)).strip():
+                yield words
+
+
+@lru_cache(256)
+def spaced_words(text: str) -> str:
+    """Return the words of a text with one space around each, in one of their usual spellings."""
+    plain = _APOSTROPHES.sub("", fold(text)).replace("&", " and ")
+    return f" {_NO_WORDS.sub(' ', plain).strip()} ".replace(" pt ", " part ")
+
+
+def find_words(words: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
+    """Yield where one of the words stands as a whole; short ones count in capitals alone."""
+    normal, places = plain_text(text)
+    for word in words:
+        for found in re.finditer(rf"(?<!\w){re.escape(plain_text(word)[0])}(?!\w)", normal):
+            start, end = places[found.start()], places[found.end() - 1] + 1
+            if len(word) > 3 or not word.isalpha() or text[start:end].isupper():  # noqa: PLR2004
+                yield start, end
+
+
+_DROPPED = frozenset("\\\"'“”„‟‘’‚‛«»‹›「」『』*_`")
+_DASHES = frozenset("-‐‑‒–—―−")
+
+
+def plain_text(text: str) -> tuple[str, list[int]]:
+    """Return a text without case, accents, quotation marks and kinds of dash and space.
+
+    A colon behind a label and what parts cells are a space, so that `Released: 1974` is in the row.
+    With it stands the offset in the text of each character.
+    """
+    signs: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text):
+        if letter in _DROPPED:
+            continue
+        is_label_end = letter == ":" and (text[place + 1 : place + 2] or " ").isspace()
+        if letter.isspace() or letter == "|" or is_label_end:
+            if signs and signs[-1] != " ":
+                signs.append(" ")
+                places.append(place)
+            continue
+        for sign in "-" if letter in _DASHES else fold(letter):
+            signs.append(sign)
+            places.append(place)
+    return "".join(signs), places
