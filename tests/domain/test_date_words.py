@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.domain.date_words import date_clause, doubt_in_clause
+from chart_binder.domain.date_words import clause_around, doubt_in_clause
 from chart_binder.domain.dates_in_text import find_dates
 
 OF_ELSE = [
@@ -146,14 +146,14 @@ def test_words_of_a_title_that_is_asked_about_do_not_count() -> None:
 )  # fmt: skip
 def test_a_clause_ends_with_its_sentence_line_and_at_some_commas(text: str, clause: str) -> None:
     [mention] = [each for each in find_dates(text) if str(each.dates[0]) == "1974-05-05"]
-    assert date_clause(text, mention) == clause
+    assert clause_around(text, mention.start, mention.end) == clause
 
 
 @given(st.text(max_size=60), st.text(alphabet="recordeleas,.;\n|“”'\" 録音0179", max_size=60))
 def test_any_text_has_a_clause_in_which_its_date_stands(before: str, after: str) -> None:
     text = f"{before} 1974-05-05 {after}"
     for mention in find_dates(text):
-        assert text[mention.start : mention.end] in date_clause(text, mention)
+        assert text[mention.start : mention.end] in clause_around(text, mention.start, mention.end)
         doubt_in_clause(text, mention, (before, after))
 
 

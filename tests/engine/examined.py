@@ -5,11 +5,11 @@ import math
 from typing import Any
 
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.answer import Labels
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome, Standing
 from chart_binder.llm.second_reading import FIRST_RELEASE
 from chart_binder.react.transcript import Observed, Replay, Replied
+from chart_binder.rules.labels import Labels
 from engine.forms import ELSEWHERE
 from engine.runs import TOOLS, Run
 

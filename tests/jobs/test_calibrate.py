@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chart_binder.domain.confidence_map import AS_STATED
 from chart_binder.errors import CanonError
 from chart_binder.jobs.calibrate import (
     MIN_ANSWERS,
@@ -18,7 +19,6 @@ from chart_binder.jobs.calibrate import (
     measure_calibration,
     read_answers,
 )
-from chart_binder.llm.confidence import AS_STATED
 from chart_binder.llm.result import AdjudicationResult, Outcome
 
 STATED = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98)

@@ -6,14 +6,10 @@ import math
 import pytest
 
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.answer import (
-    CONFIDENCE_WORDS,
-    Labels,
-    read_answer,
-    read_confidence,
-    read_id,
-)
+from chart_binder.llm.answer import read_answer, read_id
+from chart_binder.llm.confidence import CONFIDENCE_WORDS, read_confidence
 from chart_binder.react.loop import RefusedError
+from chart_binder.rules.labels import Labels
 from golden.bundles import year_only_single
 
 ID = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
@@ -32,6 +28,8 @@ IDS = [
     ("C1.", "C1"),
     ("C1 (Sheer Heart Attack)", "C1"),
     ("C2: Killer Queen", "C2"),
+    ("Candidate 2", "C2"),
+    ("C1-R2", "C1.R2"),
     ("Sheer Heart Attack (Album)", "Sheer Heart Attack (Album)"),  # a title: the labels tell
     (None, None),
     ("null", None),
@@ -84,6 +82,11 @@ LABELS = Labels.of(read_bundle(year_only_single()))
         ("c2", "C2"), ("C2 - A Night at the Opera", "C2"), ("A NIGHT AT THE OPERA", "C2"),
         ("“A Night at the Opera”", "C2"), ("A Night at the Opera (Album)", "C2"),
         ("Bohemian Rhapsody [single]", "C1"), ("C1.R1", "C1.R1"), ("the C1 one", "C1"),
+        ("C1-R1", "C1.R1"), ("C1 R1", "C1.R1"), ("C1/R1", "C1.R1"), ("C1, release 1", "C1.R1"),
+        ("Candidate 2", "C2"), ("candidate C2", "C2"), ("Candidate 1, Release 1", "C1.R1"),
+        ("Bohemian Rhapsody by Queen", "C1"), ("Queen - A Night at the Opera", "C2"),
+        ("A Night at the Opera (album) by Queen", "C2"), ("C1 release 1975", "C1"),
+        ("A Night at the Opera by Blind Guardian", None), ("Queen", None),
         ("C1 or C2", None), ("C1 (not C2)", None), ("CX", None), ("C9", None), ("Opera", None),
         ("A Night at the Opera (Single)", None), ("", None),
     ],

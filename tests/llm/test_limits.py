@@ -12,10 +12,11 @@ from chart_binder.chat.ollama import connect
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.answer import FACT_FIELDS, Labels, last_word
+from chart_binder.llm.answer import FACT_FIELDS, last_word
 from chart_binder.llm.result import Outcome
 from chart_binder.react.context import TokenEstimate
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.rules.labels import Labels
 from golden.bundles import year_only_single
 from llm.scripted_runs import DAY, ELSEWHERE, QUOTE, TRUSTED, YES, adjudicated, is_replayed, look
 from servers.ollama import OllamaStandIn

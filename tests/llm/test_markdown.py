@@ -9,9 +9,9 @@ import pytest
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.answer import Labels
 from chart_binder.llm.evidence_markdown import MAX_CHARS, evidence_markdown
 from chart_binder.rules.decide import decide
+from chart_binder.rules.labels import Labels
 from golden.bundles import RENDERED, Bundle, crowd, golden
 
 GOLDEN = Path(__file__).parent / "golden"

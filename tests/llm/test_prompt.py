@@ -16,7 +16,6 @@ from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.answer import Labels
 from chart_binder.llm.prompt import (
     Prompt,
     configured_prompt,
@@ -30,6 +29,7 @@ from chart_binder.react.conversation import Message
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tools import Tool
+from chart_binder.rules.labels import Labels
 from golden.bundles import crowd, year_only_single
 from llm.scripted_runs import adjudicated, look
 

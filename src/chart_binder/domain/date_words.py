@@ -45,14 +45,13 @@ _QUOTED = re.compile(
 _YEAR = re.compile("(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
 
 
-def date_clause(text: str, mention: Mention) -> str:
-    """Return the clause in which a date stands; of a table it is the whole row.
+def clause_around(text: str, start: int, end: int) -> str:
+    """Return the clause around a span, such as that of a date; of a table it is the whole row.
 
     A clause ends with its sentence, at a semicolon, at the end of the line, and at a comma before
     words such as "and", "but", "while".
     """
-    start, end = _clause(text, mention)
-    return text[start:end].strip()
+    return text[slice(*_clause(text, start, end))].strip()
 
 
 def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> str | None:
@@ -62,7 +61,7 @@ def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> 
     none in it. A word does not count if another year stands between it and the date, nor if it is
     quoted or a part of one of the titles: "Radio Ga Ga".
     """
-    start, end = _clause(text, mention)
+    start, end = _clause(text, mention.start, mention.end)
     clause = _QUOTED.sub(_blank, text[start:end])
     for title in filter(str.strip, titles):
         clause = re.sub(rf"(?<!\w){re.escape(title)}(?!\w)", _blank, clause, flags=re.IGNORECASE)
@@ -74,10 +73,10 @@ def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> 
     return doubts[0] if doubts else None
 
 
-def _clause(text: str, mention: Mention) -> tuple[int, int]:
-    first, last = max(0, mention.start - _LONGEST), min(len(text), mention.end + _LONGEST)
-    before = (cut.end() for cut in _CUT.finditer(text, first, mention.start) if _ends(cut))
-    after = (cut.start() for cut in _CUT.finditer(text, mention.end, last) if _ends(cut))
+def _clause(text: str, start: int, end: int) -> tuple[int, int]:
+    first, last = max(0, start - _LONGEST), min(len(text), end + _LONGEST)
+    before = (cut.end() for cut in _CUT.finditer(text, first, start) if _ends(cut))
+    after = (cut.start() for cut in _CUT.finditer(text, end, last) if _ends(cut))
     return max(before, default=first), next(after, last)
 
 

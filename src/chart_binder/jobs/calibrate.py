@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
+from chart_binder.domain.confidence_map import ConfidenceMap, Point
 from chart_binder.domain.evidence_json import defect
 from chart_binder.domain.records import VerdictKind, VerdictRecord
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.stored_decisions import read_decision
-from chart_binder.llm.confidence import ConfidenceMap, Point
 from chart_binder.llm.result import AdjudicationResult
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ from chart_binder.jobs.stored_decisions import (
     stored_names,
 )
 from chart_binder.jobs.write import NOT_DECIDED
-from chart_binder.llm.answer import Labels
 from chart_binder.llm.result import STALE, AdjudicationResult
 from chart_binder.react.transcript import AnyEvent, TranscriptDefectError, read_transcript
-from chart_binder.rules.candidates import Candidate, labelled_candidates, labelled_releases
+from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.decide import decide
+from chart_binder.rules.labels import Labels, labelled_candidates, labelled_releases
 
 if TYPE_CHECKING:
     from chart_binder.store.decisions import UnreadHandler

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from chart_binder.config import LLMConfig, RulesConfig
+from chart_binder.domain.confidence_map import AS_STATED, read_confidence_map
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle, write_bundle
 from chart_binder.domain.records import (
@@ -28,7 +29,6 @@ from chart_binder.domain.records import (
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.files import read_file
 from chart_binder.jobs.decide import INTERRUPTED, Case, Cause, Decision, State, with_tags
-from chart_binder.llm.confidence import AS_STATED, read_confidence_map
 from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.result import Outcome
 from chart_binder.react.transcript import record_in

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from chart_binder import plugins
 from chart_binder.config import Config, LLMConfig, RulesConfig
 from chart_binder.config.load import KEYS_OF_EARLIER_VERSIONS
+from chart_binder.domain.confidence_map import ConfidenceMap
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import (
@@ -27,7 +28,6 @@ from chart_binder.errors import (
 )
 from chart_binder.files import read_file
 from chart_binder.llm.answer import read_answer
-from chart_binder.llm.confidence import ConfidenceMap
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult

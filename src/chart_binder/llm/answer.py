@@ -1,21 +1,17 @@
 """Final answers: the labels that stand for candidates, and the answer read from a model's text."""
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.vocabulary import MBID, fold
+from chart_binder.domain.vocabulary import MBID
+from chart_binder.llm.confidence import read_confidence
 from chart_binder.llm.result import Fact
 from chart_binder.react.loop import LastWord, RefusedError
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.lenient_json import LenientJSONError
-from chart_binder.rules.candidates import labelled_candidates, labelled_releases
-
-CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
-"""Confidence in words: by the default thresholds accepted, for review, and rejected."""
+from chart_binder.rules.labels import Labels, with_usual_labels
 
 _NO_ID = frozenset({"", "null", "none", "unknown", "n/a", "na", "nil", "undefined", "-"})
 # C1, **C1**, C1., C1 (its title), C1: its title
@@ -34,8 +30,6 @@ _ADDRESS = re.compile(
 )
 _KINDS = {"crg_mbid": "release-group", "rr_mbid": "release"}
 """The kind of entity in a MusicBrainz URL, by field."""
-_NUMBER = re.compile(r"([+-]?\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(%|percent)?", re.IGNORECASE)
-_MAX_PERCENT = 100
 _MAX_SHOWN_CHARS = 200
 _SOURCE_KEYS = ("source", "sources", "url")
 _URL = re.compile(r"https?://[^\s<>\[\]\"`|]+", re.IGNORECASE)
@@ -43,10 +37,6 @@ _BEHIND = ".,;:'}"
 _NO_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?/\S*", re.IGNORECASE)
 FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "one line"}'
 """The form of an answer, as advice shows it."""
-_LABEL_IN_TEXT = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")
-_NO_LETTERS = re.compile(r"[\W_]+")
-_FILLERS = frozenset({"the", "a", "7", "12", "inch", "vinyl", "release", "group", "record"})
-_TITLE_QUOTES = " .,'\"`*_“”„«»‘’「」『』"
 FACT_FIELDS = (
     "first_release_date", "date", "country", "status", "primary_type", "secondary_types",
 )  # fmt: skip
@@ -57,80 +47,6 @@ _REQUEST = """\
 No turn is left. Answer now with what you know: write one JSON object and nothing else, such as
 {"rationale": "one line", "crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "facts": []}
 "crg_mbid": null means that you cannot tell."""
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """The labels of candidates: `C1` for a release group, `C1.R2` for a release in it."""
-
-    ids: Mapping[str, str]
-    home: Mapping[str, str]
-    """The release group of each release, by id."""
-    titles: Mapping[str, str]
-    """The title of each release group, by id."""
-    kinds: Mapping[str, str]
-    """The noun for each release group (`single`, `live album`), by id."""
-
-    @classmethod
-    def of(cls, bundle: EvidenceBundle) -> "Labels":
-        """Label the candidates of a bundle; the order in the bundle makes no difference."""
-        ids: dict[str, str] = {}
-        home: dict[str, str] = {}
-        titles: dict[str, str] = {}
-        kinds: dict[str, str] = {}
-        for label, candidate in labelled_candidates(bundle):
-            ids[label] = candidate.group.mb_rg_id
-            titles[candidate.group.mb_rg_id] = candidate.title
-            kinds[candidate.group.mb_rg_id] = candidate.kind
-            for release_label, release in labelled_releases(label, candidate):
-                ids[release_label] = release.mb_release_id
-                home.setdefault(release.mb_release_id, candidate.group.mb_rg_id)
-        return cls(ids, home, titles, kinds)
-
-    def id_of(self, written: str | None) -> str | None:
-        """Return the id that a text means, or None for no text."""
-        return self.meant_by(written) if written else None
-
-    def meant_by(self, words: str) -> str:
-        """Return the id of the one thing that a text names, by label, id or a group's title.
-
-        A kind behind the title tells groups of one title apart: `Killer Queen (Single)`. A text
-        that names nothing, or several things, is returned as it is.
-        """
-        named = {
-            self.ids[label] for label in _LABEL_IN_TEXT.findall(words.upper()) if label in self.ids
-        }
-        folded = {known.casefold(): known for known in self.ids.values()}
-        named |= {folded.get(found, found) for found in MBID.findall(words.casefold())}
-        if not named:
-            title = fold(words).strip(_TITLE_QUOTES)
-            bare, _, kind = title.rstrip(")] ").replace("[", "(").rpartition("(")
-            bare = bare.strip(_TITLE_QUOTES)
-            named = {known for known, each in self.titles.items() if fold(each) == title} or {
-                known
-                for known, each in self.titles.items()
-                if fold(each) == bare and kind.strip() in fold(self.kinds[known])
-            }
-            named = named or self._named_with_kind(title)
-        only, *others = named or {folded.get(words.casefold(), words)}
-        return words if others else only
-
-    def _named_with_kind(self, words: str) -> set[str]:
-        """Return what a title with its kind, in any order, or the kind alone may stand for."""
-        said = f" {_NO_LETTERS.sub(' ', words).strip()} "
-        found: set[str] = set()
-        for known, title in self.titles.items():
-            name, kind = f" {_NO_LETTERS.sub(' ', fold(title)).strip()} ", fold(self.kinds[known])
-            rest = (said.replace(name, " ", 1) if name.strip() else said).split()
-            if kind.split()[-1] in rest and {*rest} <= {*kind.split(), *_FILLERS}:
-                found.add(known)
-        return found
-
-    def name_of(self, identifier: str) -> str:
-        """Return label and title of an id, else the id itself."""
-        label = next((label for label, known in self.ids.items() if known == identifier), None)
-        title = self.titles.get(identifier)
-        return f"{label} '{title}'" if title else label or identifier
 
 
 _MOST_FACTS = 60
@@ -190,7 +106,7 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
         return None
     if not isinstance(value, str):
         raise RefusedError(f'"{field}" is {value!r}; write a label such as "C1", an id, or null')
-    bare = value.strip().strip("<>[]()`\"' ")
+    bare = with_usual_labels(value.strip().strip("<>[]()`\"' "))
     if bare.casefold() in _NO_ID:
         return None
     if label := _LABEL.fullmatch(bare):
@@ -208,35 +124,6 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
             f'"{field}" is {value[:80]!r}; write a label such as "C1", an id, or null'
         )
     return ids.pop()
-
-
-def read_confidence(value: object, default: float | None = None) -> float:
-    """Return confidence as 0..1; `90` and `"90%"` are 0.9, words as in `CONFIDENCE_WORDS`.
-
-    For anything else (missing, not finite, negative, above 100) it is `default`, and without one
-    `RefusedError` is raised.
-    """
-    amount, is_percent = _amount(value)
-    if is_percent or amount > 1:
-        amount /= 100
-    if not 0 <= amount <= 1:  # which nothing is that is not a number
-        if default is not None:
-            return default
-        shown = "missing" if value is None else repr(value)[:40]
-        raise RefusedError(f'"confidence" is {shown}; write a number from 0 to 1, such as 0.8')
-    return amount
-
-
-def _amount(value: object) -> tuple[float, bool]:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return (float(value) if abs(value) <= _MAX_PERCENT else math.nan), False
-    if isinstance(value, str):
-        word = value.strip().casefold()
-        if word in CONFIDENCE_WORDS:
-            return CONFIDENCE_WORDS[word], False
-        if number := _NUMBER.fullmatch(word):
-            return float(number[1].replace(",", ".")), bool(number[2])
-    return math.nan, False
 
 
 def _facts(value: object) -> tuple[Fact, ...]:

@@ -1,25 +1,20 @@
-"""A model's confidence: lowered by failed checks, and calibrated by a map fitted to known cases."""
+"""A model's confidence: read as it was written, and lowered by the checks that failed."""
 
-from bisect import bisect
+import math
+import re
 from collections.abc import Iterable
-from itertools import pairwise
-from operator import attrgetter
-from pathlib import Path
-from typing import Literal
 
-import msgspec
-
-from chart_binder.errors import ConfigError
 from chart_binder.llm.result import Check
-from chart_binder.typed_json import decode_json
+from chart_binder.react.loop import RefusedError
 
+CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
+"""Confidence in words: by the default thresholds accepted, for review, and rejected."""
 CHECK_FACTORS = {"candidate": 0.5, "fact": 0.6, "contradiction": 0.8, "sources": 0.8}
 """The factor by which each failed check of this name multiplies confidence."""
-
 CHECK_CEILINGS = {"rules": 0.3}
 """The highest confidence where a check of this name failed."""
-
-_MAX_BYTES = 1_000_000
+_NUMBER = re.compile(r"([+-]?\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(%|percent)?", re.IGNORECASE)
+_MAX_PERCENT = 100
 
 
 def lower_by_checks(confidence: float, checks: Iterable[Check]) -> float:
@@ -31,57 +26,30 @@ def lower_by_checks(confidence: float, checks: Iterable[Check]) -> float:
     return confidence
 
 
-class Point(msgspec.Struct, frozen=True):
-    """Of the answers given with confidence `stated`, the share `right` was right (both 0..1)."""
+def read_confidence(value: object, default: float | None = None) -> float:
+    """Return confidence as 0..1; `90` and `"90%"` are 0.9, words as in `CONFIDENCE_WORDS`.
 
-    stated: float
-    right: float
-
-
-class ConfidenceMap(msgspec.Struct, frozen=True):
-    """A map from stated confidence to the share that is right: linear between points, flat beyond.
-
-    `stated` grows from point to point and `right` never falls. Without points, confidence is
-    returned as stated.
+    For anything else (missing, not finite, negative, above 100) it is `default`, and without one
+    `RefusedError` is raised.
     """
-
-    points: tuple[Point, ...] = ()
-    answers: int = 0
-    """The number of answers that the map was fitted to."""
-    version: Literal[1] = 1
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for points out of range or out of order."""
-        known = [(point.stated, point.right) for point in self.points]
-        if not all(0 <= stated <= 1 and 0 <= right <= 1 for stated, right in known):
-            raise ValueError("points must be from 0 to 1")
-        for (stated, right), (later, other) in pairwise(known):
-            if later <= stated or other < right:
-                raise ValueError("points must grow in stated, and not fall in right")
-
-    def __call__(self, stated: float) -> float:
-        """Return the calibrated confidence."""
-        if not self.points:
-            return stated
-        at = bisect(self.points, stated, key=attrgetter("stated"))
-        before, after = self.points[max(0, at - 1)], self.points[min(at, len(self.points) - 1)]
-        if before is after or stated <= before.stated:
-            return before.right
-        share = (stated - before.stated) / (after.stated - before.stated)
-        return before.right + share * (after.right - before.right)
+    amount, is_percent = _amount(value)
+    if is_percent or amount > 1:
+        amount /= 100
+    if not 0 <= amount <= 1:  # which nothing is that is not a number
+        if default is not None:
+            return default
+        shown = "missing" if value is None else repr(value)[:40]
+        raise RefusedError(f'"confidence" is {shown}; write a number from 0 to 1, such as 0.8')
+    return amount
 
 
-AS_STATED = ConfidenceMap()
-
-
-def read_confidence_map(path: Path) -> ConfidenceMap:
-    """Read what `canon calibrate -o` wrote. Raises `ConfigError`."""
-    try:
-        with path.open("rb") as stream:
-            return decode_json(stream.read(_MAX_BYTES), ConfidenceMap)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ConfigError(
-            f"llm.acceptance.calibration: {path} cannot be read ({why});"
-            " `canon calibrate ANSWERS.jsonl -o FILE` writes one"
-        ) from error
+def _amount(value: object) -> tuple[float, bool]:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return (float(value) if abs(value) <= _MAX_PERCENT else math.nan), False
+    if isinstance(value, str):
+        word = value.strip().casefold()
+        if word in CONFIDENCE_WORDS:
+            return CONFIDENCE_WORDS[word], False
+        if number := _NUMBER.fullmatch(word):
+            return float(number[1].replace(",", ".")), bool(number[2])
+    return math.nan, False

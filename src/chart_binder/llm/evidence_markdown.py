@@ -11,13 +11,8 @@ from chart_binder.domain.verdict import Decided, Open, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.llm.prompt import load_prompt
 from chart_binder.react.sanitize import bounded, one_line
-from chart_binder.rules.candidates import (
-    Candidate,
-    Role,
-    describe_unofficial,
-    labelled_candidates,
-    labelled_releases,
-)
+from chart_binder.rules.candidates import Candidate, Role, describe_unofficial
+from chart_binder.rules.labels import labelled_candidates, labelled_releases
 
 MAX_CHARS = 9_000
 """About 2,600 tokens, which leaves room for the prompt and five turns in 8,192."""

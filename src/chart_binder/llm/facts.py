@@ -25,21 +25,11 @@ from chart_binder.domain.patches import (
     things,
 )
 from chart_binder.domain.vocabulary import country_code, fold
-from chart_binder.llm.answer import Labels
 from chart_binder.llm.result import Fact
+from chart_binder.rules.labels import Labels
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\W_]+")
-_DATED = re.compile(
-    r"date|releas|publi|issued|year|premiere_on|veröffentlich|erschein|lanzamiento|lançamento|sortie"
-    r"|parution|uscita|pubblica|uitgave|発売|リリース|発行",
-    re.IGNORECASE,
-)
-_OTHER_EVENT = re.compile(
-    r"record|enregistr|aufnahm|session|perform|birth|death|copyright|chart|peak|re-?issue|re-?release|label|country"
-    r"|status|type|title|format|(?<![a-z])cat|barcode|number|isrc|track|length|duration|group|artist",
-    re.IGNORECASE,
-)
 
 
 @cache
@@ -49,9 +39,13 @@ def fact_words() -> Mapping[str, Mapping[str, Sequence[str]]]:
     return tomli.loads(text)
 
 
-def is_release_date_field(written: str) -> bool:
+def _is_release_date(field: str) -> bool:
     """Return whether a field is the date of a release rather than of another event."""
-    return bool(_DATED.search(written)) and not _OTHER_EVENT.search(written)
+    stems = fact_words()["date_field"]
+    told, other = (
+        re.search("|".join(stems[kind]), field, re.IGNORECASE) for kind in ("date", "other")
+    )
+    return bool(told) and not other
 
 
 def read_patch(fact: Fact, labels: Labels) -> Patch | None:
@@ -63,7 +57,7 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
     is_group, is_release = about in labels.titles, about in labels.home
     if not (is_group or is_release):
         return None
-    if is_release_date_field(fact.field):
+    if _is_release_date(fact.field):
         from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
 
         date = read_date(fact.value)

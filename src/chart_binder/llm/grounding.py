@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from itertools import chain
 from urllib.parse import unquote, urlsplit
 
 import tomli
 
 from chart_binder.domain.date_words import (
-    date_clause,
+    clause_around,
     doubt_in_clause,
     doubt_in_heading,
     says_release,
@@ -62,6 +63,24 @@ class Ground:
         """The line in which it begins."""
         return self.document.text[slice(*self.document.line(self.start))]
 
+    @property
+    def clause(self) -> str:
+        """The clause in which it stands."""
+        return clause_around(self.document.text, self.start, self.end)
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it stands in a row of a table."""
+        return CELLS in self.line
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether it stands in no row, and behind no label in its line."""
+        return not (self.is_row or _LABELLED.match(self.line))
+
+
+_LABELLED = re.compile(r"[^.:]{1,30}: ")
+
 
 def _link_problem(ground: Ground, subject: Subject) -> str | None:
     """Return why a place is not about the subject, or None.
@@ -70,14 +89,14 @@ def _link_problem(ground: Ground, subject: Subject) -> str | None:
     title of another candidate that stands before the value in its line, with none of the subject's
     in that line, is what the value is about.
     """
-    document = ground.document
+    document, line, is_row = ground.document, ground.line, ground.is_row
     begin, stop = document.line(ground.start)
-    line = document.text[begin:stop]
     if other := _other_artist(document, subject):
         return f"the page is about {subject.title!r} by {other!r}"
-    is_row = CELLS in line
     if subject.is_named_in(line):
-        if is_row and _is_row_of_other_artist(document, line, subject):
+        artist = spaced_words(subject.artist)
+        has_artist = not artist.strip() or artist in spaced_words(line)
+        if is_row and not has_artist and _is_credited(document, subject):
             return "the row names another artist"
         other_type = _other_type(line, subject)
         return f"it is said of the {other_type} of that title" if other_type else None
@@ -116,16 +135,6 @@ def _other_type(line: str, subject: Subject) -> str | None:
     )
 
 
-def _is_row_of_other_artist(document: Document, line: str, subject: Subject) -> bool:
-    """Return whether another row names the subject with its artist, and this one without."""
-    artist = spaced_words(subject.artist)
-    return (
-        artist.strip() != ""
-        and artist not in spaced_words(line)
-        and _is_credited(document, subject)
-    )
-
-
 @lru_cache(256)
 def _is_credited(document: Document, subject: Subject) -> bool:
     """Return whether a row names the subject with its artist."""
@@ -145,43 +154,39 @@ def ground_fact(
     Raises `GroundingError` where none does.
     """
     named = sorted(documents_named(fact.source, documents), key=lambda d: not d.is_fetched)
-    if not named and "//" in fact.source:
-        raise GroundingError(f"{fact.source} was not read in this run")
-    if not named:
-        what = f"{fact.source!r} names nothing that was" if fact.source.strip() else "nothing was"
-        raise GroundingError(f"{what} read in this run")
     found: list[Ground] = []
-    problem: GroundingError | None = None
-    for document in named:
-        try:
-            found.append(_ground_in(document, fact, patch, subject))
-        except GroundingError as error:
-            problem = problem or error
-    if problem and not found:
-        raise problem
+    problem = f"{fact.source or 'nothing'} was not read in this run"
+    if fact.source and "//" not in fact.source:
+        problem = f"{fact.source!r} names nothing that was read in this run"
+    for number, document in enumerate(named):
+        told = _ground_in(document, fact, patch, subject)
+        if isinstance(told, Ground):
+            found.append(told)
+        elif number == 0:
+            problem = told
+    if not found:
+        raise GroundingError(problem)
     return tuple(found)
 
 
-def _ground_in(document: Document, fact: Fact, patch: Patch, subject: Subject) -> Ground:
-    spans = (
-        _quoted(document, _QUOTE_MARK.sub("", fact.quote))
-        if fact.quote
-        else [(0, len(document.text))]
-    )
+def _ground_in(document: Document, fact: Fact, patch: Patch, subject: Subject) -> Ground | str:
+    """Return where a document says a fact, or what it says instead."""
+    spans, beside, where = [(0, len(document.text))], 0, document.address
+    if fact.quote:
+        spans, beside = _quoted(document, _QUOTE_MARK.sub("", fact.quote)), _BESIDE
+        where = f"{_shown(fact.quote)}, in {document.address},"
     if not spans:
         near = _nearest(document, fact, subject)
-        raise GroundingError(f"{document.address} does not say {_shown(fact.quote)}{near}")
+        return f"{document.address} does not say {_shown(fact.quote)}{near}"
     problem = None
     for start, end in spans[:_MAX_OCCURRENCES]:
-        beside = _BESIDE if fact.quote else 0
         for ground in _values(document, patch, start, end, beside):
             why_not = _link_problem(ground, subject) or _value_problem(ground, patch, subject)
             if why_not is None:
                 return ground
             problem = problem or f"{why_not}: {_shown(ground.line)}"
-    where = f"{_shown(fact.quote)}, in {document.address}," if fact.quote else document.address
     missing = f"{where} does not give {fact.value!r}{_nearest(document, fact, subject)}"
-    raise GroundingError(problem or missing)
+    return problem or missing
 
 
 def _values(
@@ -202,43 +207,45 @@ def _values(
 def _value_problem(ground: Ground, patch: Patch, subject: Subject) -> str | None:
     """Return why a value that stands there does not count, or None.
 
-    A date falls where a word in its own clause says that it is another event's. A status or a
-    country must stand beside the release's title, country or catalogue number.
+    A date falls where a word in its own clause says that it is another event's.
     """
-    document, line = ground.document, ground.line
     if patch.is_date:
-        mention = next(m for m in document.mentions if m.start == ground.start)
-        doubt = _doubt(document, mention, subject)
+        mention = next(m for m in ground.document.mentions if m.start == ground.start)
+        doubt = _doubt(ground.document, mention, subject)
         return f"{patch.value} is said of something else ({doubt!r})" if doubt else None
-    before, behind = document.text[: ground.start], document.text[ground.end :]
-    if _DENIED.search(before) or _OF_SOMETHING.match(behind):
-        return f"{patch.value} is denied there, or said of something else"
-    is_prose = CELLS not in line and not _LABELLED.match(line)
-    problems = _prose_problems(ground, patch, subject) if is_prose else iter(())
-    return next(problems, None) or next(_place_problems(ground, patch, subject, line), None)
+    in_prose = _prose_problems(ground, patch, subject) if ground.is_prose else ()
+    return next(chain(_denials(ground, patch), in_prose, _places(ground, patch, subject)), None)
 
 
-def _place_problems(ground: Ground, patch: Patch, subject: Subject, line: str) -> Iterator[str]:
-    """Yield why a status, country or type does not stand beside the subject."""
-    document, is_row = ground.document, CELLS in line
-    is_prose = not is_row and not _LABELLED.match(line)
+def _denials(ground: Ground, patch: Patch) -> Iterator[str]:
+    text, (begin, end) = ground.document.text, (ground.start, ground.end)
+    behind = _OF_SOMETHING.match(text, end) or _NOT_SO.match(text, end)
+    if behind or _DENIED.search(text, max(0, begin - MAX_PASSAGE), begin):
+        yield f"{patch.value} is denied there, or said of something else"
+
+
+def _places(ground: Ground, patch: Patch, subject: Subject) -> Iterator[str]:
+    """Yield why a status, country or type does not stand beside the subject.
+
+    Beside it is its title, its country or its catalogue number.
+    """
+    document, line, is_row = ground.document, ground.line, ground.is_row
     if patch.field in (STATUS, COUNTRY) and _is_other_edition(document, subject):
         yield f"the page is of another release of {subject.title!r}"
     is_columns = line.count(CELLS) > 1 and not any(sign.isdigit() for sign in line)
-    if _NOT_SO.match(document.text, ground.end) or (is_columns and not subject.is_named_in(line)):
+    if is_columns and not subject.is_named_in(line):
         yield f"{patch.value} is denied there, or said of something else"
-    if patch.field == STATUS and subject.is_one_of_several and is_prose:
-        clause = fold(date_clause(document.text, Mention(ground.start, ground.end, ())))
-        if not any(each in clause for each in (*subject.years, *subject.codes)):
-            yield f"it does not tell which release of {subject.title!r} that is"
-    years = set(_YEAR.findall(line))
-    if is_row and subject.years and years and years.isdisjoint(subject.years):
+    is_of_one = any(each in fold(ground.clause) for each in (*subject.years, *subject.codes))
+    is_vague = subject.is_one_of_several and ground.is_prose and not is_of_one
+    if patch.field == STATUS and is_vague:
+        yield f"it does not tell which release of {subject.title!r} that is"
+    if is_row and _is_of_other_year(line, subject):
         yield f"the row is of another release of {subject.title!r}"
-    texts = (line,) if is_prose else (line, *document.headings(ground.start), document.title)
+    above = () if ground.is_prose else (*document.headings(ground.start), document.title)
     words = fact_words()[COUNTRY]
     names = [word for code in subject.countries for word in (code, *words.get(code, ()))]
     is_beside = (
-        any(map(subject.is_named_in, texts))
+        any(map(subject.is_named_in, (line, *above)))
         or any(code in fold(line) for code in subject.codes)
         or (patch.field != COUNTRY and any(find_words(names, line)))
     )
@@ -248,31 +255,32 @@ def _place_problems(ground: Ground, patch: Patch, subject: Subject, line: str) -
 
 def _prose_problems(ground: Ground, patch: Patch, subject: Subject) -> Iterator[str]:
     """Yield why a clause does not say a status, country or type of the subject."""
-    document, value = ground.document, patch.value
-    mention = Mention(ground.start, ground.end, ())
-    clause = date_clause(document.text, mention)
-    before, _, behind = clause.partition(document.text[ground.start : ground.end])
+    clause, value = ground.clause, patch.value
+    before, _, behind = clause.partition(ground.document.text[ground.start : ground.end])
     if doubt := doubt_in_heading(clause):
         yield f"{value} is said of something else ({doubt!r})"
     if _NEGATED.search(clause) or (patch.field == PRIMARY_TYPE and _FROM.search(before)):
         yield f"{value} is denied there, or said of something else"
     if patch.field == COUNTRY and _OF_PEOPLE.match(behind):
         yield f"{value} is said of the artist"
-    words = spaced_words(clause)
     is_named = subject.is_named_in(clause) or any(code in fold(clause) for code in subject.codes)
-    said = spaced_words(before) if patch.field == PRIMARY_TYPE else words
-    if any(title in said for title in subject.others) or (
-        not is_named and subject.names_other(ground.line)
-    ):
+    said = spaced_words(before if patch.field == PRIMARY_TYPE else clause)
+    is_others = not is_named and subject.names_other(ground.line)
+    if is_others or any(title in said for title in subject.others):
         yield "the clause names another candidate"
     name = _NAME.match(behind)
     if patch.field == PRIMARY_TYPE and name and not _begins(name[2], subject.own):
         is_titled = name[1] or _begins(name[2], subject.others) or _ARTICLE.search(before)
         if is_titled:
             yield f"{value} is said of {_shown(name[2][:40])}"
-    years = set(_YEAR.findall(clause))
-    if patch.field == STATUS and subject.years and years and years.isdisjoint(subject.years):
+    if patch.field == STATUS and _is_of_other_year(clause, subject):
         yield f"it is said of another year than that of {subject.title!r}"
+
+
+def _is_of_other_year(text: str, subject: Subject) -> bool:
+    """Return whether a text names years, and none of the subject's."""
+    years = set(_YEAR.findall(text))
+    return bool(subject.years and years) and years.isdisjoint(subject.years)
 
 
 def _begins(text: str, titles: Iterable[str]) -> bool:
@@ -298,10 +306,9 @@ _ARTICLE = re.compile(rf"\b{_any('article')}\W+$", re.IGNORECASE)
 def _is_other_edition(document: Document, subject: Subject) -> bool:
     """Return whether a page is of another release of the subject's group."""
     text = fold(document.text)
-    years = set(_YEAR.findall(text))
     has_other = any(code in text for code in subject.other_codes)
-    is_of_year = not (subject.years and years) or not years.isdisjoint(subject.years)
-    return not is_of_year or (has_other and not any(code in text for code in subject.codes))
+    is_other = has_other and not any(code in text for code in subject.codes)
+    return is_other or _is_of_other_year(text, subject)
 
 
 _NOT_SO = re.compile(
@@ -311,7 +318,6 @@ _DENIED = re.compile(
     r"\b(?:not|never|no|nor|nicht|kein\w*|pas|no|non|n[aã]o)\W+(?:\w+\W+){0,2}$", re.IGNORECASE
 )
 _OF_SOMETHING = re.compile(rf"\W+(?:\w+\W+)?{_any('no_record')}\b", re.IGNORECASE)
-_LABELLED = re.compile(r"[^.:]{1,30}: ")
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 
@@ -329,13 +335,12 @@ def dates_about(
             ground = Ground(document, mention.start, mention.end)
             if _link_problem(ground, subject) or _doubt(document, mention, subject):
                 continue
-            line, clause = ground.line, date_clause(document.text, mention)
-            is_named = subject.is_named_in(line if CELLS in line else clause)
+            line, clause = ground.line, ground.clause
+            is_named = subject.is_named_in(line if ground.is_row else clause)
             says = any(map(says_release, (*document.headings(mention.start), clause)))
-            if is_plain := is_named or says or line.count(CELLS) == 1:
+            is_plain = is_named or says or line.count(CELLS) == 1
+            if is_plain or not subject.names_other(clause):
                 yield mention, ground, is_plain
-            elif not subject.names_other(clause):
-                yield mention, ground, False
 
 
 def _doubt(document: Document, mention: Mention, subject: Subject) -> str | None:

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chart_binder.config import LLMConfig, RulesConfig
+from chart_binder.domain.confidence_map import AS_STATED, ConfidenceMap
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.patches import Patch, adds_to, apply_patches
 from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.llm.answer import Labels
-from chart_binder.llm.confidence import AS_STATED, ConfidenceMap
 from chart_binder.llm.facts import read_patch
 from chart_binder.llm.result import Fact
 from chart_binder.rules.decide import decide
+from chart_binder.rules.labels import Labels
 from chart_binder.web.sites import independent_sources
 
 

@@ -13,12 +13,12 @@ import msgspec
 
 from chart_binder import plugins
 from chart_binder.config import LLMConfig, RulesConfig
+from chart_binder.domain.confidence_map import AS_STATED, ConfidenceMap, read_confidence_map
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Verdict
 from chart_binder.llm.acceptance import Examination
-from chart_binder.llm.answer import FinalAnswer, Labels, last_word
-from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, read_confidence_map
+from chart_binder.llm.answer import FinalAnswer, last_word
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
@@ -33,6 +33,7 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, converse
 from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import Observed, Read, Replay, Replied, Result, Run, Said, Watch
+from chart_binder.rules.labels import Labels
 
 DISABLED = "LLM adjudication is disabled"
 _MAX_TITLES = 12

@@ -1,17 +1,16 @@
 """The adjudicator's tools: those that are installed and on, and `days_between`."""
 
-import inspect
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from chart_binder import plugins
 from chart_binder.config import LLMConfig, PromptConfig, ToolsConfig
-from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.dates import PartialDate, days_apart
 from chart_binder.errors import CanonError, ConfigError, PluginError
 from chart_binder.react.conversation import wrap_plugin_errors
 from chart_binder.react.tool_definition import ToolDefectError
-from chart_binder.react.tools import Tool, ToolError
+from chart_binder.react.tools import Tool, ToolError, tool_of
 
 _GROUP: Final = "chart_binder.tools"
 _SEARCH: Final = "web_search"
@@ -104,11 +103,9 @@ def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
 
 
 def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = None) -> Tool:
-    """Return the tool that the plug-in `name` is or makes.
+    """Return the tool that the plug-in `name` is or makes (`react.tools.tool_of`).
 
-    A function makes a tool if its annotation says so (`-> Tool`) or if it takes the configuration:
-    its first parameter is annotated `LLMConfig`, or called `config` without an annotation. Any
-    other function is the one that the tool calls. Raises `PluginError` that says what is missing.
+    Raises `PluginError` that says what is missing.
     """
 
     def defect(error: Exception) -> PluginError:
@@ -116,52 +113,12 @@ def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = No
         return PluginError(f"plug-in {name!r} of {_GROUP!r}: {what}")
 
     with wrap_plugin_errors(defect, CanonError):
-        if _makes_tool(found):
-            given = (config,) if inspect.signature(found).parameters else ()
-            found = found(*given, *((client,) if client else ()))
-        return found if isinstance(found, Tool) else Tool.of(found)
-
-
-def _makes_tool(found: object) -> bool:
-    if not inspect.isroutine(found):
-        return False
-    signature = inspect.signature(found)
-    if _names(signature.return_annotation, Tool):
-        return True
-    first = next(iter(signature.parameters.values()), None)
-    return first is not None and (
-        _names(first.annotation, LLMConfig)
-        or (first.name == "config" and first.annotation is first.empty)
-    )
-
-
-def _names(annotation: object, kind: type) -> bool:
-    """Return whether an annotation is a type, or names it in a string."""
-    if isinstance(annotation, str):
-        return annotation.strip("\"' ").rpartition(".")[2] == kind.__name__
-    return annotation is kind
+        return tool_of(found, config, client)
 
 
 def days_between(first: str, second: str) -> str:
     """Count the days between two dates, each YYYY-MM-DD, YYYY-MM or YYYY."""
-    one, other = _read(first), _read(second)
-    least, most = other.first - one.last, other.last - one.first
-    if least == most == 0:
-        return f"{one} and {other} are the same day."
-    if least >= 0:
-        return f"{one} is {_days(least, most)} before {other}."
-    if most <= 0:
-        return f"{one} is {_days(-most, -least)} after {other}."
-    return (
-        f"It cannot be told which is earlier: {one} is at most {most} days before {other} and"
-        f" at most {-least} days after it."
-    )
-
-
-def _days(least: int, most: int) -> str:
-    if least == most:
-        return f"{most} day{'' if most == 1 else 's'}"
-    return f"between {least} and {most} days"
+    return days_apart(_read(first), _read(second))
 
 
 def _read(written: str) -> PartialDate:

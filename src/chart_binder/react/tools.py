@@ -1,5 +1,6 @@
 """Tools that a model may call: made from typed functions, listed for the prompt, found by name."""
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -137,6 +138,39 @@ def _plain(value: object) -> object:
     """Return a JSON value for what msgspec cannot encode: a pydantic model, else its text."""
     dump = getattr(value, "model_dump", None)
     return dump(mode="json") if callable(dump) else str(value)
+
+
+def tool_of(found: Any, settings: object, client: object | None = None) -> Tool:
+    """Return the tool that something installed is or makes.
+
+    A function makes a tool if its annotation says so (`-> Tool`) or if it takes the settings: its
+    first parameter is annotated with their type, or called `config` without an annotation. A
+    `client` is handed over behind them. Any other function is the one that the tool calls.
+    """
+    if _makes_tool(found, type(settings)):
+        given = (settings,) if inspect.signature(found).parameters else ()
+        found = found(*given, *((client,) if client else ()))
+    return found if isinstance(found, Tool) else Tool.of(found)
+
+
+def _makes_tool(found: object, settings: type) -> bool:
+    if not inspect.isroutine(found):
+        return False
+    signature = inspect.signature(found)
+    if _names(signature.return_annotation, Tool):
+        return True
+    first = next(iter(signature.parameters.values()), None)
+    return first is not None and (
+        _names(first.annotation, settings)
+        or (first.name == "config" and first.annotation is first.empty)
+    )
+
+
+def _names(annotation: object, kind: type) -> bool:
+    """Return whether an annotation is a type, or names it in a string."""
+    if isinstance(annotation, str):
+        return annotation.strip("\"' ").rpartition(".")[2] == kind.__name__
+    return annotation is kind
 
 
 def is_refusal(error: str) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
+from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import type_names
 from chart_binder.rules.names import is_various
 
@@ -162,28 +162,6 @@ def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
             carriers = (recordings[0],)
             return sorted([candidate_of(group, carriers) for group in groups], key=_ORDER)
     return sorted([candidate_of(*pair) for pair in _merged_groups(recordings)], key=_ORDER)
-
-
-def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
-    """Yield the candidates with their labels, by the date of the recording's appearance."""
-    found = candidates_of(bundle.recording_candidates)
-    found.sort(key=lambda c: (c.first, c.last, c.title, c.group.mb_rg_id))
-    return ((f"C{number}", candidate) for number, candidate in enumerate(found, start=1))
-
-
-def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, Release]]:
-    """Yield the releases of a candidate with their labels: official ones first, then by date."""
-    ordered = (
-        *sorted(candidate.official, key=_when),
-        *sorted(candidate.unofficial, key=_when),
-    )
-    return ((f"{label}.R{number}", release) for number, release in enumerate(ordered, start=1))
-
-
-def _when(release: Release) -> tuple[int, int, str, str]:
-    """Return the last possible day of a release first, so that a full date precedes its year."""
-    when = release.when
-    return when.last, -when.first, release.place or "", release.mb_release_id
 
 
 def with_group_date(candidate: Candidate) -> Candidate | None:

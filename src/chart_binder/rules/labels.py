@@ -1,0 +1,127 @@
+"""Labels of candidates (`C1`, `C1.R2`), and which candidate a text names by label, id or title."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from chart_binder.domain.evidence import EvidenceBundle, Release
+from chart_binder.domain.naming import spaced_words
+from chart_binder.domain.vocabulary import MBID, fold
+from chart_binder.rules.candidates import Candidate, candidates_of
+
+_LABEL_IN_TEXT = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")
+_SPELLINGS = (
+    (re.compile(r"\bcandidate\s+c?([0-9]{1,4})\b", re.IGNORECASE), r"C\1"),
+    (re.compile(r"\bc([0-9]{1,4})\s*[-/_,.]?\s*(?:release\s+r?|r)([0-9]{1,3})\b", re.IGNORECASE),
+     r"C\1.R\2"),
+)  # fmt: skip
+"""Labels as models write them (`Candidate 1`, `C1-R2`, `C1, release 2`), and as they are."""
+_FILLERS = frozenset({"the", "a", "7", "12", "inch", "vinyl", "release", "group", "record"})
+_TITLE_QUOTES = " .,'\"`*_“”„«»‘’「」『』"
+
+
+def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
+    """Yield the candidates with their labels, by the date of the recording's appearance."""
+    found = candidates_of(bundle.recording_candidates)
+    found.sort(key=lambda c: (c.first, c.last, c.title, c.group.mb_rg_id))
+    return ((f"C{number}", candidate) for number, candidate in enumerate(found, start=1))
+
+
+def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, Release]]:
+    """Yield the releases of a candidate with their labels: official ones first, then by date."""
+    ordered = (
+        *sorted(candidate.official, key=_when),
+        *sorted(candidate.unofficial, key=_when),
+    )
+    return ((f"{label}.R{number}", release) for number, release in enumerate(ordered, start=1))
+
+
+def _when(release: Release) -> tuple[int, int, str, str]:
+    """Return the last possible day of a release first, so that a full date precedes its year."""
+    when = release.when
+    return when.last, -when.first, release.place or "", release.mb_release_id
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The labels of candidates: `C1` for a release group, `C1.R2` for a release in it."""
+
+    ids: dict[str, str]
+    home: dict[str, str]
+    """The release group of each release, by id."""
+    titles: dict[str, str]
+    """The title of each release group, by id."""
+    kinds: dict[str, str]
+    """The noun for each release group (`single`, `live album`), by id."""
+    artist: str = ""
+
+    @classmethod
+    def of(cls, bundle: EvidenceBundle) -> "Labels":
+        """Label the candidates of a bundle; the order in the bundle makes no difference."""
+        labels = cls({}, {}, {}, {}, bundle.performer.name or "")
+        for label, candidate in labelled_candidates(bundle):
+            group = candidate.group.mb_rg_id
+            labels.ids[label] = group
+            labels.titles[group], labels.kinds[group] = candidate.title, candidate.kind
+            for release_label, release in labelled_releases(label, candidate):
+                labels.ids[release_label] = release.mb_release_id
+                labels.home.setdefault(release.mb_release_id, group)
+        return labels
+
+    def id_of(self, written: str | None) -> str | None:
+        """Return the id that a text means, or None for no text."""
+        return self.meant_by(written) if written else None
+
+    def meant_by(self, words: str) -> str:
+        """Return the id of the one thing that a text names, by label, id or a group's title.
+
+        Artist and kind may stand beside a title; the kind tells groups of one title apart: `Killer
+        Queen (Single)`. A text that names nothing, or several things, is returned as it is.
+        """
+        said = _LABEL_IN_TEXT.findall(with_usual_labels(words).upper())
+        named = {self.ids[label] for label in said if label in self.ids}
+        folded = {known.casefold(): known for known in self.ids.values()}
+        named |= {folded.get(found, found) for found in MBID.findall(words.casefold())}
+        only, *others = named or self._titled(words) or {folded.get(words.casefold(), words)}
+        return words if others else only
+
+    def _titled(self, words: str) -> set[str]:
+        """Return the groups that have a title, or whose title with kind or artist a text is."""
+        title = fold(words).strip(_TITLE_QUOTES)
+        bare, _, kind = title.rstrip(")] ").replace("[", "(").rpartition("(")
+        bare, titles = bare.strip(_TITLE_QUOTES), self.titles.items()
+        return (
+            {known for known, each in titles if fold(each) == title}
+            or {
+                known
+                for known, each in titles
+                if fold(each) == bare and kind.strip() in fold(self.kinds[known])
+            }
+            or {known for known in self.titles if self._is_named_beside(title, known)}
+        )
+
+    def _is_named_beside(self, words: str, known: str) -> bool:
+        """Return whether a text is a title with its kind or its artist, or the kind alone."""
+        rest, name = spaced_words(words), spaced_words(self.titles[known])
+        artist, kind = spaced_words(self.artist), fold(self.kinds[known]).split()
+        allowed, has_artist = {*kind, *_FILLERS}, False
+        if name.strip() and name in rest:
+            rest = rest.replace(name, " ", 1)
+            has_artist = artist.strip() != "" and artist in rest
+        if has_artist:
+            rest, allowed = rest.replace(artist, " ", 1), allowed | {"by"}
+        left = {*rest.split()}
+        return left <= allowed and (has_artist or kind[-1] in left)
+
+    def name_of(self, identifier: str) -> str:
+        """Return label and title of an id, else the id itself."""
+        label = next((label for label, known in self.ids.items() if known == identifier), None)
+        title = self.titles.get(identifier)
+        return f"{label} '{title}'" if title else label or identifier
+
+
+def with_usual_labels(text: str) -> str:
+    """Return a text with its labels as the evidence writes them."""
+    for pattern, usual in _SPELLINGS:
+        text = pattern.sub(usual, text)
+    return text
