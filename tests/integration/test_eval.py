@@ -23,7 +23,12 @@ from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
 
 FILE = REPOSITORY / "tests" / "golden" / "decisions.jsonl"
-OPEN = RHAPSODY | {"bundle": year_only_single()}
+YEAR = {"date": "1975", "year_certain": True, "release_group_mbid": None}
+OPEN = {
+    "id": "open",
+    "bundle": year_only_single(),
+    "expected": RHAPSODY["expected"] | {"first_release": YEAR},
+}
 
 
 def lines(*cases: dict[str, Any] | str) -> bytes:
@@ -51,6 +56,18 @@ def test_wrong_cases_and_ill_formed_lines_are_listed(canon: Canon) -> None:
     ):  # fmt: skip
         assert word in ran.out
     assert "\x1b" not in ran.out
+
+
+def test_first_releases_are_scored_and_wrong_ones_listed(canon: Canon) -> None:
+    assert f"first release: {len(CASES)} of {len(CASES)} right" in canon("eval", FILE).out
+    wanted = {"date": "1974", "year_certain": False, "release_group_mbid": SINGLE}
+    wrong = OPEN | {"expected": OPEN["expected"] | {"first_release": wanted}}
+    ran = canon("eval", "-", stdin=lines(wrong), COLUMNS="100").must_end(
+        1, "0 of 1 right; 1 certain and of a wrong year, 1 wrongly certain, 0 wrongly uncertain",
+        "first        expected 1974 or earlier (Bohemian Rhapsody), found 1975",
+        "whichever was first, it is of this year",
+    )  # fmt: skip
+    assert ran.err == ""
 
 
 def test_open_cases_are_counted_apart_from_wrong_ones(canon: Canon) -> None:

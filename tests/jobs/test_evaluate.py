@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from chart_binder.domain.verdict import FirstRelease
+from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.jobs.calibrate import KnownAnswer, measure_calibration
 from chart_binder.jobs.decide import Case, Decision, State
 from chart_binder.jobs.evaluate import (
@@ -83,6 +85,52 @@ def test_a_decision_is_marked_against_what_is_expected(
     assert (len(report.wrong), len(report.open)) == (status == 1, status == 3)
 
 
+FIRST = FirstRelease(
+    "1974-10-11", year_certain=True, because="", release_group_mbid=ReleaseGroupId("S")
+)
+WANTED = {"date": "1974-10-11", "year_certain": True, "release_group_mbid": "S"}
+# (claim, changes of what is found or None, of what is expected or None, what is counted as wrong)
+FIRSTS: list[tuple[str, dict[str, Any] | None, dict[str, Any] | None, set[str]]] = [
+    ("all right", {}, {}, set()),
+    ("none, as expected", None, None, set()),
+    ("another day", {"date": "1974-10-12"}, {}, {"wrong_date"}),
+    ("less precise", {"date": "1974"}, {}, {"wrong_date"}),
+    ("another year", {"date": "1975"}, {}, {"wrong_date", "wrong_year"}),
+    ("another year, uncertain", {"date": "1975", "year_certain": False}, {},
+     {"wrong_date", "wrongly_uncertain"}),
+    ("wrongly certain", {}, {"year_certain": False}, {"wrongly_certain"}),
+    ("another group", {"release_group_mbid": "A"}, {}, {"wrong_group"}),
+    ("no group", {"release_group_mbid": None}, {}, {"wrong_group"}),
+    ("none found", None, {}, {"wrong_date"}),
+    ("none expected", {}, None, {"wrong_date", "wrong_year"}),
+    ("none expected, uncertain", {"year_certain": False}, None, {"wrong_date"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "wrong"), [pytest.param(*row[1:], id=row[0]) for row in FIRSTS]
+)
+def test_a_first_release_is_held_against_the_expected_one(
+    found: dict[str, Any] | None, expected: dict[str, Any] | None, wrong: set[str]
+) -> None:
+    first = None if found is None else msgspec.structs.replace(FIRST, **found)
+    wanted = None if expected is None else WANTED | expected
+    report = scored(changed(first_release=first), crg_mbid="A", first_release=wanted)
+    counts = msgspec.structs.asdict(report.first_release)
+    assert {name for name in counts if name not in ("cases", "right") and counts[name]} == wrong
+    assert (counts["cases"], counts["right"]) == (1, not wrong)
+    assert (report.status, len(report.wrong)) == (bool(wrong), bool(wrong))
+
+
+def test_a_first_release_is_scored_as_far_as_it_is_expected() -> None:
+    group_only = {key: value for key, value in WANTED.items() if key != "release_group_mbid"}
+    other = changed(first_release=msgspec.structs.replace(FIRST, release_group_mbid="A"))
+    assert scored(other, crg_mbid="A", first_release=group_only).status == 0
+    assert scored(other, crg_mbid="A").first_release.cases == 0
+    failed = scored(Decision(State.ERROR, error="no model"), crg_mbid="A", first_release=WANTED)
+    assert (failed.first_release.cases, failed.first_release.right) == (1, 0)
+
+
 def test_where_no_model_could_be_asked_no_rule_decided() -> None:
     failed = msgspec.structs.replace(OPEN, state=State.ERROR, error="no model")
     (row, other) = scored(failed, **ALL).rules
@@ -113,6 +161,12 @@ def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        (line(crg_mbid="A", first_release={"date": "1974-13", "year_certain": True}),
+         "expected.first_release.date: found '1974-13'; YYYY, YYYY-MM or YYYY-MM-DD is allowed"),
+        (line(crg_mbid="A", first_release={"date": "????-05", "year_certain": True}), "'????-05'"),
+        (line(crg_mbid="A", first_release={"date": "1974"}), "year_certain"),
+        (line(crg_mbid="A", first_release=WANTED | {"release_group_mbid": " "}),
+         "expected.first_release.release_group_mbid: found a blank id"),
         (line(crg_mbid=""), "expected.crg_mbid: found a blank id; an id is allowed, or null"),
         (line(crg_mbid="A", rr_mbid=" "), "expected.rr_mbid: found a blank id"),
         (line(crg_mbid="A", rr_acceptable=["b", ""]), "expected.rr_acceptable[1]: found a blank"),

@@ -10,8 +10,8 @@ import msgspec
 
 from chart_binder.cli.decide import live_decider
 from chart_binder.cli.options import PATH, Session, is_same_file, pass_session, refuse_audio_file
-from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, write_file
-from chart_binder.cli.render.decision import adjudication_lines
+from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, wrap, write_file
+from chart_binder.cli.render.decision import adjudication_lines, first_release_text
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import path_text, read_lines
@@ -26,6 +26,8 @@ from chart_binder.jobs.calibrate import (
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.evaluate import (
     EvaluationReport,
+    ExpectedRelease,
+    FirstReleaseTotals,
     Mark,
     ScoredCase,
     ScoreTotals,
@@ -58,7 +60,8 @@ def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | N
     """Decide every bundle of a golden FILE (JSON lines, - for standard input), and score it.
 
     A line is {"id", "bundle", "expected": {"crg_mbid", "rr_mbid", "rr_acceptable", "crg_rule",
-    "rr_rule"}}; a crg_mbid of null means that the case must stay open.
+    "rr_rule", "first_release": {"date", "year_certain", "release_group_mbid"}}}; a crg_mbid of null
+    means that the case must stay open.
 
     With --adjudicate the transcript of each run is kept; it is named where a case is listed.
 
@@ -98,6 +101,7 @@ def _answers_file(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]
 
 
 def _report_lines(report: EvaluationReport) -> Iterator[str]:
+    yield from _first_release_lines(report.first_release)
     head = ("", "cases", "right", "wrong", "open", "failed", "accuracy", "precision")
     yield _TALLY.format(*head).rstrip()
     yield _tally("release group (CRG)", report.crg)
@@ -121,6 +125,21 @@ def _report_lines(report: EvaluationReport) -> Iterator[str]:
         yield from labelled(f"line {bad.line}", bad.problem)
 
 
+def _first_release_lines(found: FirstReleaseTotals) -> Iterator[str]:
+    if not found.cases:
+        return
+    counts = (
+        (found.wrong_year, "certain and of a wrong year"),
+        (found.wrongly_certain, "wrongly certain"),
+        (found.wrongly_uncertain, "wrongly uncertain"),
+        (found.wrong_date, "of another date"),
+        (found.wrong_group, "on another release group"),
+    )
+    said = ", ".join(f"{count} {words}" for count, words in counts)
+    yield from wrap(f"{found.right} of {found.cases} right; {said}", "first release: ")
+    yield ""
+
+
 def _tally(name: str, tally: ScoreTotals) -> str:
     counts = (tally.cases, tally.right, tally.wrong, tally.open, tally.failed)
     return _TALLY.format(name, *counts, _percent(tally.accuracy), _percent(tally.precision))
@@ -140,6 +159,13 @@ def _calibration(found: Calibration) -> Iterator[str]:
 def _case_lines(case: ScoredCase) -> Iterator[str]:
     yield f"  {case.id} (line {case.line}): {case.name}"
     expected, found = case.expected, case.decision
+    if case.first is Mark.WRONG:
+        wanted = _expected_first(case)
+        found_first = case.decision.first_release
+        told = first_release_text(found_first) if found_first else "none"
+        yield from labelled("first", f"expected {wanted}, found {told}")
+        if found_first:
+            yield from labelled("", found_first.because)
     yield from labelled("expected", _group(case, expected.crg_mbid, expected.crg_rule))
     yield from labelled("found", _group(case, found.crg_mbid, found.crg_rule))
     if case.rr in (Mark.WRONG, Mark.OPEN) or case.is_by_another_rule:
@@ -158,6 +184,15 @@ def _case_lines(case: ScoredCase) -> Iterator[str]:
         )
     yield from labelled_list("path", (f"{each.rule}: {each.said}" for each in case.path))
     yield from labelled_list("missing", found.missing_facts)
+
+
+def _expected_first(case: ScoredCase) -> str:
+    wanted = case.expected.first_release
+    if not isinstance(wanted, ExpectedRelease):
+        return "none"
+    group = wanted.release_group_mbid or None
+    on = f" ({case.titles.get(group, group)})" if group else ""
+    return f"{wanted.date}{'' if wanted.year_certain else ' or earlier'}{on}"
 
 
 def _group(case: ScoredCase, group: str | None, rule: str | None) -> str:

@@ -8,9 +8,10 @@ from enum import StrEnum
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import defect, read_bundle
-from chart_binder.domain.verdict import Considered
+from chart_binder.domain.verdict import Considered, FirstRelease
 from chart_binder.domain.vocabulary import bare_id, non_blank
 from chart_binder.errors import EvidenceError
 from chart_binder.jobs.calibrate import Calibration, KnownAnswer, measure_calibration
@@ -40,10 +41,18 @@ RR_RULES = (
 )
 
 
+class ExpectedRelease(msgspec.Struct, frozen=True):
+    """The expected first release; without `release_group_mbid` its group is not scored."""
+
+    date: str
+    year_certain: bool
+    release_group_mbid: str | UnsetType | None = UNSET
+
+
 class Expected(msgspec.Struct, frozen=True):
     """The expected decision; a `crg_mbid` of null means that the case must stay open.
 
-    Other fields that are absent are not scored.
+    A `first_release` of null means that none is known. Other fields that are absent are not scored.
     """
 
     crg_mbid: str | None
@@ -51,6 +60,7 @@ class Expected(msgspec.Struct, frozen=True):
     rr_acceptable: tuple[str, ...] | UnsetType | None = UNSET
     crg_rule: str | None = None
     rr_rule: str | None = None
+    first_release: ExpectedRelease | UnsetType | None = UNSET
 
     @property
     def releases(self) -> frozenset[str | None] | None:
@@ -129,7 +139,30 @@ def _expected(found: Expected) -> Expected:
         rr_acceptable=acceptable,
         crg_rule=_rule(found.crg_rule, "crg_rule", CRG_RULES),
         rr_rule=_rule(found.rr_rule, "rr_rule", RR_RULES),
+        first_release=_expected_release(found.first_release),
     )
+
+
+def _expected_release(
+    found: ExpectedRelease | UnsetType | None,
+) -> ExpectedRelease | UnsetType | None:
+    """Return the expectation with a normalized id. Raises `ValueError`."""
+    if not isinstance(found, ExpectedRelease):
+        return found
+    try:
+        is_known = PartialDate.parse(found.date).is_known
+    except ValueError:
+        is_known = False
+    if not is_known or not found.date[:4].isdigit():
+        raise ValueError(
+            f"expected.first_release.date: found {found.date!r}; YYYY, YYYY-MM or YYYY-MM-DD is"
+            " allowed, or null in place of the whole where nothing is known"
+        )
+    group = found.release_group_mbid
+    if group is UNSET:
+        return found
+    known = _id(group, "first_release.release_group_mbid")
+    return msgspec.structs.replace(found, release_group_mbid=known)
 
 
 def _require_nothing_else(found: Expected) -> None:
@@ -186,22 +219,23 @@ class ScoredCase(msgspec.Struct, frozen=True):
     name: str
     crg: Mark
     rr: Mark
+    first: Mark
     expected: Expected
     decision: Decision
     path: tuple[Considered, ...]
     is_by_another_rule: bool
     titles: dict[str, str]
-    """The titles of the release groups that were expected, decided, and named by the model."""
+    """The titles of the release groups that are expected, decided, or named by the model."""
 
     @property
     def is_as_expected(self) -> bool:
         """Whether everything is as expected."""
-        return {self.crg, self.rr} <= _UNBLAMED and not self.is_by_another_rule
+        return {self.crg, self.rr, self.first} <= _UNBLAMED and not self.is_by_another_rule
 
     @property
     def is_left_open(self) -> bool:
         """Whether it is open, and otherwise as expected."""
-        marks = {self.crg, self.rr}
+        marks = {self.crg, self.rr, self.first}
         is_open = Mark.OPEN in marks and marks <= _UNBLAMED | {Mark.OPEN}
         return is_open and not self.is_by_another_rule
 
@@ -220,6 +254,21 @@ class ScoreTotals(msgspec.Struct, frozen=True):
     """The share right of those that are right or wrong."""
 
 
+class FirstReleaseTotals(msgspec.Struct, frozen=True):
+    """Counts of first releases: all right, and what is wrong with the others.
+
+    `wrong_year` are those of a certain year that is not the expected one.
+    """
+
+    cases: int
+    right: int
+    wrong_date: int
+    wrong_group: int
+    wrong_year: int
+    wrongly_certain: int
+    wrongly_uncertain: int
+
+
 class RuleRow(msgspec.Struct, frozen=True):
     """The counts for one rule: expected of it, decided by it, and how these were scored."""
 
@@ -235,6 +284,7 @@ class RuleRow(msgspec.Struct, frozen=True):
 class EvaluationReport(msgspec.Struct, frozen=True):
     """The score of a golden file."""
 
+    first_release: FirstReleaseTotals
     crg: ScoreTotals
     rr: ScoreTotals
     rightly_open: int
@@ -262,6 +312,7 @@ def evaluate(
     """
     crg: Counter[Mark] = Counter()
     rr: Counter[Mark] = Counter()
+    first: Counter[str] = Counter()
     rules: Counter[tuple[str, str]] = Counter()
     rightly_open = 0
     answers: list[KnownAnswer] = []
@@ -275,6 +326,8 @@ def evaluate(
         one = score(case, decide(case.bundle))
         crg[one.crg] += 1
         rr[one.rr] += 1
+        first[one.first] += 1
+        first.update(_first_defects(one.expected.first_release, one.decision.first_release))
         rules.update(_told(one))
         rightly_open += one.crg is Mark.RIGHT and not one.decision.crg_mbid
         result = one.decision.adjudication
@@ -287,6 +340,7 @@ def evaluate(
         elif not one.is_as_expected:
             wrong.append(one)
     return EvaluationReport(
+        first_release=_first_totals(first),
         crg=_tally(crg),
         rr=_tally(rr),
         rightly_open=rightly_open,
@@ -305,7 +359,6 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
     if the rules decided.
     """
     decision, expected = case.decision, golden.expected
-    answer = decision.adjudication.crg_mbid if decision.adjudication else None
     crg = _mark(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
     rr = Mark.UNSCORED
     if crg is Mark.RIGHT and expected.crg_mbid and expected.releases is not None:
@@ -316,6 +369,7 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
         name=golden.bundle.name,
         crg=crg,
         rr=rr,
+        first=_first_mark(decision, expected),
         expected=expected,
         decision=decision,
         path=case.verdict.path if case.verdict else (),
@@ -325,8 +379,58 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
             expected.crg_rule not in (None, decision.crg_rule)
             or (rr in _UNBLAMED and expected.rr_rule not in (None, decision.rr_rule))
         ),
-        titles=_titles(golden.bundle, expected.crg_mbid, decision.crg_mbid, answer),
+        titles=_titles(golden.bundle, *_named_groups(decision, expected)),
     )
+
+
+def _first_mark(decision: Decision, expected: Expected) -> Mark:
+    if expected.first_release is UNSET:
+        return Mark.UNSCORED
+    if decision.state is State.ERROR and decision.first_release is None:
+        return Mark.FAILED
+    defects = [*_first_defects(expected.first_release, decision.first_release)]
+    return Mark.WRONG if defects else Mark.RIGHT
+
+
+def _first_defects(
+    expected: ExpectedRelease | UnsetType | None, found: FirstRelease | None
+) -> Iterator[str]:
+    """Yield the fields of `FirstReleaseTotals` in which a first release counts as wrong."""
+    if expected is UNSET:
+        return
+    if expected is None or found is None:
+        if (expected, found) != (None, None):
+            yield "wrong_date"
+            if found and found.year_certain:
+                yield "wrong_year"
+        return
+    if found.date != expected.date:
+        yield "wrong_date"
+    group = found.release_group_mbid and bare_id(found.release_group_mbid)
+    if expected.release_group_mbid is not UNSET and group != expected.release_group_mbid:
+        yield "wrong_group"
+    if found.year_certain and found.date[:4] != expected.date[:4]:
+        yield "wrong_year"
+    if found.year_certain is not expected.year_certain:
+        yield "wrongly_certain" if found.year_certain else "wrongly_uncertain"
+
+
+def _first_totals(count: Counter[str]) -> FirstReleaseTotals:
+    marks = (Mark.RIGHT, Mark.WRONG, Mark.FAILED)
+    fields = FirstReleaseTotals.__struct_fields__[2:]
+    return FirstReleaseTotals(
+        sum(count[mark] for mark in marks), count[Mark.RIGHT], *(count[name] for name in fields)
+    )
+
+
+def _named_groups(decision: Decision, expected: Expected) -> Iterator[str | None]:
+    yield from (expected.crg_mbid, decision.crg_mbid)
+    if decision.adjudication:
+        yield decision.adjudication.crg_mbid
+    if isinstance(expected.first_release, ExpectedRelease):
+        yield expected.first_release.release_group_mbid or None
+    if decision.first_release:
+        yield decision.first_release.release_group_mbid
 
 
 def _titles(bundle: EvidenceBundle, *groups: str | None) -> dict[str, str]:
