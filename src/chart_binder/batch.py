@@ -41,7 +41,7 @@ from chart_binder.jobs.batch.resume import (
     interrupted_refresh,
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
-from chart_binder.jobs.decide import INTERRUPTED, WAITING_STATES, Decision, State
+from chart_binder.jobs.decide import INTERRUPTED, WAITING_STATES, Decision, State, sibling_need
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
@@ -370,7 +370,10 @@ class WorkerSetup:
         evidence: AlbumEvidence = (
             StoredEvidence(store)
             if self.is_frozen
-            else SourceEvidence(album_source(self.config, store, since=self.since))
+            else SourceEvidence(
+                album_source(self.config, store, since=self.since),
+                sibling_need(self.config.musicbrainz.siblings, self.config.rules),
+            )
         )
         record = None if self.is_dry else transcripts_folder()
         pipeline = decider(self.config, record=record, overruled=overrides(self.config))

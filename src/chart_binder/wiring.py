@@ -13,7 +13,15 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.errors import LookupFailedError, NothingFoundError
-from chart_binder.jobs.decide import Adjudicator, Decider, EvidenceSource, Overrides, no_overrides
+from chart_binder.jobs.decide import (
+    Adjudicator,
+    Decider,
+    EvidenceSource,
+    Overrides,
+    gather_evidence,
+    no_overrides,
+    sibling_need,
+)
 from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import Watch
@@ -100,6 +108,7 @@ def store_and_evidence(
 ) -> Iterator[tuple["Store", Callable[[Path], EvidenceBundle]]]:
     """Open the store and yield it with a function that gathers the evidence for an audio file.
 
+    Other recordings of the performance are among it where `[musicbrainz] siblings` says so.
     Answers from before the time `since`, in seconds since the epoch, are asked for again, and are
     not used where that fails. Raises `StoreError`; the function raises `AudioError`,
     `UnidentifiedError`, `LookupFailedError` and `NothingFoundError`.
@@ -109,11 +118,12 @@ def store_and_evidence(
 
     with open_store(store_url(config)) as store:
         source: EvidenceSource = _connected(config, store, since)
+        need = sibling_need(config.musicbrainz.siblings, config.rules)
 
         def gather(path: Path) -> EvidenceBundle:
             tags = read_tags(path)
             require_identity(tags, path)
-            return source.gather(tags)
+            return gather_evidence(source, tags, need)
 
         yield store, gather
 

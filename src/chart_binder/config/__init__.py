@@ -62,6 +62,10 @@ class MusicBrainzConfig(Section):
     offline: bool = Field(
         default=False, description="open no socket: cached answers only, however old"
     )
+    siblings: Literal["when_needed", "always", "never"] = Field(
+        default="when_needed",
+        description="look up other recordings of the performance: when_needed, always or never",
+    )
 
 
 _REISSUE_TERMS = (

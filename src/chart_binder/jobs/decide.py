@@ -34,6 +34,7 @@ from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
 from chart_binder.rules.recordings import sort_recordings
+from chart_binder.rules.siblings import needs_siblings
 
 INDETERMINATE = "INDETERMINATE"
 LLM_ADJUDICATION = "LLM_ADJUDICATION"
@@ -187,6 +188,38 @@ class EvidenceSource(Protocol):
 
     def gather(self, tags: TrackTags) -> EvidenceBundle:
         """Return the evidence, or raise `LookupFailedError` or `NothingFoundError`."""
+
+    def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
+        """Return evidence with other recordings of the same performance.
+
+        Raises `LookupFailedError`.
+        """
+
+
+SiblingNeed: TypeAlias = Callable[[EvidenceBundle], str | None]
+"""Returns why other recordings of the performance should be looked up, if they should."""
+
+
+def sibling_need(when: str, rules: RulesConfig) -> SiblingNeed:
+    """Return what tells whether siblings are looked up, by `[musicbrainz] siblings`."""
+
+    def need(bundle: EvidenceBundle) -> str | None:
+        if when == "never" or bundle.siblings == "looked_up":
+            return None
+        if when == "always":
+            return "musicbrainz.siblings is always"
+        return needs_siblings(bundle, decide(bundle, rules), rules)
+
+    return need
+
+
+def gather_evidence(source: EvidenceSource, tags: TrackTags, need: SiblingNeed) -> EvidenceBundle:
+    """Return the evidence about a file, with siblings where they are needed.
+
+    Raises `LookupFailedError`, `UnidentifiedError` and `NothingFoundError`.
+    """
+    bundle = source.gather(tags)
+    return source.with_siblings(bundle) if need(bundle) else bundle
 
 
 class Adjudicator(Protocol):

@@ -163,12 +163,14 @@ class CatalogueCache:
         self._spent: dict[ArtistId, float] = {}
         self._failed_at = -math.inf
 
-    def get(self, artist_id: ArtistId, worth: float) -> "Catalogue | None":
+    def get(
+        self, artist_id: ArtistId, worth: float, *, most: float = math.inf
+    ) -> "Catalogue | None":
         """Return an artist's catalogue if it takes fewer requests than `worth`.
 
-        The requests that the artist's earlier albums took without it count as well: the number of
-        albums to come is unknown, and so all of them together take at most about twice the optimum.
-        A failure is logged, not raised: files can be looked up one by one.
+        The requests that the artist's earlier albums took without it count as well, up to `most`
+        together: the number of albums to come is unknown, and so all of them take at most about
+        twice the optimum. A failure is logged, not raised: files can be looked up one by one.
         """
         is_paused = self._service.age_s(self._failed_at) < PAUSE_S
         if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
@@ -177,7 +179,7 @@ class CatalogueCache:
             try:
                 held = self._held.get(artist_id)
                 is_usable = held is not None and self._service.is_fresh(held.fetched_at)
-                return held if is_usable else self._read(artist_id, worth)
+                return held if is_usable else self._read(artist_id, worth, most)
             except LookupFailedError as error:
                 self._failed_at = self._service.now()
                 _log.warning(
@@ -186,7 +188,7 @@ class CatalogueCache:
                 )
                 return None
 
-    def _read(self, artist_id: ArtistId, worth: float) -> "Catalogue | None":
+    def _read(self, artist_id: ArtistId, worth: float, most: float) -> "Catalogue | None":
         if self._service.cost(ws.query_artist(artist_id)) == math.inf:
             return None
         artist = Client(self._service).artist(artist_id)
@@ -194,7 +196,7 @@ class CatalogueCache:
             return None
         catalogue = Catalogue(artist.id)  # another id if this one was merged into another
         worth += self._spent.get(artist_id, 0)
-        if not _read_catalogue(self._service, catalogue, worth):
+        if not _read_catalogue(self._service, catalogue, min(worth, most)):
             if len(self._spent) >= _MAX_SPENT:
                 self._spent.clear()
             self._spent[artist_id] = worth

@@ -174,10 +174,11 @@ def bare_song(title: str) -> str:
 
 
 def _is_same_title(one: Performance, other: Performance) -> bool:
-    return _title_key(one.title) == _title_key(other.title)
+    return title_key(one.title) == title_key(other.title)
 
 
-def _title_key(title: str) -> str:
+def title_key(title: str) -> str:
+    """Return what a title is compared by: its letters and digits, without such remarks."""
     return "".join(_SPELLINGS.get(word, word) for word in words_of(bare_song(title)))
 
 

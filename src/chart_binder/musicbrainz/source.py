@@ -1,5 +1,6 @@
 """The evidence source `musicbrainz`: evidence bundles from MusicBrainz' records."""
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,14 +11,16 @@ from chart_binder.domain.evidence import Artist, EvidenceBundle, Provenance
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
-from chart_binder.errors import NothingFoundError, UnidentifiedError
+from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.album import CatalogueCache, look_up_album
 from chart_binder.musicbrainz.client import AnswerCache, CachedService, Client
 from chart_binder.musicbrainz.evidence import candidate_of, country_of
 from chart_binder.musicbrainz.http import RateLimiter, RequestError, Server, Throttle
 from chart_binder.musicbrainz.matching import Found, searches
+from chart_binder.musicbrainz.sibling_lookup import look_up_together
 
+_log = logging.getLogger(__name__)
 _PUBLIC = frozenset({"musicbrainz.org", "www.musicbrainz.org", "beta.musicbrainz.org"})
 _PUBLIC_RATE = 1.0
 """Requests a second for one address (musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting)."""
@@ -73,6 +76,37 @@ class MusicBrainzSource:
         """
         known = look_up_album(self._service, self._catalogues, album)
         return lambda tags: self._gathered(Client(self._service, known), tags)
+
+    def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
+        """Return evidence with other recordings of the same performance, which are looked up.
+
+        They have `relation` and `because`; `siblings` tells that all were looked for. That takes at
+        most three requests. Raises `LookupFailedError`; offline, without stored responses, the
+        evidence is returned as it is.
+        """
+        return self.siblings_together([bundle])(bundle)
+
+    def siblings_together(
+        self, bundles: Sequence[EvidenceBundle]
+    ) -> Callable[[EvidenceBundle], EvidenceBundle]:
+        """Look up what the evidence about one album shares; return a `with_siblings` for each.
+
+        That takes at most ten requests for ten files or fewer. The function returned raises
+        as `with_siblings` does.
+        """
+        look_up = look_up_together(self._service, self._catalogues, bundles)
+        return lambda bundle: self._widened(bundle, look_up)
+
+    def _widened(
+        self, bundle: EvidenceBundle, look_up: Callable[[EvidenceBundle], EvidenceBundle]
+    ) -> EvidenceBundle:
+        try:
+            return look_up(bundle)
+        except LookupFailedError as error:
+            if self._server is not None:
+                raise
+            _log.info("siblings are not looked up", extra={"why": str(error)})
+            return bundle
 
     @property
     def requests(self) -> int:

@@ -20,13 +20,14 @@ from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files,
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import TrackTags
-from chart_binder.errors import AudioError, CanonError, NotLookedUpError
+from chart_binder.errors import AudioError, CanonError, LookupFailedError, NotLookedUpError
 from chart_binder.jobs.decide import (
     Case,
     Cause,
     Decider,
     Decision,
     EvidenceLookup,
+    SiblingNeed,
     State,
     case_or_error,
     limited_lookup,
@@ -190,12 +191,21 @@ class AlbumSource(Protocol):
     def together(self, tags: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
         """Return what gathers the evidence for each of these files."""
 
+    def siblings_together(
+        self, bundles: Sequence[EvidenceBundle]
+    ) -> Callable[[EvidenceBundle], EvidenceBundle]:
+        """Return what adds other recordings of the performance to the evidence of each."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceEvidence:
-    """Evidence that a source looks up by the tags of files."""
+    """Evidence that a source looks up by the tags of files.
+
+    `need` tells where other recordings of the performance are looked up, too.
+    """
 
     source: AlbumSource
+    need: SiblingNeed
 
     @property
     def requests(self) -> int:
@@ -206,15 +216,46 @@ class SourceEvidence:
         """Read the tags of all files, and return what looks up each; the first call begins."""
         tags_of = {path: _tags_or_error(path) for path in paths}
         readable = [tags for tags in tags_of.values() if isinstance(tags, TrackTags)]
-        gather = cache(lambda: self.source.together(readable))
+        album = _AlbumLookup(self, readable)
 
         def look_up(path: Path) -> EvidenceBundle:
             tags = tags_of[path]
             if isinstance(tags, CanonError):
                 raise tags
-            return gather()(tags)
+            return album.look_up(tags)
 
         return look_up
+
+
+class _AlbumLookup:
+    """Looks up the files of an album, whose requests are shared; the first call begins."""
+
+    def __init__(self, evidence: SourceEvidence, album: Sequence[TrackTags]) -> None:
+        self._source, self._need, self._album = evidence.source, evidence.need, album
+        self._gather = cache(lambda: self._source.together(album))
+        self._widen = cache(lambda: self._source.siblings_together([*self._in_need()]))
+        self._found: dict[TrackTags, EvidenceBundle] = {}
+
+    def look_up(self, tags: TrackTags) -> EvidenceBundle:
+        """Return the evidence for one file. Raises `CanonError`."""
+        bundle = self._found.pop(tags, None) or self._gather()(tags)
+        if self._need(bundle) is None:
+            return bundle
+        self._found[tags] = bundle
+        return self._widen()(self._found.pop(tags))
+
+    def _in_need(self) -> Iterator[EvidenceBundle]:
+        """Yield the evidence that needs siblings, as far as look-ups do not fail."""
+        for tags in self._album:
+            try:
+                bundle = self._found.get(tags) or self._gather()(tags)
+            except LookupFailedError:
+                return  # the file's own look-up will fail with it
+            except CanonError:
+                continue
+            self._found[tags] = bundle
+            if self._need(bundle):
+                yield bundle
 
 
 def _tags_or_error(path: Path) -> TrackTags | CanonError:

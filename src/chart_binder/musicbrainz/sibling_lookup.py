@@ -1,0 +1,378 @@
+"""Looks up the siblings of recordings: by artist and title, by ISRC, by the work.
+
+A file takes at most `MAX_REQUESTS` more requests, the files of an album share theirs.
+"""
+
+import logging
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+
+from msgspec.structs import replace
+
+from chart_binder.domain.dates import LAST_DAY
+from chart_binder.domain.evidence import EvidenceBundle, Provenance, RecordingCandidate
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.vocabulary import ArtistId, RecordingId, isrc
+from chart_binder.errors import LookupFailedError
+from chart_binder.musicbrainz import web_service as ws
+from chart_binder.musicbrainz.album import MIN_FILES, Catalogue, CatalogueCache
+from chart_binder.musicbrainz.client import CachedService, Client
+from chart_binder.musicbrainz.evidence import candidate_of, partial_date
+from chart_binder.musicbrainz.siblings import (
+    MARKED_APART_MS,
+    SIBLING,
+    bare_song,
+    is_other_performance,
+    performance_in,
+    performance_of,
+    same_performance,
+    title_key,
+)
+from chart_binder.musicbrainz.web_service import Query, Recording, Release
+
+LOOKED_UP = "looked_up"
+"""The value of `siblings` in evidence for which all siblings were looked for."""
+MAX_REQUESTS = 3
+"""Requests for the siblings of one file."""
+MAX_ALBUM_REQUESTS = 10
+"""Requests for an album of ten files or fewer; a larger one has as many as files."""
+_PAGE = 100
+_OFFICIAL = ("status:official",)
+_MAX_SEARCHED = 200
+_FREE = 0.5
+"""Lists of an artist that take fewer requests are in the cache."""
+_MUCH_LATER_DAYS = 730
+"""Far more than the default lead window of 90 days."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Budget:
+    """The requests that may still be sent; a cached response takes none."""
+
+    service: CachedService
+    left: int
+
+    def allows(self, query: Query) -> bool:
+        """Whether a query may be sent, which is then counted; offline all may, and fail."""
+        cost = self.service.cost(query)
+        if 0 < cost < math.inf:
+            if self.left <= 0:
+                return False
+            self.left -= 1
+        return True
+
+
+@dataclass(slots=True)
+class Hits:
+    """Recordings that may be siblings, with their releases where these are known to be all.
+
+    `fetched_at` is when these arrived, in seconds since the epoch.
+    """
+
+    recordings: dict[RecordingId, Recording] = field(default_factory=dict)
+    is_complete: bool = True
+    releases: Mapping[RecordingId, Sequence[Release]] = field(default_factory=dict)
+    fetched_at: float = math.inf
+
+    def add(self, found: Iterable[Recording]) -> None:
+        """Add recordings."""
+        for one in found:
+            self.recordings.setdefault(one.id, one)
+
+
+def with_siblings(
+    service: CachedService, bundle: EvidenceBundle, budget: Budget, hits: Hits | None = None
+) -> EvidenceBundle:
+    """Return evidence with the siblings of its recordings, which `hits` has if they were searched.
+
+    Where not all could be seen within the budget, it is not complete. Evidence about a live take or
+    another recording that has no siblings is returned as it is. Raises `LookupFailedError`.
+    """
+    lookup = _Lookup(service, bundle, budget)
+    if not lookup.may_have_siblings:
+        return bundle
+    return lookup.widened(hits)
+
+
+class _Lookup:
+    """The look-up for one bundle."""
+
+    def __init__(self, service: CachedService, bundle: EvidenceBundle, budget: Budget) -> None:
+        self._service = service
+        self._client = Client(service)
+        self._bundle = bundle
+        self._budget = budget
+        self._own = {
+            one.mb_recording_id: performance_in(one, bundle.performer)
+            for one in bundle.recording_candidates
+            if not one.is_sibling
+        }
+
+    @property
+    def may_have_siblings(self) -> bool:
+        """Whether any of the recordings is of a kind that has siblings."""
+        is_any = any(not is_other_performance(one) for one in self._own.values())
+        return is_any and self._bundle.performer.mb_artist_id is not None
+
+    def widened(self, hits: Hits | None) -> EvidenceBundle:
+        """Return the bundle with the siblings."""
+        if hits is None:
+            hits = search(self._client, self._budget, artist_of(self._bundle), [self._bundle])
+        siblings = self._siblings(hits)
+        for more in (self._by_isrc, self._by_work):
+            if not siblings and hits.is_complete:
+                more(hits)
+                siblings = self._siblings(hits)
+        candidates = [*self._bundle.recording_candidates]
+        for recording, why in siblings:
+            found = self._candidate(recording, why, hits, _out_by(candidates))
+            candidates += [found] if found and found.groups else []
+        bundle = replace(
+            self._bundle,
+            recording_candidates=tuple(candidates),
+            siblings=LOOKED_UP if hits.is_complete else self._bundle.siblings,
+            complete=self._bundle.complete if hits.is_complete else False,
+            provenance=self._provenance(hits.fetched_at),
+        )
+        return read_bundle(bundle)
+
+    def _siblings(self, hits: Hits) -> list[tuple[Recording, str]]:
+        """Return the siblings with the reason for each, the earliest first."""
+        found = []
+        # MusicBrainz says more of the recording's artists than evidence does.
+        own = [
+            performance_of(hits.recordings[name]) if name in hits.recordings else one
+            for name, one in self._own.items()
+        ]
+        for recording in hits.recordings.values():
+            if recording.id in self._own:
+                continue
+            other = performance_of(recording)
+            why = next(filter(None, (same_performance(one, other) for one in own)), None)
+            if why:
+                found.append((_first_day(recording), recording.id, recording, why))
+        return [(recording, why) for _, _, recording, why in sorted(found, key=lambda row: row[:2])]
+
+    def _by_isrc(self, hits: Hits) -> None:
+        """Add the recordings with an ISRC of the recording: the first that was assigned."""
+        codes = {isrc(code) for one in self._own.values() for code in one.isrcs}
+        for code in sorted(codes, key=_assigned)[:1]:
+            if self._budget.allows(ws.query_isrc(code)):
+                hits.add(self._client.recordings_with(code))
+
+    def _by_work(self, hits: Hits) -> None:
+        """Add the recordings of the works that the recording is a performance of."""
+        name = next(iter(self._own))
+        if not self._budget.allows(ws.query_works_of(name)):
+            return
+        for work in self._client.works_of(name):
+            linked = [one.recording for one in work.recording_relation_list]
+            if not linked and self._budget.allows(ws.query_recordings_of_work(work.id)):
+                linked += self._client.recordings_of_work(work.id)[0]
+            hits.add(one for one in linked if one)
+
+    def _candidate(
+        self, recording: Recording, why: str, hits: Hits, out_by: int
+    ) -> RecordingCandidate | None:
+        """Return a sibling as evidence; none if its releases cannot be read within the budget.
+
+        Then the hits are not complete, unless it is much later than the day `out_by`, on which the
+        performance was out: a much later record changes no decision.
+        """
+        shown = [one.release for one in recording.release_list]
+        is_shown = any(one.release_list for one in hits.recordings.values()) and all(shown)
+        is_much_later = _since(recording) > out_by + _MUCH_LATER_DAYS
+        releases: Iterable[Release]
+        if recording.id in hits.releases:
+            releases = hits.releases[recording.id]
+        elif (
+            len(shown) < _PAGE
+            and not is_much_later
+            and self._budget.allows(ws.query_releases_of(recording.id, 0))
+        ):
+            releases = self._client.releases_of(recording.id)
+        elif is_shown:
+            releases = [one for one in shown if one]
+        else:
+            hits.is_complete &= is_much_later
+            return None
+        home = self._bundle.performer.begin_area_country
+        return replace(candidate_of(recording, releases, home), relation=SIBLING, because=why)
+
+    def _provenance(self, shared_at: float) -> Provenance | None:
+        """Return the provenance with the age of the oldest response, these among them."""
+        known, oldest_at = self._bundle.provenance, self._client.oldest_at
+        oldest_at = min(shared_at, math.inf if oldest_at is None else oldest_at)
+        if known is None or oldest_at == math.inf:
+            return known
+        age_s = round(self._service.age_s(oldest_at), 1)
+        if age_s <= (known.cache_age_s or 0.0):
+            return known
+        fetched = datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds")
+        return replace(known, fetched_at_utc=fetched, cache_age_s=age_s)
+
+
+def artist_of(bundle: EvidenceBundle) -> ArtistId:
+    """Return the id of the artist who is credited first."""
+    return ArtistId(bundle.performer.mb_artist_id or "")
+
+
+def search(
+    client: Client, budget: Budget, artist_id: ArtistId, bundles: Sequence[EvidenceBundle]
+) -> Hits:
+    """Search an artist's recordings that have the title of any of the bundles.
+
+    Of few more than a page shows the next page is read; else the search is made narrower, by length
+    and then among official records, until all that is found is seen.
+    """
+    titles = dict.fromkeys(_title(one)[:_MAX_SEARCHED] for one in bundles)
+    query = partial(ws.search_recordings_by, artist_id, list(titles))
+    lengths = _lengths(bundles) if len(titles) == 1 else None
+    hits = Hits(is_complete=False)
+    count = _read_page(client, budget, query(), hits)
+    if hits.is_complete:
+        return hits
+    if _PAGE < count <= 2 * _PAGE:
+        _read_page(client, budget, query(offset=_PAGE), hits, seen=_PAGE)
+    elif lengths:
+        _read_page(client, budget, query(length_ms=lengths), hits)
+    if not hits.is_complete:
+        _read_page(client, budget, query(length_ms=lengths, only=_OFFICIAL), hits)
+    return hits
+
+
+def _read_page(client: Client, budget: Budget, query: Query, hits: Hits, seen: int = 0) -> int:
+    """Add a page to the hits, which are complete if no more are found; return how many are found.
+
+    `seen` are those on the page before. Without a budget nothing is found.
+    """
+    if not budget.allows(query):
+        return 0
+    page, count = client.search(query)
+    hits.add(page)
+    hits.is_complete = count <= seen + len(page)
+    return count
+
+
+def _title(bundle: EvidenceBundle) -> str:
+    one = bundle.recording_candidates[0]
+    return bare_song(one.title or bundle.recording_title or "")
+
+
+def _lengths(bundles: Iterable[EvidenceBundle]) -> tuple[int, int] | None:
+    """Return the range of lengths of siblings; none where a length is not known."""
+    known = [one.length_ms for each in bundles for one in each.recording_candidates]
+    lengths = [one for one in known if one]
+    if len(lengths) < len(known):
+        return None
+    return max(0, min(lengths) - MARKED_APART_MS), max(lengths) + MARKED_APART_MS
+
+
+def _first_day(recording: Recording) -> int:
+    """Return the last day by which a recording was out, as far as a search shows it."""
+    dates = [recording.first_release_date, *(one.date for one in recording.release_list)]
+    known = [partial_date(date) for date in dates if date]
+    return min((date.last for date in known if date.is_known), default=LAST_DAY)
+
+
+def _since(recording: Recording) -> int:
+    """Return the first day on which a recording may have been out; 1 if none is known."""
+    return partial_date(recording.first_release_date).first
+
+
+def _out_by(candidates: Iterable[RecordingCandidate]) -> int:
+    """Return the day by which an official release with one of the recordings was out."""
+    editions = (one for each in candidates for group in each.groups for one in group.editions)
+    return min((one.when.last for one in editions if one.is_official), default=LAST_DAY)
+
+
+def _assigned(code: str) -> tuple[bool, str]:
+    """Return a key by which ISRCs sort by the year of assignment (`CC-XXX-YY-NNNNN`)."""
+    return code[5:7] < "40", code[5:]
+
+
+def look_up_together(
+    service: CachedService, catalogues: CatalogueCache, bundles: Sequence[EvidenceBundle]
+) -> Callable[[EvidenceBundle], EvidenceBundle]:
+    """Look up what the bundles of one album share; return `with_siblings` for each of them.
+
+    An artist's list of releases replaces the requests for each, else one search stands for several
+    titles. A failure of a shared look-up is logged, and each is then looked up by itself.
+    """
+    most = max(MAX_ALBUM_REQUESTS, len(bundles))
+    budget = Budget(service, min(MAX_REQUESTS * len(bundles), most))
+    by_artist: defaultdict[ArtistId, list[EvidenceBundle]] = defaultdict(list)
+    for one in bundles:
+        by_artist[artist_of(one)].append(one)
+    known: dict[RecordingId, Hits] = {}
+    pending = len(bundles)
+    for artist_id, alike in by_artist.items():
+        pending -= len(alike)
+        if artist_id:
+            shared = Budget(service, budget.left - pending)
+            try:
+                known |= _shared(service, catalogues, artist_id, alike, shared)
+            except LookupFailedError as error:
+                _log.warning("siblings are looked up one by one", extra={"why": str(error)})
+                break
+            finally:
+                budget.left = shared.left + pending
+
+    def look_up(bundle: EvidenceBundle) -> EvidenceBundle:
+        own = Budget(service, min(MAX_REQUESTS, budget.left))
+        before = own.left
+        try:
+            return with_siblings(service, bundle, own, known.get(_name(bundle)))
+        finally:
+            budget.left -= before - own.left
+
+    return look_up
+
+
+def _name(bundle: EvidenceBundle) -> RecordingId:
+    return bundle.recording_candidates[0].mb_recording_id
+
+
+def _shared(
+    service: CachedService,
+    catalogues: CatalogueCache,
+    artist_id: ArtistId,
+    bundles: Sequence[EvidenceBundle],
+    budget: Budget,
+) -> dict[RecordingId, Hits]:
+    """Return what may be siblings for the bundles of one artist, by the recording of each."""
+    before, size = service.requests, len(bundles)
+    worth = size if size >= MIN_FILES else _FREE
+    catalogue = catalogues.get(artist_id, worth, most=1 + size / 2)
+    budget.left -= min(service.requests - before, size // 2)
+    if catalogue:
+        return _in_catalogue(catalogue, bundles)
+    if budget.left >= MAX_REQUESTS * size:
+        return {}  # each may be looked up by itself
+    step = math.ceil(size / max(1, min(size, budget.left)))
+    known: dict[RecordingId, Hits] = {}
+    for start in range(0, size, step):
+        part = bundles[start : start + step]
+        hits = search(Client(service), budget, artist_id, part)
+        known |= {_name(one): Hits(dict(hits.recordings), hits.is_complete) for one in part}
+    return known
+
+
+def _in_catalogue(
+    catalogue: Catalogue, bundles: Iterable[EvidenceBundle]
+) -> dict[RecordingId, Hits]:
+    alike: defaultdict[str, dict[RecordingId, Recording]] = defaultdict(dict)
+    for recording, _ in catalogue.recordings.values():
+        alike[title_key(recording.title or "")][recording.id] = recording
+    known = {}
+    for one in bundles:
+        found = alike.get(title_key(_title(one)), {})
+        releases = {name: [*catalogue.recordings[name][1].values()] for name in found}
+        known[_name(one)] = Hits(dict(found), releases=releases, fetched_at=catalogue.fetched_at)
+    return known
