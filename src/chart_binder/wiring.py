@@ -28,6 +28,7 @@ from chart_binder.react.transcript import Watch
 from chart_binder.store import open_store, read_overrides
 
 if TYPE_CHECKING:
+    from chart_binder.domain.evidence import RecordingCandidate
     from chart_binder.jobs.batch import AlbumSource
     from chart_binder.musicbrainz.client import Client
     from chart_binder.store.store import Store
@@ -80,6 +81,7 @@ def decider(
         record=record,
         rules_config=config.rules,
         musicbrainz=partial(_musicbrainz, config),
+        records=partial(_bring_in, config),
     )
     return Decider(config.rules, adjudicator, overrides=overruled)
 
@@ -100,6 +102,16 @@ def _musicbrainz(config: Config) -> Iterator["Client"]:
 
     with open_store(store_url(config)) as store:
         yield connect(config.musicbrainz, store.answers, store.slots).client()
+
+
+def _bring_in(
+    config: Config, bundle: EvidenceBundle, kind: str, mbid: str
+) -> tuple["RecordingCandidate", ...]:
+    """Return what a record at MusicBrainz adds to the evidence (`llm.records.Records`)."""
+    from chart_binder.musicbrainz.records import bring_in
+
+    with _musicbrainz(config) as client:
+        return bring_in(client, bundle, kind, mbid)
 
 
 @contextmanager

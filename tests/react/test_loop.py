@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
@@ -125,7 +126,7 @@ def play(
         judge=judge,
         watch=events.append,
         limits=limits,
-        last_word=last_word,
+        last_word=partial(replace, last_word) if last_word else None,
         clock=clock,
         listen=listen,
         perform=chat.perform if isinstance(chat, Replay) else call_tool,

@@ -1,6 +1,7 @@
 """Worlds of the MusicBrainz stand-in, written as tables.
 
-A line is `artist | types | title | releases | recordings`: types joined by `+`; releases as
+A line is `artist | types | title | releases | recordings`: types joined by `+`, `Various` among
+them for a record by various artists; releases as
 `1974-02 GB promo`, official unless they say `promo` or `bootleg`; recordings as
 `name Title [comment] 3:58 ISRC`, the same name for the same recording. Names stand for ids.
 """
@@ -8,6 +9,8 @@ A line is `artist | types | title | releases | recordings`: types joined by `+`;
 import re
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
+
+from servers.musicbrainz_xml import VARIOUS_NAME
 
 _RECORDING = re.compile(r"(\S+) (.*?) (\d+):(\d\d)(?: ([A-Z0-9]{12}))?")
 _STATUSES = {"promo": "Promotion", "bootleg": "Bootleg"}
@@ -64,13 +67,14 @@ def _bundle(artist: str, written: str) -> dict[str, Any]:
 
 def _group(types: str, title: str, releases: str) -> dict[str, Any]:
     primary, *kinds = types.split("+")
-    return {
+    various = {"artist_credit": VARIOUS_NAME} if "Various" in kinds else {}
+    return various | {
         "mb_rg_id": id_of(title),
         "title": title,
         "primary_type": primary,
-        "secondary_types": kinds,
+        "secondary_types": [kind for kind in kinds if kind != "Various"],
         "first_release_date": releases.split(maxsplit=1)[0],
-        "releases": [_release(title, each) for each in releases.split(", ")],
+        "releases": [_release(title, each) | various for each in releases.split(", ")],
     }
 
 

@@ -18,6 +18,7 @@ from chart_binder.cli.options import INTERRUPTED
 from chart_binder.cli.output import duration, fit, print_lines, rate_text, safe_text
 from chart_binder.react.transcript import (
     AnyEvent,
+    Brought,
     Observed,
     Read,
     Replied,
@@ -124,13 +125,22 @@ def event_lines(event: AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
         case Observed():
             yield f"--- turn {event.iteration}: observation ({event.seconds:.1f} s)"
             yield event.content
-        case Read():
-            about = f"of fact {event.fact + 1}, {event.kind}, {event.seconds:.1f} s"
-            yield f"--- turn {event.iteration}: second reading ({about}): {event.reading}"
-            yield from filter(None, (event.source, event.content))
+        case Read() | Brought():
+            yield from _check_lines(event)
         case Result():
             said = event.result.get("rationale") or event.result.get("problem") or "no reason given"
             yield f"=== {event.result.get('outcome')}: {said}"
+
+
+def _check_lines(event: Read | Brought) -> Iterator[str]:
+    """Yield what was asked about an answer: a second reading, or a record at MusicBrainz."""
+    if isinstance(event, Brought):
+        said = event.problem or "its recordings of this performance go into the evidence"
+        yield f"--- turn {event.iteration}: {event.record} at MusicBrainz: {said}"
+        return
+    about = f"of fact {event.fact + 1}, {event.kind}, {event.seconds:.1f} s"
+    yield f"--- turn {event.iteration}: second reading ({about}): {event.reading}"
+    yield from filter(None, (event.source, event.content))
 
 
 @contextmanager

@@ -66,6 +66,15 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
     return normalize(_checked(bundle))
 
 
+def with_recordings(bundle: EvidenceBundle, added: Iterable[RecordingCandidate]) -> EvidenceBundle:
+    """Return the evidence with further recordings, in normal form; without those it has already."""
+    known = {one.mb_recording_id for one in bundle.recording_candidates}
+    new = tuple(one for one in added if one.mb_recording_id not in known)
+    if not new:
+        return bundle
+    return normalize(replace(bundle, recording_candidates=(*bundle.recording_candidates, *new)))
+
+
 def write_bundle(bundle: EvidenceBundle) -> bytes:
     """Return the bundle as JSON with sorted keys."""
     return _ENCODER.encode(bundle)

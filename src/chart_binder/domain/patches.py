@@ -15,14 +15,15 @@ from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 
 FIRST_DATE, DATE, COUNTRY, STATUS = "first_release_date", "date", "country", "status"
 PRIMARY_TYPE, SECONDARY_TYPES = "primary_type", "secondary_types"
+PREMIERE = "premiere"
 _UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A change of one field: of a group its first date or types, of a release the rest.
+    """A change of one field: of a group its first date, types or `premiere`, else of a release.
 
-    `value` is a date as text, a status or type by MusicBrainz' name, or a country code.
+    `value` is a date as text, a status or type by MusicBrainz' name, a country code, or `true`.
     """
 
     about: str
@@ -70,10 +71,10 @@ def apply_patches(bundle: EvidenceBundle, patches: Iterable[Patch]) -> Patched:
     return Patched(bundle, changes, findings)
 
 
-def _turn(patch: Patch) -> tuple[bool, bool, int, str]:
-    """Sort a group's first dates last, and precise dates before vague ones."""
+def _turn(patch: Patch) -> tuple[bool, bool, bool, int, str]:
+    """Sort precise dates before vague ones, a group's first dates behind, and premieres last."""
     length = patch.date.last - patch.date.first if patch.is_date else 0
-    return patch.field == FIRST_DATE, patch.is_date, length, patch.value
+    return patch.field == PREMIERE, patch.field == FIRST_DATE, patch.is_date, length, patch.value
 
 
 class _ImpossibleError(Exception):
@@ -171,6 +172,21 @@ def _secondary_type(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     ), _UNKNOWN
 
 
+def _premiere(bundle: EvidenceBundle, patch: Patch) -> _Applied:
+    """Say that the recording first came out on a group, if no other record is certainly earlier."""
+    groups, _ = things(bundle, patch.about)
+    if any(group.premiere for group in groups):
+        return bundle, patch.value
+    days = [one.when.first for group in groups for one in group.editions if one.is_official]
+    since = min(days or (group.first_date.first for group in groups), default=0)
+    for recording in bundle.recording_candidates:
+        for group in recording.groups:
+            for one in group.editions if group.mb_rg_id != patch.about else ():
+                if one.is_official and one.when.last < since:
+                    raise _ImpossibleError(f"{group.title!r} came out before it, {one.when}")
+    return _changed(bundle, patch.about, lambda it: replace(it, premiere=True)), _UNKNOWN
+
+
 _FIELDS_APPLIED: Mapping[str, _Apply] = {
     FIRST_DATE: _first_date,
     DATE: _release_date,
@@ -178,6 +194,7 @@ _FIELDS_APPLIED: Mapping[str, _Apply] = {
     STATUS: _field("status", lambda release: release.standing),
     PRIMARY_TYPE: _field("primary_type", lambda group: group.types[0]),
     SECONDARY_TYPES: _secondary_type,
+    PREMIERE: _premiere,
 }
 
 
@@ -247,6 +264,8 @@ def is_stated(bundle: EvidenceBundle, patch: Patch) -> bool:
         return any(
             one.is_known and date.first <= one.first and one.last <= date.last for one in known
         )
+    if patch.field == PREMIERE:
+        return any(group.premiere for group in groups)
     said = [(*group.types[:1], *group.kinds) for group in groups]
     said += [(one.place, one.standing) for one in releases]
     return any(patch.value in values for values in said)

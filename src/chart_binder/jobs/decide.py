@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
-from chart_binder.domain.evidence_json import evidence_hash
+from chart_binder.domain.evidence_json import evidence_hash, with_recordings
 from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.verdict import FirstRelease, Open, OverrideRecord, Question, Verdict
 from chart_binder.errors import (
@@ -294,11 +294,15 @@ class Decider:
         return self.apply_answer(case, self.adjudicator.adjudicate(case.bundle, case.verdict))
 
     def apply_answer(self, case: Case, result: AdjudicationResult) -> Case:
-        """Decide an open case by an adjudicator's answer to the same evidence."""
+        """Decide an open case by an adjudicator's answer to the same evidence.
+
+        The evidence of the case returned has what the answer brought in.
+        """
         assert case.bundle is not None
         assert isinstance(case.verdict, Open)
         if not result.basis:  # an adjudicator of a plug-in has one of its own
             result = replace(result, basis="adjudicator")
+        bundle = with_recordings(case.bundle, result.added)
         state = _STATES[result.outcome]
         is_answer = state in (State.DECIDED, State.REVIEW)
         crg = result.crg_mbid if is_answer else None
@@ -309,7 +313,7 @@ class Decider:
             decided_by="llm" if crg else None,
             crg_mbid=crg,
             rr_mbid=rr,
-            recording_mbid=_recording_in(case.bundle, crg),
+            recording_mbid=_recording_in(bundle, crg),
             crg_rule=f"CRG:{LLM_ADJUDICATION if crg else INDETERMINATE}",
             rr_rule=f"RR:{LLM_ADJUDICATION if rr else INDETERMINATE}",
             confidence=result.confidence,
@@ -321,7 +325,7 @@ class Decider:
             error=result.problem if state is State.ERROR else None,
             cause=Cause.MODEL if state is State.ERROR else UNSET,
         )
-        return self._case(decision, case.bundle, case.verdict)
+        return self._case(decision, bundle, case.verdict)
 
     def _open(self, verdict: Open, known: str) -> Decision:
         return Decision(

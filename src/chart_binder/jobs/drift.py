@@ -28,10 +28,10 @@ from chart_binder.jobs.decide import (
 )
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
+    gathered_bundle,
     path_from_bytes,
     read_decision,
     rules_version,
-    stored_bundle,
     stored_case,
 )
 from chart_binder.jobs.write import verdict_on
@@ -113,7 +113,7 @@ class DriftCheck:
             return Drift(kept, state, why=str(error), was=was)
 
     def _compare(self, kept: DecisionRecord, was: Decision) -> Drift:
-        bundle = stored_bundle(self.store, kept)
+        bundle = gathered_bundle(self.store, kept)
         before = self.decider.decide(bundle) if bundle else None
         path = path_from_bytes(kept.path)
         now = self.decider.decide(self.gather(path)) if self.gather else before
@@ -185,11 +185,12 @@ def _outcome(was: Decision, now: Case | None = None) -> tuple[str | None, ...]:
     """Return what is compared: whether it is decided, the release group and the release.
 
     A model's answer stands as long as the rules leave the case open and its release group is among
-    the candidates.
+    the candidates, or was brought in by it.
     """
     decision = now.decision if now else was
     if now and was.decided_by == "llm" and decision.state in _OPEN:
-        recordings = now.bundle.recording_candidates if now.bundle else ()
+        added = was.adjudication.added if was.adjudication else ()
+        recordings = (*now.bundle.recording_candidates, *added) if now.bundle else ()
         if any(group.mb_rg_id == was.crg_mbid for one in recordings for group in one.groups):
             decision = was
     state = "open" if decision.state in _OPEN else decision.state.value

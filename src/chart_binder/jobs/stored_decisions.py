@@ -16,7 +16,7 @@ import msgspec
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.confidence_map import AS_STATED, read_confidence_map
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
-from chart_binder.domain.evidence_json import read_bundle, write_bundle
+from chart_binder.domain.evidence_json import read_bundle, with_recordings, write_bundle
 from chart_binder.domain.records import (
     DecisionRecord,
     EvidenceRecord,
@@ -158,7 +158,8 @@ def stored_case(
     """
     decision = case.decision
     known = decision.evidence_hash
-    evidence = EvidenceRecord(known, bundle_json(case.bundle)) if known and case.bundle else None
+    gathered = _without_added(case)
+    evidence = EvidenceRecord(known, bundle_json(gathered)) if known and gathered else None
     transcript = _transcript(decision)
     artifact = case.bundle.artifact if case.bundle else case.artifact
     answer = decision.adjudication
@@ -184,6 +185,17 @@ def stored_case(
         adjudicator=versions.adjudicator if is_answered else None,
     )
     return kept, evidence, transcript
+
+
+def _without_added(case: Case) -> EvidenceBundle | None:
+    """Return the evidence that the hash is of: what a model brought in is in its answer."""
+    answer = case.decision.adjudication
+    if case.bundle is None or answer is None or not answer.added:
+        return case.bundle
+    added = {one.mb_recording_id for one in answer.added}
+    recordings = case.bundle.recording_candidates
+    kept = tuple(one for one in recordings if one.mb_recording_id not in added)
+    return msgspec.structs.replace(case.bundle, recording_candidates=kept)
 
 
 def bundle_json(bundle: EvidenceBundle) -> bytes:
@@ -295,13 +307,23 @@ def has_earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision)
     return before.evidence_hash == kept.evidence_hash
 
 
-def stored_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
-    """Return the evidence of a decision with the file's tags, `None` if it had no evidence.
+def gathered_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
+    """Return the evidence that was gathered for a decision, with the file's tags; `None` if none.
 
     Raises `StoreError`.
     """
     evidence = store.evidence.get(kept.evidence_hash) if kept.evidence_hash else None
     return bundle_with_tags(kept, evidence) if evidence else None
+
+
+def stored_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
+    """Return the evidence of a decision as `gathered_bundle`, with what a model brought into it.
+
+    Raises `StoreError`.
+    """
+    bundle = gathered_bundle(store, kept)
+    answer = read_decision(kept).adjudication if b'"added":[{' in kept.document else None
+    return with_recordings(bundle, answer.added) if bundle and answer else bundle
 
 
 def bundle_with_tags(kept: DecisionRecord, evidence: EvidenceRecord) -> EvidenceBundle:

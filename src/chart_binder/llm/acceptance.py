@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.domain.patches import apply_patches
 from chart_binder.domain.verdict import Decided
 from chart_binder.errors import counted
@@ -17,17 +18,19 @@ from chart_binder.llm.answer import FinalAnswer, read_answer
 from chart_binder.llm.confidence import lower_by_checks
 from chart_binder.llm.open_case import OpenCase, Weighed
 from chart_binder.llm.recording import Record
+from chart_binder.llm.records import RecordFinder
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.verification import Verifier
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.transcript import Replied
+from chart_binder.rules.labels import Labels
 from chart_binder.rules.representative import representative
 from chart_binder.web.documents import read_documents
 
 SENT_BACK = "This answer would go to a person, because:"
 _ADVICE = "Mend what you can with what a page says, or give the same answer again."
-_MENDABLE = frozenset({"fact", "contradiction", "evidence", "sources"})
+_MENDABLE = frozenset({"fact", "contradiction", "evidence", "sources", "record"})
 """The checks that a model can mend with what it looks up."""
 _MAX_TOLD = 3
 """How many failed checks `problem` names."""
@@ -43,9 +46,12 @@ class Examination:
     case: OpenCase
     record: Record
     reader: SecondReader
+    finder: RecordFinder
     can_look_up: bool
     pending: FinalAnswer | None = None
     """The last answer that was sent back."""
+    added: dict[str, RecordingCandidate] = field(default_factory=dict)
+    """The recordings that records named in answers have added to the evidence, by id."""
     _sent_back: set[str] = field(default_factory=set)
     _judged: tuple[FinalAnswer, AdjudicationResult] | None = None
 
@@ -84,11 +90,14 @@ class Examination:
 
     def _examine(self, answer: FinalAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
         """Return the outcome, and what the model can mend, by kind."""
+        useless = self._bring_in(answer)
         case = self.case
+        answer = replace(answer, crg=self._group_of(answer.crg))
         crg = answer.crg if self._is_known(answer.crg, case.labels.titles) else None
         rr, misplaced = self._release(crg, answer.rr)
         documents = read_documents(self.record.events)
-        verifier = Verifier(case, documents, self.reader, len(self.record.all(Replied)))
+        turn = len(self.record.all(Replied))
+        verifier = Verifier(case, documents, self.reader, self.finder, turn)
         facts, contradictions = verifier.verify(answer.facts)
         weighed = case.weigh(facts)
         impossible = self._impossible(facts)
@@ -97,6 +106,7 @@ class Examination:
             rr = weighed.verdict.rr or rr
         checks = (
             *self._candidate_checks(answer, crg, misplaced),
+            *self._record_checks(useless, is_decided=is_decided),
             *self._fact_checks(facts, is_decided=is_decided),
             *(Check("contradiction", passed=False, detail=text) for text in contradictions),
             *(Check("evidence", passed=False, detail=text) for text in impossible),
@@ -112,11 +122,42 @@ class Examination:
             answer.confidence,
             answer.rationale,
             facts,
+            added=tuple(self.added.values()),
             problem="the model cannot tell",
         )
         if answer.crg is not None:
             result = settled(result, checks, weighed, case, is_decided=is_decided)
         return result, problems
+
+    def _bring_in(self, answer: FinalAnswer) -> Mapping[str, str]:
+        """Add what the records that an answer names have; return why others add nothing, by id.
+
+        What was added stays: it is evidence from MusicBrainz, whatever the next answer names.
+        """
+        useless: dict[str, str] = {}
+        for mbid in self.finder.named_in(answer):
+            if mbid in self.case.labels.titles or mbid in self.added:
+                continue
+            found = self.finder.add(self.case.bundle, mbid)
+            if isinstance(found, str):
+                useless[mbid] = found
+                continue
+            self.added |= {one.mb_recording_id: one for one in found}
+            self.case = self.case.with_recordings(found)
+        return useless
+
+    def _group_of(self, named: str | None) -> str | None:
+        """Return the group that stands for a recording that was added; any other id as it is.
+
+        It is the one that the rules decide for, else the first.
+        """
+        if named not in self.added:
+            return named
+        groups = {group.mb_rg_id for group in self.added[named].groups}
+        verdict = self.case.verdict()
+        if isinstance(verdict, Decided) and verdict.crg in groups:
+            return verdict.crg
+        return next(one for one in Labels.of(self.case.bundle).titles if one in groups)
 
     def _impossible(self, facts: Sequence[Fact]) -> list[str]:
         """Return what verified facts say that the evidence, or each other, rules out."""
@@ -145,6 +186,14 @@ class Examination:
             named, group = map(labels.name_of, (misplaced, crg))
             detail = f"{named} is no release of {group}: the rules' own is taken"
             yield Check("release", passed=True, detail=detail)
+
+    def _record_checks(self, useless: Mapping[str, str], *, is_decided: bool) -> Iterator[Check]:
+        for one in self.added.values():
+            detail = f"{one.title!r} (recording {one.mb_recording_id}) is added: {one.because}"
+            yield Check("record", passed=True, detail=f"{detail}, by MusicBrainz")
+        for mbid, why in useless.items():
+            detail = f"{mbid} adds nothing to the evidence: {why}"
+            yield Check("record", passed=is_decided, detail=detail)
 
     def _fact_checks(self, facts: Sequence[Fact], *, is_decided: bool) -> Iterator[Check]:
         lowers = not is_decided or self.case.config.acceptance.basis == "confidence"
@@ -176,6 +225,7 @@ class Examination:
     def _rules_check(self, crg: str | None, weighed: Weighed) -> Iterator[Check]:
         verdict, names = weighed.verdict, self.case.labels
         known = "with the verified facts in, " if weighed.turns_on else ""
+        known = "with what MusicBrainz adds, " if self.added and not known else known
         if not isinstance(verdict, Decided):
             is_passed = self.case.config.acceptance.basis == "confidence"
             missing = "; ".join(verdict.missing_facts[:2]) or verdict.because

@@ -39,9 +39,11 @@ FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "
 """The form of an answer, as advice shows it."""
 FACT_FIELDS = (
     "first_release_date", "date", "country", "status", "primary_type", "secondary_types",
+    "recording",
 )  # fmt: skip
 """The fields that a fact can change: `date`, `country`, `status` of a release, else of a group."""
 _MAX_LABELS = 400
+_MAX_SHOWN_IDS = 40
 _MAX_FACTS = 4
 _REQUEST = """\
 No turn is left. Answer now with what you know: write one JSON object and nothing else, such as
@@ -173,13 +175,15 @@ def _unbracketed(url: str) -> str:
     return url[:-1].rstrip(_BEHIND) if url.endswith(")") and "(" not in url else url
 
 
-def last_word(labels: Labels) -> LastWord:
+def last_word(labels: Labels, shown: Iterable[str] = ()) -> LastWord:
     """Return the request for an answer alone, with a schema that allows existing labels only.
 
+    `shown` are the ids of the records that MusicBrainz showed, which may be named too.
     Servers write keys in the schema's order, so the rationale comes first. The answer is checked
     like any other.
     """
-    groups = [label for label in labels.ids if "." not in label]
+    others = [mbid for mbid in shown if mbid not in labels.titles][-_MAX_SHOWN_IDS:]
+    groups = [*(label for label in labels.ids if "." not in label), *others]
     releases = [label for label in labels.ids if "." in label][:_MAX_LABELS]
     text = {"type": "string"}
     about = {"about": {"enum": [*groups, *releases]}, "field": {"enum": list(FACT_FIELDS)}}

@@ -28,6 +28,8 @@ from chart_binder.domain.vocabulary import country_code, fold
 from chart_binder.llm.result import Fact
 from chart_binder.rules.labels import Labels
 
+RECORDING = "recording"
+"""The field that says which recording a record has: checked at MusicBrainz (llm.records)."""
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\W_]+")
 
@@ -48,6 +50,12 @@ def _is_release_date(field: str) -> bool:
     return bool(told) and not other
 
 
+def field_named(written: str) -> str | None:
+    """Return the field that moves something and has a name as models write it; None for none."""
+    name = _SEPARATORS.sub(" ", _CAMEL.sub(" ", written)).strip().casefold()
+    return next((known for known, names in fact_words()["field"].items() if name in names), None)
+
+
 def read_patch(fact: Fact, labels: Labels) -> Patch | None:
     """Return what a fact changes; None for a field that moves nothing, or an unknown subject.
 
@@ -64,9 +72,8 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
         if date is None:
             raise ValueError(f"{fact.value!r} is no date that can be read in one way")
         return Patch(about, FIRST_DATE if is_group else DATE, date.text)
-    name = _SEPARATORS.sub(" ", _CAMEL.sub(" ", fact.field)).strip().casefold()
-    known = next((known for known, names in fact_words()["field"].items() if name in names), None)
-    if known is None:
+    known = field_named(fact.field)
+    if known in (None, RECORDING):
         return None
     if is_group and known in (COUNTRY, STATUS):
         raise ValueError(f"{known} is a field of a release, such as C1.R1, not of a group")

@@ -1,12 +1,13 @@
 """The open case: the evidence with its labels, and what verified facts make of it."""
 
 import contextlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.confidence_map import AS_STATED, ConfidenceMap
-from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
+from chart_binder.domain.evidence_json import with_recordings
 from chart_binder.domain.patches import Patch, adds_to, apply_patches
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.llm.facts import read_patch
@@ -43,6 +44,11 @@ class OpenCase:
     rules: RulesConfig
     config: LLMConfig
     calibrated: ConfidenceMap = AS_STATED
+
+    def with_recordings(self, added: Iterable[RecordingCandidate]) -> "OpenCase":
+        """Return the case with further recordings in its evidence; labels stay as they are."""
+        bundle = with_recordings(self.bundle, added)
+        return replace(self, bundle=bundle, labels=self.labels.extended(bundle))
 
     def verdict(self, patches: Sequence[Patch] = ()) -> Verdict:
         """Return the rules' verdict with patches applied."""

@@ -23,6 +23,7 @@ from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.recording import Record, failed_services, partial_findings, record_run
+from chart_binder.llm.records import RecordFinder, Records
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.llm.sampling import Way, run_methods, run_samples
 from chart_binder.llm.second_reading import SecondReader
@@ -32,7 +33,17 @@ from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, converse
 from chart_binder.react.tools import Tool, Toolbox
-from chart_binder.react.transcript import Observed, Read, Replay, Replied, Result, Run, Said, Watch
+from chart_binder.react.transcript import (
+    Brought,
+    Observed,
+    Read,
+    Replay,
+    Replied,
+    Result,
+    Run,
+    Said,
+    Watch,
+)
 from chart_binder.rules.labels import Labels
 
 DISABLED = "LLM adjudication is disabled"
@@ -50,7 +61,8 @@ class ReActAdjudicator:
     """Asks a model about a case that the rules leave open, in a ReAct loop with tools.
 
     Everything after `config` has a default built from configuration. `searxng` is a search client
-    for `web_search`, `musicbrainz` what opens MusicBrainz for its tool; `tools` are tools or typed
+    for `web_search`, `musicbrainz` what opens MusicBrainz for its tool, `records` what finds there
+    what a record adds to the evidence; `tools` are tools or typed
     functions; `record` is a folder for transcripts; `watch` is called with every event, `listen`
     with every piece of a reply as it is written; an answer is checked by the rules under
     `rules_config`; `prompt` replaces `[llm.prompt]`, `calibration` the file of `[llm.acceptance]`.
@@ -76,11 +88,13 @@ class ReActAdjudicator:
         prompt: Prompt | None = None,
         calibration: ConfidenceMap | None = None,
         musicbrainz: object | None = None,
+        records: Records | None = None,
     ) -> None:
         self._config = config
         self._record = record
         self._watch = watch
         self._listen = listen
+        self._records = records
         self._rules_config = rules_config or RulesConfig()
         if config.enabled:
             file = config.acceptance.calibration
@@ -165,13 +179,23 @@ class ReActAdjudicator:
                 record(Said(message.role, message.content))
             deadline = time.monotonic() + config.max_run_s
             reader = SecondReader(chat, record, lambda: deadline - time.monotonic(), case.readings)
+            finder = self._finder(chat, case, record, lambda: deadline - time.monotonic())
             examination = Examination(
-                case.open_case, record, reader, can_look_up=bool(toolbox.tools)
+                case.open_case, record, reader, finder, can_look_up=bool(toolbox.tools)
             )
             ending = self._converse(chat, config, toolbox, opening, examination)
             result = _result(ending, examination, run, record, self._dialect)
             record(Result(result.to_dict() | {"transcript": None}))
         return result
+
+    def _finder(
+        self, chat: ChatModel, case: "_AskedCase", record: Record, seconds_left: Callable[[], float]
+    ) -> RecordFinder:
+        """Return what finds records: what was recorded, where the run is a recorded one."""
+        recorded = getattr(chat, "records", None)
+        if recorded is not None:
+            return RecordFinder(record, None, recorded, seconds_left)
+        return RecordFinder(record, self._records, case.records, seconds_left)
 
     def _converse(
         self,
@@ -182,7 +206,7 @@ class ReActAdjudicator:
         examination: Examination,
     ) -> Ending[FinalAnswer]:
         replay = chat if isinstance(chat, Replay) else None
-        labels, record = examination.case.labels, examination.record
+        labels, record, finder = examination.case.labels, examination.record, examination.finder
         limits = Limits(
             iterations=config.max_iterations,
             observation_chars=config.fetch.max_chars,
@@ -203,7 +227,9 @@ class ReActAdjudicator:
                 limits=limits,
                 perform=replay.perform if replay else call_tool,
                 recall=replay.recall if replay else None,
-                last_word=last_word(labels) if config.final_turn == "force" else None,
+                last_word=(lambda: last_word(labels, finder.shown()))
+                if config.final_turn == "force"
+                else None,
                 listen=self._listen,
             )
         except ChatError as error:
@@ -256,12 +282,13 @@ def search_topic(bundle: EvidenceBundle) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _AskedCase:
-    """An open case as a model is asked about it; `readings` are shared by all runs on it."""
+    """An open case as a model is asked about it; all runs on it share `readings`, `records`."""
 
     open_case: OpenCase
     markdown: str
     evidence_hash: str
     readings: dict[str, str] = field(default_factory=dict)
+    records: dict[str, Brought] = field(default_factory=dict)
 
 
 def _result(

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.react.transcript import AnyEvent
 from chart_binder.typed_json import decode_json
 
@@ -88,8 +89,9 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     `basis` is what made the outcome (`[llm.acceptance] basis`), empty in results recorded before
     there was a choice. `rules` is the rules' agreement with the verified facts in;
     `independent_sources` the number of sources, not repeating one another, of the fact that has the
-    fewest of those that the decision turns on. `problem` says in one sentence why the outcome is
-    error, review or rejected; `transcript` is the recorded file's path, or the events themselves.
+    fewest of those that the decision turns on. `added` are recordings that the evidence did not
+    have, from MusicBrainz, of records that the model named. `problem` says in one sentence why the
+    outcome is error, review or rejected; `transcript` is the recorded file's path, or the events.
     """
 
     outcome: Outcome
@@ -103,6 +105,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     basis: str = ""
     rules: Standing | None = None
     independent_sources: int = 0
+    added: tuple[RecordingCandidate, ...] = ()
     problem: str | None = None
     iterations: int = 0
     usage: Usage = Usage()

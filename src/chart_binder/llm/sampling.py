@@ -77,6 +77,8 @@ def _majority_answer(results: Sequence[AdjudicationResult], case: OpenCase) -> A
     No majority is a rejection, or an error where failed or missing runs prevented one.
     """
     samples = case.config.samples
+    added = tuple(dict.fromkeys(one for result in results for one in result.added))
+    case = case.with_recordings(added)
     failures = [result for result in results if result.outcome is Outcome.ERROR]
     votes = Counter(result.crg_mbid for result in results if result not in failures)
     not_made = samples - len(results)
@@ -90,7 +92,7 @@ def _majority_answer(results: Sequence[AdjudicationResult], case: OpenCase) -> A
     check = Check("agreement", has_majority, detail)
     if has_majority:
         agreeing = [r for r in results if r not in failures and r.crg_mbid == winner]
-        return _majority_result(agreeing, check, count / samples, case)
+        return replace(_majority_result(agreeing, check, count / samples, case), added=added)
     outcome, problem, taken = Outcome.REJECTED, f"no majority: {detail}", results[0]
     if 2 * (count + samples - votes.total()) > samples:
         after = f", and {counted(not_made, 'more run')} not made" if not_made else ""
@@ -106,6 +108,7 @@ def _majority_answer(results: Sequence[AdjudicationResult], case: OpenCase) -> A
         stated_confidence=None,
         rationale=taken.rationale if outcome is Outcome.ERROR else "",
         facts=(),
+        added=(),
         checks=(check,),
         rules=None,
         independent_sources=0,

@@ -21,7 +21,7 @@ from chart_binder.domain.patches import (
     is_overlapping,
     is_stated,
 )
-from chart_binder.llm.facts import is_in_evidence, read_patch
+from chart_binder.llm.facts import RECORDING, field_named, is_in_evidence, read_patch
 from chart_binder.llm.grounding import (
     Ground,
     GroundingError,
@@ -30,6 +30,7 @@ from chart_binder.llm.grounding import (
     states_words,
 )
 from chart_binder.llm.open_case import OpenCase
+from chart_binder.llm.records import SITE, RecordFinder
 from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, Kind, SecondReader
 from chart_binder.react.sanitize import one_line
@@ -66,6 +67,7 @@ class Verifier:
     case: OpenCase
     documents: Sequence[Document]
     reader: SecondReader
+    finder: RecordFinder
     turn: int
 
     def verify(self, cited: Sequence[Fact]) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
@@ -110,6 +112,11 @@ class Verifier:
     def _grounded(self, number: int, fact: Fact) -> _Claim:
         case, about = self.case, self.case.labels.meant_by(fact.about)
         claim = _Claim(number, replace(fact, about=about))
+        if field_named(fact.field) == RECORDING:
+            problem = self.finder.why_not(case, claim.fact)
+            claim.tell(verified=problem is None, problem=problem, trusted=problem is None)
+            claim.tell(source=fact.source or SITE)
+            return claim
         if is_in_evidence(claim.fact, case.patch_of(fact), case.bundle):
             claim.tell(verified=True)
             return claim

@@ -81,7 +81,7 @@ def converse(
     limits: Limits = Limits(),
     perform: Perform = call_tool,
     recall: Recall | None = None,
-    last_word: LastWord | None = None,
+    last_word: Callable[[], LastWord] | None = None,
     listen: Callable[[str], None] | None = None,
     clock: Clock = time.monotonic,
 ) -> Ending[T]:
@@ -190,7 +190,7 @@ class _Conversation(Generic[T]):
     judge: Judge[T]
     watch: Watch
     limits: Limits
-    last_word: LastWord | None
+    last_word: Callable[[], LastWord] | None
     terms: Terms
     max_turns: int
     turn: int = 0
@@ -200,11 +200,11 @@ class _Conversation(Generic[T]):
     def run(self) -> Ending[T]:
         while (spent := self.limit_reached()) is None:
             if self.last_word and self.turn + 1 >= self.max_turns:
-                return self.force(self.last_word, self.cut_short())
+                return self.force(self.last_word(), self.cut_short())
             if ending := self.take_turn():
                 return ending
         if self.last_word and self.turn < self.max_turns and not self.budget_reached():
-            return self.force(self.last_word, f"{spent}, and ")
+            return self.force(self.last_word(), f"{spent}, and ")
         if self.turn:
             spent += f"; the last thing said to the model was: {_brief(self.last_shown)}"
         return Ending(self.turn, problem=spent)

@@ -120,6 +120,19 @@ class Read(Event, frozen=True, tag="reading"):
         return Reply(f'{{"reading": "{self.reading}"}}', None, "stop", *tokens, self.seconds)
 
 
+class Brought(Event, frozen=True, tag="evidence"):
+    """What a record that the model named adds to the evidence, or why it adds nothing.
+
+    `record` is its kind and id, as in its address: `release-group/...`. `added` is evidence as in a
+    bundle.
+    """
+
+    iteration: int = 0
+    record: str = ""
+    added: dict[str, object] = {}
+    problem: str | None = None
+
+
 class ReadingScript:
     """Second readings known beforehand, from the `reading` lines of a transcript.
 
@@ -157,13 +170,14 @@ class Result(Event, frozen=True, tag="result"):
     result: dict[str, object]
 
 
-AnyEvent: TypeAlias = Run | Said | Replied | Stepped | Observed | Read | Result
+AnyEvent: TypeAlias = Run | Said | Replied | Stepped | Observed | Read | Brought | Result
+_OfTurn: TypeAlias = Replied | Stepped | Observed | Read | Brought
 Watch: TypeAlias = Callable[[AnyEvent], None]
 
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(AnyEvent)
-_FREE_FIELDS = ("arguments", "options", "evidence", "result")
+_FREE_FIELDS = ("arguments", "options", "evidence", "added", "result")
 """Fields of events that hold any JSON."""
 
 
@@ -235,7 +249,7 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
                 raise unread from error
             continue
         turn += isinstance(event, Replied)
-        if isinstance(event, Replied | Stepped | Observed | Read) and not event.iteration:
+        if isinstance(event, _OfTurn) and not event.iteration:
             event = msgspec.structs.replace(event, iteration=turn)
         yield event
 
@@ -316,6 +330,7 @@ class Replay:
         self._problem = next((e.rpartition("; then ")[2] for e in ends if isinstance(e, str)), None)
         self._is_canned = not any(isinstance(event, Run | Stepped) for event in recorded)
         self.readings = ReadingScript(event for event in recorded if isinstance(event, Read))
+        self.records = {event.record: event for event in recorded if isinstance(event, Brought)}
         run = next((event for event in recorded if isinstance(event, Run)), Run())
         self.model_id = run.model_id or model_id
         self._evidence_hash = run.evidence_hash

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.naming import spaced_words
@@ -68,6 +68,16 @@ class Labels:
                 labels.home.setdefault(release.mb_release_id, group)
         return labels
 
+    def extended(self, bundle: EvidenceBundle) -> "Labels":
+        """Return the same labels with the groups and releases of more evidence, unlabelled."""
+        more = Labels.of(bundle)
+        return replace(
+            self,
+            home={**more.home, **self.home},
+            titles={**more.titles, **self.titles},
+            kinds={**more.kinds, **self.kinds},
+        )
+
     def id_of(self, written: str | None) -> str | None:
         """Return the id that a text means, or None for no text."""
         return self.meant_by(written) if written else None
@@ -117,7 +127,8 @@ class Labels:
         """Return label and title of an id, else the id itself."""
         label = next((label for label, known in self.ids.items() if known == identifier), None)
         title = self.titles.get(identifier)
-        return f"{label} '{title}'" if title else label or identifier
+        named = (label, f"'{title}'" if title else None)
+        return " ".join(filter(None, named)) or identifier
 
 
 def with_usual_labels(text: str) -> str:
