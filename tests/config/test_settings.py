@@ -44,7 +44,19 @@ def test_every_key_of_the_shipped_file_has_its_description_above_it() -> None:
 
 
 REFUSED = [
-    ("[llm]\nmodell = 'x'", {}, ["llm.modell", "unknown key", "did you mean 'model_id'"]),
+    (
+        "[llm]\nmodell = 'x'",
+        {},
+        ["llm.modell", "unknown key (did you mean 'model_id'?); allowed here: enabled, "],
+    ),
+    (
+        "write_min_sources = 2",
+        {},
+        ["no such key any more", "min_sources says"],
+    ),
+    ("[acceptance]\nmin_sources = 1", {}, ["acceptance", "did you mean 'llm.acceptance'?"]),
+    ("[llm]\ntrusted_sources = []", {}, ["did you mean 'llm.acceptance.trusted_sources'?"]),
+    ("[llm]\nfinal_turn = true", {}, ["llm.final_turn", "found true; "]),
     ("[llm.acceptance]\nwrite_min_sources = 2", {}, ["write_min_sources", "min_sources says"]),
     ("", {"CANON_LLM__ACCEPTANCE__WRITE_MIN_SOURCES": "2"}, ["__WRITE_MIN", "min_sources says"]),
     ("[llm.acceptance]\nbasis = 'trust'", {}, ["llm.acceptance.basis", "'trust'", "'rules'"]),

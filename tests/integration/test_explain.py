@@ -57,6 +57,7 @@ def test_a_question_has_its_kind_and_what_each_answer_leads_to(
 ) -> None:
     ran = canon("explain", "--evidence", open_bundle, COLUMNS="200").must_end(3)
     assert "missing      [date] the single 'Bohemian Rhapsody' is only dated 1975" in ran.out
+    assert "before or after 1975-08-23?\n" in ran.out  # and what follows is in the lines below
     assert "- before 1975-08-23: Bohemian Rhapsody (Single)\n" in ran.out
     assert "- on 1975-08-23 or later: A Night at the Opera (Album)\n" in ran.out
 

@@ -1,5 +1,6 @@
 """Acceptance: rules decide on the evidence with verified facts in; what else there is, is told."""
 
+import copy
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,13 +21,14 @@ from chart_binder.llm.result import (
     Standing,
     why_not_written,
 )
-from chart_binder.react.transcript import Read
+from chart_binder.react.transcript import AnyEvent, Observed, Read, Replay, Replied
 from chart_binder.web.sites import SAME_SOURCE
-from golden.bundles import golden
+from golden.bundles import golden, year_only_single
 from llm.scripted_runs import (
     ALBUM,
     DAY,
     DECIDED,
+    ELSEWHERE,
     LP,
     OTHER,
     PAGE,
@@ -44,6 +46,7 @@ from llm.scripted_runs import (
 
 ROOT = Path(__file__).parents[2]
 HALVED = ConfidenceMap((Point(0.0, 0.0), Point(1.0, 0.5)), 100)
+PROMO = "22222222-2222-4333-8444-555555555555"
 BY_CONFIDENCE = AcceptanceConfig(basis="confidence")
 
 
@@ -143,6 +146,31 @@ def test_a_fact_on_which_nothing_turns_is_noted_and_lowers_nothing() -> None:
     assert (
         "nothing turns on it" in [each.detail for each in result.checks if each.name == "fact"][1]
     )
+
+
+def test_a_date_of_a_group_with_promos_alone_is_not_shown_as_verified_unread() -> None:
+    document = copy.deepcopy(year_only_single())
+    groups = document["recording_candidates"][0]["rg_candidates"]
+    promo = groups[0]["releases"][0] | {"mb_release_id": ELSEWHERE, "status": "Promotion"}
+    groups.append(groups[0] | {"mb_rg_id": PROMO, "title": "Opera Sampler", "releases": [promo]})
+    other = {"about": "Opera Sampler", "value": "1975-10-20", "quote": "Opera Sampler came out on"}
+    page = f"{QUOTE}.\nOpera Sampler came out on 20 October 1975."
+    answer = final("A Night at the Opera", rr_mbid=None, facts=[
+        DAY | {"about": "Bohemian Rhapsody"}, DAY | other
+    ])  # fmt: skip
+    result = adjudicated(look(), answer, page=page, evidence=document)
+    assert (result.outcome, result.crg_mbid) == (Outcome.ACCEPTED, ALBUM)
+    assert [fact.verified for fact in result.facts] == [True, False]
+    assert [len(fact.readings) for fact in result.facts] == [1, 0]
+
+
+def test_the_problem_names_every_failed_check_and_missing_sources_first() -> None:
+    facts = [TWICE[0], DAY | {"about": "C3", "value": "1981-02-03", "source": "hearsay"}]
+    result = adjudicated(look(PAGE), *[final(facts=facts)] * 2)
+    assert failed(result) == ["fact", "sources"]
+    _, _, missing = (result.problem or "").partition("basis): ")
+    assert missing.startswith("one more independent source for 1975-10-31 of C1")
+    assert "is not verified" in missing
 
 
 # Sources.
@@ -294,6 +322,31 @@ def test_contradictions_that_cannot_be_read_mean_review() -> None:
     assert result.outcome is Outcome.REVIEW
     assert "it could not be read" in (result.problem or "")
     assert result.usage.readings == 6
+
+
+def test_a_replay_keeps_a_contradiction_open_that_was_not_read_when_it_was_recorded(
+    tmp_path: Path,
+) -> None:
+    lines = [Read(reading="first_release"), Read(kind="contradiction", reading="other_release")]
+    answer = final(facts=[DAY])
+    result = adjudicated(
+        look(), look(PAGE), answer, page=DOUBTED, readings=lines, record=tmp_path
+    )  # fmt: skip
+    assert result.outcome is Outcome.ACCEPTED
+    (file,) = tmp_path.iterdir()
+    events = file.read_text("utf-8").splitlines(keepends=True)
+    file.write_text("".join(each for each in events if '"kind":"contradiction"' not in each))
+    again = replay(file)
+    assert (again.outcome, failed(again)) == (Outcome.REVIEW, ["contradiction"])
+
+
+def test_reading_lines_that_answered_no_question_are_told() -> None:
+    lines: list[AnyEvent] = [Replied(content=text) for text in DECIDED]
+    lines.insert(1, Observed(content=f"{QUOTE}.", sources=(TRUSTED,)))
+    events = [*lines, *[Read(reading="first_release")] * 3]
+    result = adjudicated(chat=Replay(events))
+    assert result.outcome is Outcome.ACCEPTED
+    assert check(result, "readings").detail.startswith("2 `reading` lines of the transcript")
 
 
 def test_without_a_second_reading_every_clear_other_date_is_a_contradiction() -> None:

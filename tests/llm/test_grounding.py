@@ -60,6 +60,16 @@ def stands(page: str, **changes: object) -> bool:
         (PARTED, "came out ... 31 October 1975", False),
         (f"{QUOTE}.", "Bohemian Rhapsody came out on Friday 31 October 1975", False),
         (f"{QUOTE}.", "31 October 1975 it came out", False),
+        # Its date may be written in another form.
+        (f"{QUOTE}.", "Bohemian Rhapsody came out on October 31, 1975", True),
+        (f"{QUOTE}.", "Bohemian Rhapsody came out 1975-10-31", True),
+        (f"{QUOTE} by EMI.", "came out October 31, 1975, by EMI", True),
+        (f"{QUOTE}.", "October 31st, 1975", True),
+        (f"{QUOTE}.", "Bohemian Rhapsody came out on October 30, 1975", False),
+        (f"{QUOTE}.", "It was released on October 31, 1975", False),
+        (f"{QUOTE}.", "came out on October 31, 1975 as a single", False),
+        ("Bohemian Rhapsody came out on ٣١/١٠/١٩٧٥.", "out on 31/10/1975", True),
+        ("Bohemian Rhapsody came out on ３１ October １９７５.", QUOTE, True),
         (f"{QUOTE}.", "...", False),
         # The value stands in the quote or right beside it, in its line.
         (f"{QUOTE}.", "Bohemian Rhapsody came out on", True),

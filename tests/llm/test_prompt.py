@@ -12,7 +12,7 @@ import pytest
 from chart_binder import plugins
 from chart_binder.chat.scripted import Scripted
 from chart_binder.cli.main import run
-from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
+from chart_binder.config import AcceptanceConfig, LLMConfig, PromptConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError
 from chart_binder.jobs.transcripts import replay
@@ -119,6 +119,20 @@ def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
     assert "a guess is not.\n9. 90 days, {lead_window_days}." in text
     assert "Call these:\nYou can use these tools:\n\n- web_search(query)" in text
     assert "never both.\nBe brief." in text
+
+
+def test_the_prompt_says_what_the_settings_ask_for() -> None:
+    lenient = AcceptanceConfig(basis="confidence", min_sources=1, trusted_sources=())
+    texts = []
+    for acceptance in (AcceptanceConfig(), lenient):
+        numbers = prompt_numbers(LLMConfig(acceptance=acceptance), RulesConfig())
+        texts.append(load_prompt().render(Classic(), TOOLS, numbers))
+    for words, is_by_default in (
+        ("An answer without a new fact goes to a person.", True),
+        ("It needs 2 independent sites, or one page fetched from musicbrainz.org, ", True),
+        ("It needs 1 independent site, or one page fetched from no site at all.", False),
+    ):
+        assert [words in text for text in texts] == [is_by_default, not is_by_default]
 
 
 def test_a_section_of_blanks_is_left_out_and_exemplars_can_be() -> None:

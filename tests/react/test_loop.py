@@ -504,6 +504,13 @@ def test_a_last_word_that_is_no_answer_ends_the_run(reply: str, dialect: Dialect
     assert (ending.problem or "").startswith("the forced last answer was refused: ")
 
 
+def test_a_last_word_that_is_a_call_is_told_so() -> None:
+    ending, _, _ = play("hm", "echo: once more", limits=Limits(2), last_word=ALONE, dialect=Lines())
+    assert (ending.problem or "").endswith(
+        "refused: it is a call of 'echo', where the answer alone was asked for"
+    )
+
+
 @pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml(), Lines()])
 @pytest.mark.parametrize("reply", ['{\n"a": {"b": "}"}\n}\n', ' ```json\n{"a": 5}\n``` '])
 def test_a_bare_object_is_an_answer_to_a_request_for_one(reply: str, dialect: Dialect) -> None:

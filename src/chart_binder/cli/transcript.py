@@ -30,7 +30,7 @@ from chart_binder.cli.render.decision import (
     musicbrainz_page,
     outcome_lines,
     release_name,
-    separate_checks,
+    shown_checks,
     subject_name,
 )
 from chart_binder.errors import CanonError, PluginError, UsageError, counted
@@ -342,7 +342,7 @@ def _names(recorded: RecordedRun) -> dict[str, Any]:
             fact.about: subject_name(recorded.bundle, fact.about) for fact in result.facts
         },
         "facts": facts_by_claim(result.facts),
-        "checks": [*separate_checks(result)],
+        "checks": shown_checks(result),
         "stale": STALE if is_stale(result) else "",
     }
 

@@ -253,10 +253,11 @@ def _error_text(
     keys = (".".join(path[:end]) for end in range(len(path), 0, -1))
     known = next((origins[each] for each in keys if each in origins), None)
     place = f"{known or source or 'configuration'}: {key}"
-    if detail["type"] == "extra_forbidden" and key in KEYS_OF_EARLIER_VERSIONS:
-        return f"{place}: there is no such key any more: {KEYS_OF_EARLIER_VERSIONS[key]}"
     if detail["type"] == "extra_forbidden":
-        return f"{place}: unknown key; allowed here: {_keys_beside(path)}"
+        earlier = {each.rpartition(".")[2]: told for each, told in KEYS_OF_EARLIER_VERSIONS.items()}
+        if told := earlier.get(path[-1]):
+            return f"{place}: there is no such key any more: {told}"
+        return f"{place}: unknown key{_keys_beside(path)}"
     if detail["type"] == "value_error":
         return f"{place}: {detail['msg'].removeprefix('Value error, ')}"
     if detail["type"] == "string_pattern_mismatch" and (field := _field(list(path))):
@@ -267,6 +268,8 @@ def _error_text(
         allowed = known or detail["msg"].replace("Input should be", "it must be")
     value = detail["input"]
     found = repr(masked(value)) if isinstance(value, str) else masked(repr(value))
+    if isinstance(value, bool):
+        found = str(value).lower()  # as TOML writes it
     return f"{place}: found {found}; {allowed}"
 
 
@@ -287,12 +290,23 @@ _ALLOWED = {
 
 
 def _keys_beside(path: tuple[str, ...]) -> str:
+    """Return what may be meant by an unknown key, and the keys that are allowed in its place."""
     model: Any = Config
     for key in path[:-1]:
         model = model.model_fields[key].annotation
     names = list(model.model_fields) if _is_section(model) else []
     close = difflib.get_close_matches(path[-1], names, n=1)
-    return ", ".join(names) + (f" (did you mean {close[0]!r}?)" if close else "")
+    elsewhere = [key for key in _all_keys(Config) if key.rpartition(".")[2] == path[-1]]
+    meant = " or ".join(map(repr, elsewhere or close))
+    return f"{f' (did you mean {meant}?)' if meant else ''}; allowed here: {', '.join(names)}"
+
+
+def _all_keys(model: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the dotted names of all sections and keys."""
+    for name, field in model.model_fields.items():
+        yield f"{prefix}{name}"
+        if _is_section(field.annotation):
+            yield from _all_keys(field.annotation, f"{prefix}{name}.")
 
 
 def _is_section(model: Any) -> bool:

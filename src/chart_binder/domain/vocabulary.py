@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NewType
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
+_OTHER_DIGITS = re.compile(r"[^\D0-9]")
 
 STATUSES = ("Official", "Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", "Cancelled")
 """Release statuses (musicbrainz.org/doc/Release, "Status")."""
@@ -48,12 +49,14 @@ def type_names(
 def fold(text: str) -> str:
     """Return text without case, accents and letter widths: `Ｂeyoncé` is `beyonce`.
 
-    Accents are those of Latin, Greek and Cyrillic; kana keep their marks, which make another sound.
-    A dotless `ı` is `i`, because its capital is the `I` of other languages.
+    Digits of any script are 0 to 9. Accents are those of Latin, Greek and Cyrillic; kana keep
+    their marks, which make another sound. A dotless `ı` is `i`, because its capital is the `I` of
+    other languages.
     """
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKC", text).casefold().replace("ı", "i")
+    plain = _OTHER_DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), plain)
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", plain)))
 
 

@@ -21,7 +21,7 @@ from chart_binder.domain.date_words import (
     doubt_in_heading,
     says_release,
 )
-from chart_binder.domain.dates_in_text import Mention, states
+from chart_binder.domain.dates_in_text import Mention, find_dates, states
 from chart_binder.domain.naming import Subject, find_words, plain_text, spaced_words
 from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, STATUS, Patch
 from chart_binder.domain.vocabulary import fold
@@ -173,7 +173,8 @@ def _ground_in(document: Document, fact: Fact, patch: Patch, subject: Subject) -
     """Return where a document says a fact, or what it says instead."""
     spans, beside, where = [(0, len(document.text))], 0, document.address
     if fact.quote:
-        spans, beside = _quoted(document, _QUOTE_MARK.sub("", fact.quote)), _BESIDE
+        quote, beside = _QUOTE_MARK.sub("", fact.quote), _BESIDE
+        spans = _quoted(document, quote) or list(_with_other_date(document, quote))
         where = f"{_shown(fact.quote)}, in {document.address},"
     if not spans:
         near = _nearest(document, fact, subject)
@@ -401,6 +402,26 @@ def _quoted(document: Document, quote: str) -> list[tuple[int, int]]:
             found.append((places[start], places[end - 1] + 1))
         start = normal.find(parts[0], start + 1)
     return found
+
+
+def _with_other_date(document: Document, quote: str) -> Iterator[tuple[int, int]]:
+    """Yield where a quote stands but for the form of its date: `May 17, 1974` for `17 May 1974`."""
+
+    def plain(text: str) -> str:
+        return _BEFORE_DATE.sub("", plain_text(text)[0].strip(_MARKS)).strip(_MARKS)
+
+    for told in find_dates(quote):
+        before, behind = plain(quote[: told.start]), plain(quote[told.end :])
+        for there in document.mentions if len(told.dates) == 1 else ():
+            near = max(0, there.start - 2 * told.start - _BESIDE)
+            said = plain(document.text[near : there.start])
+            rest = plain(document.text[there.end : there.end + 2 * len(quote) + _BESIDE])
+            if there.dates == told.dates and said.endswith(before) and rest.startswith(behind):
+                yield there.start, there.end
+
+
+_MARKS = " .,;:()"
+_BEFORE_DATE = re.compile(r"(?:\s(?:on|in|the))+$")
 
 
 def _nearest(document: Document, fact: Fact, subject: Subject) -> str:

@@ -12,7 +12,7 @@ import msgspec
 import tomli
 
 from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
-from chart_binder.errors import ConfigError
+from chart_binder.errors import ConfigError, counted
 from chart_binder.react.steps import Act, Finish
 from chart_binder.typed_json import convert_json
 
@@ -23,19 +23,24 @@ if TYPE_CHECKING:  # a decision by rules names the prompt, and needs no tools
 _BRACES: Final = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 PROMPT_NUMBERS: Final = (
     "auto_accept_threshold",
+    "independent_sites",
     "lead_window_days",
     "max_iterations",
     "min_sources",
     "reissue_long_gap_years",
     "review_threshold",
     "trusted_sources",
+    "without_fact",
 )
-"""Settings that any section may name: none is a secret, none differs between recordings."""
+"""What any section may name of the settings: none is a secret, none differs between recordings."""
+_WITHOUT_FACT: Final = "An answer without a new fact goes to a person."
 
 
 def prompt_numbers(config: LLMConfig, rules_config: RulesConfig) -> Mapping[str, object]:
-    """Return the value of each setting of `PROMPT_NUMBERS`."""
+    """Return the value of each of `PROMPT_NUMBERS`."""
     known = config.model_dump() | config.acceptance.model_dump() | rules_config.model_dump()
+    known["independent_sites"] = counted(config.acceptance.min_sources, "independent site")
+    known["without_fact"] = _WITHOUT_FACT if config.acceptance.basis == "rules" else ""
     known["trusted_sources"] = ", ".join(config.acceptance.trusted_sources) or "no site at all"
     return {name: known[name] for name in PROMPT_NUMBERS}
 

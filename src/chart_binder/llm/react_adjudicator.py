@@ -17,6 +17,7 @@ from chart_binder.domain.confidence_map import AS_STATED, ConfidenceMap, read_co
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Verdict
+from chart_binder.errors import counted
 from chart_binder.llm.acceptance import Examination
 from chart_binder.llm.answer import FinalAnswer, last_word
 from chart_binder.llm.evidence_markdown import evidence_markdown
@@ -24,7 +25,7 @@ from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.recording import Record, failed_services, partial_findings, record_run
 from chart_binder.llm.records import RecordFinder, Records
-from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
+from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
 from chart_binder.llm.sampling import Way, run_methods, run_samples
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.tools import default_tools
@@ -185,6 +186,10 @@ class ReActAdjudicator:
             )
             ending = self._converse(chat, config, toolbox, opening, examination)
             result = _result(ending, examination, run, record, self._dialect)
+            if isinstance(chat, Replay) and (left := chat.readings.left):
+                detail = f"{counted(left, '`reading` line')} of the transcript answered no question"
+                spare = Check("readings", passed=True, detail=detail)
+                result = msgspec.structs.replace(result, checks=(*result.checks, spare))
             record(Result(result.to_dict() | {"transcript": None}))
         return result
 

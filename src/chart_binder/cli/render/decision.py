@@ -1,5 +1,6 @@
 """Decisions as text: what was decided, a model's answer with its checks, and what changes."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -121,10 +122,15 @@ def first_release_text(found: FirstRelease) -> str:
     return f"{found.date}{earlier}{f' ({place})' if place else ''}{through}"
 
 
+_ANSWERS_TOLD = re.compile(r"(?<=[0-9])\? Before: .*; on that day or later: .*")
+"""The answers in the sentence of a question, which are lines of their own below it."""
+
+
 def _questions(case: Case) -> Iterator[str]:
     label = "missing"
     for one in case.decision.questions:
-        yield from labelled(label, f"[{one.kind.replace('_', ' ')}] {one.text}")
+        asked = _ANSWERS_TOLD.sub("?", one.text) if one.possibilities else one.text
+        yield from labelled(label, f"[{one.kind.replace('_', ' ')}] {asked}")
         label = ""
         for each in one.possibilities:
             group, _ = find_entities(case.bundle, each.crg, None)
@@ -198,10 +204,10 @@ def examination(
 ) -> Iterator[tuple[str, str]]:
     """Yield label and text for checks and facts, each once.
 
-    A check is left out where the facts or `problem` say the same.
+    A check is left out where the facts say the same.
     """
     label = "checks"
-    for check in separate_checks(result):
+    for check in shown_checks(result):
         yield label, f"{'ok' if check.passed else 'NOT OK'}: {check.detail}"
         label = ""
     label = "facts"
@@ -212,12 +218,9 @@ def examination(
             yield label, text
 
 
-def separate_checks(result: AdjudicationResult) -> Iterator[Check]:
-    """Yield the checks that neither the facts nor `problem` repeat."""
-    for check in result.checks:
-        is_fact = check.name == "fact" and result.facts
-        if not is_fact and (check.passed or check.detail not in (result.problem or "")):
-            yield check
+def shown_checks(result: AdjudicationResult) -> Sequence[Check]:
+    """Return the checks that the facts do not repeat."""
+    return [each for each in result.checks if not (each.name == "fact" and result.facts)]
 
 
 def facts_by_claim(facts: Iterable[Fact]) -> Sequence[tuple[Fact, Sequence[Fact]]]:
