@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mediafile import MediaFile
-from mutagen.flac import FLAC, Picture
+from mutagen.flac import FLAC
 
 from audio.tagging import CONTAINERS, FIELDS
 from chart_binder.audio.containers import audio_hash, read_tag_set
@@ -290,35 +290,6 @@ def test_what_an_undo_of_an_undo_wrote_is_taken_back_like_a_write(canon: Canon, 
         assert canon("undo", song).status == 1
         assert canon("undo").status == 1
         assert canon("undo", again.lines[0]["run_id"]).status == 0
-
-
-def test_a_refused_undo_shows_every_changed_key(canon: Canon, song: Path, home: Path) -> None:
-    canon("write", song, "--apply")
-    audio = FLAC(song)
-    audio["mood"] = ["calm"]
-    del audio["title"]
-    picture = Picture()
-    picture.data = bytes(5_000)
-    audio.add_picture(picture)
-    audio.save()
-    before = song.read_bytes()
-    shown = [
-        {"field": "TITLE", "old": [BUNDLE["recording_title"]], "new": []},
-        {"field": "MOOD", "old": [], "new": ["calm"]},
-        {"field": "PICTURE:1", "old": [], "new": ["(5032 bytes, 6618cd5f)"]},
-    ]
-    for command in ("undo", "verify"):
-        ran = canon(command, *([song] if command == "verify" else []), "--output=json").must_end(3)
-        assert ran.lines[0]["changes"] == shown
-    assert song.read_bytes() == before
-
-    # A journal from before what was left was kept announces no list.
-    with stored(home) as database:
-        database.execute("UPDATE writes SET tags_left = NULL")
-    ran = canon("undo", "--output=json")
-    assert ran.lines[0]["changes"] == []
-    assert "here is" not in ran.lines[0]["why"]
-    assert "other tags than those that were written changed" in ran.lines[0]["why"]
 
 
 def test_a_left_over_copy_did_not_write(canon: Canon, song: Path, home: Path) -> None:

@@ -197,6 +197,8 @@ def test_what_models_answered_is_found_in_a_store_of_version_2(tmp_path: Path) -
         "ALTER TABLE decisions DROP COLUMN adjudicator",
         "DROP INDEX writes_by_audio",
         "ALTER TABLE writes DROP COLUMN tags_left",
+        "ALTER TABLE writes DROP COLUMN restoration",
+        "ALTER TABLE writes DROP COLUMN undoes",
         "ALTER TABLE runs DROP COLUMN measures",
         "UPDATE schema_version SET version = 2",
     )

@@ -1,8 +1,12 @@
 """`canon undo` and `canon verify`: what was written is put back, and compared with the files."""
 
 import os
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +15,7 @@ import click
 
 from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.cli.options import (
+    INTERRUPTED,
     PATH,
     Session,
     command_line,
@@ -26,14 +31,16 @@ from chart_binder.cli.output import (
     print_notes,
     set_log_file,
     worst,
+    wrap,
 )
 from chart_binder.cli.progress import stop_after_current
 from chart_binder.cli.render.decision import change_lines, note_lines
-from chart_binder.cli.write import NO_PATHS, TagResults, finish, recording_end
-from chart_binder.domain.records import WriteRecord
-from chart_binder.errors import CanonError, UsageError
+from chart_binder.cli.write import NO_PATHS
+from chart_binder.domain.records import WriteRecord, utc_text
+from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.journal import (
+    ChangedKey,
     Verification,
     VerifyState,
     WritingRun,
@@ -44,15 +51,30 @@ from chart_binder.jobs.journal import (
 from chart_binder.jobs.journal import verify as verify_file
 from chart_binder.jobs.undo import (
     UNDO,
+    UndoReport,
     last_write,
+    plan_undo,
     runs_to_undo,
     undo_writes,
+    writes_since,
     writes_to_undo,
 )
+from chart_binder.jobs.write import WriteStatus
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
+_FAILED = 1
+_STATUS = {WriteStatus.REFUSED: 3, WriteStatus.FAILED: _FAILED}
+_WORDS = {
+    WriteStatus.PLANNED: "would be put back",
+    WriteStatus.UNDONE: "put back",
+    WriteStatus.UNCHANGED: "nothing to change",
+    WriteStatus.REFUSED: "left alone",
+    WriteStatus.FAILED: "failed",
+}
+_AGO = re.compile(r"(\d+) ?(m|min|h|d|w)")
+_UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _VERIFY_STATUS = {
     VerifyState.SAME: 0,
     VerifyState.UNRECORDED: 0,
@@ -65,57 +87,180 @@ _VERIFY_STATUS = {
 
 @click.command("undo")
 @click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=PATH)
+@click.option("--since", metavar="WHEN", help="All writes since: 2026-11-20, 2026-11-20T18:30, 2h.")
+@click.option("--dry-run", is_flag=True, help="Show what would be put back; nothing is changed.")
+@click.option("--force", is_flag=True, help="Put written keys back that somebody changed since.")
 @keep_mtime_option
 @pass_session
-def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
+def undo(
+    session: Session,
+    name: str | None,
+    since: str | None,
+    dry_run: bool,
+    force: bool,
+    keep_mtime: bool,
+) -> int:
     """Put the tags back as they were before a run, or before the last write of a file or folder.
 
-    Without an argument, the last run that wrote is taken back. A file that was changed since is
-    left alone, and the difference shown. The run of an undo can be undone by its name.
+    Without an argument, the last run that wrote is taken back. Where other tags of a file changed
+    since, the written keys are put back and the rest stays. A written key that somebody changed
+    since is named and stays, unless with --force. The run of an undo can be undone by its name.
 
-    Exit status: 0 all is put back, 3 something was changed since and left, 1 something failed.
+    Exit status: 0 all is put back, 3 something was changed since and stays, 1 something failed.
     """
-    results = TagResults(session.as_json)
+    moment = _moment(since) if since else None
+    results = _Undone(session.as_json)
     with session.open_store() as store, stop_after_current() as stop:
-        print_notes(repair_journal(store))
+        if not dry_run:
+            print_notes(repair_journal(store))
         run = WritingRun.of(store, UNDO, command_line(), keep_mtime=keep_mtime)
         moved: dict[str, Path] = {}
-        with recording_end(results, run):
-            for told in undo_writes(_writes_named(store, name, moved), run, moved):
-                set_log_file(told.path)
-                results.show(told)
+        with _recording_end(run, results):
+            writes = _writes_named(store, name, moment, moved)
+            reports = (
+                plan_undo(store, writes, moved, force=force)
+                if dry_run
+                else undo_writes(writes, run, moved, force=force)
+            )
+            for report in reports:
+                set_log_file(report.path)
+                results.show(report)
                 if stop.is_set():
+                    results.status = INTERRUPTED
                     break
-            status = finish(results, run, stop)
-        if name is None and status and (before := next(islice(runs_to_undo(store), 1, 2), None)):
-            print_notes([f"what was written before that is taken back by `canon undo {before.id}`"])
-        return status
+        _print_end(store, run, results, is_last=name is None and since is None)
+        return results.status
+
+
+def _print_end(store: "Store", run: WritingRun, results: "_Undone", *, is_last: bool) -> None:
+    """Print how many files there were of each outcome, and what can be done next."""
+    hint = f"; `canon undo {run.run.id}` takes it back" if run.has_begun else ""
+    if results.status == INTERRUPTED:
+        hint += "; interrupted: the same command goes on"
+    elif results.counts[WriteStatus.PLANNED]:
+        hint += "; without --dry-run it is done"
+    if results.has_kept:
+        hint += "; --force puts back what is kept"
+    counted = (f"{count} {_WORDS[status]}" for status, count in results.counts.items())
+    print_notes([f"{', '.join(counted) or 'no file'}{hint}"])
+    before = next(islice(runs_to_undo(store), 1, 2), None) if is_last and results.status else None
+    if before:
+        print_notes([f"what was written before that is taken back by `canon undo {before.id}`"])
+
+
+@contextmanager
+def _recording_end(run: WritingRun, results: "_Undone") -> Iterator[None]:
+    """Store how a run ended, also where it is interrupted or its results cannot be printed."""
+    try:
+        yield
+    except (KeyboardInterrupt, OSError, CanonError) as error:
+        results.status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
+        with suppress(StoreError):  # the first error is the one that is reported
+            _end(run, results)
+        raise
+    _end(run, results)
+
+
+def _end(run: WritingRun, results: "_Undone") -> None:
+    run.counts.update({status.value: count for status, count in results.counts.items()})
+    run.end(results.status)
+
+
+@dataclass
+class _Undone:
+    """Prints each file as it comes."""
+
+    as_json: bool
+    status: int = 0
+    counts: Counter[WriteStatus] = field(default_factory=Counter)
+    has_kept: bool = False
+
+    def show(self, report: UndoReport) -> None:
+        """Print one file."""
+        self.counts[report.status] += 1
+        self.has_kept |= bool(report.kept)
+        self.status = worst(self.status, _STATUS.get(report.status, 3 if report.kept else 0))
+        if not self.as_json:
+            click.echo(path_text(report.path))
+            print_lines(_file_lines(report))
+            return
+        names = ("why", "kept", "others", "decision_id", "run_id", "write_id", "lost", "changes")
+        fields = {name: getattr(report, name) for name in names}
+        print_json(file_object(report.path, {"state": report.status, **fields}))
+
+
+def _file_lines(report: UndoReport) -> Iterator[str]:
+    word = _WORDS[report.status]
+    yield from note_lines(word, report.why) if report.why else [f"  {word}"]
+    yield from change_lines(report.changes, 4)
+    if report.kept:
+        yield "  kept, for somebody changed it since:"
+        yield from _key_lines(report.kept)
+    if report.others:
+        yield "  changed since by others, and left as it is:"
+        yield from _key_lines(report.others)
+    if report.lost:
+        yield from note_lines("lost", f"extended attributes {', '.join(report.lost)}")
+
+
+def _key_lines(keys: Iterable[ChangedKey]) -> Iterator[str]:
+    """Yield each key by its name, with what it said, the oldest first."""
+    for key in keys:
+        yield f"    {key.field}"
+        before = () if key.before is None else (("before", key.before),)
+        for label, texts in (*before, ("written", key.old), ("now", key.new)):
+            head = f"      {label:<8} "
+            for text in texts or ("-",):
+                yield from wrap(text, head, len(head))
+                head = " " * len(head)
+
+
+def _moment(text: str) -> str:
+    """Return the time that is meant, as the journal has it; raise `UsageError`."""
+    try:
+        if ago := _AGO.fullmatch(text.strip()):
+            moment = datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        else:
+            moment = datetime.fromisoformat(text.strip()).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(
+            f"--since {text!r} is no time: a date (2026-11-20), a time (2026-11-20T18:30, of this"
+            " zone unless it names another) or how long ago (30m, 2h, 3d, 1w)"
+        ) from error
+    return utc_text(moment)
 
 
 def _writes_named(
-    store: "Store", name: str | None, moved: dict[str, Path]
+    store: "Store", name: str | None, since: str | None, moved: dict[str, Path]
 ) -> Iterator[WriteRecord]:
     """Return the writes to take back; `moved` gets the present path of files that were renamed.
 
     Raises `CanonError` where there are none.
     """
-    if name is None:
-        run = next(runs_to_undo(store), None)
-        if run is None:
-            raise CanonError("there is nothing to undo: no tags were written, or all are put back")
-        return writes_to_undo(store, run)
-    if os.path.lexists(name):
+    if name is not None and os.path.lexists(name):
         paths = (
             item.path for item in find_audio_files([Path(name)]) if isinstance(item, AudioFile)
         )
-        last = (_last_write(store, path, moved) for path in paths)
-        writes: Iterator[WriteRecord] = (write for write in last if write)
+        if since:
+            writes = writes_since(store, since, paths)
+        else:
+            writes = filter(None, (_last_write(store, path, moved) for path in paths))
         problem = f"{path_text(name)}: no tags were written there, or all are put back"
-    elif store.runs.get(name) is None:
-        raise CanonError(f"{path_text(name)!r} is neither a file or folder nor a run that is kept")
-    else:
+    elif name is not None:
+        if since:
+            raise UsageError("--since goes with a file or folder, or alone, not with a run")
+        if store.runs.get(name) is None:
+            problem = "is neither a file or folder nor a run that is kept"
+            raise CanonError(f"{path_text(name)!r} {problem}")
         writes = only_done(store.journal.of_run(name))
         problem = f"the run {name} wrote no tags, or all are put back"
+    elif since:
+        writes = writes_since(store, since)
+        problem = f"no tags were written since {since}, or all are put back"
+    else:
+        run = next(runs_to_undo(store), None)
+        writes = writes_to_undo(store, run) if run else iter(())
+        problem = "there is nothing to undo: no tags were written, or all are put back"
     for first in writes:
         return chain([first], writes)  # not in a list, for there may be very many
     raise CanonError(problem)
@@ -174,4 +319,4 @@ def _show_verified(session: Session, result: Verification, *, is_missed: bool) -
     elif is_missed or result.finding not in (VerifyState.SAME, VerifyState.UNRECORDED):
         click.echo(path_text(result.path))
         print_lines(note_lines(result.finding, result.why or ""))
-        print_lines(change_lines(result.changes, 4))
+        print_lines(_key_lines(result.changes))

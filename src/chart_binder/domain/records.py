@@ -142,7 +142,8 @@ class WriteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `changes` is JSON: per raw key the old and the new raw values. `temporary` is the name of the
     copy that replaces the file (`os.fsencode`). `tags_left` has all values after the write, to show
-    what changed since. `problem` says why a write failed.
+    what changed since, `restoration` what makes the former file of the new one, byte for byte.
+    `undoes` is the id of the write that this one takes back. `problem` says why a write failed.
     """
 
     id: str
@@ -159,6 +160,8 @@ class WriteRecord(msgspec.Struct, frozen=True, kw_only=True):
     temporary: bytes = b""
     problem: str | None = None
     tags_left: bytes | None = None
+    restoration: bytes | None = None
+    undoes: str | None = None
 
 
 def new_id() -> str:
@@ -179,7 +182,12 @@ def is_new_id(text: str) -> bool:
 
 def now_utc() -> str:
     """Return the current time as it is stored: `2026-11-21T15:45:00.123456Z`."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return utc_text(datetime.now(UTC))
+
+
+def utc_text(moment: datetime) -> str:
+    """Return a time in UTC as it is stored."""
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class StageCost(msgspec.Struct, frozen=True):

@@ -3,10 +3,11 @@
 import hashlib
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,13 @@ import msgspec
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import FIELDS, field_texts, is_same_key, item_texts
 from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
+from chart_binder.audio.restoration import Restoration
 from chart_binder.audio.save import (
     PreparedCopy,
     SaveResult,
     UnconfirmedError,
     do_nothing,
+    restore_file,
     save_tags,
 )
 from chart_binder.audio.tagset import (
@@ -45,7 +48,10 @@ Texts = tuple[str, ...]
 
 _MAX_TEXT = 2_000
 _HASH_DIGITS = 8
-_SAME_WORDS = "(the same words, written otherwise)"
+HEAD_OF = "head of "
+"""Before the name of a tag in a difference: the vendor of Vorbis comments, the version of ID3."""
+SAME_WORDS = "(the same words, written otherwise)"
+"""Stands behind texts that are equal, of which the bytes are not."""
 _KILLED = "the run was cut short before the file was replaced"
 _MAX_SAVE_TIME = timedelta(hours=1)
 
@@ -56,6 +62,15 @@ class FieldChange(msgspec.Struct, frozen=True):
     field: str
     old: Texts
     new: Texts
+
+
+class ChangedKey(FieldChange, frozen=True, omit_defaults=True):
+    """A key that differs from what it was after a write: `old` texts then, `new` ones now.
+
+    `before` is what it said before the write, if that wrote it.
+    """
+
+    before: Texts | None = None
 
 
 def field_values(tags: TagSet) -> dict[str, Texts]:
@@ -73,13 +88,13 @@ def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
         if before.get(field.name) != after.get(field.name)
     )
     keys = (
-        FieldChange(each.key, _texts(each.form, each.old), _texts(each.form, each.new))
-        for each in _merged_by_key(changes_between(old, new).changes)
+        FieldChange(each.key, shown_texts(each.form, each.old), shown_texts(each.form, each.new))
+        for each in merged_by_key(changes_between(old, new).changes)
     )
     return fields + tuple(key for key in keys if not _is_covered(key, fields))
 
 
-def _merged_by_key(changes: tuple[Change, ...]) -> tuple[Change, ...]:
+def merged_by_key(changes: tuple[Change, ...]) -> tuple[Change, ...]:
     """Return changes with those of equal keys merged, whatever their case."""
     found: list[Change] = []
     for change in changes:
@@ -93,7 +108,7 @@ def _merged_by_key(changes: tuple[Change, ...]) -> tuple[Change, ...]:
     return tuple(found)
 
 
-def _texts(form: str, placed: Iterable[PlacedItem]) -> Texts:
+def shown_texts(form: str, placed: Iterable[PlacedItem]) -> Texts:
     """Return the texts of items; for one that is no text its length and a hash."""
     return tuple(
         text
@@ -137,6 +152,9 @@ class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
     mark: str
 
 
+_NO_KEY = KeySnapshot("", "", (), "")
+
+
 def written_snapshot(tags: TagSet) -> bytes:
     """Return the texts of every key as they are saved with a write; long texts as hashes."""
     return zlib.compress(msgspec.json.encode(tuple(_snapshots(tags))))
@@ -144,7 +162,7 @@ def written_snapshot(tags: TagSet) -> bytes:
 
 def changes_since_write(
     write: WriteRecord, changes: TagChanges, now: TagSet
-) -> tuple[FieldChange, ...]:
+) -> tuple[ChangedKey, ...]:
     """Return the keys that differ from what they were after a write.
 
     For writes without a snapshot, of earlier versions, only the written keys are compared. Raises
@@ -156,35 +174,49 @@ def changes_since_write(
         snapshots = decode_json(zlib.decompress(write.tags_left), tuple[KeySnapshot, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
         raise AudioError(f"the journal does not say what the tags were: {error}") from error
-    then = {(one.form, one.key): one for one in snapshots}
-    here = {(one.form, one.key): one for one in _snapshots(now)}
+    then, here = ({_name(one): one for one in each} for each in (snapshots, _snapshots(now)))
+    written = {
+        each.key.casefold(): shown_texts(each.form, each.old)
+        for each in merged_by_key(changes.changes)
+    }
     pairs = ((then.get(name), here.get(name)) for name in dict.fromkeys((*then, *here)))
-    return tuple(_key_change(old, new) for old, new in pairs if old != new)
+    return tuple(
+        _key_change(old, new, written)
+        for old, new in pairs
+        if (old and (old.texts, old.mark)) != (new and (new.texts, new.mark))
+    )
+
+
+def _name(snapshot: KeySnapshot) -> tuple[str, str]:
+    """Return what tells keys apart; another program may have made ID3v2.4 of ID3v2.3."""
+    return snapshot.form.partition(".")[0], snapshot.key
 
 
 def _snapshots(tags: TagSet) -> Iterator[KeySnapshot]:
     for block in normalized(tags).blocks:
         if block.head:
             head = (_length_and_hash(block.head),)
-            yield KeySnapshot(block.form, f"head of {block.form}", head, "")
+            yield KeySnapshot(block.form, f"{HEAD_OF}{block.form}", head, "")
         for key in dict.fromkeys(item.key for item in block.items):
             items = [item for item in block.items if item.key == key]
-            texts = _texts(block.form, (PlacedItem(0, item) for item in items))
+            texts = shown_texts(block.form, (PlacedItem(0, item) for item in items))
             if sum(map(len, texts)) > _MAX_TEXT:
                 texts = (_length_and_hash("\0".join(texts).encode(errors="surrogateescape")),)
             mark = hashlib.sha256(msgspec.json.encode(items)).hexdigest()[:_HASH_DIGITS]
             yield KeySnapshot(block.form, key or f"odd bytes in {block.form}", texts, mark)
 
 
-def _key_change(old: KeySnapshot | None, new: KeySnapshot | None) -> FieldChange:
-    before, after = old.texts if old else (), new.texts if new else ()
-    if before == after:
-        after = (*after, _SAME_WORDS)
-    found = old or new
-    return FieldChange(found.key if found else "", before, after)
+def _key_change(
+    old: KeySnapshot | None, new: KeySnapshot | None, written: Mapping[str, Texts]
+) -> ChangedKey:
+    then, now = old.texts if old else (), new.texts if new else ()
+    if then == now:
+        now = (*now, SAME_WORDS)
+    key = (old or new or _NO_KEY).key
+    return ChangedKey(key, then, now, written.get(key.casefold()))
 
 
-def _changed_written_keys(written: TagChanges, now: TagSet) -> tuple[FieldChange, ...]:
+def _changed_written_keys(written: TagChanges, now: TagSet) -> tuple[ChangedKey, ...]:
     """Return the written keys that differ now; keys are compared without case, as programs do."""
     found = []
     for change in written.changes:
@@ -192,8 +224,8 @@ def _changed_written_keys(written: TagChanges, now: TagSet) -> tuple[FieldChange
         key = change.key.casefold()
         items = [PlacedItem(0, item) for item in block.items if item.key.casefold() == key]
         if [placed.item for placed in items] != [placed.item for placed in change.new]:
-            old, new = _texts(change.form, change.new), _texts(change.form, items)
-            found.append(FieldChange(change.key, old, new))
+            texts = (shown_texts(change.form, each) for each in (change.new, items, change.old))
+            found.append(ChangedKey(change.key, *texts))
     return tuple(found)
 
 
@@ -216,23 +248,41 @@ class WritingRun(LazyRun):
         change: Callable[[TagSet], TagSet],
         decision_id: str | None,
         check: Callable[[PreparedCopy], None] = do_nothing,
+        undoes: str | None = None,
     ) -> tuple[SaveResult, WriteRecord | None]:
         """Change the tags of a file, with an entry in the journal unless nothing changes.
 
-        `check` may raise to refuse the prepared copy. Raises `AudioError`, `SaveError` and
-        `StoreError`; if the outcome for the file is known by then, the journal has it.
+        `check` may raise to refuse the prepared copy; `undoes` is the write that is taken back.
+        Raises `AudioError`, `SaveError` and `StoreError`; if the outcome for the file is known by
+        then, the journal has it.
         """
+        return self._recorded(partial(save_tags, path, change), decision_id, check, undoes)
+
+    def restore(
+        self, path: Path, restoration: Restoration, write: WriteRecord
+    ) -> tuple[SaveResult, WriteRecord | None]:
+        """Take back a write byte for byte; raise `ChangedSinceError`, else as `save` does."""
+        save = partial(restore_file, path, restoration)
+        return self._recorded(save, write.decision_id, do_nothing, write.id)
+
+    def _recorded(
+        self,
+        save: Callable[..., SaveResult],
+        decision_id: str | None,
+        check: Callable[[PreparedCopy], None],
+        undoes: str | None,
+    ) -> tuple[SaveResult, WriteRecord | None]:
         intents: list[WriteRecord] = []
 
         def intend(prepared: PreparedCopy) -> None:
             check(prepared)
             self.begin()
-            intent = self._intent(prepared, decision_id)
+            intent = self._intent(prepared, decision_id, undoes)
             intents.append(intent)
             self.store.journal.intend(intent)
 
         try:
-            saved = save_tags(path, change, keep_mtime=self.keep_mtime, before_replace=intend)
+            saved = save(keep_mtime=self.keep_mtime, before_replace=intend)
         except CanonError as error:
             for intent in intents:
                 replaced = isinstance(error, UnconfirmedError)
@@ -246,7 +296,9 @@ class WritingRun(LazyRun):
                 raise StoreError(f"{quoted(saved.path)} {problem}, for now {error}") from error
         return saved, next(iter(intents), None)
 
-    def _intent(self, prepared: PreparedCopy, decision_id: str | None) -> WriteRecord:
+    def _intent(
+        self, prepared: PreparedCopy, decision_id: str | None, undoes: str | None
+    ) -> WriteRecord:
         changes = msgspec.structs.replace(
             changes_between(prepared.before, prepared.after),
             old_alike=normalized_hash(prepared.before),
@@ -262,6 +314,8 @@ class WritingRun(LazyRun):
             tags_after_hash=prepared.after.hash,
             changes=changes.json,
             tags_left=written_snapshot(prepared.after),
+            restoration=prepared.restoration.document,
+            undoes=undoes,
             at_utc=now_utc(),
             temporary=path_bytes(prepared.temporary),
         )
@@ -405,7 +459,7 @@ class Verification:
     path: Path
     finding: VerifyState
     why: str | None = None
-    changes: tuple[FieldChange, ...] = ()
+    changes: tuple[ChangedKey, ...] = ()
     write: WriteRecord | None = None
 
 

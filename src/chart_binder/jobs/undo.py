@@ -1,31 +1,20 @@
-"""Undo what was written into the tags of files, by the journal."""
+"""Undo what was written into files: the former file is made again, or its keys are put back."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chart_binder.audio.containers import read_tag_set
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.file_access import FileInUseError
-from chart_binder.audio.save import PreparedCopy
-from chart_binder.audio.tagset import (
-    TagChanges,
-    TagSet,
-    apply_changes,
-    normalized_hash,
-    with_recorded_names,
-)
-from chart_binder.domain.records import RunRecord, WriteRecord, WriteState, now_utc
+from chart_binder.audio.restoration import Restoration
+from chart_binder.audio.save import ChangedSinceError, PreparedCopy, SaveResult
+from chart_binder.audio.tagset import TagChanges, TagSet
+from chart_binder.domain.records import RunRecord, WriteRecord, now_utc
 from chart_binder.errors import CanonError, SaveError, StoreError
-from chart_binder.jobs.journal import (
-    FieldChange,
-    WritingRun,
-    changes_since_write,
-    field_changes,
-    moved_text,
-    only_done,
-)
+from chart_binder.jobs.journal import ChangedKey, WritingRun, field_changes, moved_text, only_done
+from chart_binder.jobs.put_back import PutBack, tags_put_back
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.jobs.write import WriteReport, WriteStatus
 
@@ -33,17 +22,22 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 UNDO = "undo"
-_DIFFERS = (
-    "its tags changed since they were written; here is what was written, and what it says now"
-)
-_OTHERS_DIFFER = "other tags than those that were written changed since they were written"
+_ALREADY = "its tags are as they were already"
+_ALL_CHANGED = "all that was written changed since: --force puts it back"
+_OTHER_AUDIO = "its audio is not that which the tags were written for"
 _GONE = "; if it was moved, `canon undo` with its path of today knows it again by its audio"
 
 
-class _ChangedSinceError(SaveError):
-    def __init__(self, why: str, changes: tuple[FieldChange, ...] = ()) -> None:
-        super().__init__(why)
-        self.changes = changes
+@dataclass(frozen=True, slots=True)
+class UndoReport(WriteReport):
+    """The outcome for one file.
+
+    `kept` are written keys that somebody changed since, which stay unless they are forced;
+    `others` are keys that were not written, changed since, and stay in any case.
+    """
+
+    kept: tuple[ChangedKey, ...] = ()
+    others: tuple[ChangedKey, ...] = ()
 
 
 def runs_to_undo(store: "Store") -> Iterator[RunRecord]:
@@ -53,96 +47,181 @@ def runs_to_undo(store: "Store") -> Iterator[RunRecord]:
 
 def writes_to_undo(store: "Store", run: RunRecord) -> Iterator[WriteRecord]:
     """Yield the writes of a run that can be undone; writes that undid others do not count."""
-    writes = only_done(store.journal.of_run(run.id))
-    if run.command != UNDO:
-        return writes
-    return (write for write in writes if not _is_undoing(store, write))
+    return _not_undoing(store, store.journal.of_run(run.id))
+
+
+def writes_since(
+    store: "Store", at_utc: str, paths: Iterable[Path] | None = None
+) -> Iterator[WriteRecord]:
+    """Yield the writes since a time that can be undone, of each file the newest first."""
+    if paths is None:
+        return _not_undoing(store, store.journal.since(at_utc))
+    found = (write for path in paths for write in store.journal.of_path(path_bytes(path)))
+    return _not_undoing(store, (write for write in found if write.at_utc >= at_utc))
 
 
 def last_write(store: "Store", path: Path) -> WriteRecord | None:
     """Return the last write of a file that can be undone; one that undid another does not count."""
-    writes = only_done(store.journal.of_path(path_bytes(path)))
-    return next((write for write in writes if not _is_undoing(store, write)), None)
+    return next(_not_undoing(store, store.journal.of_path(path_bytes(path))), None)
+
+
+def _not_undoing(store: "Store", writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
+    return (write for write in only_done(writes) if not _is_undoing(store, write))
 
 
 def _is_undoing(store: "Store", write: WriteRecord) -> bool:
     """Return whether a write undid another; one that undid an undoing wrote the tags again."""
-    run = store.runs.get(write.run_id)
-    if run is None or run.command != UNDO:
-        return False
-    history = store.journal.of_path(write.path)
-    older = history[[one.id for one in history].index(write.id) + 1 :]
-    undone = next((one for one in older if _is_reverse(one, write)), None)
+    if write.undoes is None:  # before version 5 of the store it was not recorded which
+        run = store.runs.get(write.run_id)
+        return run is not None and run.command == UNDO
+    undone = store.journal.get(write.undoes)
     return undone is None or not _is_undoing(store, undone)
 
 
-def _is_reverse(one: WriteRecord, other: WriteRecord) -> bool:
-    """Return whether a write was undone, and the other leads from its tags to those before."""
-    hashes = (other.tags_after_hash, other.tags_before_hash)
-    return one.state is WriteState.UNDONE and (one.tags_before_hash, one.tags_after_hash) == hashes
-
-
 def undo_writes(
-    writes: Iterable[WriteRecord], run: WritingRun, moved: Mapping[str, Path] | None = None
-) -> Iterator[WriteReport]:
-    """Undo writes, the newest first, and yield a report for each.
+    writes: Iterable[WriteRecord],
+    run: WritingRun,
+    moved: Mapping[str, Path] | None = None,
+    *,
+    force: bool = False,
+) -> Iterator[UndoReport]:
+    """Undo writes, of each file the newest first, and yield a report for each.
 
+    A file that was not changed since is made again byte by byte. In another, the written keys are
+    put back, and the rest stays; a written key that somebody changed since is kept unless `force`.
     Each undoing is a write in the journal, which can be undone itself. `moved` has the present
     paths of moved files, by the id of the write. Raises `StoreError`.
     """
     for write in writes:
-        former = path_from_bytes(write.path)
-        now = moved.get(write.id) if moved else None
-        report = _undo(write, now or former, run)
-        if now:
-            report = replace(report, why=moved_text(write, report.why))
-        elif report.status is WriteStatus.FAILED and not former.exists():
-            report = replace(report, why=f"{report.why}{_GONE}")
+        yield _told(write, moved, partial(_undo, run=run, force=force))
+
+
+def plan_undo(
+    store: "Store",
+    writes: Iterable[WriteRecord],
+    moved: Mapping[str, Path] | None = None,
+    *,
+    force: bool = False,
+) -> Iterator[UndoReport]:
+    """Yield what `undo_writes` would report, and change nothing. Raises `StoreError`."""
+    planned: dict[bytes, list[str]] = {}
+    for write in writes:
+        newer = planned.setdefault(write.path, [])
+        earlier = [found for name in newer if (found := store.journal.get(name))]
+        report = _told(write, moved, partial(_plan, newer=earlier, force=force))
+        if report.status is WriteStatus.PLANNED:
+            newer.append(write.id)
         yield report
 
 
-def _undo(write: WriteRecord, path: Path, run: WritingRun) -> WriteReport:
-    report = partial(WriteReport, path, decision_id=write.decision_id)
+def _told(write: WriteRecord, moved: Mapping[str, Path] | None, undo: "_Undo") -> UndoReport:
+    """Return the report on one file; what went wrong is part of it. Raises `StoreError`."""
+    former = path_from_bytes(write.path)
+    now = moved.get(write.id) if moved else None
+    path = now or former
     try:
-        changes = TagChanges.from_json(write.changes)
-        if read_tag_set(path).hash == write.tags_before_hash:
-            run.store.journal.undone(write.id, now_utc())
-            return report(WriteStatus.UNCHANGED, why="its tags are as they were already")
-        restore, check = partial(_tags_before, write, changes), partial(_require_same_audio, write)
-        saved, undoing = run.save(path, restore, write.decision_id, check)
-        run.store.journal.undone(write.id, now_utc())
+        report = undo(write, path)
     except StoreError:
         raise
-    except _ChangedSinceError as found:
-        return report(WriteStatus.REFUSED, found.changes, str(found))
     except CanonError as error:
-        is_busy = isinstance(error, FileInUseError)
-        return report(WriteStatus.REFUSED if is_busy else WriteStatus.FAILED, why=str(error))
-    return report(
-        WriteStatus.UNDONE,
-        field_changes(saved.before, saved.after),
+        is_left = isinstance(error, FileInUseError | _LeftAloneError)
+        status = WriteStatus.REFUSED if is_left else WriteStatus.FAILED
+        report = UndoReport(path, status, why=str(error), decision_id=write.decision_id)
+    if now:
+        return replace(report, why=moved_text(write, report.why))
+    if report.status is WriteStatus.FAILED and not former.exists():
+        return replace(report, why=f"{report.why}{_GONE}")
+    return report
+
+
+_Undo = partial[UndoReport]
+
+
+class _LeftAloneError(SaveError):
+    """The file is another than the one that was written."""
+
+
+def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> UndoReport:
+    changes = TagChanges.from_json(write.changes)
+    journal = run.store.journal
+    if read_tag_set(path).hash == write.tags_before_hash:
+        journal.undone(write.id, now_utc())
+        return _report(write, path, WriteStatus.UNCHANGED, why=_ALREADY)
+    saved, undoing, back = _restored(write, path, run) or _put_back(
+        write, path, run, partial(tags_put_back, write, changes, force=force)
+    )
+    if not back.kept:
+        journal.undone(write.id, now_utc())
+    if not saved.changed:
+        status = WriteStatus.REFUSED if back.kept else WriteStatus.UNCHANGED
+        why = _ALL_CHANGED if back.kept else _ALREADY
+        return _report(write, path, status, back, why=why)
+    report = _report(write, path, WriteStatus.UNDONE, back)
+    return replace(
+        report,
+        changes=field_changes(saved.before, saved.after),
         write_id=undoing.id if undoing else None,
         run_id=run.run.id,
         lost=saved.lost,
     )
 
 
-def _tags_before(write: WriteRecord, changes: TagChanges, tags: TagSet) -> TagSet:
-    """Return the tags from before a write. Raises `SaveError` if they cannot be restored."""
-    is_exact = tags.hash == write.tags_after_hash
-    if not is_exact and normalized_hash(tags) != changes.new_alike:
-        found = changes_since_write(write, changes, tags)
-        raise _ChangedSinceError(_DIFFERS if found else _OTHERS_DIFFER, found)
-    now = tags if is_exact else with_recorded_names(tags, changes)
-    before = apply_changes(now, changes.reversed)
-    is_restored = before.hash == write.tags_before_hash
-    if not is_restored and (is_exact or normalized_hash(before) != changes.old_alike):
-        raise SaveError(
-            f"{path_from_bytes(write.path)}: the journal does not lead back to the tags before"
-        )
-    return before
+def _plan(
+    write: WriteRecord, path: Path, *, newer: Iterable[WriteRecord], force: bool
+) -> UndoReport:
+    """Return what `_undo` would report, once newer writes of the file are undone."""
+    now = read_tag_set(path)
+    for each in newer:
+        now = tags_put_back(each, TagChanges.from_json(each.changes), now, force=force).tags
+    if now.hash == write.tags_before_hash:
+        return _report(write, path, WriteStatus.UNCHANGED, why=_ALREADY)
+    back = tags_put_back(write, TagChanges.from_json(write.changes), now, force=force)
+    if audio_hash(path) != write.audio_hash:
+        raise _LeftAloneError(_OTHER_AUDIO)
+    if back.tags == now:
+        status = WriteStatus.REFUSED if back.kept else WriteStatus.UNCHANGED
+        return _report(write, path, status, back, why=_ALL_CHANGED if back.kept else _ALREADY)
+    report = _report(write, path, WriteStatus.PLANNED, back)
+    return replace(report, changes=field_changes(now, back.tags))
 
 
-def _require_same_audio(write: WriteRecord, prepared: PreparedCopy) -> None:
-    if prepared.audio_hash != write.audio_hash:
-        raise _ChangedSinceError("its audio is not that which the tags were written for")
+def _report(
+    write: WriteRecord,
+    path: Path,
+    status: WriteStatus,
+    back: PutBack | None = None,
+    why: str | None = None,
+) -> UndoReport:
+    report = UndoReport(path, status, why=why, decision_id=write.decision_id)
+    return replace(report, kept=back.kept, others=back.others) if back else report
+
+
+_Saved = tuple[SaveResult, WriteRecord | None, PutBack]
+
+
+def _restored(write: WriteRecord, path: Path, run: WritingRun) -> _Saved | None:
+    """Make the former file again; return `None` if the file was changed since."""
+    if write.restoration is None:
+        return None
+    try:
+        saved, undoing = run.restore(path, Restoration.from_document(write.restoration), write)
+    except ChangedSinceError:
+        return None
+    return saved, undoing, PutBack(saved.after)
+
+
+def _put_back(
+    write: WriteRecord, path: Path, run: WritingRun, put_back: "partial[PutBack]"
+) -> _Saved:
+    found: list[PutBack] = []
+
+    def change(tags: TagSet) -> TagSet:
+        found.append(put_back(tags))
+        return found[-1].tags
+
+    def require_same_audio(prepared: PreparedCopy) -> None:
+        if prepared.audio_hash != write.audio_hash:
+            raise _LeftAloneError(_OTHER_AUDIO)
+
+    saved, undoing = run.save(path, change, write.decision_id, require_same_audio, write.id)
+    return saved, undoing, found[-1]

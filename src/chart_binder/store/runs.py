@@ -152,6 +152,14 @@ class Journal:
         rows = self._database.pages(writes, sa.select(writes).where(writes.c.run_id == run))
         return map(partial(read_row, self._database.name, WriteRecord), rows)
 
+    def since(self, at_utc: str) -> Iterator[WriteRecord]:
+        """Yield every write that was begun at this time or later, the newest first, in pages."""
+        wanted = sa.select(writes).where(writes.c.at_utc >= at_utc)
+        return map(
+            partial(read_row, self._database.name, WriteRecord),
+            self._database.pages(writes, wanted),
+        )
+
     def counts(self, run: str) -> dict[WriteState, int]:
         """Return how many writes of a run are in each state."""
         wanted = sa.select(writes.c.state, sa.func.count()).where(writes.c.run_id == run)

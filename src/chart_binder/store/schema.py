@@ -97,9 +97,10 @@ writes = sa.Table(
     _seq(),
     *_columns(sa.Text, "id", "run_id", "decision_id", "state", "audio_hash", "tags_before_hash"),
     *_columns(sa.Text, "tags_after_hash", "at_utc", "done_at_utc", "problem"),
-    *_columns(Bytes, "path_key", "path", "changes", "temporary", "tags_left"),
+    *_columns(Bytes, "path_key", "path", "changes", "temporary", "tags_left", "restoration"),
+    sa.Column("undoes", sa.Text),
 )
-"""`changes` is JSON, `tags_left` JSON by zlib."""
+"""`changes` is JSON, `tags_left` JSON by zlib, `restoration` MessagePack by zlib."""
 
 
 _TYPES = {
@@ -174,6 +175,10 @@ MIGRATIONS: tuple[Sequence[str], ...] = (
         """CREATE TABLE audits (
             seq {order}, decision_id TEXT NOT NULL, verdict TEXT NOT NULL, at_utc TEXT NOT NULL)""",
         "CREATE INDEX audits_by_decision ON audits (decision_id, seq)",
+    ),
+    (  # former files, what an undo took back
+        "ALTER TABLE writes ADD COLUMN restoration {bytes}",
+        "ALTER TABLE writes ADD COLUMN undoes TEXT",
     ),
 )
 """The n-th leads to version n. A released one is never changed; another is added."""

@@ -1,0 +1,162 @@
+"""Tags with what was written taken back key by key, where other programs changed some since."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from chart_binder.audio.containers import asf
+from chart_binder.audio.fields import FIELDS, field_texts, is_same_key, with_fields
+from chart_binder.audio.tagset import (
+    Block,
+    Change,
+    PlacedItem,
+    TagChanges,
+    TagSet,
+    apply_changes,
+    normalized_hash,
+    with_recorded_names,
+)
+from chart_binder.domain.records import WriteRecord
+from chart_binder.errors import SaveError
+from chart_binder.jobs.journal import (
+    HEAD_OF,
+    SAME_WORDS,
+    ChangedKey,
+    Texts,
+    changes_since_write,
+    merged_by_key,
+    shown_texts,
+)
+from chart_binder.jobs.stored_decisions import path_from_bytes
+
+# The frames that fields may be put back into in an ID3v2 tag of another version.
+_KEYS = frozenset(key for field in FIELDS for key in field.keys["id3"].written)
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """Tags with what was written taken back.
+
+    `kept` are written keys that somebody changed since, which say that still; `others` are keys
+    that were not written, changed since.
+    """
+
+    tags: TagSet
+    kept: tuple[ChangedKey, ...] = ()
+    others: tuple[ChangedKey, ...] = ()
+
+
+def tags_put_back(
+    write: WriteRecord, changes: TagChanges, tags: TagSet, *, force: bool = False
+) -> PutBack:
+    """Return tags with every written key put back that says what was written.
+
+    With `force` the others, too. Of tags that are those that were written, the result is exactly
+    what was there before. Raises `AudioError` for a journal that cannot be read, and `SaveError`
+    for one that does not lead back.
+    """
+    is_exact = tags.hash == write.tags_after_hash
+    if is_exact or normalized_hash(tags) == changes.new_alike:
+        return PutBack(_tags_before(write, changes, tags, is_exact=is_exact))
+    back, kept = _with_old_items(tags, changes, force=force)
+    back, kept_fields = _with_old_fields(back, changes, force=force)
+    ours = _KEYS if any(_other_version(tags, change.form) for change in changes.changes) else ()
+    others = tuple(
+        each
+        for each in changes_since_write(write, changes, back)
+        if each.before is None
+        and SAME_WORDS not in each.new
+        and not each.field.startswith(HEAD_OF)
+        and each.field not in ours
+    )
+    return PutBack(back, (*kept, *kept_fields), others)
+
+
+def _tags_before(
+    write: WriteRecord, changes: TagChanges, tags: TagSet, *, is_exact: bool
+) -> TagSet:
+    now = tags if is_exact else with_recorded_names(tags, changes)
+    before = apply_changes(now, changes.reversed)
+    is_restored = before.hash == write.tags_before_hash
+    if not is_restored and (is_exact or normalized_hash(before) != changes.old_alike):
+        raise SaveError(
+            f"{path_from_bytes(write.path)}: the journal does not lead back to the tags before"
+        )
+    return before
+
+
+_Result = tuple[TagSet, tuple[ChangedKey, ...]]
+
+
+def _with_old_items(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
+    """Put back the records of keys, as they were; return the keys that somebody changed, too."""
+    kept = []
+    heads = {block.form: block.head for block in (*changes.old_blocks, *changes.new_blocks)}
+    for change in merged_by_key(changes.changes):
+        block = next((each for each in tags.blocks if each.form == change.form), None)
+        if block is None:
+            if _other_version(tags, change.form):
+                continue
+            block = Block(change.form, (), heads[change.form])
+        now = tuple(_items_of(block, change))
+        texts = [shown_texts(change.form, each) for each in (change.new, now, change.old)]
+        if texts[1] == texts[2]:
+            continue
+        if texts[0] == texts[1] or force:
+            tags = tags.with_block(_with_items(block, now, change.old))
+        else:
+            kept.append(ChangedKey(change.key, *texts))
+    made = {block.form for block in changes.new_blocks} - {b.form for b in changes.old_blocks}
+    blocks = tuple(block for block in tags.blocks if block.items or block.form not in made)
+    return TagSet(tags.container, blocks), tuple(kept)
+
+
+def _items_of(block: Block, change: Change) -> Iterator[PlacedItem]:
+    for at, item in enumerate(block.items):
+        if is_same_key(block.form, item.key, change.key):
+            yield PlacedItem(at, item)
+
+
+def _with_items(block: Block, now: tuple[PlacedItem, ...], old: tuple[PlacedItem, ...]) -> Block:
+    removed = {placed.at for placed in now}
+    items = [item for at, item in enumerate(block.items) if at not in removed]
+    end = sum(bool(item.key) for item in items)  # bytes that are no record stand behind the others
+    for count, placed in enumerate(old):
+        items.insert(min(placed.at, end + count), placed.item)
+    in_order = asf.sorted_by_place(items) if block.form == "asf" else tuple(items)
+    return Block(block.form, in_order, block.head)
+
+
+def _other_version(tags: TagSet, form: str) -> str | None:
+    """Return the form of the ID3v2 tag, if another program made one of another version of it."""
+    block = tags.block("id3v2") if form.startswith("id3v2") else None
+    return block.form if block and block.form != form else None
+
+
+def _with_old_fields(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
+    """Put fields back into an ID3v2 tag of another version than the one that was written."""
+    form = next((change.form for change in changes.changes), "")
+    if not _other_version(tags, form):
+        return tags, ()
+    was, written = (
+        TagSet(tags.container, (Block(form, tuple(placed.item for placed in items)),))
+        for items in (
+            [placed for change in changes.changes for placed in change.old],
+            [placed for change in changes.changes for placed in change.new],
+        )
+    )
+    kept = []
+    fields: dict[str, Texts] = {}
+    for field in FIELDS:
+        old, new, now = (field_texts(each, field.name) for each in (was, written, tags))
+        if old == new or _joined(now) == _joined(old):
+            continue
+        if _joined(now) == _joined(new) or force:
+            fields[field.name] = tuple(filter(None, old)) if field.several else old[:1]
+        else:
+            kept.append(ChangedKey(field.name, new, now, old))
+    return with_fields(tags, fields), tuple(kept)
+
+
+def _joined(texts: Texts) -> str:
+    """Return texts as ID3v2.3 has them: in one."""
+    return "/".join(texts)

@@ -1,0 +1,134 @@
+"""`canon undo` as a process: by run, folder, path and time, of files that others changed since."""
+
+import shutil
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from mutagen.flac import FLAC, Picture
+
+from golden.bundles import golden
+from integration.conftest import Canon
+from integration.services import asking, file_of
+from servers.musicbrainz import MusicBrainzStandIn
+
+BUNDLE = golden("lead-bohemian")
+TITLE = BUNDLE["recording_title"]
+
+
+@pytest.fixture
+def songs(canon: Canon, home: Path) -> list[Path]:
+    """Files in two folders that were decided and written."""
+    files = []
+    for name in ("a/1.flac", "a/2.flac", "b/3.flac"):
+        path = home / "music" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.append(file_of(BUNDLE, home).rename(path))
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        canon("decide", *files, **asking(mb)).must_end(0)
+    for file in files:
+        shutil.copy(file, file.with_suffix(".before"))
+    canon("write", *files, "--apply").must_end(0)
+    return files
+
+
+def is_back(path: Path) -> bool:
+    """Say whether a file is what it was, byte for byte."""
+    return path.read_bytes() == path.with_suffix(".before").read_bytes()
+
+
+def states(canon: Canon, *arguments: object, status: int = 0) -> list[str]:
+    ran = canon("undo", *arguments, "--output=json").must_end(status)
+    return [line["state"] for line in ran.lines]
+
+
+def writes(home: Path) -> int:
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        (count,) = database.execute("SELECT count(*) FROM writes").fetchone()
+    return int(count)
+
+
+def test_undo_by_folder_path_and_run(canon: Canon, songs: list[Path]) -> None:
+    assert states(canon, songs[0].parent) == ["undone", "undone"]
+    assert list(map(is_back, songs)) == [True, True, False]
+    canon("undo", songs[0].parent).must_end(1, "no tags were written there, or all are put back")
+    assert states(canon) == ["undone"]
+    assert all(map(is_back, songs))
+
+
+def test_undo_since_a_time(canon: Canon, songs: list[Path]) -> None:
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+    canon("undo", "--since", tomorrow).must_end(1, "no tags were written since")
+    today = datetime.now().astimezone().date().isoformat()
+    assert states(canon, "--since", today, songs[2].parent) == ["undone"]
+    assert states(canon, "--since", "2h") == ["undone", "undone"]
+    assert all(map(is_back, songs))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--since", "yesterday"), "--since 'yesterday' is no time: a date (2026-11-20)"),
+        (("--since", "99999999999w"), "or how long ago (30m, 2h, 3d, 1w)"),
+        (("01abc", "--since", "1h"), "--since goes with a file or folder, or alone"),
+    ],
+)
+def test_a_time_that_cannot_be_meant_is_refused(
+    canon: Canon, arguments: tuple[str, ...], problem: str
+) -> None:
+    canon("undo", *arguments).must_end(2, problem)
+
+
+def test_a_dry_run_changes_nothing(canon: Canon, songs: list[Path], home: Path) -> None:
+    before, count = [song.read_bytes() for song in songs], writes(home)
+    assert states(canon, "--dry-run") == ["planned"] * 3
+    shown = canon("undo", "--dry-run").must_end(0, "3 would be put back; without --dry-run it is")
+    assert "- evh=" in shown.out
+    assert ([song.read_bytes() for song in songs], writes(home)) == (before, count)
+    assert canon("undo").must_end(0, "3 put back").status == 0
+
+
+def test_what_others_changed_since_stays_and_is_shown(canon: Canon, songs: list[Path]) -> None:
+    song = songs[2]
+    audio = FLAC(song)
+    audio["mood"] = ["calm"]
+    del audio["title"]
+    picture = Picture()
+    picture.data = bytes(5_000)
+    audio.add_picture(picture)
+    audio.save()
+    others = [
+        {"field": "TITLE", "old": [TITLE], "new": []},
+        {"field": "MOOD", "old": [], "new": ["calm"]},
+        {"field": "PICTURE:1", "old": [], "new": ["(5032 bytes, 6618cd5f)"]},
+    ]
+    assert canon("verify", song, "--output=json").must_end(3).line["changes"] == others
+    line = canon("undo", song, "--output=json").must_end(0).line
+    assert (line["state"], line["others"], line["kept"]) == ("undone", others, [])
+    audio = FLAC(song)
+    assert audio["mood"] == ["calm"]
+    assert not {"title", "canon_trace"} & set(audio)
+    assert len(audio.pictures) == 1
+    canon("undo", song).must_end(1, "all are put back")
+
+
+def test_a_written_key_that_was_changed_is_kept_unless_forced(
+    canon: Canon, songs: list[Path]
+) -> None:
+    song = songs[2]
+    audio = FLAC(song)
+    (written,) = audio["canon_trace"]
+    audio["canon_trace"] = ["mine"]
+    audio.save()
+    kept = f"    CANON_TRACE\n      before   -\n      written  {written}\n      now      mine\n"
+    assert kept in canon("verify", song, COLUMNS="200").must_end(3).out
+    for dry_run in ("--dry-run", "--keep-mtime"):
+        ran = canon("undo", song, dry_run, COLUMNS="200").must_end(3, "--force puts back what is")
+        assert f"  kept, for somebody changed it since:\n{kept}" in ran.out
+    assert FLAC(song)["canon_trace"] == ["mine"]
+    refused = canon("undo", song, "--output=json").must_end(3).line
+    assert (refused["state"], refused["kept"][0]["new"]) == ("refused", ["mine"])
+    assert states(canon, song, "--force") == ["undone"]
+    assert "canon_trace" not in FLAC(song)
+    canon("undo", song).must_end(1)

@@ -1,0 +1,268 @@
+"""Undo makes the former file again; of a file that others changed since it puts keys back."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mediafile import MediaFile
+from msgspec import structs
+from mutagen.flac import FLAC
+from mutagen.id3 import ID3, TALB, TIT2, TXXX
+
+from audio.odd_files import ODD, make
+from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, VARIANTS, WANTED, Container, Variant
+from audio.tagging import FIELDS as COMMON
+from chart_binder.audio.containers import audio_hash, read_tag_set
+from chart_binder.audio.fields import field_texts, with_fields
+from chart_binder.domain.records import WriteRecord, WriteState, now_utc
+from chart_binder.jobs.journal import ChangedKey, WritingRun, verify
+from chart_binder.jobs.stored_decisions import path_bytes
+from chart_binder.jobs.undo import (
+    UNDO,
+    UndoReport,
+    last_write,
+    plan_undo,
+    runs_to_undo,
+    undo_writes,
+    writes_since,
+    writes_to_undo,
+)
+from chart_binder.jobs.write import WriteStatus
+from chart_binder.store.store import Store
+
+Fields = dict[str, tuple[str, ...]]
+FIELDS: Fields = {
+    name: WANTED[name] for name in ("release_mbid", "original_date", "decision_trace")
+} | {"album": ("Lateralus",)}
+
+
+def write(store: Store, path: Path, fields: Fields = FIELDS) -> WriteRecord:
+    run = WritingRun.of(store, "write", (), keep_mtime=False)
+    _, record = run.save(path, partial(with_fields, fields=fields), None)
+    assert record is not None
+    run.end(0)
+    return record
+
+
+def undo(store: Store, *writes: WriteRecord, force: bool = False) -> list[UndoReport]:
+    run = WritingRun.of(store, UNDO, (), keep_mtime=False)
+    reports = list(undo_writes(writes, run, force=force))
+    run.end(0)
+    return reports
+
+
+def state(store: Store, record: WriteRecord) -> WriteState:
+    found = store.journal.get(record.id)
+    assert found is not None
+    return found.state
+
+
+def change_title(container: Container, path: Path, title: str) -> None:
+    """Change a key that is not ours, as another program does, which writes all tags anew."""
+    audio: Any = MediaFile(path)
+    audio.title = title
+    if container.name.endswith("2.3"):
+        audio.mgfile.tags.update_to_v23()
+        audio.mgfile.save(v2_version=3)
+    else:
+        audio.save()
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.name)
+def test_a_file_that_nobody_changed_is_the_same_byte_for_byte(
+    store: Store, tmp_path: Path, variant: Variant
+) -> None:
+    path = variant.make(tmp_path)
+    before = path.read_bytes()
+    first = write(store, path)
+    between = path.read_bytes()
+    second = write(store, path, {"album": ("Ænima" * 2_000,), "release_mbid": ()})
+    after = path.read_bytes()
+    assert [report.status for report in undo(store, second)] == [WriteStatus.UNDONE]
+    assert path.read_bytes() == between
+    undoing = store.journal.of_path(path_bytes(path))[0]
+    assert undoing.undoes == second.id
+    undo(store, undoing)
+    assert path.read_bytes() == after
+    redone = last_write(store, path)
+    assert redone is not None
+    undo(store, redone, first)
+    assert path.read_bytes() == before
+    assert last_write(store, path) is None
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_files_of_others_are_the_same_byte_for_byte(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    path = make(name, tmp_path)
+    before = path.read_bytes()
+    record = write(store, path)
+    assert verify(store, path).finding == "same"
+    (report,) = undo(store, record)
+    assert (report.status, report.why) == (WriteStatus.UNDONE, None)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
+def test_other_keys_that_changed_since_stay(
+    store: Store, tmp_path: Path, container: Container
+) -> None:
+    path = container.fully_tagged(tmp_path)
+    before, sound = read_tag_set(path), audio_hash(path)
+    record = write(store, path)
+    change_title(container, path, "Mine")
+    (report,) = undo(store, record)
+    assert (report.status, report.why, report.kept) == (WriteStatus.UNDONE, None, ())
+    assert any(key.new == ("Mine",) for key in report.others)
+    assert not {key.field for key in report.others} & {"ALBUM", "TALB", "CANON_TRACE"}
+    now = read_tag_set(path)
+    assert {name: field_texts(now, name) for name in WANTED} == {
+        name: field_texts(before, name) for name in WANTED
+    }
+    assert MediaFile(path).title == "Mine"
+    assert audio_hash(path) == sound
+    assert state(store, record) is WriteState.UNDONE
+
+
+@pytest.mark.parametrize("name", ["flac", "mp3-2.4", "mp3-2.3", "aac", "wma", "ape", "wav"])
+def test_a_written_key_that_somebody_changed_is_kept_unless_forced(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    container = CONTAINERS_BY_NAME[name]
+    path = container.fully_tagged(tmp_path)
+    before = read_tag_set(path)
+    record = write(store, path)
+    audio = MediaFile(path)
+    audio.album = "Mine"
+    audio.mgfile.save(**({"v2_version": 3} if name == "mp3-2.3" else {}))
+    (planned,) = plan_undo(store, [record])
+    (report,) = undo(store, record)
+    assert (planned.status, report.status) == (WriteStatus.PLANNED, WriteStatus.UNDONE)
+    assert planned.kept == report.kept
+    (kept,) = report.kept
+    key = container.key(next(each for each in COMMON if each.attribute == "album"))
+    assert kept == ChangedKey(key, FIELDS["album"], ("Mine",), field_texts(before, "album"))
+    assert field_texts(read_tag_set(path), "release_mbid") == field_texts(before, "release_mbid")
+    assert state(store, record) is WriteState.DONE
+
+    (again,) = undo(store, record)
+    assert (again.status, again.kept) == (WriteStatus.REFUSED, report.kept)
+    (forced,) = undo(store, record, force=True)
+    assert (forced.status, forced.kept) == (WriteStatus.UNDONE, ())
+    assert field_texts(read_tag_set(path), "album") == field_texts(before, "album")
+    assert state(store, record) is WriteState.UNDONE
+
+
+def test_a_tag_that_was_removed_is_made_again_by_force_alone(store: Store, tmp_path: Path) -> None:
+    path = CONTAINERS_BY_NAME["mp3-2.4"].fully_tagged(tmp_path)
+    before = read_tag_set(path)
+    record = write(store, path)
+    ID3(path).delete(path)
+    (report,) = undo(store, record)
+    assert (report.status, len(report.kept)) == (WriteStatus.REFUSED, 2)
+    undo(store, record, force=True)
+    tags = read_tag_set(path)
+    names = ("album", "release_mbid", "original_date")
+    assert [field_texts(tags, name) for name in names] == [
+        field_texts(before, name) for name in names
+    ]
+
+
+def test_a_tag_of_another_version_gets_its_fields_back(store: Store, tmp_path: Path) -> None:
+    """mutagen, and all that is built on it, makes ID3v2.4 of ID3v2.3."""
+    path = CONTAINERS_BY_NAME["mp3-2.3"].tagged(
+        tmp_path, [("TALB", ["Undertow"]), ("TDOR", ["1993"]), ("TIT2", ["Sober"])]
+    )
+    record = write(store, path)
+    tags = ID3(path)
+    tags.add(TIT2(encoding=3, text="Mine"))
+    tags["TXXX:CANON_TRACE"] = TXXX(encoding=3, desc="CANON_TRACE", text="changed")
+    tags.save(path)
+    (report,) = undo(store, record)
+    (kept,) = report.kept
+    assert (kept.field, kept.new, kept.before) == ("decision_trace", ("changed",), ())
+    assert [key.field for key in report.others] == ["TIT2"]
+    now: Any = ID3(path)
+    assert now.version == (2, 4, 0)
+    assert [str(now[key]) for key in ("TALB", "TDOR", "TIT2")] == ["Undertow", "1993", "Mine"]
+    assert "TXXX:MusicBrainz Album Id" not in now
+
+
+def test_a_new_tag_with_keys_of_others_stays_with_these(store: Store, tmp_path: Path) -> None:
+    path = make("MP3 with APE alone", tmp_path)
+    record = write(store, path)
+    tags = ID3(path)
+    tags.add(TALB(encoding=3, text="Mine"))
+    tags.add(TXXX(encoding=3, desc="MOODS", text="calm"))
+    tags.save(path)
+    (report,) = undo(store, record)
+    assert [key.field for key in report.kept] == ["TALB"]
+    assert sorted(ID3(path, load_v1=False)) == ["TALB", "TXXX:MOODS"]
+
+
+def test_other_audio_is_left_alone(store: Store, tmp_path: Path) -> None:
+    path = CONTAINERS_BY_NAME["flac"].fully_tagged(tmp_path)
+    record = write(store, path)
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    before = path.read_bytes()
+    for report in (*undo(store, record, force=True), *plan_undo(store, [record])):
+        assert report.status is WriteStatus.REFUSED
+        assert report.why == "its audio is not that which the tags were written for"
+    assert path.read_bytes() == before
+
+
+def test_a_plan_changes_nothing_and_follows_several_writes_of_a_file(
+    store: Store, tmp_path: Path
+) -> None:
+    path = CONTAINERS_BY_NAME["flac"].tagged(tmp_path, [("ALBUM", ["Undertow"])])
+    start = now_utc()
+    write(store, path)
+    write(store, path, {"album": ("Ænima",), "media": ("CD",)})
+    before = path.read_bytes()
+    planned = list(plan_undo(store, writes_since(store, start)))
+    assert path.read_bytes() == before
+    changes = [{each.field: each.new for each in report.changes} for report in planned]
+    assert changes[0] == {"album": ("Lateralus",), "media": ()}
+    assert changes[1]["album"] == ("Undertow",)
+    assert next(runs_to_undo(store)).command == "write"
+    run = WritingRun.of(store, UNDO, (), keep_mtime=False)
+    done = list(undo_writes(writes_since(store, start), run))
+    assert [report.changes for report in done] == [report.changes for report in planned]
+    assert not list(writes_since(store, start))
+
+
+def test_writes_since_a_time_are_those_of_files_and_no_undoings(
+    store: Store, tmp_path: Path
+) -> None:
+    paths = [
+        CONTAINERS_BY_NAME["flac"].copy(tmp_path).rename(tmp_path / f"{number}.flac")
+        for number in range(3)
+    ]
+    old = write(store, paths[0])
+    start = now_utc()
+    newer = [write(store, path, {"album": ("Ænima",)}) for path in paths]
+    assert [each.id for each in writes_since(store, start)] == [each.id for each in newer[::-1]]
+    assert [each.id for each in writes_since(store, start, paths[:2])] == [
+        each.id for each in newer[:2]
+    ]
+    undo(store, newer[0])
+    assert {each.id for each in writes_since(store, start)} == {each.id for each in newer[1:]}
+    last = last_write(store, paths[0])
+    assert last is not None
+    assert last.id == old.id
+
+
+def test_writes_of_earlier_versions_are_undone_by_their_records(
+    store: Store, tmp_path: Path
+) -> None:
+    path = CONTAINERS_BY_NAME["flac"].fully_tagged(tmp_path)
+    before = read_tag_set(path)
+    record = structs.replace(write(store, path), restoration=None)
+    audio = FLAC(path)
+    audio.save(padding=lambda _: 9)
+    (report,) = undo(store, record)
+    assert report.status is WriteStatus.UNDONE
+    assert read_tag_set(path) == before
+    assert not list(writes_to_undo(store, next(store.runs.iterate())))
