@@ -140,6 +140,17 @@ def store_and_evidence(
         yield store, gather
 
 
+@contextmanager
+def evidence_source(config: Config) -> Iterator[EvidenceSource]:
+    """Open the store and yield the source of evidence, for recordings that are no files.
+
+    Raises `StoreError` and `PluginError`.
+    """
+    with open_store(store_url(config)) as store:
+        source: EvidenceSource = _connected(config, store, 0.0)
+        yield source
+
+
 def album_source(config: Config, store: "Store", *, since: float = 0.0) -> "AlbumSource":
     """Return what looks up the files of an album together. Raises `PluginError`.
 

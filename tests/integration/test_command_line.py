@@ -393,3 +393,42 @@ def test_escape_sequences_of_a_tag_do_nothing_to_a_terminal(canon: Canon) -> Non
     ran = canon("decide", "--evidence=-", stdin=json.dumps(bundle).encode())
     assert "pwned" in ran.out
     assert "\x1b" not in ran.out
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("decide", "."),
+        ("explain", "."),
+        ("batch", "."),
+        ("ls",),
+        ("review", "list"),
+        ("drift",),
+        ("write", "."),
+        ("runs", "list"),
+        ("override", "list"),
+        ("config", "path"),
+        ("verify", "."),
+        ("eval", "-"),
+        ("audit", "--report"),
+        ("tools", "list"),
+        ("undo",),
+        ("doctor",),
+    ],
+)
+def test_common_options_stand_before_or_after_every_command(
+    canon: Canon, home: Path, call: tuple[str, ...]
+) -> None:
+    options = ("--offline", "-q", "--output=json")
+    before, after = canon(*options, *call), canon(*call, *options)
+    assert before.status == after.status != 2, before.err
+    assert " ".join(before.err.split()) == " ".join(after.err.split())
+    assert len(before.lines) == len(after.lines)
+    canon("-v", *call, "-q").must_end(2, "-q and -v contradict each other")
+
+
+def test_a_quiet_call_prints_results_and_errors_alone(canon: Canon, home: Path) -> None:
+    assert canon("review", "list", "-q").err == ""
+    assert "nothing to look at" in canon("review", "list").err
+    canon("-q", "decide", home / "absent.mp3").must_end(1, "absent.mp3")
+    assert canon("-q", "undo", home / "absent").must_end(1).err.startswith("canon: ")

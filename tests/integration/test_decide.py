@@ -91,6 +91,37 @@ def test_answers_are_used_again_offline(
     assert len(mb.requests) == asked
 
 
+def test_a_folder_ends_with_a_summary_beside_the_results(canon: Canon, home: Path) -> None:
+    bundles = [golden("lead-bohemian"), golden("lead-hanae")]
+    for number, bundle in enumerate(bundles):
+        file_of(bundle, home, f"{number}.flac", date="2004")
+    flac(home, "unknown.flac", recording=NOWHERE)
+    for command in ("decide", "explain"):
+        with MusicBrainzStandIn(bundles) as mb:
+            ran = canon(command, home, "--output=json", **asking(mb))
+            quiet = canon(command, home, "-q", "--output=json", **asking(mb))
+            one = canon(command, home / "0.flac", **asking(mb))
+        assert len(ran.must_end(3).lines) == 3
+        summary = " ".join(ran.err.split())
+        for words in ("files 3 in", "decided 2 (2 rules)", "unmatched 1,", "first release 2 of"):
+            assert words in summary, summary
+        assert (quiet.out, quiet.err) == (ran.out, "")
+        assert "files" not in one.err
+
+
+def test_where_musicbrainz_cannot_be_reached_no_more_files_are_asked_about(
+    canon: Canon, home: Path
+) -> None:
+    for number in range(6):
+        flac(home, f"{number}.flac", recording=NOWHERE)
+    with MusicBrainzStandIn([], behave=always(GARBAGE)) as mb:
+        ran = canon("decide", home, "--output=json", **asking(mb))
+    assert len(ran.must_end(1).lines) == 3
+    assert "stopped: MusicBrainz failed 3 times in a row" in " ".join(ran.err.split())
+    offline = canon("decide", home, "--output=json", "--offline")
+    assert len(offline.lines) == 6, "offline nothing is asked, and cached evidence may follow"
+
+
 def test_an_open_case_names_the_missing_facts(canon: Canon, open_bundle: Path) -> None:
     ran = canon("decide", "--evidence", open_bundle, "--output=json")
     text = canon("decide", "--evidence", open_bundle)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from golden.bundles import CASES, year_only_single
+from golden.bundles import CASES, golden, year_only_single
 from integration.conftest import REPOSITORY, Canon
 from integration.services import (
     ALBUM,
@@ -16,9 +16,11 @@ from integration.services import (
     RHAPSODY,
     SINGLE,
     adjudicating,
+    asking,
     final,
     replaying,
 )
+from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
 
@@ -68,6 +70,53 @@ def test_first_releases_are_scored_and_wrong_ones_listed(canon: Canon) -> None:
         "whichever was first, it is of this year",
     )  # fmt: skip
     assert ran.err == ""
+
+
+def test_first_releases_are_compared_with_the_years_of_a_list(canon: Canon, home: Path) -> None:
+    bundles = [golden(name) for name in ("lead-bohemian", "lead-hanae")]
+    years = home / "years.csv"
+    years.write_text(
+        "artist,title,year,isrc\n"
+        "Queen,Bohemian Rhapsody,1975,GBUM71029604\n"
+        '"ハナエ",小さな恋のものがたり,2010,\n'
+        "Nobody,Nothing,1977,\n",
+        "utf-8",
+    )
+    with MusicBrainzStandIn(bundles) as mb:
+        settings = asking(mb) | {"COLUMNS": "100"}
+        text = canon("eval", "--dates", years, **settings).must_end(
+            3, "rows         3", "decided      2 (66.7%); 1 not known to MusicBrainz",
+            "+6  ハナエ - 小さな恋のものがたり (line 3): 2010 in the list, first released 2016-",
+            "Nobody - Nothing (line 4): MusicBrainz",
+        )  # fmt: skip
+        asked = [target for target in mb.targets if "isrc" in target or "query=" in target]
+        assert any("GBUM71029604" in target for target in asked)
+        report = canon("--output=json", "eval", "--dates", years, **settings).line
+        again = canon("eval", "--dates", years, "--offline", **settings)
+        assert again.out.count("Nobody - Nothing") == 1
+        with_list = years.read_bytes().replace(b"1975", b"soon")
+        bad = canon("eval", "--dates", "-", stdin=with_list, **settings)
+    assert "of a certain year 2 1 50.0% 1 50.0% 1 50.0%" in " ".join(text.out.split())
+    assert (report["decided"]["exact"], report["decided"]["more_than_two"]) == (1, 1)
+    assert [(one["off"], one["row"]["line"]) for one in report["worst"]] == [(6, 3)]
+    bad.must_end(1, "1 ill-formed line", "line 2       year: found 'soon'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "problem"),
+    [
+        ((), 2, "name one: a golden FILE, or a list of years with --dates FILE.csv"),
+        ((FILE, "--dates", "list.csv"), 2, "name one"),
+        (("--dates", "list.csv", "--answers", "a.jsonl"), 2, "--answers: only"),
+        (("--dates", "absent.csv"), 1, "absent.csv: cannot be read"),
+        (("--dates", FILE), 1, "has no column 'artist'"),
+    ],
+)
+def test_bad_calls_with_a_list_are_refused(
+    canon: Canon, arguments: tuple[object, ...], status: int, problem: str
+) -> None:
+    ran = canon("eval", *arguments).must_end(status, problem)
+    assert ran.out == ""
 
 
 def test_open_cases_are_counted_apart_from_wrong_ones(canon: Canon) -> None:

@@ -68,7 +68,7 @@ def test_a_stored_command_runs_from_any_folder(canon: Canon, library: Path, home
     work = home / "work"
     (kept,) = arguments(canon)
     assert kept == [
-        "--policy=ids", f"--report={work}/r.jsonl", "--offline", "--verbose",
+        "--policy=ids", f"--report={work}/r.jsonl", "--verbose", "--offline",
         f"--config={work}/../own.toml", f"{work}/music",
     ]  # fmt: skip
     canon("batch", *kept).must_end(1, "3, failed")

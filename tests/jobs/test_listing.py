@@ -105,7 +105,7 @@ def test_an_argument_that_the_shell_unquoted_is_one_value(library: Store) -> Non
 
 
 def test_a_listed_decision_has_what_the_file_and_the_decision_say(library: Store) -> None:
-    queen, failed = found(library, "state:decided artist:queen") + found(library, "state:error")
+    queen, failed = found(library, "state:decided artist:queen") + found(library, "state:unmatched")
     assert (queen.album, queen.year, queen.duration_s, queen.rule, queen.state) == (
         "The Best of", 2004, 180, "ALBUM_LEAD_WINDOW", "decided",
     )  # fmt: skip
@@ -115,7 +115,9 @@ def test_a_listed_decision_has_what_the_file_and_the_decision_say(library: Store
 
 def test_decisions_that_cannot_be_read_are_reported_and_left_out(library: Store) -> None:
     with library._database.writing() as connection:
-        connection.exec_driver_sql("UPDATE decisions SET artifact = x'7b' WHERE state = 'error'")
+        connection.exec_driver_sql(
+            "UPDATE decisions SET artifact = x'7b' WHERE state = 'unmatched'"
+        )
         connection.exec_driver_sql("UPDATE decisions SET document = x'7b' WHERE pinned")
     problems: list[UnreadDecision] = []
     rows = list(listing(library, read_query([]), RULES, problems.append))

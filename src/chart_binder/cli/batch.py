@@ -22,7 +22,6 @@ from chart_binder.cli.options import (
     command_line,
     keep_mtime_option,
     named_paths,
-    offline_option,
     pass_session,
     paths_argument,
     policy_option,
@@ -82,7 +81,6 @@ _log = logging.getLogger(__name__)
     metavar="WHICH",
     help=f"Files whose last decision stands so: {', '.join(_ONLY)}; several with commas.",
 )
-@offline_option
 @click.option(
     "--executor",
     type=click.Choice(["threads", "dask"]),
@@ -151,7 +149,7 @@ def _decide_files(
     is_drawn = not (session.as_json and sys.stdout.isatty())
     with (
         _report_file(report) as written,
-        progress(named, is_all=not options.only, is_drawn=is_drawn) as bar,
+        progress(named, is_all=not options.only, is_drawn=is_drawn, is_quiet=session.quiet) as bar,
     ):
 
         def on_file(file: "FileResult") -> None:
@@ -164,7 +162,8 @@ def _decide_files(
         result = _run(session, options, find_albums(named), metrics, on_file, bar.show)
     begins_anew = options.dry_run or (options.refresh and "-" in paths)
     what_next = f"the same command {'begins anew' if begins_anew else 'goes on'}"
-    print_lines(summary_lines(result, what_next, is_dry=options.dry_run), err=session.as_json)
+    show = print_notes if session.as_json else print_lines
+    show(summary_lines(result, what_next, is_dry=options.dry_run))
     return _FAILED if written.is_broken else result.status
 
 
@@ -185,7 +184,7 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
 
     result = _run(session, options, lines.items(begun), metrics, on_file)
     what_next = "lines without an answer are left"
-    print_lines(summary_lines(result, what_next, is_dry=options.dry_run), err=True)
+    print_notes(summary_lines(result, what_next, is_dry=options.dry_run))
     return result.status
 
 

@@ -3,22 +3,22 @@
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 
-from chart_binder.audio.walk import UnreadablePath, find_audio_files
+from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.cli.options import (
     Session,
     command_line,
     named_paths,
-    offline_option,
     pass_session,
     paths_argument,
 )
@@ -27,12 +27,13 @@ from chart_binder.cli.output import (
     labelled,
     print_json,
     print_lines,
+    print_notes,
     set_log_file,
     set_up_logging,
     worst,
     wrap,
 )
-from chart_binder.cli.progress import LiveRun, event_lines
+from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
 from chart_binder.cli.render.decision import (
     decision_lines,
     decision_object,
@@ -49,6 +50,7 @@ from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import path_text, read_file
 from chart_binder.jobs.decide import (
+    MAX_FAILED_LOOKUPS,
     WAITING_STATES,
     Case,
     Cause,
@@ -56,6 +58,7 @@ from chart_binder.jobs.decide import (
     Decision,
     State,
     no_overrides,
+    tagged_year,
     with_tags,
 )
 from chart_binder.jobs.stored_decisions import (
@@ -71,6 +74,8 @@ from chart_binder.store import open_store
 from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
 
 if TYPE_CHECKING:
+    from chart_binder.jobs.batch.report import Tally
+    from chart_binder.jobs.batch.run import CircuitBreaker
     from chart_binder.store.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -114,10 +119,12 @@ class _Results:
     more: Callable[[Case], dict[str, object]] = lambda _: {}
     printed: int = 0
     status: int = 0
+    bar: Progress = field(default_factory=Progress)
 
     def show(self, path: str, case: Case, pinned: DecisionRecord | None = None) -> None:
         """Print one case; `path` is as given, `pinned` the decision that counts in its place."""
         self.status = worst(self.status, _STATUS[case.decision.state])
+        self.bar.clear()
         if self.as_json:
             fields = decision_object(case.decision) | self.more(case)
             if pinned:
@@ -148,7 +155,6 @@ def _evidence_option(about: str) -> Callable[[Command], Command]:
 @click.command("decide")
 @paths_argument
 @_evidence_option("Decide this evidence bundle; - for standard input.")
-@offline_option
 @pass_session
 def decide(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files, folders or `-` (paths on standard input, one a line or NUL between).
@@ -161,7 +167,6 @@ def decide(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) 
 @click.command("explain")
 @paths_argument
 @_evidence_option("Explain this evidence bundle; - for standard input.")
-@offline_option
 @pass_session
 def explain(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files or folders, and show the rule path and why every other candidate lost.
@@ -228,6 +233,11 @@ def live_decider(session: Session, *, respects_overrides: bool) -> Decider:
 def _decide_files(
     session: Session, pipeline: Decider, paths: Sequence[str], results: _Results, *, keeps: bool
 ) -> None:
+    # Slow to import, and not needed for a decision on an evidence bundle.
+    from chart_binder.jobs.batch import FileOutcome
+    from chart_binder.jobs.batch.report import Tally
+    from chart_binder.jobs.batch.run import CircuitBreaker
+
     config = session.config
     version = adjudicator_version(config.llm, config.rules) if keeps and config.llm.enabled else ""
     with (
@@ -236,9 +246,17 @@ def _decide_files(
         if keeps
         else nullcontext() as keeper,
     ):
-        for named in named_paths(paths):
-            for item in find_audio_files([Path(named)]):
-                name = named if item.path == Path(named) else str(item.path)
+        named = list(named_paths(paths))
+        tally = Tally()
+        lookups = CircuitBreaker(max_failures=MAX_FAILED_LOOKUPS)
+        is_whole = len(named) > 1 or any(Path(one).is_dir() for one in named)
+        shown = progress(
+            [Path(one) for one in named], is_all=True, is_drawn=True,
+            is_quiet=session.quiet or session.shows_run or not is_whole,
+        )  # fmt: skip
+        with shown as results.bar:
+            for name, item in _named_files(named):
+                results.bar.show(tally)
                 set_log_file(name)
                 if isinstance(item, UnreadablePath):
                     failed = Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE)
@@ -250,9 +268,47 @@ def _decide_files(
                     if keeper
                     else with_tags(attempt(), item.path)
                 )
+                year = tagged_year(case)
+                tally.add_file(FileOutcome(item.path, case.decision, tagged_year=year), None)
                 results.show(name, _with_advice(name, case), _pinned(store, item.path))
+                results.bar.show(tally)
+                if not config.musicbrainz.offline and _is_given_up(case.decision, lookups):
+                    break
+        if is_whole:
+            _print_summary(tally, lookups)
         if keeper:
             keeper.end(results.status)
+
+
+def _named_files(named: Iterable[str]) -> Iterator[tuple[str, AudioFile | UnreadablePath]]:
+    """Yield the files in what was named, each with its name as it was given or found."""
+    for name in named:
+        for item in find_audio_files([Path(name)]):
+            yield name if item.path == Path(name) else str(item.path), item
+
+
+def _is_given_up(decision: Decision, lookups: "CircuitBreaker") -> bool:
+    """Take note of how a look-up went; return whether so many failed that no more is asked."""
+    if decision.cause is Cause.LOOKUP_FAILED:
+        lookups.record(decision.error)
+        lookups.ready_at = 0.0  # each look-up had its own pauses
+    elif decision.cause is not Cause.FILE:
+        lookups.record(None)
+    return lookups.is_open
+
+
+def _print_summary(tally: "Tally", lookups: "CircuitBreaker") -> None:
+    """Print beside the results what they come to, as a batch does."""
+    from chart_binder.cli.runs import measure_lines
+
+    lines = measure_lines(tally.measures())
+    if lookups.is_open:
+        why = (
+            f"stopped: MusicBrainz failed {lookups.failures_in_a_row} times in a row:"
+            f" {lookups.last_error}; the rest is not looked up"
+        )
+        lines = chain(wrap(why), lines)
+    print_notes(("", *lines))
 
 
 def _with_advice(path: str, case: Case) -> Case:

@@ -1,6 +1,6 @@
 """`canon eval` and `canon calibrate`: score decisions, and fit what confidence is worth."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -9,12 +9,21 @@ import click
 import msgspec
 
 from chart_binder.cli.decide import live_decider
-from chart_binder.cli.options import PATH, Session, is_same_file, pass_session, refuse_audio_file
+from chart_binder.cli.options import (
+    PATH,
+    Session,
+    is_same_file,
+    pass_session,
+    refuse_audio_file,
+)
 from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, wrap, write_file
+from chart_binder.cli.progress import row_progress
 from chart_binder.cli.render.decision import adjudication_lines, first_release_text
 from chart_binder.domain.vocabulary import bare_id
-from chart_binder.errors import CanonError, UsageError
-from chart_binder.files import path_text, read_lines
+from chart_binder.errors import CanonError, UsageError, counted
+from chart_binder.files import path_text, read_file, read_lines
+from chart_binder.jobs.batch import FileOutcome
+from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.calibrate import (
     Calibration,
     FittedCalibration,
@@ -23,22 +32,27 @@ from chart_binder.jobs.calibrate import (
     read_answers,
     reviewed_answers,
 )
-from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.evaluate import (
     EvaluationReport,
     ExpectedRelease,
     FirstReleaseTotals,
+    InvalidLine,
     Mark,
     ScoredCase,
     ScoreTotals,
     evaluate,
     read_golden,
 )
+from chart_binder.jobs.known_years import YearReport, compare_years, read_years
+from chart_binder.wiring import evidence_source
 
 _OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
 _TALLY = "{:<28} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
 _RULE = "{:<30} {:>9} {:>8} {:>6} {:>6} {:>6}"
 _BAND = "{:<12} {:>8} {:>11} {:>12}"
+_YEARS = "{:<20} {:>6} {:>14} {:>14} {:>20}"
+_WORST = 10
 _POINT = "{:<12} {:>12} {:>28}"
 _NOT_ENABLED = (
     "--adjudicate: no model is enabled; llm.enabled = true enables the one that is configured"
@@ -48,7 +62,13 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
 
 
 @click.command("eval")
-@click.argument("file", type=PATH)
+@click.argument("file", required=False, type=PATH)
+@click.option(
+    "--dates",
+    metavar="FILE.csv",
+    type=PATH,
+    help="Compare first releases with a list: artist, title, year, perhaps isrc.",
+)
 @click.option("--adjudicate", is_flag=True, help="Send open cases to the configured adjudicator.")
 @click.option(
     "--answers",
@@ -56,35 +76,118 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
     help="Write each answer of the adjudicator, right or wrong, for `canon calibrate`.",
 )
 @pass_session
-def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | None) -> int:
+def eval_golden(
+    session: Session, file: str | None, dates: str | None, adjudicate: bool, answers: Path | None
+) -> int:
     """Decide every bundle of a golden FILE (JSON lines, - for standard input), and score it.
 
     A line is {"id", "bundle", "expected": {"crg_mbid", "rr_mbid", "rr_acceptable", "crg_rule",
     "rr_rule", "first_release": {"date", "year_certain", "release_group_mbid"}}}; a crg_mbid of null
     means that the case must stay open.
 
+    With --dates FILE.csv each row of a list is looked up at MusicBrainz instead, by its ISRC or by
+    artist and title, and its first release is compared with the year of the list.
+
     With --adjudicate the transcript of each run is kept; it is named where a case is listed.
 
     Exit status: 0 all as expected, 3 some open that should be decided, 1 something wrong, a line
-    ill-formed or no case at all.
+    ill-formed or no case at all. With --dates: 0 every row has a first release, 3 some have none, 1
+    a look-up failed or a line is ill-formed.
     """
-    if answers and not adjudicate:
-        raise UsageError("--answers: only with --adjudicate are there any")
+    if (file is None) == (dates is None):
+        raise UsageError("name one: a golden FILE, or a list of years with --dates FILE.csv")
+    if answers and (dates or not adjudicate):
+        raise UsageError("--answers: only a golden FILE with --adjudicate has any")
     if answers:
         refuse_audio_file("--answers", answers)
-        if file != "-" and is_same_file(answers, file):
+        if file and file != "-" and is_same_file(answers, file):
             raise UsageError(f"--answers: {answers} is what is scored; name another file")
-    decider = Decider(session.config.rules)  # without overrides, as rules and model are scored
-    if adjudicate:
-        decider = live_decider(session, respects_overrides=False)
-        if decider.adjudicator is None:
-            raise UsageError(_NO_MODEL if session.config.llm.enabled else _NOT_ENABLED)
+    decider = _decider(session, adjudicate=adjudicate)
+    if dates is not None:
+        return _compare_years(session, dates, decider)
+    assert file is not None
     with _answers_file(answers) as learn:
         report = evaluate(read_golden(read_lines(file)), decider.decide, learn)
     if not report.crg.cases and not report.ill_formed:
         raise CanonError(f"{path_text(file)}: holds no case, so there is nothing to score")
     session.show(report, _report_lines(report))
     return report.status
+
+
+def _decider(session: Session, *, adjudicate: bool) -> Decider:
+    """Return the pipeline without overrides, for rules and model are scored."""
+    if not adjudicate:
+        return Decider(session.config.rules)
+    decider = live_decider(session, respects_overrides=False)
+    if decider.adjudicator is None:
+        raise UsageError(_NO_MODEL if session.config.llm.enabled else _NOT_ENABLED)
+    return decider
+
+
+def _compare_years(session: Session, dates: str, decider: Decider) -> int:
+
+    rows = list(read_years(read_file(dates), path_text(dates)))
+    with (
+        evidence_source(session.config) as source,
+        row_progress(len(rows), is_quiet=session.quiet) as bar,
+    ):
+        tally = Tally()
+
+        def count(case: Case) -> None:
+            tally.add_file(FileOutcome(Path(), case.decision), None)
+            bar.show(tally)
+
+        report = compare_years(rows, source.gather, decider, worst=_WORST, on_row=count)
+    session.show(report, _year_lines(report))
+    return report.status
+
+
+def _year_lines(report: YearReport) -> Iterator[str]:
+    rows = f"{report.rows}"
+    if report.ill_formed:
+        rows += f", and {counted(len(report.ill_formed), 'ill-formed line')}"
+    yield from labelled("rows", rows)
+    counts = (
+        (report.not_found, "not known to MusicBrainz"),
+        (report.undated, "without an official, dated release"),
+        (report.failed, "that could not be looked up"),
+    )
+    without = "".join(f"; {count} {words}" for count, words in counts if count)
+    decided = f"{report.decided.rows} ({_percent(report.share_decided)})"
+    yield from labelled("decided", f"{decided}{without}")
+    yield ""
+    yield _YEARS.format("", "rows", "exact", "within one", "more than two off").rstrip()
+    for name, shares in (("decided", report.decided), ("of a certain year", report.certain)):
+        cells = (
+            f"{count} {_percent(share)}"
+            for count, share in (
+                (shares.exact, shares.exact_share),
+                (shares.within_one, shares.within_one_share),
+                (shares.more_than_two, shares.more_than_two_share),
+            )
+        )
+        yield _YEARS.format(name, shares.rows, *cells).rstrip()
+    if report.worst:
+        yield from ("", "Furthest off:")
+    for one in report.worst:
+        row, first = one.row, one.first_release
+        assert first is not None
+        told = f"{row.year} in the list, first released {first_release_text(first)}"
+        yield from wrap(f"{row.artist} - {row.title} (line {row.line}): {told}", f"{one.off:+5d}  ")
+    if report.without_year:
+        yield from ("", "Without a first release:")
+    for one in report.without_year:
+        yield from wrap(
+            f"{one.row.artist} - {one.row.title} (line {one.row.line}): {one.problem}", "  ", 4
+        )
+    yield from _ill_formed_lines(report.ill_formed)
+
+
+def _ill_formed_lines(lines: Sequence[InvalidLine]) -> Iterator[str]:
+    if lines:
+        yield from ("", "Ill-formed lines:")
+    for bad in lines:
+        yield from labelled(f"line {bad.line}", bad.problem)
 
 
 @contextmanager
@@ -120,9 +223,7 @@ def _report_lines(report: EvaluationReport) -> Iterator[str]:
     ):
         yield from ("", title) if cases else ()
         yield from chain.from_iterable(map(_case_lines, cases))
-    yield from ("", "Ill-formed lines:") if report.ill_formed else ()
-    for bad in report.ill_formed:
-        yield from labelled(f"line {bad.line}", bad.problem)
+    yield from _ill_formed_lines(report.ill_formed)
 
 
 def _first_release_lines(found: FirstReleaseTotals) -> Iterator[str]:

@@ -37,6 +37,7 @@ class Session:
 
     file: Path | None = None
     verbosity: int = 0
+    quiet: bool = False
     output: str = "text"
     flags: dict[str, Any] = field(default_factory=dict)
 
@@ -59,7 +60,7 @@ class Session:
 
         settings = load_settings(self.file, os.environ, self.flags)
         settings.refuse(dict(unknown_names(settings.config.llm)))
-        set_up_logging(settings.config.log, self.verbosity)
+        set_up_logging(settings.config.log, self.verbosity, is_quiet=self.quiet)
         for warning in settings.warnings:
             click.echo(f"canon: {warning}", err=True)
         for remark in settings.remarks if self.verbosity else ():
@@ -104,7 +105,9 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
         type=click.Path(path_type=Path, dir_okay=False),
         help="Read this configuration file.",
     )
+    @click.option("-q", "--quiet", is_flag=True, help="Print results and errors alone.")
     @click.option("-v", "--verbose", count=True, help="Say more; -vv shows the model's run.")
+    @click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
     @click.option("--output", type=click.Choice(["text", "json"]), help="Form of the results.")
     @click.pass_context
     @wraps(command)
@@ -113,13 +116,24 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
         /,
         *args: Any,
         config_file: Path | None,
+        quiet: bool,
         verbose: int,
+        offline: bool,
         output: str | None,
         **kwargs: Any,
     ) -> R:
         session = context.ensure_object(Session)
         session.file = config_file or session.file
         session.verbosity += verbose
+        session.quiet |= quiet
+        if session.quiet and session.verbosity:
+            raise UsageError("-q and -v contradict each other: leave out one of them")
+        if session.quiet:
+            from chart_binder.cli.output import silence_notes
+
+            silence_notes()
+        if offline:
+            session.flags["musicbrainz.offline"] = True
         session.output = output or session.output
         return context.invoke(command, *args, **kwargs)
 
@@ -131,19 +145,6 @@ def pass_session(command: Callable[..., R]) -> Callable[..., R]:
     return common_options(click.make_pass_decorator(Session)(command))
 
 
-def _set_offline(context: click.Context, option: click.Parameter, value: bool) -> None:
-    del option
-    if value:
-        context.ensure_object(Session).flags["musicbrainz.offline"] = True
-
-
-offline_option = click.option(
-    "--offline",
-    is_flag=True,
-    expose_value=False,
-    callback=_set_offline,
-    help="Open no socket: cached evidence only.",
-)
 keep_mtime_option = click.option(
     "--keep-mtime", is_flag=True, help="Leave the files' modification times."
 )
@@ -189,7 +190,7 @@ def _given_values(call: click.Context, parameter: click.Parameter) -> Iterator[s
     name = parameter.name or ""
     if call.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
         return
-    given = call.params.get(name, True)  # what a callback took is not there: `offline_option`
+    given = call.params.get(name, True)  # what a callback took is not there
     for value in given if isinstance(given, tuple) else (given,):
         is_path = isinstance(parameter.type, click.Path) and value != "-"
         if "_OR_" in (parameter.metavar or ""):  # a path or an id

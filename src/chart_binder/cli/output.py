@@ -73,9 +73,18 @@ def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
         click.echo(safe_text(line), err=err)
 
 
+_is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
+
+
+def silence_notes() -> None:
+    """Print no more notes in this call: `--quiet`."""
+    _is_silent.set(True)
+
+
 def print_notes(lines: Iterable[str]) -> None:
-    """Print lines beside the results, on standard error."""
-    print_lines(map(path_text, lines), err=True)
+    """Print lines beside the results, on standard error, unless the call is quiet."""
+    if not _is_silent.get():
+        print_lines(map(path_text, lines), err=True)
 
 
 def print_json(value: object) -> None:
@@ -115,7 +124,7 @@ class SkippedRecords:
     def record(self, problem: str) -> None:
         """Report a record by what is wrong with it."""
         self.status = 1
-        print_notes([f"left out: {problem}"])
+        print_lines([path_text(f"left out: {problem}")], err=True)
 
 
 def terminal_width() -> int:
@@ -218,14 +227,18 @@ _LEVELS = {0: None, 1: logging.INFO, 2: logging.DEBUG}
 _log_context: ContextVar[dict[str, str]] = ContextVar("log_context", default={})  # noqa: B039 (never changed in place)
 
 
-def set_up_logging(config: "LogConfig", verbosity: int) -> None:
-    """Send all logs to standard error; ours from the level asked for, others from warning on."""
+def set_up_logging(config: "LogConfig", verbosity: int, *, is_quiet: bool = False) -> None:
+    """Send all logs to standard error; ours from the level asked for, others from warning on.
+
+    A quiet call logs errors alone.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_StructlogFormatter(config))
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    logging.getLogger("chart_binder").setLevel(_LEVELS[min(verbosity, 2)] or config.level.upper())
+    root.setLevel(logging.ERROR if is_quiet else logging.WARNING)
+    level = _LEVELS[min(verbosity, 2)] or config.level.upper()
+    logging.getLogger("chart_binder").setLevel(logging.ERROR if is_quiet else level)
     _log_context.set({"run": uuid.uuid4().hex[:8]})
 
 

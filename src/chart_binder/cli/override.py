@@ -13,7 +13,6 @@ from chart_binder.cli.options import (
     PATH,
     Session,
     group,
-    offline_option,
     pass_session,
     read_mbid,
     read_path_or_mbid,
@@ -67,7 +66,6 @@ def override() -> None:
 @click.option("--crg", required=True, help="Where it belongs.")
 @click.option("--rr", help="The release; else the rules choose one of it.")
 @click.option("--reason", required=True, help="Why, in your words: shown with the decision.")
-@offline_option
 @pass_session
 def set_override(session: Session, name: str, crg: str, rr: str | None, reason: str) -> None:
     """Rule on a recording: by its id, a file that leads to it, or a decision on such a file.
@@ -114,7 +112,6 @@ def set_override(session: Session, name: str, crg: str, rr: str | None, reason: 
 
 @override.command("list")
 @click.argument("name", metavar="[PATH_OR_ID]", required=False, type=PATH)
-@offline_option
 @pass_session
 def list_overrides(session: Session, name: str | None) -> None:
     """Print every override, the oldest first, or the one that holds for a file or an id.
@@ -146,7 +143,6 @@ def list_overrides(session: Session, name: str | None) -> None:
 
 @override.command("remove")
 @_NAME
-@offline_option
 @pass_session
 def remove(session: Session, name: str) -> None:
     """Take an override back: the rules decide again, by `canon decide` or `canon batch`.

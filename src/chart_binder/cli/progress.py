@@ -144,36 +144,64 @@ def _check_lines(event: Read | Brought) -> Iterator[str]:
 
 
 @contextmanager
-def progress(named: Sequence[Path], *, is_all: bool, is_drawn: bool) -> Iterator["Progress"]:
+def progress(
+    named: Sequence[Path], *, is_all: bool, is_drawn: bool, is_quiet: bool = False
+) -> Iterator["Progress"]:
     """Yield what shows progress on standard error: a bar if `is_drawn` on a terminal, else lines.
 
-    If `is_all`, the files are counted in a thread, for an estimate of how long the run takes.
+    If `is_all`, the files are counted in a thread, for an estimate of how long the run takes. A
+    quiet one shows nothing.
     """
-    if not (is_drawn and sys.stderr.isatty()):
-        yield Progress(named if is_all else ())
+    shown = _progress(is_drawn=is_drawn, is_quiet=is_quiet)
+    if is_all and not is_quiet:
+        threading.Thread(target=shown.count_files, args=(named,), daemon=True).start()
+    with _above(shown):
+        yield shown
+
+
+@contextmanager
+def row_progress(total: int, *, is_quiet: bool) -> Iterator["Progress"]:
+    """Yield what shows progress over so many rows of a list."""
+    shown = _progress(is_drawn=True, is_quiet=is_quiet)
+    shown.total, shown.noun = total, "rows"
+    with _above(shown):
+        yield shown
+
+
+def _progress(*, is_drawn: bool, is_quiet: bool) -> "Progress":
+    if is_quiet:
+        return Progress()
+    return _Bar(sys.stderr) if is_drawn and sys.stderr.isatty() else _Lines()
+
+
+@contextmanager
+def _above(shown: "Progress") -> Iterator[None]:
+    """Let what is written to standard error meanwhile stand above a bar."""
+    if not isinstance(shown, _Bar):
+        yield
         return
-    bar = _Bar(named if is_all else (), sys.stderr)
-    with redirect_stderr(cast("TextIO", _AboveBar(bar))):
+    with redirect_stderr(cast("TextIO", _AboveBar(shown))):
         try:
-            yield bar
+            yield
         finally:
-            bar.is_over = True
-            bar.clear()
+            shown.is_over = True
+            shown.clear()
 
 
 class Progress:
-    """Shows how far a batch is: by a line now and then, where there is no terminal.
+    """Shows how far a run is; this one shows nothing.
 
-    The files of a library are counted in a thread; `total` is 0 until that is done.
+    `total` is how many files, or what `noun` says, there are; 0 as long as that is not known.
     """
 
-    def __init__(self, named: Sequence[Path]) -> None:
+    def __init__(self) -> None:
         self.total = 0
+        self.noun = "files"
         self.tally: Tally | None = None
         self.began = self.shown_at = time.monotonic()
-        threading.Thread(target=self._count, args=(named,), daemon=True).start()
 
-    def _count(self, named: Sequence[Path]) -> None:
+    def count_files(self, named: Sequence[Path]) -> None:
+        """Count the files of a library, which takes a while."""
         from chart_binder.jobs.batch import outermost_paths  # slow, and only for a batch
 
         self.total = sum(
@@ -182,17 +210,27 @@ class Progress:
 
     def show(self, tally: "Tally | None" = None) -> None:
         """Show how far the run is, where that is due; called without a tally while no file ends."""
+
+    def clear(self) -> None:
+        """Remove what is shown, so that a result can be printed in its place."""
+
+
+class _Lines(Progress):
+    """Prints a line now and then, where there is no terminal."""
+
+    def show(self, tally: "Tally | None" = None) -> None:
         self.tally = tally or self.tally
         if self.tally and time.monotonic() - self.shown_at >= _LINE_EVERY_S:
             self.shown_at = time.monotonic()
-            click.echo(f"canon: {', '.join(_parts(self.tally, self.total))}", err=True)
+            parts = _parts(self.tally, self.total, self.noun)
+            click.echo(f"canon: {', '.join(parts)}", err=True)
 
 
 class _Bar(Progress):
     """A line at the bottom of the terminal that is drawn again and again."""
 
-    def __init__(self, named: Sequence[Path], stream: TextIO) -> None:
-        super().__init__(named)
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
         self.stream = stream
         self.shown_at = 0.0
         self.drawn = 0
@@ -201,16 +239,15 @@ class _Bar(Progress):
     def show(self, tally: "Tally | None" = None) -> None:
         self.tally = tally or self.tally
         now = time.monotonic()
-        if self.is_over or now - self.shown_at < _DRAW_EVERY_S:
+        if self.is_over or (self.drawn and now - self.shown_at < _DRAW_EVERY_S):
             return
         self.shown_at = now
         self.drawn = self._width()
-        line = bar_line(self.tally, self.total, now - self.began, self.drawn)
+        line = bar_line(self.tally, self.total, now - self.began, self.drawn, self.noun)
         self.stream.write("\r" + fit(line, self.drawn))
         self.stream.flush()
 
     def clear(self) -> None:
-        """Remove the bar, so that something else can be written in its place."""
         if self.drawn:
             self.stream.write("\r" + " " * min(self.drawn, self._width()) + "\r")
             self.stream.flush()
@@ -238,6 +275,7 @@ class _AboveBar:
         return getattr(self._bar.stream, name)
 
 
+CERTAIN = "certain"
 _SHOWN_STATES = {
     "error": "failed",
     "review": "for review",
@@ -247,10 +285,13 @@ _SHOWN_STATES = {
 }
 
 
-def bar_line(tally: "Tally | None", total: int, elapsed_s: float, width: int) -> str:
+def bar_line(
+    tally: "Tally | None", total: int, elapsed_s: float, width: int, noun: str = "files"
+) -> str:
     """Return a bar and as many words as fit into `width` columns; the first part always stands."""
     files = tally.files if tally else 0
-    parts = [*_parts(tally, total)] if tally else [f"{_file_count(0, total)}, {elapsed_s:.0f} s"]
+    started = f"{_count(0, total, noun)}, {elapsed_s:.0f} s"
+    parts = [*_parts(tally, total, noun)] if tally else [started]
     while len(parts) > 1 and len(", ".join(parts)) > width:
         parts.pop()
     words = ", ".join(parts)
@@ -261,19 +302,23 @@ def bar_line(tally: "Tally | None", total: int, elapsed_s: float, width: int) ->
     return f"[{'#' * filled}{'-' * (room - filled)}] {words}"
 
 
-def _parts(tally: "Tally", total: int) -> Iterator[str]:
+def _parts(tally: "Tally", total: int, noun: str) -> Iterator[str]:
     """Yield what is shown of a run that goes on, the most important first."""
-    yield _file_count(tally.files, total)
+    yield _count(tally.files, total, noun)
     enough = max(_ESTIMATE_AFTER_FILES, min(_ENOUGH_FILES, total * _ESTIMATE_AFTER_SHARE))
     has_estimate = tally.seconds >= _ESTIMATE_AFTER_S and tally.worked >= enough
     if total > tally.files and has_estimate:
         yield f"about {duration((total - tally.files) / tally.rate)} left"
     if tally.worked:
         yield rate_text(tally.rate)
+    if dated := tally.first_releases[CERTAIN]:
+        yield f"{dated:,} first releases"
+    if tally.earlier:
+        yield f"{tally.earlier:,} earlier than tagged"
     for state, word in _SHOWN_STATES.items():
         if tally.states[state]:
             yield f"{tally.states[state]:,} {word}"
 
 
-def _file_count(done: int, total: int) -> str:
-    return f"{done:,} of {total:,} files" if total else f"{done:,} files"
+def _count(done: int, total: int, noun: str) -> str:
+    return f"{done:,} of {total:,} {noun}" if total else f"{done:,} {noun}"

@@ -216,7 +216,7 @@ def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Ite
     found = result.measures
     if result.stopped:
         yield f"stopped: {result.stopped}; {what_next}"
-    yield from _measure_lines(found)
+    yield from measure_lines(found)
     if any(count > 1 for count in (*found.errors.values(), *found.unwritten.values())):
         yield from _labelled("", "(`--report FILE` has every one of them)")
     if is_dry:
@@ -225,19 +225,16 @@ def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Ite
         yield from _labelled("run", f"{result.run_id} (`canon runs show` has it all)")
 
 
-def _measure_lines(found: Measures) -> Iterator[str]:
-    files = f"{found.files:,} in {duration(found.seconds)}"
-    if found.seconds > 1 and found.files:
-        files += f", {rate_text(found.files / found.seconds)}"
-    if found.resumed:
-        files += f", {found.resumed:,} of them settled before"
-    if found.pinned:
-        files += f" ({found.pinned:,} pinned: what is pinned stands)"
-    yield from _labelled("files", files)
-    for state, words in _STATES.items():
-        if found.states.get(state):
-            by = f" ({_counts(found.decided_by)})" if state == "decided" else ""
-            yield from _labelled(State(state).word, f"{found.states[state]:,}{by}{words}")
+def measure_lines(found: Measures) -> Iterator[str]:
+    """Yield what a run came to: files by state, first releases, rules, costs, failures."""
+    yield from _file_lines(found)
+    if found.first_releases:
+        said = [f"{found.first_releases.get('certain', 0):,} of a certain year"]
+        if count := found.first_releases.get("uncertain"):
+            said.append(f"{count:,} of an uncertain one")
+        if found.earlier:
+            said.append(f"{found.earlier:,} earlier than the year in the tags")
+        yield from _labelled("first release", ", ".join(said))
     for label, counts in (("rules", found.rules), ("tags", found.tags)):
         if counts:
             yield from _labelled(label, _counts(counts))
@@ -253,6 +250,21 @@ def _measure_lines(found: Measures) -> Iterator[str]:
         causes = {name.replace("_", " "): count for name, count in found.causes.items()}
         yield from _labelled("failures", _counts(causes))
     yield from _reasons("" if found.causes else "failures", found, found.errors, _MAX_ERRORS)
+
+
+def _file_lines(found: Measures) -> Iterator[str]:
+    files = f"{found.files:,} in {duration(found.seconds)}"
+    if found.seconds > 1 and found.files:
+        files += f", {rate_text(found.files / found.seconds)}"
+    if found.resumed:
+        files += f", {found.resumed:,} of them settled before"
+    if found.pinned:
+        files += f" ({found.pinned:,} pinned: what is pinned stands)"
+    yield from _labelled("files", files)
+    for state, words in _STATES.items():
+        if found.states.get(state):
+            by = f" ({_counts(found.decided_by)})" if state == "decided" else ""
+            yield from _labelled(State(state).word, f"{found.states[state]:,}{by}{words}")
 
 
 def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
@@ -343,7 +355,7 @@ def run_lines(
     if summary.measures:
         if summary.measures.stopped:
             yield from _labelled("stopped", summary.measures.stopped)
-        yield from _measure_lines(summary.measures)
+        yield from measure_lines(summary.measures)
         yield from _costs(summary.measures)
     elif run.counts:
         yield from _labelled("files", _counts(run.counts))

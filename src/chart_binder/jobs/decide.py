@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -39,16 +39,18 @@ from chart_binder.rules.siblings import needs_siblings
 INDETERMINATE = "INDETERMINATE"
 LLM_ADJUDICATION = "LLM_ADJUDICATION"
 
+T = TypeVar("T")
 Overrides: TypeAlias = Callable[[], Mapping[str, OverrideRecord]]
 """Returns the overrides by recording id; may raise `StoreError`."""
 EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
 """Returns the evidence for a file, or raises `CanonError`."""
 INTERRUPTED = 130
 """The exit status of a run that Ctrl-C ended."""
-_MAX_FAILED_LOOKUPS = 3
+MAX_FAILED_LOOKUPS = 3
 """Failed look-ups in a row, each after tries of its own, after which no more are made."""
 
 _log = logging.getLogger(__name__)
+_YEAR = re.compile(r"[0-9]{4}(?![0-9])")
 _NOT_A_WORD = re.compile(r"[^\w-]+")
 
 
@@ -408,18 +410,20 @@ class NotAskedError(LookupFailedError):
     """A look-up was not made because those before it had failed."""
 
 
-def limited_lookup(look_up: EvidenceLookup, why_not: str) -> EvidenceLookup:
+def limited_lookup(
+    look_up: Callable[[T], EvidenceBundle], why_not: str
+) -> Callable[[T], EvidenceBundle]:
     """Return a look-up that raises `NotAskedError` after three failures in a row.
 
     `why_not` is its text, in which `{count}` is the number of failures and `{last}` the last one.
     """
     failures: list[str] = []
 
-    def limited(path: Path) -> EvidenceBundle:
-        if len(failures) == _MAX_FAILED_LOOKUPS:
+    def limited(what: T) -> EvidenceBundle:
+        if len(failures) == MAX_FAILED_LOOKUPS:
             raise NotAskedError(why_not.format(count=len(failures), last=failures[-1]))
         try:
-            found = look_up(path)
+            found = look_up(what)
         except LookupFailedError as error:
             failures.append(str(error))
             raise
@@ -466,6 +470,19 @@ def with_tags(case: Case, path: Path) -> Case:
         return case
     decision = replace(case.decision, artist=tags.artist, title=tags.title)
     return dataclasses.replace(case, decision=decision, artifact=artifact_of(tags))
+
+
+def tagged_year(case: Case) -> int | None:
+    """Return the year in the tags of a case's file, if there is one."""
+    artifact = case.bundle.artifact if case.bundle else case.artifact
+    return year_of(artifact)
+
+
+def year_of(artifact: Artifact | None) -> int | None:
+    """Return the year in a file's tags, if there is one."""
+    written = ((artifact and artifact.tags) or {}).get("date") or ""
+    found = _YEAR.match(written)
+    return int(found[0]) if found else None
 
 
 def override_for(

@@ -13,30 +13,25 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-import msgspec
-
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import DamagedRecordError, UsageError
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import Decision, State, complete
+from chart_binder.jobs.decide import Decision, State, complete, year_of
 from chart_binder.jobs.evaluate import CRG_RULES, RR_RULES
 from chart_binder.jobs.stored_decisions import (
     path_bytes,
     path_from_bytes,
     read_decision,
+    stored_artifact,
     stored_bundle,
 )
-from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
     from chart_binder.store.decisions import UnreadHandler
     from chart_binder.store.store import Store
-
-UNDECIDED = "undecided"
-"""What people call the state `indeterminate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +57,7 @@ class ListedDecision:
     @property
     def state(self) -> str:
         """The state as people call it."""
-        state = self.decision.state
-        return UNDECIDED if state is State.INDETERMINATE else state.value
+        return self.decision.state.word
 
     @property
     def path(self) -> str:
@@ -80,16 +74,10 @@ class ListedDecision:
 def listed(store: "Store", kept: DecisionRecord, rules: RulesConfig) -> ListedDecision:
     """Return a stored decision with the names and tags to list. Raises `StoreError`."""
     decision = complete(read_decision(kept), partial(stored_bundle, store, kept), rules)
-    try:
-        artifact = decode_json(kept.artifact, Artifact) if kept.artifact else Artifact()
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        problem = f"the tags of the decision {kept.id} in the store are damaged: {error}"
-        raise DamagedRecordError(problem) from error
+    artifact = stored_artifact(kept) or Artifact()
     tags = artifact.tags or {}
-    written = (tags.get("date") or "")[:4]
-    year = int(written) if re.fullmatch(r"[0-9]{4}", written) else None
     duration_s = round(artifact.duration_ms / 1000) if artifact.duration_ms else None
-    return ListedDecision(kept, decision, tags.get("album"), year, duration_s)
+    return ListedDecision(kept, decision, tags.get("album"), year_of(artifact), duration_s)
 
 
 def listing(
@@ -313,7 +301,9 @@ class _Key:
     matches: Callable[[ListedDecision, Value], bool]
 
 
-_STATES = {UNDECIDED: State.INDETERMINATE.value} | {state.value: state.value for state in State}
+_STATES = {state.word: state.value for state in State} | {
+    state.value: state.value for state in State
+}
 _RULES = dict.fromkeys(rule.partition(":")[2] for rule in (*CRG_RULES, *RR_RULES))
 _KEYS: Mapping[str, _Key] = {
     "state": _Key(_one_of(_STATES), lambda row, value: row.decision.state in _words(value)),

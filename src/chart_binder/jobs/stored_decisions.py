@@ -330,11 +330,19 @@ def bundle_with_tags(kept: DecisionRecord, evidence: EvidenceRecord) -> Evidence
     """Return evidence with the tags that the decision has. Raises `DamagedRecordError`."""
     try:
         bundle = read_bundle(evidence.document)
-        tags = decode_json(kept.artifact, Artifact) if kept.artifact else None
-    except (CanonError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except CanonError as error:
         problem = f"the evidence of {kept.id} in the store is damaged: {error}"
         raise DamagedRecordError(problem) from error
-    return msgspec.structs.replace(bundle, artifact=tags)
+    return msgspec.structs.replace(bundle, artifact=stored_artifact(kept))
+
+
+def stored_artifact(kept: DecisionRecord) -> Artifact | None:
+    """Return what a decision has of its file's tags. Raises `DamagedRecordError`."""
+    try:
+        return decode_json(kept.artifact, Artifact) if kept.artifact else None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = f"the tags of the decision {kept.id} in the store are damaged: {error}"
+        raise DamagedRecordError(problem) from error
 
 
 def current_decision(store: "Store", *paths: bytes) -> DecisionRecord | None:

@@ -31,6 +31,7 @@ from chart_binder.jobs.decide import (
     State,
     case_or_error,
     limited_lookup,
+    tagged_year,
     with_tags,
 )
 from chart_binder.jobs.stored_decisions import (
@@ -74,7 +75,7 @@ class FileOutcome:
 
     `stored` are the records to save, if any. `is_resumed` means that an earlier run decided it,
     `is_pinned` that this decision is pinned, `is_answered_before` that an adjudicator's earlier
-    answer to the same evidence was used.
+    answer to the same evidence was used. `tagged_year` is the year in the file's tags, if known.
     """
 
     path: Path
@@ -85,6 +86,7 @@ class FileOutcome:
     is_given: bool = False
     is_pinned: bool = False
     is_answered_before: bool = False
+    tagged_year: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +361,10 @@ class Worker:
         decision = one.case.decision
         before = one.file_before if decision.cause is not Cause.NOT_LOOKED_UP else None
         stored = stored_case(one.case, one.path, before, self.versions) if before else None
-        return FileOutcome(one.path, decision, stored, one.seconds, is_given=one.is_given)
+        year = tagged_year(one.case)
+        return FileOutcome(
+            one.path, decision, stored, one.seconds, is_given=one.is_given, tagged_year=year
+        )
 
     def _decide(
         self, path: Path, before: os.stat_result | None, look_up: EvidenceLookup, read_s: float

@@ -86,6 +86,8 @@ class Tally:
     `states` counts all files, and the `folders` that could not be read or are empty. `resumed`
     files were decided by an earlier run, `pinned` ones among them have a pinned decision. `worked`
     are the files with something to do: resumed ones only if their tags are looked at.
+    `first_releases` counts files by whether the year of their first release is certain; `earlier`
+    are those whose first release is certainly earlier than the year in the file's tags.
     """
 
     started: float = field(default_factory=time.monotonic)
@@ -98,6 +100,8 @@ class Tally:
     decided_by: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
+    first_releases: Counter[str] = field(default_factory=Counter)
+    earlier: int = 0
     causes: Counter[str] = field(default_factory=Counter)
     errors: MessageCounts = field(default_factory=MessageCounts)
     unwritten: MessageCounts = field(default_factory=MessageCounts)
@@ -162,6 +166,8 @@ class Tally:
             decided_by=_by_count(self.decided_by),
             rules=_by_count(self.rules),
             tags=_by_count(self.tags),
+            first_releases=_by_count(self.first_releases),
+            earlier=self.earlier,
             causes=_by_count(self.causes),
             errors=self.errors.counts(),
             unwritten=self.unwritten.counts(),
@@ -189,6 +195,10 @@ class Tally:
             self.decided_by[decision.decided_by] += 1
         if decision.crg_rule:
             self.rules[decision.crg_rule] += 1
+        if first := decision.first_release:
+            self.first_releases["certain" if first.year_certain else "uncertain"] += 1
+            tagged = outcome.tagged_year
+            self.earlier += first.year_certain and tagged is not None and first.year < tagged
         if decision.cause:
             self.causes[decision.cause] += 1
         if decision.failure:

@@ -18,12 +18,13 @@ from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs.batch import FileOutcome
-from chart_binder.jobs.decide import INTERRUPTED, State, complete, override_for
+from chart_binder.jobs.decide import INTERRUPTED, State, complete, override_for, year_of
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     current_decisions,
     file_status,
     read_decision,
+    stored_artifact,
     stored_bundle,
     stored_names,
 )
@@ -116,7 +117,10 @@ class ResumeCheck:
             return True, None
         decision = read_decision(kept)
         decision = complete(decision, partial(stored_bundle, self.store, kept), self.rules)
-        return False, FileOutcome(path, decision, is_resumed=True, is_pinned=kept.pinned)
+        year = year_of(stored_artifact(kept))
+        return False, FileOutcome(
+            path, decision, is_resumed=True, is_pinned=kept.pinned, tagged_year=year
+        )
 
     def _is_valid(self, kept: DecisionRecord, path: Path) -> bool:
         """Return whether the same decision would be made today, as far as known without asking.
