@@ -302,7 +302,8 @@ class _Conversation(Generic[T]):
                 return Ending(self.turn, self.judge(answer, True))  # noqa: FBT003 (no other turn)
             refusal = "it was cut off" if reply.done_reason == "length" else "it is no answer"
             if isinstance(step, Act):
-                refusal = f"it is a call of {step.tool!r}, where the answer alone was asked for"
+                called = _brief(repr(step.tool))
+                refusal = f"it is a call of {called}, where the answer alone was asked for"
         except RefusedError as error:
             refusal = _brief(str(error))
         return Ending(self.turn, problem=f"{spent}the forced last answer was refused: {refusal}")
