@@ -22,7 +22,6 @@ from chart_binder.llm.result import (
     why_not_written,
 )
 from chart_binder.react.transcript import AnyEvent, Observed, Read, Replay, Replied
-from chart_binder.web.sites import SAME_SOURCE
 from golden.bundles import golden, year_only_single
 from llm.scripted_runs import (
     ALBUM,
@@ -452,8 +451,6 @@ def test_the_documented_table_is_the_one_that_lowers_confidence() -> None:
     shown = re.findall(r"^\| `(\w+)` \|.*\| (×|at most) ([0-9.]+) \|$", text, re.MULTILINE)
     assert {name: float(n) for name, how, n in shown if how == "×"} == CHECK_FACTORS
     assert {name: float(n) for name, how, n in shown if how != "×"} == CHECK_CEILINGS
-    for copies in SAME_SOURCE.values():
-        assert all(copy in text for copy in copies)
 
 
 def test_confidence_is_lowered_for_what_failed_and_for_nothing_else() -> None:
