@@ -1,8 +1,9 @@
 """Saves that are killed, or refused by the disk, before any one of their calls to the system.
 
-Run as a process of its own (`python interrupted.py FILE WAY [MOMENTS]`), since it forks for every
-moment; prints one JSON object. The n-th call that changes anything on the disk is found by wrapping
-the calls themselves in the process that saves.
+Run as a process of its own (`python interrupted.py FILE write|undo WAY [MOMENTS]`), since it forks
+for every moment; prints one JSON object. With `undo` a written file is made the former one again.
+The n-th call that changes anything on the disk is found by wrapping the calls themselves in the
+process that saves.
 """
 
 import errno
@@ -27,7 +28,8 @@ from audio.tagging import WANTED
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.file_access import remove_leftovers
-from chart_binder.audio.save import PreparedCopy, save_tags
+from chart_binder.audio.restoration import Restoration
+from chart_binder.audio.save import PreparedCopy, restore_file, save_tags
 from chart_binder.errors import CanonError
 
 CALLS = (
@@ -91,12 +93,24 @@ def commit(folder: Path, line: str) -> None:
 os.commit = commit  # type: ignore[attr-defined]  # wrapped like any other call
 
 
-def save(folder: Path, path: Path) -> None:
+def save(folder: Path, path: Path, restoration: Restoration | None = None) -> None:
+    """Write tags, or make the former file again; the journal is in the folder."""
+
     def intend(prepared: PreparedCopy) -> None:
         os.commit(folder, f"intended {prepared.before.hash} {prepared.after.hash}")  # type: ignore[attr-defined]
 
-    save_tags(path, lambda tags: with_fields(tags, WANTED), before_replace=intend)
+    if restoration:
+        restore_file(path, restoration, before_replace=intend)
+    else:
+        save_tags(path, lambda tags: with_fields(tags, WANTED), before_replace=intend)
     os.commit(folder, "done")  # type: ignore[attr-defined]
+
+
+def written(path: Path) -> Restoration:
+    """Write tags into a file; return what makes the former one again."""
+    prepared: list[PreparedCopy] = []
+    save_tags(path, lambda tags: with_fields(tags, WANTED), before_replace=prepared.append)
+    return prepared[0].restoration
 
 
 def in_child(run: Callable[[], None], kill_after_s: float | None = None) -> int:
@@ -120,15 +134,18 @@ def in_child(run: Callable[[], None], kill_after_s: float | None = None) -> int:
 class Trial:
     """One file, saved over and over; `counts` says what each of the saves left."""
 
-    def __init__(self, pristine: Path) -> None:
+    def __init__(self, pristine: Path, *, undoes: bool) -> None:
         self.top = Path(tempfile.mkdtemp(dir=pristine.parent))
         self.pristine = pristine
+        former = pristine.read_bytes()
+        self.save = partial(save, restoration=written(pristine) if undoes else None)
         self.old = pristine.read_bytes()
         self.audio = audio_hash(pristine)
         folder, path = self.fresh()
-        save(folder, path)
+        self.save(folder, path)
         self.new = path.read_bytes()
         self.counts: Counter[str] = Counter(killed=0, refused=0, old=0, new=0, swept=0, wrong=0)
+        self.counts["wrong"] += undoes and self.new != former
 
     def fresh(self) -> tuple[Path, Path]:
         """Return a new folder, and a copy of the file in a folder of its own below it."""
@@ -185,7 +202,7 @@ class Trial:
         real = {name: getattr(os, name) for name in names}
         wrap_calls(names, count)
         try:
-            save(folder, path)
+            self.save(folder, path)
         finally:
             for name in names:
                 setattr(os, name, real[name])
@@ -198,7 +215,7 @@ def every_call(trial: Trial, fault: Fault, names: tuple[str, ...], *, halves: bo
     def run(folder: Path, path: Path, number: int) -> int:
         def disturbed() -> None:
             before_call(number, fault, names, halves=halves)
-            save(folder, path)
+            trial.save(folder, path)
 
         return in_child(disturbed)
 
@@ -212,14 +229,14 @@ def random_moments(trial: Trial, moments: int) -> None:
     def duration() -> float:
         folder, path = trial.fresh()
         begun = time.monotonic()
-        in_child(partial(save, folder, path))
+        in_child(partial(trial.save, folder, path))
         return time.monotonic() - begun
 
     lasts = min(duration() for _ in range(5))
     chance = random.Random(6)
 
     def run(folder: Path, path: Path) -> int:
-        return in_child(partial(save, folder, path), chance.uniform(0, lasts * 1.1))
+        return in_child(partial(trial.save, folder, path), chance.uniform(0, lasts * 1.1))
 
     tried = 0
     while trial.counts["killed"] < moments and tried < MAX_TRIES * moments:
@@ -233,7 +250,7 @@ def full_disk(trial: Trial) -> None:
     def run(folder: Path, path: Path, size: int) -> int:
         def limited() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-            save_tags(path, lambda tags: with_fields(tags, WANTED))
+            trial.save(folder, path)
 
         return in_child(limited)
 
@@ -242,8 +259,8 @@ def full_disk(trial: Trial) -> None:
 
 
 def main() -> None:
-    path, way, *rest = sys.argv[1:]
-    trial = Trial(Path(path))
+    path, task, way, *rest = sys.argv[1:]
+    trial = Trial(Path(path), undoes=task == "undo")
     match way:
         case "kill":
             every_call(trial, kill, CALLS)

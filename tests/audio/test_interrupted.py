@@ -11,12 +11,13 @@ from audio.tagging import FEW, VARIANTS, Variant
 
 SCRIPT = Path(__file__).parent / "interrupted.py"
 by_variant = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+by_task = pytest.mark.parametrize("task", ["write", "undo"])
 by_few_variants = pytest.mark.parametrize("variant", FEW, ids=lambda variant: variant.name)
 
 
-def must_be_right(path: Path, way: str, moments: int = 0) -> None:
+def must_be_right(path: Path, way: str, moments: int = 0, task: str = "write") -> None:
     """Disturb saves of a file, and check what they left."""
-    command = [sys.executable, str(SCRIPT), str(path), way, str(moments)]
+    command = [sys.executable, str(SCRIPT), str(path), task, way, str(moments)]
     run = subprocess.run(command, capture_output=True, check=False)
     assert run.returncode == 0, run.stderr.decode()
     counts: dict[str, int] = json.loads(run.stdout)
@@ -39,30 +40,39 @@ def test_a_save_killed_before_any_call_leaves_old_or_new(tmp_path: Path, variant
     must_be_right(variant.make(tmp_path), "kill")
 
 
-def test_a_disk_full_at_any_write_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    must_be_right(FEW[0].make(tmp_path), "full")
+@pytest.mark.parametrize("variant", FEW[1:3], ids=lambda variant: variant.name)
+def test_an_undo_killed_before_any_call_leaves_old_or_new(tmp_path: Path, variant: Variant) -> None:
+    must_be_right(variant.make(tmp_path), "kill", task="undo")
+
+
+@by_task
+def test_a_disk_full_at_any_write_leaves_the_file_as_it_was(tmp_path: Path, task: str) -> None:
+    must_be_right(FEW[0].make(tmp_path), "full", task=task)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["kill", "kill-in-write", "full", "broken"])
+@by_task
 @by_variant
 def test_a_save_of_any_file_disturbed_at_any_call_leaves_old_or_new(
-    tmp_path: Path, variant: Variant, way: str
+    tmp_path: Path, variant: Variant, way: str, task: str
 ) -> None:
-    must_be_right(variant.make(tmp_path), way)
+    must_be_right(variant.make(tmp_path), way, task=task)
 
 
 @pytest.mark.slow
+@by_task
 @by_variant
 def test_a_save_of_any_file_killed_at_random_leaves_old_or_new(
-    tmp_path: Path, variant: Variant
+    tmp_path: Path, variant: Variant, task: str
 ) -> None:
-    must_be_right(variant.make(tmp_path), "random", 20)
+    must_be_right(variant.make(tmp_path), "random", 20, task)
 
 
 @pytest.mark.slow
+@by_task
 @by_few_variants
 def test_a_save_killed_at_200_random_moments_leaves_old_or_new(
-    tmp_path: Path, variant: Variant
+    tmp_path: Path, variant: Variant, task: str
 ) -> None:
-    must_be_right(variant.make(tmp_path), "random", 200)
+    must_be_right(variant.make(tmp_path), "random", 200, task)

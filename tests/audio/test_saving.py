@@ -1,5 +1,6 @@
 """What a save keeps of a file, and which files it leaves alone with a reason."""
 
+import hashlib
 import os
 import shutil
 import struct
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,7 +25,8 @@ from chart_binder.audio.file_access import (
     remove_leftovers,
 )
 from chart_binder.audio.reading import read_tags
-from chart_binder.audio.save import PreparedCopy, save_tags
+from chart_binder.audio.restoration import Restoration
+from chart_binder.audio.save import PreparedCopy, SaveResult, restore_file, save_tags
 from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.audio.walk import find_audio_files
 from chart_binder.errors import AudioError, SaveError
@@ -48,13 +51,29 @@ def must_be_refused(path: Path, reason: str) -> None:
     """Hold a save to be refused for this reason, and to have changed nothing."""
     before, beside = path.read_bytes(), names(path.parent)
     status = path.stat()
-    with pytest.raises(SaveError, match=reason) as caught:
-        save_tags(path, changed)
-    assert repr(str(path)) in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert path.read_bytes() == before
-    assert path.stat().st_mtime_ns == status.st_mtime_ns
-    assert names(path.parent) == beside
+    for save in (
+        partial(save_tags, change=changed),
+        partial(restore_file, restoration=former(before)),
+    ):
+        with pytest.raises(SaveError, match=reason) as caught:
+            save(path)
+        assert repr(str(path)) in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert path.read_bytes() == before
+        assert path.stat().st_mtime_ns == status.st_mtime_ns
+        assert names(path.parent) == beside
+
+
+def former(content: bytes) -> Restoration:
+    """Return what makes the bare file of one that was written, as an undo does."""
+    bare = (FILES / "bare.flac").read_bytes()
+    old, new = (hashlib.sha256(each).digest() for each in (bare, content))
+    return Restoration(old, new, (bare,))
+
+
+def restored(path: Path, *, keep_mtime: bool = False) -> SaveResult:
+    """Make the bare file of a written one."""
+    return restore_file(path, former(path.read_bytes()), keep_mtime=keep_mtime)
 
 
 @contextmanager
@@ -107,11 +126,13 @@ def test_mode_and_owner_are_kept_and_the_time_on_request(song: Path) -> None:
         os.chown(song, NOBODY, NOBODY)
     os.utime(song, ns=(1_000_000_000, 2_123_456_789))
     before = song.stat()
-    save_tags(song, changed, keep_mtime=True)
-    after = song.stat()
-    assert after.st_ino != before.st_ino
-    kept = ("st_mode", "st_uid", "st_gid", "st_mtime_ns")
-    assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
+    for save in (partial(save_tags, change=changed), restored):
+        save(song, keep_mtime=True)
+        after = song.stat()
+        assert after.st_ino != before.st_ino
+        kept = ("st_mode", "st_uid", "st_gid", "st_mtime_ns")
+        assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
+    save_tags(song, changed)
     save_tags(song, lambda tags: with_fields(tags, {"album": ()}))
     assert song.stat().st_mtime_ns > before.st_mtime_ns
 
@@ -131,8 +152,9 @@ def test_extended_attributes_and_access_lists_are_kept(song: Path, name: str, va
         os.setxattr(song, name, value)
     except OSError:
         pytest.skip(f"the file system has no {name}")
-    assert save_tags(song, changed).lost == ()
-    assert os.getxattr(song, name) == value
+    for save in (partial(save_tags, change=changed), restored):
+        assert save(song).lost == ()
+        assert os.getxattr(song, name) == value
 
 
 def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path, song: Path) -> None:
@@ -144,6 +166,8 @@ def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path, song: Path)
     assert saved.path == song
     assert link.is_symlink()
     assert read_tag_set(song) == saved.after
+    assert restored(link).path == song
+    assert link.is_symlink()
     assert names(links) == [link.name]
 
 

@@ -3,6 +3,7 @@
 Run as a program, so that it may fork: `python killing.py FOLDER ROUNDS SEED`. Prints a JSON object.
 """
 
+import hashlib
 import json
 import os
 import random
@@ -16,11 +17,13 @@ from pathlib import Path
 
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
+from chart_binder.audio.restoration import Restoration
 from chart_binder.domain.records import WriteState
 from chart_binder.jobs.journal import WritingRun, clean_folders, only_done, repair_journal, verify
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.undo import undo_writes
 from chart_binder.store import open_store
+from chart_binder.store.store import Store
 
 LONGEST_S = 0.4
 
@@ -83,7 +86,19 @@ def _mended(url: str, folder: Path, sounds: dict[Path, str]) -> list[str]:
             states = [write.state for write in store.journal.of_path(path_bytes(file))]
             if WriteState.INTENDED in states:
                 found.append("BAD: journal")
+            if not _is_as_recorded(store, file):
+                found.append("BAD: bytes")
     return found
+
+
+def _is_as_recorded(store: Store, file: Path) -> bool:
+    """Say whether a file is, byte for byte, what the last write or undo left."""
+    writes = store.journal.of_path(path_bytes(file))
+    last = next((write for write in writes if write.state is not WriteState.FAILED), None)
+    if last is None or last.restoration is None:
+        return last is None
+    expected = Restoration.from_document(last.restoration).new_hash
+    return hashlib.sha256(file.read_bytes()).digest() == expected
 
 
 if __name__ == "__main__":
