@@ -92,8 +92,9 @@ def every_release(document: Json) -> Iterator[tuple[Json, Json]]:
 def made_exact(draw: st.DrawFn, document: Json) -> Json:
     """The same evidence with the true day behind every partial date.
 
-    A recording's own first date is taken from its releases, so where it may be the date of some it
-    is the day of the earliest of them.
+    A bare year or month beside a whole date within it of the same record stays as it is. A
+    recording's own first date is taken from its releases, so where it may be the date of some it is
+    the day of the earliest of them.
     """
     exact = copy.deepcopy(document)
     for one in exact["recording_candidates"]:
@@ -101,13 +102,22 @@ def made_exact(draw: st.DrawFn, document: Json) -> Json:
         days: list[str] = []
         for group in one["rg_candidates"]:
             dated = [(release, "date") for release in group["releases"]]
+            whole = {release["date"] for release in group["releases"] if _is_whole(release)}
             for place, key in dated or [(group, "first_release_date")]:
                 text = place[key]
+                if text and any(day != text and day.startswith(text) for day in whole):
+                    continue
                 place[key] = draw(true_days(text))
                 if text and hint and _may_be_one(text, hint):
                     days.append(place[key])
         one["first_release_date"] = min(days) if days else draw(true_days(hint))
     return exact
+
+
+def _is_whole(release: Json) -> bool:
+    """Whether it is an official release of a whole date, on a medium of its time."""
+    date = release["date"] or ""
+    return release["status"] == "Official" and len(date) == 10 and release["format"] != "CD"
 
 
 def _may_be_one(text: str, other: str) -> bool:

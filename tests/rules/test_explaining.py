@@ -76,9 +76,9 @@ def test_every_other_record_is_told_why_not() -> None:
 
 
 def test_a_compilation_that_is_older_is_told_apart_from_a_premiere() -> None:
-    (rival,) = decided(various("V", "1970"), album("A", "1974-11-08")).rivals
+    (rival,) = decided(various("V", "1974"), album("A", "1974-11-08")).rivals
     assert rival.why_not == (
-        "compilation (1970): no compilation of the artist's own, more than 90 days before the rest"
+        "compilation (1974): no compilation of the artist's own, more than 90 days before the rest"
     )
 
 

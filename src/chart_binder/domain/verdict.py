@@ -76,12 +76,16 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Open(msgspec.Struct, frozen=True, tag="open"):
-    """The rules cannot decide; `questions` name what would settle it."""
+    """The rules cannot decide; `questions` name what would settle it.
+
+    `proposal` is what they would decide by evidence that is cut short.
+    """
 
     because: str
     questions: tuple[Question, ...]
     path: tuple[Considered, ...] = ()
     rivals: tuple[Rival, ...] = ()
+    proposal: Decided | None = None
 
     @property
     def missing_facts(self) -> tuple[str, ...]:

@@ -63,6 +63,16 @@ def fold(text: str) -> str:
 NO_COUNTRIES = frozenset({"XW", "XE"})
 """MusicBrainz' codes for worldwide and Europe, which are no artist's country."""
 
+EUROPE = frozenset(
+    {
+        "AD", "AL", "AT", "AX", "BA", "BE", "BG", "BY", "CH", "CY", "CZ", "DE", "DK", "EE", "ES",
+        "FI", "FO", "FR", "GB", "GG", "GI", "GR", "HR", "HU", "IE", "IM", "IS", "IT", "JE", "LI",
+        "LT", "LU", "LV", "MC", "MD", "ME", "MK", "MT", "NL", "NO", "PL", "PT", "RO", "RS", "RU",
+        "SE", "SI", "SJ", "SK", "SM", "UA", "VA", "XK", "CS", "SU", "XC", "XG", "YU",
+    }
+)  # fmt: skip
+"""The countries of Europe (ISO 3166-1), with MusicBrainz' codes for former ones."""
+
 
 @lru_cache(maxsize=512)
 def country_code(written: str | None) -> str | None:

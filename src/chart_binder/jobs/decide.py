@@ -286,8 +286,13 @@ class Decider:
         return self._case(decision, bundle, verdict)
 
     def needs_adjudicator(self, case: Case) -> bool:
-        """Return whether the case is open and there is an adjudicator to ask."""
-        return self.adjudicator is not None and isinstance(case.verdict, Open)
+        """Return whether the case is open and there is an adjudicator to ask.
+
+        It is not asked where the evidence is cut short and the rules have a proposal: no fact makes
+        that evidence whole.
+        """
+        is_open = isinstance(case.verdict, Open) and case.verdict.proposal is None
+        return self.adjudicator is not None and is_open
 
     def adjudicate(self, case: Case) -> Case:
         """Let the adjudicator answer an open case."""
@@ -330,12 +335,18 @@ class Decider:
         return self._case(decision, bundle, case.verdict)
 
     def _open(self, verdict: Open, known: str) -> Decision:
+        """Return the decision on an open case: for review, where the rules have a proposal."""
+        proposal, why_not = verdict.proposal, self.why_not if verdict.proposal is None else ""
         return Decision(
-            state=State.INDETERMINATE,
-            crg_rule=f"CRG:{INDETERMINATE}",
-            rr_rule=f"RR:{INDETERMINATE}",
+            state=State.REVIEW if proposal else State.INDETERMINATE,
+            decided_by="rules" if proposal else None,
+            crg_mbid=proposal.crg if proposal else None,
+            rr_mbid=proposal.rr if proposal else None,
+            recording_mbid=proposal.recording if proposal else None,
+            crg_rule=proposal.crg_rule if proposal else f"CRG:{INDETERMINATE}",
+            rr_rule=proposal.rr_rule if proposal else f"RR:{INDETERMINATE}",
             confidence=0.0,
-            rationale=". ".join(filter(None, (verdict.because, self.why_not))),
+            rationale=". ".join(filter(None, (verdict.because, why_not))),
             missing_facts=verdict.missing_facts,
             questions=verdict.questions,
             evidence_hash=known,

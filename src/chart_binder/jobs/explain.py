@@ -17,7 +17,7 @@ from chart_binder.rules.contest import build_contest
 from chart_binder.rules.explain import explain_losers
 from chart_binder.rules.premiere import apply_rules
 from chart_binder.rules.recordings import sort_recordings
-from chart_binder.rules.representative import first_by_id
+from chart_binder.rules.representative import first_by_content
 
 
 class DateSource(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ def appearances(bundle: EvidenceBundle) -> tuple[Appearance, ...]:
 
 def lead_window(bundle: EvidenceBundle, rules_config: RulesConfig) -> LeadWindow | None:
     """Return the window of the earliest single, if there is a studio album."""
-    contest = build_contest(sort_recordings(bundle).kept, bundle.performer, rules_config)
+    contest = build_contest(sort_recordings(bundle).kept, bundle, rules_config)
     if contest.intent or not contest.singles or not contest.albums:
         return None
     single, days = contest.singles[0], contest.settings.lead_window_days
@@ -120,7 +120,7 @@ def _appearance(one: Candidate) -> Appearance:
 
 
 def _source(when: PartialDate, releases: Sequence[Release]) -> DateSource:
-    shown = first_by_id(releases)
+    shown = first_by_content(releases)
     parts = (shown.country, shown.label, shown.catno, shown.format, shown.disambiguation)
     return DateSource(
         date=when.text,
@@ -176,7 +176,7 @@ def _by_word(
     bundle: EvidenceBundle, crg: str, said: str, rules_config: RulesConfig
 ) -> Iterator[Rival]:
     recordings = sort_recordings(bundle)
-    contest = build_contest(recordings.kept, bundle.performer, rules_config)
+    contest = build_contest(recordings.kept, bundle, rules_config)
     running: dict[str, Candidate] = {one.group.mb_rg_id: one for one in contest.candidates}
     possible = {one.group.mb_rg_id for one in apply_rules(contest).possible}
     chosen = running.get(crg)

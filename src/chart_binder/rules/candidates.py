@@ -1,10 +1,12 @@
 """Candidates: release groups with their role and the span of days on which the recording came out.
 
-The span is that of the earliest official release that contains the recording. The group's own first
-date is used only where no release is listed.
+The span is that of the earliest official release that contains the recording. A bare year or month
+beside a whole date within it counts as undated, and so does a medium before its time. The group's
+own first date is used only where no release is listed.
 """
 
 import enum
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -17,6 +19,7 @@ from msgspec.structs import replace
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate
 from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import type_names
+from chart_binder.rules.media import is_before_its_time
 from chart_binder.rules.names import is_various
 
 
@@ -86,6 +89,19 @@ def is_soundtrack(group: ReleaseGroup) -> bool:
     return "Soundtrack" in type_names(group.primary_type, group.secondary_types or ())[1]
 
 
+_BEST_OF = re.compile(
+    r"\bgreatest hits\b|\bsingles collection\b|ベスト|精選|精选"
+    r"|\bbest of\b(?! (?:all|both|friends|intentions|me|times|us|worlds|you)\b)",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4_096)
+def is_best_of(title: str) -> bool:
+    """Whether the title of an album says that it gathers what came out before."""
+    return _BEST_OF.search(title) is not None
+
+
 class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A release group that carries the recording, eligible or not.
 
@@ -106,6 +122,8 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     """Releases that decide nothing: promotional, bootleg, pseudo, withdrawn, of unknown status."""
     recordings: tuple[RecordingCandidate, ...]
     """The recordings that are on it."""
+    hint: PartialDate | None = None
+    """An earlier date, of a release on a medium that was not on sale then: a CD of 1966."""
 
     @property
     def is_weak(self) -> bool:
@@ -142,11 +160,14 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def dated_name(self) -> str:
         """`the single 'Killer Queen' (1974-10-11)`, with a remark if the date is a weak one."""
-        remark = ""
-        if self.is_weak and self.is_dated:
-            remark = ", the group's own date"
-        elif self.since.is_known and None in [one.date for one in self.official]:
-            remark = "; another release has no date"
+        remark = ", the group's own date" if self.is_weak and self.is_dated else ""
+        if self.since.is_known and not self.is_weak:
+            known, dates = self.since.text, {one.date or "" for one in self.official}
+            vague = min([date for date in dates if date and known.startswith(date)], default=known)
+            remark += f"; another release is only dated {vague}" if vague != known else ""
+            remark += "; another release has no date" if "" in dates else ""
+        if self.hint:
+            remark += f"; one of {self.hint} is on a medium of later years"
         return f"the {self.kind} '{self.title}' ({self.when}{remark})"
 
 
@@ -167,10 +188,19 @@ def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
 def with_group_date(candidate: Candidate) -> Candidate | None:
     """Return an undated candidate with its group's date as the lower bound; None if unknown.
 
-    The group's date is that of its earliest release, which may lack this recording.
+    The group's date is that of its earliest release, which may lack this recording. A date on a
+    medium before its time counts likewise.
     """
-    first = candidate.group.first_date.first
+    hints = (candidate.group.first_date, candidate.hint or UNKNOWN)
+    first = min([one.first for one in hints if one.is_known], default=FIRST_DAY)
     return with_span(candidate, first, LAST_DAY) if first > FIRST_DAY else None
+
+
+def with_hint(candidate: Candidate) -> Candidate:
+    """Return the candidate as if it may have come out as early as its hint says."""
+    if candidate.hint is None or not candidate.is_dated or candidate.hint.first >= candidate.first:
+        return candidate
+    return with_span(candidate, candidate.hint.first, candidate.last)
 
 
 def with_span(candidate: Candidate, first: int, last: int) -> Candidate:
@@ -181,7 +211,7 @@ def with_span(candidate: Candidate, first: int, last: int) -> Candidate:
 def candidate_of(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]) -> Candidate:
     """Return the candidate for a group that carries the recordings."""
     releases = group.releases or ()
-    official, unofficial = releases, releases[:0]
+    official, unofficial, hint = releases, releases[:0], None
     if day := earliest_day(releases):
         since = by = PartialDate.parse(day)
     else:
@@ -189,14 +219,17 @@ def candidate_of(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]
         official = tuple(compress(releases, are_official))
         unofficial = tuple(compress(releases, map(not_, are_official)))
         if official:
-            since, by = _bounds(official)
+            since, by, hint = _bounds(official)
         else:
             since = by = UNKNOWN if releases else group.first_date
     role, noun = role_and_noun(group.primary_type, group.secondary_types or ())
-    if role is Role.ALBUM and is_various(group, official):
-        role, noun = Role.OTHER, "various-artists album"
+    if role is Role.ALBUM:
+        if is_various(group, official):
+            role, noun = Role.OTHER, "various-artists album"
+        elif group.title and is_best_of(group.title):
+            role, noun = Role.COMPILATION, "best-of album"
     return Candidate(
-        group, role, noun, since.first, by.last, since, by, official, unofficial, recordings
+        group, role, noun, since.first, by.last, since, by, official, unofficial, recordings, hint
     )
 
 
@@ -208,29 +241,46 @@ def earliest_day(releases: Sequence[Release]) -> str | None:
     """Return the earliest date, if it is a whole day and every release has the status Official.
 
     This fast path fits most groups, some of which have hundreds of releases. Dates sort as text: a
-    year before its months, a month before its days; so if the least text is a whole date, no
-    release can be earlier.
+    year before its months, a month before its days; so if the least text is a whole date, on a
+    medium of its time, no release can be earlier.
     """
-    earliest = AFTER_ANY_DATE
+    earliest, first = AFTER_ANY_DATE, None
     for release in releases:
         if release.status != "Official":
             return None
         if (date := release.date) and date < earliest:
-            earliest = date
-    return earliest if len(earliest) == _DAY_LENGTH else None
+            earliest, first = date, release
+    if len(earliest) != _DAY_LENGTH or (first and is_before_its_time(first)):
+        return None
+    return earliest
 
 
-def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate]:
-    """Return the dates that bound the day of the earliest release from below and from above."""
-    written = {release.date for release in releases if release.date}
+def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, PartialDate | None]:
+    """Return the dates that bound the day of the earliest release from below and from above.
+
+    The third is an earlier date on a medium before its time, if there is one. A bare year or month
+    counts as undated beside a whole date within it.
+    """
+    written = {one.date for one in releases if one.date and not is_before_its_time(one)}
+    early = {one.date for one in releases if one.date} - written
+    whole = {date for date in written if len(date) == _DAY_LENGTH}
+    if len(whole) < len(written):
+        written -= {date[:length] for date in whole for length in _VAGUE_LENGTHS}
     least = min(written, default="")
     # What is later than the least is left out.
     dates = [PartialDate.parse(date) for date in written if date.startswith(least)]
     since = min(dates, key=_SPAN, default=UNKNOWN)
-    if since.first == since.last or not dates:
-        return since, since
-    by = min(dates, key=lambda date: (date.last, -date.first))
-    return (by if by.first == since.first else since), by
+    by = since
+    if since.first != since.last and dates:
+        by = min(dates, key=lambda date: (date.last, -date.first))
+        since = by if by.first == since.first else since
+    hint = min(map(PartialDate.parse, early), key=_SPAN, default=None)
+    if hint and not FIRST_DAY < hint.first < (since.first if since.is_known else LAST_DAY):
+        hint = None
+    return since, by, hint
+
+
+_VAGUE_LENGTHS = (len("YYYY"), len("YYYY-MM"))
 
 
 def _merged_groups(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import LAST_DAY, Answer
-from chart_binder.domain.evidence import Artist, RecordingCandidate, Release
+from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.vocabulary import NO_COUNTRIES, country_code
 from chart_binder.rules.assumptions import Asked
 from chart_binder.rules.candidates import (
@@ -18,6 +18,7 @@ from chart_binder.rules.candidates import (
     candidates_of,
     is_soundtrack,
     with_group_date,
+    with_hint,
 )
 from chart_binder.rules.names import is_by, names_on
 
@@ -53,6 +54,8 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     tie_break: "TieBreak"
     recordings: Sequence[RecordingCandidate]
     artist: Artist
+    has_no_sibling: bool
+    """Whether other recordings of the performance were looked for and none was found."""
     settings: RulesConfig
 
     @property
@@ -67,24 +70,51 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def build_contest(
-    recordings: Sequence[RecordingCandidate], artist: Artist, settings: RulesConfig
+    recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle, settings: RulesConfig
 ) -> Contest:
-    """Return the contest for recordings that stand for one song."""
-    tie_break = TieBreak(intent_of(recordings), artist.country, settings.label_authority_order)
-    return _contest(candidates_of(recordings), recordings, artist, tie_break, settings)
+    """Return the contest for recordings of a bundle that stand for one song."""
+    artist = bundle.performer
+    return _contest(
+        candidates_of(recordings),
+        recordings=recordings,
+        artist=artist,
+        has_no_sibling=bundle.has_no_sibling,
+        tie_break=TieBreak(intent_of(recordings), artist.country, settings.label_authority_order),
+        settings=settings,
+    )
+
+
+def with_recordings(contest: Contest, recordings: Sequence[RecordingCandidate]) -> Contest:
+    """Return the contest for some of its recordings alone."""
+    country, labels = contest.artist.country, contest.settings.label_authority_order
+    return _contest(
+        candidates_of(recordings),
+        recordings=recordings,
+        artist=contest.artist,
+        has_no_sibling=contest.has_no_sibling,
+        tie_break=TieBreak(intent_of(recordings), country, labels),
+        settings=contest.settings,
+    )
 
 
 def with_candidates(contest: Contest, candidates: Sequence[Candidate]) -> Contest:
     """Return the contest for the same recordings with other candidates."""
     return _contest(
-        candidates, contest.recordings, contest.artist, contest.tie_break, contest.settings
+        candidates,
+        recordings=contest.recordings,
+        artist=contest.artist,
+        has_no_sibling=contest.has_no_sibling,
+        tie_break=contest.tie_break,
+        settings=contest.settings,
     )
 
 
 def _contest(
     candidates: Sequence[Candidate],
+    *,
     recordings: Sequence[RecordingCandidate],
     artist: Artist,
+    has_no_sibling: bool,
     tie_break: "TieBreak",
     settings: RulesConfig,
 ) -> Contest:
@@ -92,8 +122,8 @@ def _contest(
     compilations: list[Candidate] = []
     for candidate in candidates:
         if candidate.official or candidate.is_weak:
-            is_compilation = candidate.role is Role.COMPILATION
-            (compilations if is_compilation else works).append(candidate)
+            one = with_hint(candidate) if candidate.hint else candidate
+            (compilations if one.role is Role.COMPILATION else works).append(one)
     soundtracks = _soundtracks_as_works(compilations, is_any_work=bool(works))
     if soundtracks:
         running = {one.group.mb_rg_id for one in soundtracks}
@@ -123,6 +153,7 @@ def _contest(
         tie_break=tie_break,
         recordings=recordings,
         artist=artist,
+        has_no_sibling=has_no_sibling,
         settings=settings,
     )
 
@@ -299,7 +330,10 @@ _NEVER = 2 * LAST_DAY
 
 
 class EarlyCompilation(msgspec.Struct, frozen=True, eq=False):
-    """A compilation that may precede every work by more than the lead window."""
+    """A compilation that may precede every work by more than the lead window.
+
+    One that does not bear the artist's name is such only where it certainly does.
+    """
 
     candidate: Candidate
     is_own: Answer
@@ -307,7 +341,7 @@ class EarlyCompilation(msgspec.Struct, frozen=True, eq=False):
     is_alone: bool
     """Whether every other compilation came out later by more than the window."""
     precedes_all: bool
-    """Whether all this is certain, so that no work can be where the recording came out."""
+    """Whether it is certain that no work can be where the recording came out."""
 
 
 def _early_compilations(
@@ -319,9 +353,10 @@ def _early_compilations(
 ) -> Sequence[EarlyCompilation]:
     """Return the compilations that may precede every work by more than `window` days.
 
-    One of them is the premiere if every other compilation is later by more than the window too. If
-    another may be nearer, the case is open; if another is surely much earlier, it is ruled out.
-    `soundtracks` are compilations that run as works: those it must precede by however little.
+    One of the artist's own is the premiere if every other compilation is later by more than the
+    window too. If another may be nearer, the case is open; if another is surely much earlier, it is
+    ruled out. `soundtracks` are compilations that run as works: those it must precede by however
+    little.
     """
     work_last = min([one.last for one in works], default=_NEVER)
     early = [one for one in compilations if one.first + window < work_last]
@@ -332,15 +367,22 @@ def _early_compilations(
     work_first = min([one.first for one in works], default=_NEVER)
     sound_last = min([one.last for one in soundtracks], default=_NEVER)
     sound_first = min([one.first for one in soundtracks], default=_NEVER)
+    soonest_work = min(work_first, sound_first)
     names: set[str] | None = None
     found = []
     for one in early:
         other_last = _least_of_others(soonest, one.last)
         if one.first >= sound_last or one.first > other_last + window:
             continue
-        names = names or _artist_names(artist, works)
-        is_own = is_by(names, one.group, one.official)
+        is_own = is_by([artist.name or ""], one.group, one.official)
+        if not is_own and soonest_work <= one.last + window:
+            continue
+        if not is_own:
+            names = names or _artist_names(artist, works)
+            is_own = is_by(names, one.group, one.official)
         if is_own is False:
+            if soonest_work < _NEVER:
+                found.append(EarlyCompilation(one, is_own, is_alone=True, precedes_all=True))
             continue
         other_first = first[one.first == first[0]]
         is_ahead = one.last + window < work_first and one.last < sound_first

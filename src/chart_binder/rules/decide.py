@@ -3,7 +3,7 @@
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.verdict import Considered, Decided, Open, Override, Verdict
+from chart_binder.domain.verdict import Considered, Decided, Open, Override, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.rules.ambiguity import (
     contradictions_that_matter,
@@ -23,7 +23,12 @@ from chart_binder.rules.explain import (
     undecided,
 )
 from chart_binder.rules.premiere import RuleResults, apply_rules
-from chart_binder.rules.recordings import SortedRecordings, recording_of, sort_recordings
+from chart_binder.rules.recordings import (
+    SortedRecordings,
+    recording_of,
+    sort_recordings,
+    via_sibling,
+)
 from chart_binder.rules.representative import INDETERMINATE, choose_release
 
 MANUAL_OVERRIDE = "MANUAL_OVERRIDE"
@@ -40,22 +45,37 @@ def decide(
     that would settle it. A person's `override` precedes every rule.
     """
     recordings = sort_recordings(bundle)
-    contest = build_contest(recordings.kept, bundle.performer, settings)
+    contest = build_contest(recordings.kept, bundle, settings)
     if override:
         return _overridden(override, contest, recordings, bundle)
     verdict = _settled(contest, recordings, bundle)
     if isinstance(verdict, Decided):
-        return verdict
+        return verdict if bundle.complete is not False else _proposed(verdict)
 
     def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
         others = sort_recordings(tried)
-        other = build_contest(others.kept, tried.performer, settings)
+        other = build_contest(others.kept, tried, settings)
         found = _settled(other, others, tried)
         return found.crg if isinstance(found, Decided) else None
 
     questions = questions_of(verdict.asked, bundle, settle)
     losers = explain_losers(contest, None, recordings.excluded)
     return Open(verdict.because, questions, verdict.path, losers)
+
+
+def _proposed(verdict: Decided) -> Open:
+    """Return the open case of evidence that is cut short, with what it would be decided for."""
+    text = (
+        "the evidence is cut short, because more was found than was read: does anything that was"
+        " not read show an earlier release?"
+    )
+    return Open(
+        f"the evidence is cut short; by what was read, {verdict.because}",
+        (Question("missing_original", text, (verdict.crg,)),),
+        verdict.path,
+        verdict.rivals,
+        verdict,
+    )
 
 
 def _settled(
@@ -98,6 +118,7 @@ def _decided(
         path.append(Considered(rule, because))
         if ruling.choices:
             break
+    because += via_sibling(chosen.recordings)
     release = choose_release(chosen, contest.artist.country, contest.settings)
     path.append(Considered(release.rule, release.reason))
     rr = release.release.mb_release_id if release.release else None
@@ -121,7 +142,7 @@ def _ambiguities(
 
     def rules(tried: EvidenceBundle) -> Decided | Undecided:
         recordings = sort_recordings(tried)
-        other = build_contest(recordings.kept, tried.performer, contest.settings)
+        other = build_contest(recordings.kept, tried, contest.settings)
         return _verdict(other, recordings, tried)
 
     if not bundle.listed.is_each_once:

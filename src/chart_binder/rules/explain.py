@@ -16,12 +16,11 @@ from chart_binder.rules.candidates import (
     Role,
     candidates_of,
     count_unofficial,
-    is_compilation,
 )
-from chart_binder.rules.contest import Contest, Ruling, build_contest
+from chart_binder.rules.contest import Contest, Ruling, with_recordings
 from chart_binder.rules.premiere import RuleResults, apply_rules
 from chart_binder.rules.questions import date_questions, either, tie_question
-from chart_binder.rules.recordings import SortedRecordings, format_length
+from chart_binder.rules.recordings import SortedRecordings, format_length, via_sibling
 
 _MAX_REMARK = 80
 
@@ -71,9 +70,9 @@ def recordings_disagree(
         return None
     homes: dict[str, tuple[str, Sequence[RecordingCandidate]]] = {}
     for version in recordings.versions:
-        own = build_contest(version, contest.artist, contest.settings)
+        own = with_recordings(contest, version)
         for one in apply_rules(own).possible:
-            if not is_compilation(one.group) or one.group.mb_rg_id == chosen.group.mb_rg_id:
+            if one.role is not Role.COMPILATION or one.group.mb_rg_id == chosen.group.mb_rg_id:
                 homes[one.group.mb_rg_id] = f"{_describe_version(version)} on {one.name}", version
     described = f"{_describe_version(chosen.recordings)} on {chosen.name}"
     homes.setdefault(chosen.group.mb_rg_id, (described, chosen.recordings))
@@ -135,7 +134,7 @@ def explain_losers(
     crg, winner = (chosen.group.mb_rg_id, chosen.name) if chosen else (None, "")
     window = contest.settings.lead_window_days
     losers = [
-        Rival(name, one.title, _why_not(one, chosen, winner, window))
+        Rival(name, one.title, _why_not(one, chosen, winner, window) + via_sibling(one.recordings))
         for one in contest.candidates
         if (name := one.group.mb_rg_id) != crg
     ]

@@ -11,7 +11,7 @@ from math import prod
 from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.dates import FIRST_DAY, UNKNOWN, PartialDate
+from chart_binder.domain.dates import FIRST_DAY, PartialDate
 from chart_binder.domain.evidence import (
     EvidenceBundle,
     RecordingCandidate,
@@ -20,7 +20,7 @@ from chart_binder.domain.evidence import (
     intents_in,
 )
 from chart_binder.domain.verdict import Decided, FirstRelease, Verdict
-from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId, isrc
+from chart_binder.domain.vocabulary import ReleaseGroupId, isrc
 from chart_binder.rules.ambiguity import Contradiction, find_contradictions
 from chart_binder.rules.assumptions import with_groups
 from chart_binder.rules.candidates import (
@@ -31,8 +31,9 @@ from chart_binder.rules.candidates import (
     earliest_day,
 )
 from chart_binder.rules.contest import TieBreak, home_countries, intent_of, possibly_earliest
+from chart_binder.rules.media import is_before_its_time
 from chart_binder.rules.recordings import recording_of, sort_recordings, title_wanted
-from chart_binder.rules.representative import first_of_day, first_year_on_sale
+from chart_binder.rules.representative import first_by_content, first_of_day
 from chart_binder.rules.year_certainty import WORKS, YearCase, gathers, names_of, year_doubt
 
 _MAX_READINGS = 32
@@ -132,14 +133,10 @@ def _of_reading(
     settings: RulesConfig,
 ) -> FirstRelease | None:
     candidates = _perhaps_first(recordings, bundle)
-    before_time: Sequence[str] = ()
     firsts = _close(candidates)
-    if not all(_is_plain(one) for one in firsts):
-        candidates, before_time = _appearances(candidates)
+    if any(one.role not in WORKS for one in firsts):
+        candidates = candidates_of(recordings)
         firsts = _close(candidates)
-        if before_time or any(one.role not in WORKS for one in firsts):
-            candidates, before_time = _appearances(candidates_of(recordings))
-            firsts = _close(candidates)
     if not firsts:
         return None
     chosen, when = firsts, firsts[0].since
@@ -148,7 +145,7 @@ def _of_reading(
         if when.first == when.last:
             chosen = _before_others(firsts, recordings, bundle, crg, settings)
     copies = [(one, copy) for one in candidates for copy in one.unofficial]
-    case = YearCase(bundle, recordings, candidates, firsts, before_time, copies, when.text[:4])
+    case = YearCase(bundle, recordings, candidates, firsts, copies, when.text[:4])
     doubt = year_doubt(case)
     group = chosen[0].group if len(chosen) == 1 else None
     release = _release(chosen[0], when, bundle, settings) if group else None
@@ -202,47 +199,8 @@ def _close(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     return [one for one in close if one.first == one.last] if is_day else close
 
 
-def _is_plain(one: Candidate) -> bool:
-    """Whether a record is a work of a known day, on a medium of its time."""
-    if one.role not in WORKS or one.first != one.last:
-        return False
-    day = one.since.text
-    return not any(copy.date == day and _is_before_its_time(copy) for copy in one.official)
-
-
-def _appearances(
-    candidates: Sequence[Candidate],
-) -> tuple[Sequence[Candidate], Sequence[str]]:
-    """Return the candidates by the dates that count, and the dates on media before their time.
-
-    A bare year or month counts for nothing beside a whole date within it of the same record.
-    """
-    found: list[Candidate] = []
-    before_time: list[str] = []
-    for one in candidates:
-        early = [copy for copy in one.official if copy.date and _is_before_its_time(copy)]
-        before_time += [copy.when.text for copy in early]
-        is_vague = one.official and one.is_dated and one.first != one.last
-        found.append(_redated(one, early) if early or is_vague else one)
-    return found, before_time
-
-
-def _is_before_its_time(release: Release) -> bool:
-    year = (release.date or "")[:4]
-    return year.isdigit() and first_year_on_sale(release.format or "") > int(year)
-
-
 def _vaguest_first(date: PartialDate) -> tuple[int, int]:
     return date.first, -date.last
-
-
-def _redated(one: Candidate, early: Sequence[Release]) -> Candidate:
-    dates = {copy.when for copy in one.official if copy.when.is_known and copy not in early}
-    covered = {each.text[:n] for each in dates if each.first == each.last for n in _PRECISIONS[1:]}
-    counted = [each for each in dates if each.text not in covered]
-    since = min(counted, key=_vaguest_first, default=UNKNOWN)
-    by = min(counted, key=lambda each: (each.last, -each.first), default=UNKNOWN)
-    return replace(one, since=since, by=by, first=since.first, last=by.last)
 
 
 def _before_others(
@@ -267,14 +225,10 @@ def _release(
     pool = [one for one in first.official if one.date == when.text]
     if len(pool) > 1:
         home = home_countries(bundle.performer.country)
-        pool = [one for one in pool if not _is_before_its_time(one)]
+        pool = [one for one in pool if not is_before_its_time(one)]
         pool = [one for one in pool if one.place in home] or pool
-        pool = [*first_of_day(pool, first.group, settings)]
-        pool.sort(key=lambda one: (str(replace(one, mb_release_id=_NO_ID)), one.mb_release_id))
+        return first_by_content(first_of_day(pool, first.group, settings))
     return pool[0] if pool else None
-
-
-_NO_ID = ReleaseId("")
 
 
 def _carrier(

@@ -1,25 +1,16 @@
 """The rule table: which record a recording came out on first, by what kind of record it is."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date
-from functools import lru_cache
 from itertools import product
 
 import msgspec
 
-from chart_binder.domain.dates import LAST_DAY, before, same_day
-from chart_binder.domain.vocabulary import isrc
+from chart_binder.domain.dates import LAST_DAY
 from chart_binder.rules.assumptions import Asked, day_answers, in_groups, set_fields
-from chart_binder.rules.candidates import (
-    NEVER_OUT,
-    Candidate,
-    Role,
-    describe_unofficial,
-    is_compilation,
-    is_soundtrack,
-)
+from chart_binder.rules.candidates import Candidate, Role, is_compilation, is_soundtrack
 from chart_binder.rules.contest import Contest, EarlyCompilation, Ruling, no_choice
+from chart_binder.rules.doubts import MISSING, contradictions, unlisted_original
+from chart_binder.rules.names import is_by
 
 
 def soundtrack_premiere(contest: Contest) -> Ruling:
@@ -37,7 +28,7 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
                 reason = f"{one.dated_name} came out before {choices[0].name}, or may have"
                 return no_choice(reason)
         only_compilations = all(is_compilation(one.group) for one in contest.works)
-        doubts = _contradictions(choices[0], contest) if only_compilations else ()
+        doubts = contradictions(choices[0], contest) if only_compilations else ()
         return Ruling(choices, _is_earliest(choices[0], contest), doubts)
     late = next((one for one in contest.works if one.role is Role.SOUNDTRACK), None)
     if late:
@@ -172,9 +163,10 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
     Long before: credited to the artist, earlier than everything else by more than the lead window,
     other compilations included. If it is that before every work, but another compilation lies
     within the window, nobody knows which of them it was. Not if anything contradicts it: the
-    recording's own first date, the year of an ISRC, an earlier promotional copy or bootleg. Of
-    several compilations and nothing else, none by others is chosen: the original is missing from
-    the evidence.
+    recording's own first date, the year of an ISRC, an earlier promotional copy or bootleg. One by
+    others proves nothing: alone it is chosen only where siblings were looked up and none is there;
+    certainly long before every work, it holds up the decision for them. Of several compilations
+    and nothing else, none by others is chosen: the original is missing from the evidence.
     """
     compilations = contest.compilations
     if not compilations:
@@ -182,9 +174,7 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
     if not contest.settings.compilation_premiere:
         return _no_compilation(contest, "compilations are left aside (rules.compilation_premiere)")
     if len(compilations) == 1 and not contest.works:
-        only = compilations[0]
-        reason = f"nothing else than {only.dated_name} carries it officially"
-        return Ruling(compilations, reason, _contradictions(only, contest))
+        return _only_compilation(compilations[0], contest)
     early = contest.early_compilations
     if not early:
         return _no_compilation(
@@ -196,9 +186,25 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
     first, records = choices[0], (*compilations, *contest.works, *contest.undated)
     is_any_undated = any(one is not first and not one.since.is_known for one in records)
     rest = "the rest that has a date" if is_any_undated else "the rest"
+    own = "by others" if early[0].is_own is False else "the artist's own"
     window = contest.settings.lead_window_days
-    reason = f"{first.dated_name} is the artist's own, more than {window} days before {rest}"
+    reason = f"{first.dated_name} is {own}, more than {window} days before {rest}"
     return Ruling(choices, reason, tuple(doubts))
+
+
+def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
+    """Rule on a compilation that is all that carries the recording officially."""
+    reason = f"nothing else than {only.dated_name} carries it officially"
+    doubts = contradictions(only, contest)
+    is_own = is_by([contest.artist.name or ""], only.group, only.official)
+    if is_own is None:
+        doubts = (_whose(only, contest), *doubts)
+    elif is_own is False and contest.has_no_sibling:
+        reason += ", and no other recording of the performance was found"
+    elif is_own is False:
+        text = f"{MISSING}: only {only.dated_name} carries it, which is by others"
+        doubts = (_asked_whether_first(text, only), *doubts)
+    return Ruling([only], reason, doubts)
 
 
 def earliest_official(contest: Contest) -> Ruling:
@@ -211,7 +217,7 @@ def earliest_official(contest: Contest) -> Ruling:
 
 Rule = Callable[[Contest], Ruling]
 
-TABLE_VERSION = 2
+TABLE_VERSION = 3
 """Raised whenever a rule decides differently than before; stored decisions are compared with it."""
 
 RULES: tuple[tuple[str, Rule], ...] = (
@@ -226,8 +232,37 @@ RULES: tuple[tuple[str, Rule], ...] = (
 )
 """The first match decides; the text of a rule is its docstring.
 
-A person's override precedes all of them and is not part of the evidence (`decide`).
+A person's override precedes all of them and is not part of the evidence (`decide`). Where they
+decide nothing, a verified fact may (`stated_premiere`).
 """
+
+STATED_PREMIERE = "CRG:STATED_PREMIERE"
+
+
+def stated_premiere(contest: Contest) -> Ruling:
+    """Choose the record that a verified fact calls the first, where no date contradicts it.
+
+    A record that is certainly earlier does, and what says that the recording was out before
+    everything listed. A single called the first is not chosen where a studio album may be within
+    the lead window: the fact does not tell how much later that is.
+    """
+    stated = [one for one in contest.candidates if one.group.premiere and one.counts]
+    if len(stated) != 1:
+        return no_choice(f"verified facts call {len(stated) or 'no'} records the first")
+    first = stated[0]
+    for one in contest.candidates:
+        if one.counts and one.is_dated and one.last < first.first:
+            return no_choice(
+                f"{first.dated_name} is called the first, but {one.dated_name} is not later"
+            )
+    if first.role is Role.SINGLE and not contest.intent:
+        until = min([first.last, *(one.last for one in contest.works)])
+        window = contest.settings.lead_window_days
+        for album in contest.albums:
+            if album.first - until <= window and album.last > first.first:
+                return no_choice(f"{album.dated_name} may be within the window after {first.name}")
+    reason = f"a verified fact says that it first came out on {first.dated_name}"
+    return Ruling([first], reason, unlisted_original(contest, [first]))
 
 
 class RuleResults(msgspec.Struct, frozen=True, eq=False):
@@ -259,7 +294,16 @@ def apply_rules(contest: Contest) -> RuleResults:
             possible.setdefault(one.group.mb_rg_id, one)
         for doubt in ruling.doubts:
             doubts.setdefault(doubt.text, doubt)
-    return RuleResults(rulings, list(possible.values()), list(doubts.values()))
+    if contest.firsts:
+        doubts |= {one.text: one for one in unlisted_original(contest, [*possible.values()])}
+    results = RuleResults(rulings, list(possible.values()), list(doubts.values()))
+    if results.chosen is None and any(one.group.premiere for one in contest.candidates):
+        ruling = stated_premiere(contest)
+        rulings = [(STATED_PREMIERE, ruling), *rulings]
+        if ruling.choices:
+            return RuleResults(rulings, ruling.choices, ruling.doubts)
+        return RuleResults(rulings, results.possible, results.doubts)
+    return results
 
 
 def _is_earliest(first: Candidate, contest: Contest) -> str:
@@ -286,26 +330,22 @@ def _days_between(one: Candidate, other: Candidate) -> str:
 
 # What speaks against a compilation.
 
-_MISSING = "the original release is missing from the evidence"
-_MAX_DOUBTS = 3
 _MAX_NAMED = 3
-_ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
-_FIRST_YEAR_OF_1900S = 40
 
 
 def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
     """Yield why an early compilation may not be the premiere."""
-    window, name = contest.settings.lead_window_days, early.candidate.dated_name
+    window = contest.settings.lead_window_days
     own = early.candidate.group.mb_rg_id
-    yield from _contradictions(early.candidate, contest)
+    yield from contradictions(early.candidate, contest)
     if early.is_own is None:
-        owners = (("the artist's own", contest.artist.name), ("by others", "Various Artists"))
-        answers = [
-            (answer, [in_groups(set_fields(artist_credit=credit), (own,))])
-            for answer, credit in owners
-            if credit
-        ]
-        yield Asked("type", f"is {name} the artist's own? No credit tells", (own,), answers)
+        yield _whose(early.candidate, contest)
+    if early.is_own is False:
+        text = (
+            f"{early.candidate.dated_name} is by others, and every other record is more than"
+            f" {window} days later: did it first come out there, or is the original missing?"
+        )
+        yield _asked_whether_first(text, early.candidate)
     if not early.is_alone:
         soundtracks = [one for one in contest.works if one.is_dated and is_compilation(one.group)]
         near = [
@@ -320,6 +360,26 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
             f"which was the first, {names}? They came out, or may have, within {window} days",
             tuple(one.group.mb_rg_id for one in named),
         )
+
+
+def _whose(one: Candidate, contest: Contest) -> Asked:
+    """Ask whether a compilation is the artist's own."""
+    group = one.group.mb_rg_id
+    owners = (("the artist's own", contest.artist.name), ("by others", "Various Artists"))
+    answers = [
+        (answer, [in_groups(set_fields(artist_credit=credit), (group,))])
+        for answer, credit in owners
+        if credit
+    ]
+    text = f"is {one.dated_name} the artist's own? No credit tells"
+    return Asked("type", text, (group,), answers)
+
+
+def _asked_whether_first(text: str, one: Candidate) -> Asked:
+    """Ask for the original, which a compilation may be."""
+    group = (one.group.mb_rg_id,)
+    answers = [(f"it first came out on {one.name}", [in_groups(set_fields(premiere=True), group)])]
+    return Asked("missing_original", text, group, answers)
 
 
 def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
@@ -347,81 +407,6 @@ def _no_compilation(contest: Contest, why: str) -> Ruling:
     first = min(contest.compilations, key=lambda one: (one.last, one.title, one.group.mb_rg_id))
     is_one = len(contest.compilations) == 1
     what = "only a compilation carries" if is_one else "only compilations carry"
-    text = f"{_MISSING}: {what} it, the earliest {first.dated_name}"
+    text = f"{MISSING}: {what} it, the earliest {first.dated_name}"
     asked = Asked("missing_original", text, (first.group.mb_rg_id,))
     return Ruling((), f"{what} it: {why}", (asked,))
-
-
-def _contradictions(compilation: Candidate, contest: Contest) -> tuple[Asked, ...]:
-    """Return what says that the recording was out, or may have been, before a compilation."""
-    found = (*_contradicting_dates(compilation, contest), *_earlier_copies(compilation, contest))
-    doubts: dict[str, Asked] = {}
-    for one in sorted(found, key=lambda one: (one.text, one.about)):
-        doubts.setdefault(one.text, one)
-    return tuple(doubts.values())[:_MAX_DOUBTS]
-
-
-def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
-    """Yield contradictions with MusicBrainz' first date and the ISRCs of the recordings.
-
-    MusicBrainz takes a recording's first date from its releases (`recording_first_release_date`),
-    unofficial ones included. So it contradicts nothing where it may be the date of the compilation
-    itself, of an unofficial copy of it, or of any release that never came out.
-    """
-    is_dated = compilation.since.is_known
-    copies = [copy for copy in compilation.unofficial if copy.when.is_known]
-    for other in contest.candidates:
-        copies += [one for one in other.unofficial if one.date and one.standing in NEVER_OUT]
-    where = "on which record did it come out then?"
-    for recording in contest.recordings:
-        about = (compilation.group.mb_rg_id, recording.mb_recording_id)
-        hint = recording.first_date
-        if not any(same_day(hint, copy.when) is not False for copy in copies):
-            if hint.is_known and not is_dated:
-                text = f"the recording is dated {hint}, and {compilation.name} has no date: {where}"
-                yield Asked("missing_original", text, about)
-            elif hint.last < compilation.first:
-                later = f"{compilation.dated_name} is later"
-                text = f"{_MISSING}: the recording is dated {hint}, and {later}"
-                yield Asked("missing_original", text, about)
-        for code in recording.isrcs or ():
-            year = isrc_year(code)
-            if not year or date(year, 12, 31).toordinal() >= compilation.last:
-                continue
-            assigned = f"ISRC {code} was assigned in {year}"
-            text = f"{assigned}, and {compilation.name} has no date: {where}"
-            if is_dated:
-                text = f"{_MISSING}: {assigned}, before {compilation.dated_name}"
-            yield Asked("missing_original", text, about)
-
-
-def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
-    """Yield the promotional copies and bootlegs of other records that came out earlier."""
-    for other in contest.candidates:
-        if other.group.mb_rg_id == compilation.group.mb_rg_id:
-            continue
-        for release in other.unofficial:
-            is_earlier = before(release.when, compilation)
-            if is_earlier is False or not release.when.is_known or release.standing in NEVER_OUT:
-                continue
-            what = f"{describe_unofficial(release)} of {other.name} is dated {release.when}"
-            about = other.group.mb_rg_id, release.mb_release_id
-            if is_earlier:
-                text = f"{what}, before {compilation.dated_name}: what is it a copy of?"
-                yield Asked("missing_original", text, about)
-            else:
-                yield Asked("date", f"{what}: before {compilation.dated_name}?", about)
-
-
-@lru_cache(maxsize=4_096)
-def isrc_year(code: str) -> int | None:
-    """Return the year an ISRC was assigned in (`CC-XXX-YY-NNNNN`, ISO 3901).
-
-    Two digits stand for a year from 1940 to 2039: the first codes date from 1986, and some
-    registrants gave older recordings the year they were made in.
-    """
-    form = _ISRC.match(isrc(code))
-    if form is None:
-        return None
-    year = int(form[1])
-    return year + (1900 if year >= _FIRST_YEAR_OF_1900S else 2000)

@@ -194,6 +194,9 @@ def _known_date(one: Candidate) -> str:
     if not one.since.is_known:
         group = one.group.first_date
         return f"{one.name} has no date" + (f" (its group: {group})" if group.is_known else "")
+    if one.hint:
+        dated = f"a release of it, on a medium of later years, is dated {one.hint}"
+        return f"{one.name} was out by {one.by}, but {dated}"
     if one.since == one.by:
         return f"{one.name} is only dated {one.when}"
     return f"{one.name} was out by {one.by}, but a release of it is only dated {one.since}"

@@ -35,46 +35,84 @@ class SortedRecordings(msgspec.Struct, frozen=True):
 
 _Test = Callable[[RecordingCandidate], Answer]
 _Reason = Callable[[RecordingCandidate, Answer], str]
+_Recordings = Sequence[RecordingCandidate]
 
 
 def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     """Sort the recordings of a bundle.
 
-    Excluded are those of another kind (live, karaoke, a re-recording ...) than the one wanted,
-    by another artist, with another remark than the title wanted (`(X Remix)`, `(Y Remix)`), or of
+    Excluded are those by another artist, of another kind (live, karaoke, a re-recording ...) than
+    the one wanted, with another remark than the title wanted (`(X Remix)`, `(Y Remix)`), or of
     another length than the file, as long as any fits. One by an unknown artist stays only where
-    none is certainly by the artist.
+    none is certainly by the artist. Siblings, which are other recordings of the same performance,
+    are kept, with every version they may be of.
     """
-    kept: Sequence[RecordingCandidate] = bundle.recording_candidates
-    if len(kept) <= 1:
-        return SortedRecordings(kept, (), (kept,))
-    kept = sorted(kept, key=_order)
+    found: _Recordings = bundle.recording_candidates
+    if len(found) <= 1:
+        return SortedRecordings(found, (), (found,))
+    found = sorted(found, key=_order)
+    kept: _Recordings = [one for one in found if not one.is_sibling] or found
+    siblings = [one for one in found if one.is_sibling] if len(kept) < len(found) else []
     excluded: list[tuple[RecordingCandidate, str]] = []
-    for test, reason in (
-        _artist_test(bundle), _kind_test(bundle), _remark_test(bundle), _length_test(bundle),
-    ):  # fmt: skip
+    for make in (_artist_test, _kind_test, _remark_test, _length_test):
+        if len(kept) == 1:
+            break
+        test, reason = make(bundle, kept)
         answers = [test(one) for one in kept]
         wanted = next((answer for answer in (True, None) if answer in answers), False)
         pairs = list(zip(kept, answers, strict=True))
         excluded += [(one, reason(one, answer)) for one, answer in pairs if answer is not wanted]
         kept = [one for one, answer in pairs if answer is wanted]
-    return SortedRecordings(kept, excluded, _versions(kept))
+    versions = _versions(kept)
+    if siblings:
+        versions = [[*version, *_siblings_of(version, siblings, versions)] for version in versions]
+    return SortedRecordings([*kept, *siblings], excluded, versions)
+
+
+def _siblings_of(
+    version: _Recordings, siblings: _Recordings, versions: Sequence[_Recordings]
+) -> _Recordings:
+    """Return the siblings of one version: by ISRC or length; of all where nothing tells."""
+    return [
+        one
+        for one in siblings
+        if _is_of(one, version) or not any(_is_of(one, other) for other in versions)
+    ]
+
+
+def _is_of(sibling: RecordingCandidate, version: _Recordings) -> bool:
+    if _isrcs([sibling]) & _isrcs(version):
+        return True
+    length = _Length(sibling.length_ms)
+    return bool(sibling.length_ms) and any(one.length_ms and length.may_fit(one) for one in version)
 
 
 def recording_of(
     recordings: Sequence[RecordingCandidate], release: str | None, bundle: EvidenceBundle
 ) -> RecordingId:
-    """Return the recording of a decision: one on its release, the nearest to the file's length."""
+    """Return the recording of a decision: one on its release, the nearest to the file's length.
+
+    A sibling is returned only where no other recording is on the release.
+    """
     if len(recordings) == 1:
         return recordings[0].mb_recording_id
     duration_ms = (bundle.artifact and bundle.artifact.duration_ms) or 0
 
-    def order(one: RecordingCandidate) -> tuple[bool, int, str]:
+    def order(one: RecordingCandidate) -> tuple[bool, bool, int, tuple[str, str]]:
         releases = {edition.mb_release_id for group in one.groups for edition in group.editions}
         apart_ms = abs(one.length_ms - duration_ms) if one.length_ms and duration_ms else 0
-        return release not in releases, apart_ms, one.mb_recording_id
+        return release not in releases, one.is_sibling, apart_ms, _order(one)
 
     return min(recordings, key=order).mb_recording_id
+
+
+def via_sibling(recordings: Sequence[RecordingCandidate]) -> str:
+    """Return through which sibling a record was reached; an empty text if through none."""
+    if not all(one.is_sibling for one in recordings) or not recordings:
+        return ""
+    sibling = min(recordings, key=_order)
+    because = f" ({sibling.because})" if sibling.because else ""
+    return f", reached through the sibling recording {sibling.mb_recording_id}{because}"
 
 
 def format_length(length_ms: int | None) -> str:
@@ -86,15 +124,19 @@ def format_length(length_ms: int | None) -> str:
 
 
 def _order(recording: RecordingCandidate) -> tuple[str, str]:
-    """Return a sort key that does not depend on the order of the recording's own lists."""
+    """Return a sort key by content, then id, whatever the order of the recording's own lists."""
     codes = tuple(sorted(recording.isrcs or ()))
-    return recording.mb_recording_id, str(replace(recording, isrcs=codes, rg_candidates=None))
+    plain = replace(recording, mb_recording_id=_NO_ID, isrcs=codes, rg_candidates=None)
+    return str(plain), recording.mb_recording_id
+
+
+_NO_ID = RecordingId("")
 
 
 # The tests, in the order in which they exclude.
 
 
-def _artist_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
+def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
     """Test whether official records credit a recording to the artist.
 
     Unofficial copies are not asked: one more of them would change what a decision rests on. A
@@ -103,7 +145,7 @@ def _artist_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
     name = bundle.performer.name
     credited = {
         one.group.mb_rg_id: is_by([name or ""], one.group, one.official)
-        for one in candidates_of(bundle.recording_candidates)
+        for one in candidates_of(kept)
         # The credit of a compilation or soundtrack may differ from that of the recording.
         if one.counts
         and one.role not in (Role.COMPILATION, Role.SOUNDTRACK)
@@ -113,7 +155,7 @@ def _artist_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
     def answers_of(recording: RecordingCandidate) -> set[Answer]:
         return {credited[one.mb_rg_id] for one in recording.groups if one.mb_rg_id in credited}
 
-    is_any_certain = not name or any(True in answers_of(o) for o in bundle.recording_candidates)
+    is_any_certain = not name or any(True in answers_of(one) for one in kept)
 
     def test(recording: RecordingCandidate) -> Answer:
         answers = answers_of(recording) if name else set()
@@ -146,19 +188,36 @@ _KIND_NOUNS = {
 }  # fmt: skip
 
 
-def _kind_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
-    """Test whether a recording is of the kind that the title wanted says."""
-    title = title_wanted(bundle)
-    wanted = _kind(intents_in(title, None), title, None)
+def _kind_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
+    """Test whether a recording is of the kind that the title wanted says.
+
+    Length goes before kind: where the file's length fits none of that kind, those of another kind
+    that it fits pass too. Where they are edits, and the title says nothing, one of them is meant.
+    """
+    wanted, length = _kind_wanted(bundle), _length_of(bundle)
+    of_kind = [one for one in kept if _kind_of(one) == wanted]
+    passing = of_kind
+    if of_kind and not any(length.may_fit(one) for one in of_kind):
+        others = [one for one in kept if length.may_fit(one) and one.length_ms]
+        is_edit = not wanted and all("radio edit" in _kind_of(one) for one in others)
+        passing = others if others and is_edit else [*of_kind, *others]
+    ids = {id(one) for one in passing}
 
     def noun(kind: str) -> str:
         return _KIND_NOUNS.get(kind, f"a recording of the kind '{kind}'")
 
     def reason(recording: RecordingCandidate, _: Answer) -> str:
         found = _kind_of(recording)
+        if found == wanted:
+            return length.reason(recording)
         return f"the recording on it is {noun(found) if found else f'not {noun(wanted)}'}"
 
-    return lambda recording: _kind_of(recording) == wanted, reason
+    return lambda recording: id(recording) in ids, reason
+
+
+def _kind_wanted(bundle: EvidenceBundle) -> str:
+    title = title_wanted(bundle)
+    return _kind(intents_in(title, None), title, None)
 
 
 def _kind_of(recording: RecordingCandidate) -> str:
@@ -186,16 +245,14 @@ _NO_VERSION = re.compile(
 _WORD = re.compile(r"\w+")
 
 
-def _remark_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
+def _remark_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
     """Test whether a recording's title, with its remark, may be the one wanted.
 
     Every recording passes, unless one of them has exactly the remark wanted.
     """
     title = title_wanted(bundle)
     wanted = _remark_words(set_off(title))
-    is_any = wanted and any(
-        _remark_words(set_off(one.title or "")) == wanted for one in bundle.recording_candidates
-    )
+    is_any = wanted and any(_remark_words(set_off(one.title or "")) == wanted for one in kept)
 
     def test(recording: RecordingCandidate) -> Answer:
         remark = _remark_words(set_off(recording.title or ""))
@@ -214,21 +271,34 @@ def title_wanted(bundle: EvidenceBundle) -> str:
     return bundle.recording_title or tags.get("title") or ""
 
 
-def _length_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
-    duration_ms = bundle.artifact.duration_ms if bundle.artifact else None
+def _length_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
+    """Test whether the file's length may be that of a recording.
 
-    def test(recording: RecordingCandidate) -> Answer:
-        if not duration_ms or not recording.length_ms:
+    Every recording passes where some are left because the length fits none of the kind wanted.
+    """
+    length = _length_of(bundle)
+    kinds = {_kind_of(one) for one in kept}
+    is_open = len(kinds) > 1 and _kind_wanted(bundle) in kinds
+    return lambda one: is_open or length.may_fit(one), lambda one, _: length.reason(one)
+
+
+class _Length(msgspec.Struct, frozen=True):
+    """The length of the file, where it is known."""
+
+    duration_ms: int | None
+
+    def may_fit(self, recording: RecordingCandidate) -> bool:
+        if not self.duration_ms or not recording.length_ms:
             return True
-        return abs(recording.length_ms - duration_ms) <= LENGTH_TOLERANCE_MS
+        return abs(recording.length_ms - self.duration_ms) <= LENGTH_TOLERANCE_MS
 
-    def reason(recording: RecordingCandidate, _: Answer) -> str:
-        return (
-            f"the recording on it is {format_length(recording.length_ms)} long, the file"
-            f" {format_length(duration_ms)}"
-        )
+    def reason(self, recording: RecordingCandidate) -> str:
+        own, file = format_length(recording.length_ms), format_length(self.duration_ms)
+        return f"the recording on it is {own} long, the file {file}"
 
-    return test, reason
+
+def _length_of(bundle: EvidenceBundle) -> _Length:
+    return _Length(bundle.artifact.duration_ms if bundle.artifact else None)
 
 
 # Versions among the recordings kept.

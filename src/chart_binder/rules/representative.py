@@ -7,13 +7,15 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.vocabulary import ReleaseId, non_blank
+from chart_binder.domain.vocabulary import EUROPE, NO_COUNTRIES, ReleaseId, non_blank
 from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.contest import home_countries, label_rank
+from chart_binder.rules.media import first_year_on_sale, format_rank, is_before_its_time
 
 ORIGIN_COUNTRY_EARLIEST = "RR:ORIGIN_COUNTRY_EARLIEST"
 WORLD_EARLIEST = "RR:WORLD_EARLIEST"
@@ -49,14 +51,16 @@ def choose_release(
     """Choose among the official releases of a candidate, for an artist from `country`.
 
     The earliest from the artist's country, else the earliest anywhere; a reissue loses to an
-    original even if it is the only one from the artist's country. Undated releases come after dated
-    ones. Ties: no reissue, label authority, a format of its time, catalogue number, id.
+    original even if it is the only one from the artist's country. A worldwide release is from every
+    country, a European one from all of Europe. Undated releases come after dated ones. Ties: the
+    country itself before Europe and the world, no reissue, label authority, a format of its time,
+    catalogue number, then the rest of the content.
     """
     official, group = candidate.official, candidate.group
     if not official:
         return Representative(None, INDETERMINATE, "no official release is known")
     pool = [release for release in official if release.when.first > FIRST_DAY] or official
-    home = home_countries(country)
+    home = _home_places(country)
     chosen, is_home = _first(pool, home, group, settings)
     if len(official) > 1 and not _is_surely_original(chosen, official, group, settings):
         originals = _originals(official, group, settings)
@@ -66,14 +70,31 @@ def choose_release(
             why = "came out before it" if is_one_too else "is the earliest that is not"
             reason = f"{_named(chosen)} is a reissue; {_named(fresh)} {why}"
             return Representative(fresh, REISSUE_FILTER_APPLIED, reason)
-    if is_home:
+    own = home - NO_COUNTRIES
+    if is_home and not (chosen.place in NO_COUNTRIES and _is_world_first(chosen, pool, own)):
         reason = f"{_named(chosen)} is the earliest in the artist's country"
         return Representative(chosen, ORIGIN_COUNTRY_EARLIEST, reason)
-    is_undated_home = any(release.place in home for release in official)
+    is_undated_home = any(release.place in own for release in official)
     dated = " with a date" if is_undated_home else ""
     where = f"none{dated} is from {country}; " if country else ""
     reason = f"{where}{_named(chosen)} is the earliest anywhere"
     return Representative(chosen, WORLD_EARLIEST, reason)
+
+
+@lru_cache(maxsize=512)
+def _home_places(country: str | None) -> frozenset[str]:
+    """Return the places from which a release is at home for an artist of a country."""
+    own = home_countries(country)
+    if not own:
+        return own
+    return own | ({"XW", "XE"} if own & EUROPE else {"XW"})
+
+
+def _is_world_first(one: Release, pool: Sequence[Release], own: frozenset[str]) -> bool:
+    """Whether no release is from the artist's own country, and none at all is earlier."""
+    if any(release.place in own for release in pool):
+        return False
+    return one.when.last <= min([release.when.last for release in pool])
 
 
 def _first(
@@ -86,13 +107,7 @@ def _first(
         return candidates[0], bool(at_home)
     soonest = min([release.when.last for release in candidates])
     tied = [release for release in candidates if release.when.last == soonest]
-    return _first_tied(tied, group, settings), bool(at_home)
-
-
-def first_by_id(releases: Sequence[Release]) -> Release:
-    """Return the release of the least id; always the same one of several descriptions of it."""
-    least = min([release.mb_release_id for release in releases])
-    return min([release for release in releases if release.mb_release_id == least], key=str)
+    return _first_tied(tied, group, settings, home), bool(at_home)
 
 
 def _named(release: Release) -> str:
@@ -100,8 +115,24 @@ def _named(release: Release) -> str:
     return f"the {' '.join(filter(None, parts))} of {release.when.text or 'unknown date'}"
 
 
-def _first_tied(tied: Sequence[Release], group: ReleaseGroup, settings: RulesConfig) -> Release:
-    return first_by_id(first_of_day(tied, group, settings))
+def _first_tied(
+    tied: Sequence[Release], group: ReleaseGroup, settings: RulesConfig, home: frozenset[str]
+) -> Release:
+    latest = max([one.when.first for one in tied])
+    tied = [one for one in tied if one.when.first == latest]
+    for places in (home - NO_COUNTRIES, home & {"XE"}):
+        tied = [one for one in tied if one.place in places] or tied
+    return first_by_content(first_of_day(tied, group, settings))
+
+
+def first_by_content(releases: Sequence[Release]) -> Release:
+    """Return the first release by its content, and by its id only where that is equal."""
+    return min(
+        releases, key=lambda one: (str(replace(one, mb_release_id=_NO_ID)), one.mb_release_id)
+    )
+
+
+_NO_ID = ReleaseId("")
 
 
 def first_of_day(
@@ -117,7 +148,7 @@ def first_of_day(
         lambda one: -one.when.first,
         lambda one: is_marked_reissue(one, group, settings),
         lambda one: label_rank(settings.label_authority_order, [one.label]),
-        lambda one: _format_rank(
+        lambda one: format_rank(
             one.format, int(one.when.text[:4]) if one.when.is_known else _MODERN
         ),
         _catalogue_number_key,
@@ -136,77 +167,6 @@ def _catalogue_number_key(release: Release) -> tuple[bool, Sequence[str]]:
     return not catno, [part.zfill(12) if part.isdigit() else part.casefold() for part in parts]
 
 
-_MEDIA = (
-    # medium, family, first year on sale
-    ("Cylinder", "shellac", 1889),
-    ("Shellac", "shellac", 1889),
-    ("Flexi-disc", "vinyl", 1962),
-    ("SHM-SACD", "disc", 2010),
-    ("SACD", "disc", 1999),
-    ("SHM-CD", "disc", 2007),
-    ("Blu-spec CD", "disc", 2008),
-    ("UHQCD", "disc", 2015),
-    ("HQCD", "disc", 2008),
-    ("HDCD", "disc", 1995),
-    ("Copy Control CD", "disc", 2001),
-    ("Enhanced CD", "disc", 1994),
-    ("8cm CD", "disc", 1987),
-    ("DVD-Audio", "disc", 2000),
-    ("DualDisc", "disc", 2004),
-    ("Download Card", "digital", 2003),
-    ("Digital Media", "digital", 1998),
-    ("USB Flash Drive", "digital", 2004),
-    ("MiniDisc", "tape", 1992),
-    ("DAT", "tape", 1987),
-    ("DCC", "tape", 1992),
-    ("Cassette", "tape", 1963),
-    ("8-Track Cartridge", "tape", 1964),
-    ("Reel-to-reel", "tape", 1949),
-    ("Blu-ray", "video", 2006),
-    ("DVD", "video", 1996),
-    ("Vinyl", "vinyl", 1948),
-    ("CD", "disc", 1982),
-)
-"""MusicBrainz' medium formats; a variant (`12" Vinyl`) is found by the name in it."""
-
-_ERAS = (
-    # from this year on, families from the most usual down
-    (2012, ("disc", "digital", "vinyl", "tape")),
-    (1990, ("disc", "vinyl", "tape", "digital")),
-    (1958, ("vinyl", "tape", "disc", "digital")),
-    (1950, ("vinyl", "shellac", "tape", "disc", "digital")),
-    (0, ("shellac", "vinyl", "tape", "disc", "digital")),
-)
-_COUNT = re.compile(r"^\d+\s*[×x]\s*")
-_UNUSUAL = 9
-
-
-@lru_cache(maxsize=1_024)
-def first_year_on_sale(written: str) -> int:
-    """Return the year in which a format first went on sale; 0 if that is unknown.
-
-    `written` is a release's format: media joined by ` + `, with `2×` for two.
-    """
-    return max((year for _, year in _media(written)), default=0)
-
-
-@lru_cache(maxsize=4_096)
-def _format_rank(written: str | None, year: int) -> int:
-    """Return how unusual a format was in a year: 0 is the main format of that time."""
-    families = next(families for start, families in _ERAS if year >= start)
-    ranks = [families.index(name) for name, _ in _media(written or "") if name in families]
-    return min(ranks, default=_UNUSUAL)
-
-
-def _media(written: str) -> list[tuple[str, int]]:
-    names = [_COUNT.sub("", part.strip()).casefold() for part in written.split("+")]
-    found = (
-        next(((family, year) for name, family, year in _MEDIA if name.casefold() in part), None)
-        for part in names
-    )
-    return [medium for medium in found if medium]
-
-
 # Denied remarks do not count: "non-remastered", "the original, not the remaster".
 _DENIED = re.compile(r"\bnon[- ]?\w+|\b(?:not|no|without|isn['’]t)\b[^,;()\[\]/]*", re.IGNORECASE)
 _AGAIN = re.compile(r"^re-?(?=[a-z])", re.IGNORECASE)
@@ -221,8 +181,9 @@ def _originals(
     flag, title or comment) and an unmarked one may be earlier, or any one certainly is (so that of
     remasters alone a later one from the artist's country is not chosen); if it came out
     `reissue_long_gap_years` later than the first; or if its medium did not exist when the first
-    came out.
+    came out, or on its own date.
     """
+    official = [one for one in official if not is_before_its_time(one)] or official
     marked = {one.mb_release_id for one in official if is_marked_reissue(one, group, settings)}
     first = min([one.when.last for one in official])
     gap, year = _gap(first, settings.reissue_long_gap_years)
@@ -246,6 +207,8 @@ def _is_surely_original(
     one: Release, official: Sequence[Release], group: ReleaseGroup, settings: RulesConfig
 ) -> bool:
     """Whether a release was out as soon as any other and has no mark of a reissue."""
+    if is_before_its_time(one):
+        return False
     soonest = min([release.when.last for release in official])
     return one.when.last <= soonest and not is_marked_reissue(one, group, settings)
 

@@ -10,10 +10,10 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.rules.candidates import Candidate, Role, candidates_of, describe_unofficial
-from chart_binder.rules.premiere import isrc_year
+from chart_binder.rules.doubts import is_promo_of, isrc_year
 from chart_binder.rules.recordings import sort_recordings
 from chart_binder.rules.representative import is_marked_reissue
-from chart_binder.rules.year_certainty import PROMO_DAYS, gathers, taping_year
+from chart_binder.rules.year_certainty import gathers, taping_year
 
 _FINAL = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")
 """Rules that decide by what a person or a verified fact said: nothing is looked up for them."""
@@ -106,7 +106,7 @@ def _promo(case: _Case) -> str | None:
         for copy in one.unofficial:
             if copy.standing != "Promotion" or copy.when.last >= case.first.first:
                 continue
-            if not one.official or one.first - copy.when.first > PROMO_DAYS:
+            if not is_promo_of(copy, one):
                 what = f"{describe_unofficial(copy)} of {one.name} is of {copy.when}"
                 return f"{what}, before {case.first.dated_name}"
     return None

@@ -9,16 +9,14 @@ import msgspec
 from chart_binder.domain.dates import FIRST_DAY, PartialDate, same_day
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
 from chart_binder.rules.candidates import Candidate, Role, describe_unofficial
+from chart_binder.rules.doubts import is_promo_of, isrc_year
 from chart_binder.rules.names import is_by, is_various
-from chart_binder.rules.premiere import isrc_year
 
 WORKS = (Role.ALBUM, Role.SINGLE, Role.LIVE, Role.SOUNDTRACK)
 """The roles of records that do not gather earlier recordings."""
 
 _UNDATED_FIRSTS = (Role.SINGLE, Role.SOUNDTRACK)
 _MAX_NAMED = 3
-PROMO_DAYS = 60
-"""A promotional copy comes out so many days before its own record at most."""
 _TAPING_YEARS = 2
 _DAY = re.compile(r"(?<![\d-])((?:19|20)\d\d)(-\d\d(?:-\d\d)?)?(?![\d-])")
 _TAPED = re.compile(
@@ -33,8 +31,6 @@ class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
     recordings: Sequence[RecordingCandidate]
     candidates: Sequence[Candidate]
     firsts: Sequence[Candidate]
-    before_time: Sequence[str]
-    """The dates of releases on media that were not on sale yet."""
     copies: Sequence[tuple[Candidate, Release]]
     """The releases that decide nothing, with their records."""
     year: str
@@ -163,7 +159,8 @@ def _undated(case: YearCase) -> str | None:
 
 
 def _medium(case: YearCase) -> str | None:
-    early = min(case.before_time) if case.before_time else case.year
+    hints = [one.hint.text for one in case.candidates if one.hint]
+    early = min(hints, default=case.year)
     if early[:4] >= case.year:
         return None
     return f"a release is dated {early}, on a medium of later years: the first may be of then"
@@ -176,7 +173,7 @@ def _copy(case: YearCase) -> str | None:
             continue
         counts = copy.may_be_official
         if copy.standing == "Promotion":
-            counts = not one.official or one.first - copy.when.first > PROMO_DAYS
+            counts = not is_promo_of(copy, one)
         elif copy.standing == "Bootleg":
             counts = not case.is_any_work_of_the_year
         if counts:

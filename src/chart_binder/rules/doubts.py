@@ -1,0 +1,168 @@
+"""What says that a recording was out before the records listed: dates, ISRCs and earlier copies."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import lru_cache
+from operator import attrgetter
+
+from chart_binder.domain.dates import FIRST_DAY, PartialDate, before, same_day
+from chart_binder.domain.evidence import Release
+from chart_binder.domain.vocabulary import isrc
+from chart_binder.rules.assumptions import Asked
+from chart_binder.rules.candidates import NEVER_OUT, Candidate, describe_unofficial
+from chart_binder.rules.contest import Contest
+from chart_binder.rules.media import is_before_its_time
+
+MISSING = "the original release is missing from the evidence"
+PROMO_DAYS = 60
+"""A promotional copy comes out so many days before its own record at most."""
+
+_MAX_DOUBTS = 3
+_ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
+_FIRST_YEAR_OF_1900S = 40
+
+
+def is_promo_of(copy: Release, record: Candidate) -> bool:
+    """Whether a promotional copy came out at most 60 days before the record it is a copy of."""
+    if copy.standing != "Promotion" or not record.official:
+        return False
+    return record.last - copy.when.first <= PROMO_DAYS
+
+
+def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[Asked, ...]:
+    """Return what says that the recording was out before everything listed, works included.
+
+    `possible` are the records that may be the decision. The recording's first date says nothing
+    where the only one is the first listed, and its group is of that date: what is not listed is
+    another release of it.
+    """
+    is_any = any(one.first_release_date or one.isrcs for one in contest.recordings)
+    if not is_any and not any(one.unofficial for one in contest.candidates):
+        return ()
+    listed = [one for one in contest.candidates if one.counts and one.first > FIRST_DAY]
+    if not listed:
+        return ()
+    first = min(listed, key=attrgetter("first", "last", "name"))
+    is_its_own = len(possible) == 1 and possible[0].group.mb_rg_id == first.group.mb_rg_id
+    dates = [first.group.first_date] if is_its_own and first.group.first_release_date else []
+    found = sorted(_before_all(first, dates, contest), key=lambda one: (one.text, one.about))
+    return tuple(found[:_MAX_DOUBTS])
+
+
+def _before_all(
+    first: Candidate, explained: Sequence[PartialDate], contest: Contest
+) -> Iterator[Asked]:
+    """Yield what is certainly earlier than the first record listed.
+
+    It is a recording's own first date, or the year of an ISRC, earlier by more than one calendar
+    year, unless a listed copy may be of then: MusicBrainz takes a recording's first date from
+    promotional copies and bootlegs too. A promotional copy itself is, where the first official
+    record is as much later as a reissue.
+    """
+    year, copies = date.fromordinal(first.first).year, [*_copies(contest)]
+    dates = [*explained, *(copy.when for copy in copies)]
+    for recording in contest.recordings:
+        about = (first.group.mb_rg_id, recording.mb_recording_id)
+        hint = recording.first_date
+        if hint.last < first.first and all(same_day(hint, one) is False for one in dates):
+            text = f"{MISSING}: the recording is dated {hint}, before {first.dated_name}"
+            yield Asked("missing_original", text, about)
+        assigned = min(filter(None, map(isrc_year, recording.isrcs or ())), default=year)
+        if assigned < year - 1 and all(_year(copy) > assigned + 1 for copy in copies):
+            text = f"{MISSING}: an ISRC was assigned in {assigned}, before {first.dated_name}"
+            yield Asked("missing_original", text, about)
+    gap = contest.settings.reissue_long_gap_years
+    for copy in copies:
+        if copy.standing == "Promotion" and _year(copy) < year - gap:
+            text = f"{describe_unofficial(copy)} of {copy.when} is older than {first.dated_name}"
+            about_it = (first.group.mb_rg_id, copy.mb_release_id)
+            yield Asked("missing_original", f"{text}: what is it a copy of?", about_it)
+
+
+def _year(release: Release) -> int:
+    return int(release.when.text[:4])
+
+
+def _copies(contest: Contest) -> Iterator[Release]:
+    """Yield the dated releases that are listed, but decide nothing."""
+    for one in contest.candidates:
+        yield from (copy for copy in one.unofficial if copy.when.is_known)
+        yield from filter(is_before_its_time, one.official if one.hint else ())
+
+
+def contradictions(compilation: Candidate, contest: Contest) -> tuple[Asked, ...]:
+    """Return what says that the recording was out, or may have been, before a compilation."""
+    found = (*_contradicting_dates(compilation, contest), *_earlier_copies(compilation, contest))
+    doubts: dict[str, Asked] = {}
+    for one in sorted(found, key=lambda one: (one.text, one.about)):
+        doubts.setdefault(one.text, one)
+    return tuple(doubts.values())[:_MAX_DOUBTS]
+
+
+def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
+    """Yield contradictions with MusicBrainz' first date and the ISRCs of the recordings.
+
+    MusicBrainz takes a recording's first date from its releases (`recording_first_release_date`),
+    unofficial ones included. So it contradicts nothing where it may be the date of the compilation
+    itself, of an unofficial copy of it, or of any release that never came out.
+    """
+    is_dated = compilation.since.is_known
+    copies = [copy for copy in compilation.unofficial if copy.when.is_known]
+    for other in contest.candidates:
+        copies += [one for one in other.unofficial if one.date and one.standing in NEVER_OUT]
+    where = "on which record did it come out then?"
+    for recording in contest.recordings:
+        about = (compilation.group.mb_rg_id, recording.mb_recording_id)
+        hint = recording.first_date
+        if not any(same_day(hint, copy.when) is not False for copy in copies):
+            if hint.is_known and not is_dated:
+                text = f"the recording is dated {hint}, and {compilation.name} has no date: {where}"
+                yield Asked("missing_original", text, about)
+            elif hint.last < compilation.first:
+                later = f"{compilation.dated_name} is later"
+                text = f"{MISSING}: the recording is dated {hint}, and {later}"
+                yield Asked("missing_original", text, about)
+        for code in recording.isrcs or ():
+            year = isrc_year(code)
+            if not year or date(year, 12, 31).toordinal() >= compilation.last:
+                continue
+            assigned = f"ISRC {code} was assigned in {year}"
+            text = f"{assigned}, and {compilation.name} has no date: {where}"
+            if is_dated:
+                text = f"{MISSING}: {assigned}, before {compilation.dated_name}"
+            yield Asked("missing_original", text, about)
+
+
+def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
+    """Yield the promotional copies and bootlegs of other records that came out earlier."""
+    for other in contest.candidates:
+        if other.group.mb_rg_id == compilation.group.mb_rg_id:
+            continue
+        for release in other.unofficial:
+            is_earlier = before(release.when, compilation)
+            if is_earlier is False or not release.when.is_known or release.standing in NEVER_OUT:
+                continue
+            if is_promo_of(release, other):
+                continue
+            what = f"{describe_unofficial(release)} of {other.name} is dated {release.when}"
+            about = other.group.mb_rg_id, release.mb_release_id
+            if is_earlier:
+                text = f"{what}, before {compilation.dated_name}: what is it a copy of?"
+                yield Asked("missing_original", text, about)
+            else:
+                yield Asked("date", f"{what}: before {compilation.dated_name}?", about)
+
+
+@lru_cache(maxsize=4_096)
+def isrc_year(code: str) -> int | None:
+    """Return the year an ISRC was assigned in (`CC-XXX-YY-NNNNN`, ISO 3901).
+
+    Two digits stand for a year from 1940 to 2039: the first codes date from 1986, and some
+    registrants gave older recordings the year they were made in.
+    """
+    form = _ISRC.match(isrc(code))
+    if form is None:
+        return None
+    year = int(form[1])
+    return year + (1900 if year >= _FIRST_YEAR_OF_1900S else 2000)

@@ -1,0 +1,91 @@
+"""Media: when each first went on sale, and which was usual in its time."""
+
+import re
+from functools import lru_cache
+
+from chart_binder.domain.evidence import Release
+
+_MEDIA = (
+    # medium, family, first year on sale
+    ("Cylinder", "shellac", 1889),
+    ("Shellac", "shellac", 1889),
+    ("Flexi-disc", "vinyl", 1962),
+    ("SHM-SACD", "disc", 2010),
+    ("SACD", "disc", 1999),
+    ("SHM-CD", "disc", 2007),
+    ("Blu-spec CD", "disc", 2008),
+    ("UHQCD", "disc", 2015),
+    ("HQCD", "disc", 2008),
+    ("HDCD", "disc", 1995),
+    ("Copy Control CD", "disc", 2001),
+    ("Enhanced CD", "disc", 1994),
+    ("8cm CD", "disc", 1987),
+    ("DVD-Audio", "disc", 2000),
+    ("DualDisc", "disc", 2004),
+    ("Download Card", "digital", 2003),
+    ("Digital Media", "digital", 1998),
+    ("USB Flash Drive", "digital", 2004),
+    ("MiniDisc", "tape", 1992),
+    ("DAT", "tape", 1987),
+    ("DCC", "tape", 1992),
+    ("Cassette", "tape", 1963),
+    ("8-Track Cartridge", "tape", 1964),
+    ("Reel-to-reel", "tape", 1949),
+    ("Blu-ray", "video", 2006),
+    ("DVD", "video", 1996),
+    ("Vinyl", "vinyl", 1948),
+    ("CD", "disc", 1982),
+)
+"""MusicBrainz' medium formats; a variant (`12" Vinyl`) is found by the name in it."""
+
+_ERAS = (
+    # from this year on, families from the most usual down
+    (2012, ("disc", "digital", "vinyl", "tape")),
+    (1990, ("disc", "vinyl", "tape", "digital")),
+    (1958, ("vinyl", "tape", "disc", "digital")),
+    (1950, ("vinyl", "shellac", "tape", "disc", "digital")),
+    (0, ("shellac", "vinyl", "tape", "disc", "digital")),
+)
+_COUNT = re.compile(r"^\d+\s*[×x]\s*")
+_UNUSUAL = 9
+
+
+@lru_cache(maxsize=1_024)
+def first_year_on_sale(written: str) -> int:
+    """Return the year in which a format first went on sale; 0 if that is unknown.
+
+    `written` is a release's format: media joined by ` + `, with `2×` for two.
+    """
+    return max((year for _, year in _media(written)), default=0)
+
+
+@lru_cache(maxsize=8_192)
+def _is_before_its_time(written: str, year: str) -> bool:
+    return year.isdigit() and first_year_on_sale(written) > int(year)
+
+
+def is_before_its_time(release: Release) -> bool:
+    """Whether a release is dated earlier than its medium went on sale: a CD of 1966.
+
+    It is a later pressing that was given the date of the original.
+    """
+    if not release.format or not release.date:
+        return False
+    return _is_before_its_time(release.format, release.date[:4])
+
+
+@lru_cache(maxsize=4_096)
+def format_rank(written: str | None, year: int) -> int:
+    """Return how unusual a format was in a year: 0 is the main format of that time."""
+    families = next(families for start, families in _ERAS if year >= start)
+    ranks = [families.index(name) for name, _ in _media(written or "") if name in families]
+    return min(ranks, default=_UNUSUAL)
+
+
+def _media(written: str) -> list[tuple[str, int]]:
+    names = [_COUNT.sub("", part.strip()).casefold() for part in written.split("+")]
+    found = (
+        next(((family, year) for name, family, year in _MEDIA if name.casefold() in part), None)
+        for part in names
+    )
+    return [medium for medium in found if medium]
