@@ -35,9 +35,7 @@ DRAWN: dict[str, EvidenceBundle] = {
     "undated": evidence("A album 1974-11-08; V various undated; B album undated; X single group:"),
     "nothing-dated": evidence("A album undated; B album undated"),
     "bootlegs-only": evidence("A album 2008/bootleg undated/bootleg; B album undated/promo"),
-    "live": read_bundle(
-        document(recording(*records("L live 1974-12-20 1974"), title="Song (live)"))
-    ),
+    "live": read_bundle(document(recording(*records("L live 1974-12 1974"), title="Song (live)"))),
     "nothing": read_bundle(document()),
     "crowd": read_bundle(
         document(

@@ -50,7 +50,7 @@ def crowd(groups: int = 100, releases: int = 10) -> Bundle:
                                 "status": "Official",
                                 "label": "Label",
                                 "catno": f"CAT {g} {r}",
-                                "format": "CD",
+                                "format": '12" Vinyl',
                             }
                             for r in range(releases)
                         ],

@@ -182,6 +182,30 @@ def test_an_answer_leads_where_the_evidence_with_it_leads(
         assert verdict.crg == crg
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "leads"),
+    [
+        ("V various 1993", "missing_original", {"V": "V"}),
+        ("V various 1993; A album 2008", "missing_original", {"V": "V"}),
+        ("C compilation 1993; D compilation 1993", "tie", {"C": "C", "D": "D"}),
+        # The later of two days is not the first, whatever a fact says.
+        ("C compilation 1993-01-01; D compilation 1993-03-01", "tie", {"C": "C", "D": None}),
+        ("A album undated; B album undated", "tie", {"A": "A", "B": "B"}),
+    ],
+)
+def test_an_answer_may_call_a_record_the_first(
+    text: str, kind: str, leads: dict[str, str | None]
+) -> None:
+    (question,) = opened(of(*records(text))).questions
+    assert question.kind == kind
+    found = {each.answer: each.crg for each in question.possibilities}
+    kinds = {one["mb_rg_id"]: one["secondary_types"] for one in records(text)}
+    assert found == {
+        f"it first came out on the {'compilation' if kinds[name] else 'album'} '{name}'": crg
+        for name, crg in leads.items()
+    }
+
+
 def test_answers_that_settle_nothing_are_left_out() -> None:
     (tie,) = opened(of(*records("A album 1975-06-01; B album 1975-06-01"))).questions
     assert tie.possibilities == ()

@@ -86,5 +86,5 @@ def _release(title: str, written: str) -> dict[str, Any]:
         "date": date,
         "country": next((word for word in words if word.isupper()), None),
         "status": next((_STATUSES[word] for word in words if word in _STATUSES), "Official"),
-        "format": "CD",
+        "format": "CD" if date >= "1983" else '12" Vinyl',
     }

@@ -17,7 +17,7 @@ from chart_binder.errors import EvidenceError
 from chart_binder.jobs.calibrate import Calibration, KnownAnswer, measure_calibration
 from chart_binder.jobs.decide import INDETERMINATE, LLM_ADJUDICATION, Case, Decision, State
 from chart_binder.rules.decide import MANUAL_OVERRIDE
-from chart_binder.rules.premiere import RULES
+from chart_binder.rules.premiere import RULES, STATED_PREMIERE
 from chart_binder.rules.representative import (
     ORIGIN_COUNTRY_EARLIEST,
     REISSUE_FILTER_APPLIED,
@@ -28,6 +28,7 @@ _OPEN = ":INDETERMINATE"
 CRG_RULES = (
     f"CRG:{MANUAL_OVERRIDE}",
     *(code for code, _ in RULES),
+    STATED_PREMIERE,
     f"CRG:{LLM_ADJUDICATION}",
     f"CRG:{INDETERMINATE}",
 )

@@ -87,6 +87,11 @@ def set_fields(**fields: object) -> GroupChange:
     return lambda group: replace(group, **fields)
 
 
+def premiere_answer(name: str, group: str) -> Answer:
+    """Return the answer that the recording first came out on a record, with its name."""
+    return f"it first came out on {name}", [in_groups(set_fields(premiere=True), (group,))]
+
+
 def set_releases(chosen: Callable[[Release], bool], **fields: object) -> GroupChange:
     """Return the change that sets fields of the releases of a group that are `chosen`."""
 

@@ -188,19 +188,17 @@ def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
 def with_group_date(candidate: Candidate) -> Candidate | None:
     """Return an undated candidate with its group's date as the lower bound; None if unknown.
 
-    The group's date is that of its earliest release, which may lack this recording. A date on a
-    medium before its time counts likewise.
+    The group's date is that of its earliest release, which may lack this recording.
     """
-    hints = (candidate.group.first_date, candidate.hint or UNKNOWN)
-    first = min([one.first for one in hints if one.is_known], default=FIRST_DAY)
+    first = candidate.group.first_date.first
     return with_span(candidate, first, LAST_DAY) if first > FIRST_DAY else None
 
 
 def with_hint(candidate: Candidate) -> Candidate:
     """Return the candidate as if it may have come out as early as its hint says."""
-    if candidate.hint is None or not candidate.is_dated or candidate.hint.first >= candidate.first:
-        return candidate
-    return with_span(candidate, candidate.hint.first, candidate.last)
+    return (
+        with_span(candidate, candidate.hint.first, candidate.last) if candidate.hint else candidate
+    )
 
 
 def with_span(candidate: Candidate, first: int, last: int) -> Candidate:

@@ -200,7 +200,7 @@ def _without_undated(
     window: how much later than its group it came out is unknown.
     """
     undated = [work for work in works if not work.is_dated and work.role not in _BLOCKING_UNDATED]
-    dated = [one.last for one in (*works, *soundtracks) if one.is_dated]
+    dated = [one.last for one in (*works, *soundtracks) if one.is_dated and one.last < LAST_DAY]
     if not undated or not dated:
         return works, []
     soonest = min(dated) + window

@@ -6,7 +6,13 @@ from itertools import product
 import msgspec
 
 from chart_binder.domain.dates import LAST_DAY
-from chart_binder.rules.assumptions import Asked, day_answers, in_groups, set_fields
+from chart_binder.rules.assumptions import (
+    Asked,
+    day_answers,
+    in_groups,
+    premiere_answer,
+    set_fields,
+)
 from chart_binder.rules.candidates import Candidate, Role, is_compilation, is_soundtrack
 from chart_binder.rules.contest import Contest, EarlyCompilation, Ruling, no_choice
 from chart_binder.rules.doubts import MISSING, contradictions, unlisted_original
@@ -359,6 +365,7 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
             "tie",
             f"which was the first, {names}? They came out, or may have, within {window} days",
             tuple(one.group.mb_rg_id for one in named),
+            [premiere_answer(one.name, one.group.mb_rg_id) for one in named],
         )
 
 
@@ -377,9 +384,8 @@ def _whose(one: Candidate, contest: Contest) -> Asked:
 
 def _asked_whether_first(text: str, one: Candidate) -> Asked:
     """Ask for the original, which a compilation may be."""
-    group = (one.group.mb_rg_id,)
-    answers = [(f"it first came out on {one.name}", [in_groups(set_fields(premiere=True), group)])]
-    return Asked("missing_original", text, group, answers)
+    group = one.group.mb_rg_id
+    return Asked("missing_original", text, (group,), [premiere_answer(one.name, group)])
 
 
 def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:

@@ -13,6 +13,7 @@ from chart_binder.rules.assumptions import (
     BundleChange,
     day_answers,
     in_groups,
+    premiere_answer,
     set_fields,
     set_releases,
 )
@@ -40,11 +41,13 @@ def either(candidates: Sequence[Candidate]) -> str:
 def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
     """Return the question that is left when no single date would settle the case.
 
-    Of records of one day, it is the one that came out in the artist's country on that day.
+    Of records of one day, it is the one that came out in the artist's country on that day; else the
+    one that is called the first.
     """
     days = {day for one in possible for day in (one.first, one.last)}
     about = tuple(one.group.mb_rg_id for one in possible[:_MAX_NAMES])
-    text, answers = f"which of them came out first: {either(possible)}?", []
+    text = f"which of them came out first: {either(possible)}?"
+    answers: list[Answer] = []
     if len(days) == 1:
         text = (
             "which of them came out on that day in the artist's country, or on a label that goes"
@@ -56,7 +59,8 @@ def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
             for one in possible[:_MAX_NAMES]
             if country and home_countries(country)
         ]
-    return Asked("tie", text, about, answers)
+    answers = answers or [premiere_answer(one.name, one.group.mb_rg_id) for one in possible]
+    return Asked("tie", text, about, answers if len(answers) <= _MAX_NAMES else ())
 
 
 def _in_country(country: str, one: Candidate, day: int) -> BundleChange:
