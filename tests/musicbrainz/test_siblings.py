@@ -8,6 +8,7 @@ import pytest
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError
 from chart_binder.jobs.decide import Cause, State
+from chart_binder.llm.evidence_markdown import evidence_markdown
 from musicbrainz.harness import Harness, StoreInMemory
 from musicbrainz.sibling_worlds import World, decided, siblings_in, worlds
 from rules.making import cases
@@ -310,3 +311,12 @@ def test_a_failure_of_a_shared_lookup_leaves_each_to_its_own() -> None:
         server.behave = behave
         widened = [*map(harness.source().siblings_together(bundles), bundles)]
     assert [len(one.recording_candidates) for one in widened] == [2, 2, 2, 2]
+
+
+def test_the_model_is_told_which_recordings_are_siblings() -> None:
+    with served(WORLDS["isrc"]) as server:
+        case = decided(Harness(StoreInMemory(), server).source(), WORLDS["isrc"].tags("file"))
+    assert case.bundle
+    shown = evidence_markdown(case.bundle)
+    told = "a sibling: another recording of the same performance (it has the same ISRC"
+    assert shown.count(told) == 1

@@ -158,7 +158,7 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     Raises `CanonError` that lists them if there are several, or says that there is none, or that
     its id is no MusicBrainz id, by which overrides are kept.
     """
-    kept = sort_recordings(bundle).kept
+    kept = [one for one in sort_recordings(bundle).kept if not one.is_sibling]
     if not kept:
         raise CanonError("the evidence knows no recording: name one by its MusicBrainz id")
     return _only_recording(kept, "by its id")

@@ -168,6 +168,9 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
         yield f"ISRC {shown}" + (f" and {more} more" if more > 0 else "")
     if recording.first_date.is_known:
         yield f"first release date by MusicBrainz {recording.first_date} (a hint only)"
+    if recording.is_sibling:
+        why = f" ({one_line(recording.because)})" if recording.because else ""
+        yield f"a sibling: another recording of the same performance{why}"
 
 
 def _candidates(shown: _Shown, home: str | None, detail: _Detail) -> Iterator[str]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from chart_binder.cli.output import labelled, labelled_list, terminal_width, wrap
-from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.verdict import FirstRelease
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import counted
 from chart_binder.jobs.decide import Case, Decision, State
 from chart_binder.llm.result import STALE, AdjudicationResult, Check, Fact, is_stale
+from chart_binder.rules.recordings import format_length
 
 if TYPE_CHECKING:
     from chart_binder.jobs.journal import FieldChange
@@ -149,6 +150,23 @@ def _decided(case: Case, decision: Decision, crg: str) -> Iterator[str]:
         yield from labelled("", musicbrainz_page("release", decision.rr_mbid))
     else:
         yield from labelled("release", f"none can be named  [{decision.rr_rule}]")
+    for sibling in siblings_of(case.bundle):
+        if sibling.mb_recording_id == decision.recording_mbid:
+            yield from labelled("through", sibling_text(sibling))
+            yield from labelled("", musicbrainz_page("recording", sibling.mb_recording_id))
+
+
+def siblings_of(bundle: EvidenceBundle | None) -> Sequence[RecordingCandidate]:
+    """Return the other recordings of the performance in evidence."""
+    return [one for one in bundle.recording_candidates if one.is_sibling] if bundle else []
+
+
+def sibling_text(sibling: RecordingCandidate) -> str:
+    """Return which recording is a sibling, and why."""
+    parts = (sibling.title, sibling.disambiguation, format_length(sibling.length_ms))
+    name = ", ".join(filter(None, parts))
+    because = f": {sibling.because}" if sibling.because else ""
+    return f"a sibling recording ({name}){because}"
 
 
 def adjudication_lines(

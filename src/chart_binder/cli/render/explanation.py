@@ -12,9 +12,15 @@ from itertools import accumulate, pairwise
 import msgspec
 
 from chart_binder.cli.output import display_width, fit, labelled, terminal_width, wrap
-from chart_binder.cli.render.decision import decision_lines, musicbrainz_page
+from chart_binder.cli.render.decision import (
+    decision_lines,
+    musicbrainz_page,
+    sibling_text,
+    siblings_of,
+)
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Considered, Verdict
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.explain import (
@@ -30,6 +36,7 @@ from chart_binder.rules.recordings import format_length
 _INDENT = 2
 _MAX_NAME = 44
 _MIN_DRAWING = 12
+_MAX_SIBLINGS, _MAX_TITLES = 5, 2
 _WINDOW = "lead window"
 _LEGEND = {
     "o": "o that day",
@@ -54,6 +61,7 @@ def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Itera
             parts = (one.title, one.disambiguation, format_length(one.length_ms))
             yield from labelled("recording", ", ".join(filter(None, parts)))
             yield from labelled("", musicbrainz_page("recording", one.mb_recording_id))
+    yield from _siblings(case.bundle)
     yield from ("", "  The rules, in their order:")
     for considered in _rule_path(case, verdict):
         yield from wrap(f"{considered.rule}: {considered.said}", "    ", 6)
@@ -71,17 +79,42 @@ def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Itera
         yield f"      {musicbrainz_page('release-group', rival.release_group)}"
 
 
+def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
+    """Yield the other recordings of the performance, with what each is on."""
+    found = siblings_of(bundle)
+    label = "siblings"
+    for one in found[:_MAX_SIBLINGS]:
+        titles = [f"'{group.title}'" for group in one.groups]
+        more = f" and {len(titles) - _MAX_TITLES} more" if len(titles) > _MAX_TITLES else ""
+        named = ", ".join(titles[:_MAX_TITLES])
+        yield from labelled(label, f"{sibling_text(one)}; on {named}{more}")
+        label = ""
+    if len(found) > _MAX_SIBLINGS:
+        yield from labelled("", f"and {len(found) - _MAX_SIBLINGS} more")
+    if bundle.has_no_sibling:
+        yield from labelled(label, "looked for, and none is there")
+
+
 def explanation_object(case: Case, rules_config: RulesConfig) -> dict[str, object]:
     """Return an explanation for JSON; empty for a case without evidence."""
     verdict = case.verdict
     if verdict is None or case.bundle is None:
         return {}
-    explained = {
+    explained: dict[str, object] = {
         "path": tuple(_rule_path(case, verdict)),
         "appearances": appearances(case.bundle),
         "lead_window": lead_window(case.bundle, rules_config),
         "rivals": why_not(case, rules_config),
     }
+    if siblings := siblings_of(case.bundle):
+        explained["siblings"] = [
+            {
+                "recording_mbid": one.mb_recording_id,
+                "because": one.because,
+                "release_groups": [group.mb_rg_id for group in one.groups],
+            }
+            for one in siblings
+        ]
     return {"explanation": msgspec.to_builtins(explained)}
 
 

@@ -1,0 +1,123 @@
+"""Sibling recordings as the command line looks them up, shows them and counts what they took."""
+
+from pathlib import Path
+
+import pytest
+
+from integration.conftest import Canon
+from integration.services import asking, flac
+from musicbrainz.sibling_worlds import World, worlds
+from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
+
+WORLDS = worlds(Path(__file__).parents[1] / "musicbrainz" / "sibling_worlds.txt")
+BAND = WORLDS["band"]
+
+
+def served(world: World) -> MusicBrainzStandIn:
+    return MusicBrainzStandIn(world.bundles, works=world.works, videos=world.videos)
+
+
+def file_of(world: World, name: str, folder: Path) -> Path:
+    """Make an audio file of a recording of a world."""
+    folder.mkdir(exist_ok=True, parents=True)
+    return flac(folder, f"{name}.flac", recording=world.recordings[name], title=name)
+
+
+def test_decide_says_through_which_sibling(canon: Canon, home: Path) -> None:
+    song = file_of(BAND, "sampler", home)
+    with served(BAND) as mb:
+        text = canon("decide", song, **asking(mb)).must_end(0, "belongs to", "Album-77")
+        line = canon("decide", "--output=json", song, **asking(mb)).must_end(0).line
+    assert "through a sibling recording" in " ".join(text.out.split())
+    assert "a sibling recording (First Song, 4:10): it has the same artist" in " ".join(
+        text.out.split()
+    )
+    first = line["first_release"]
+    assert (first["date"], first["year_certain"], first["via_sibling"]) == (
+        "1977-03-01",
+        True,
+        True,
+    )
+    assert first["recording_mbid"] == line["recording_mbid"] == BAND.recordings["original"]
+
+
+def test_explain_lists_siblings_with_their_reasons(canon: Canon, home: Path) -> None:
+    song = file_of(BAND, "sampler", home)
+    with served(BAND) as mb:
+        text = " ".join(canon("explain", song, **asking(mb)).must_end(0).out.split())
+        line = canon("explain", "--output=json", song, **asking(mb)).must_end(0).line
+    assert "siblings a sibling recording (First Song, 4:10): it has the same artist" in text
+    assert "on 'Single-77', 'Album-77'" in text
+    assert "it has the same ISRC GBAAA0900001" in text
+    siblings = line["explanation"]["siblings"]
+    names = {BAND.name_of(one["recording_mbid"]) for one in siblings}
+    assert names == {"original", "duplicate", "remaster"}
+    assert all(one["because"] for one in siblings)
+
+
+def test_explain_says_that_none_is_there(canon: Canon, home: Path) -> None:
+    world = WORLDS["alone"]
+    with served(world) as mb:
+        ran = canon("explain", file_of(world, "file", home), **asking(mb))
+    assert "siblings looked for, and none is there" in " ".join(ran.out.split())
+
+
+def test_a_failed_lookup_is_an_error_and_the_next_run_decides(canon: Canon, home: Path) -> None:
+    song = file_of(BAND, "sampler", home)
+    with served(BAND) as mb:
+        canon("decide", song, CANON_MUSICBRAINZ__SIBLINGS="never", **asking(mb))
+        mb.behave = always(BUSY)
+        line = canon("decide", "--output=json", song, **asking(mb)).must_end(1).line
+        assert (line["state"], line["cause"]) == ("error", "lookup_failed")
+        mb.behave = None
+        assert canon("decide", "--output=json", song, **asking(mb)).must_end(0).line["crg_mbid"]
+
+
+@pytest.mark.parametrize("is_offline", [True, False])
+def test_no_socket_is_opened_offline_and_nothing_asked_if_never(
+    canon: Canon, home: Path, *, is_offline: bool
+) -> None:
+    song = file_of(BAND, "sampler", home)
+    with served(BAND) as mb:
+        canon("decide", song, CANON_MUSICBRAINZ__SIBLINGS="never", **asking(mb))
+        count = len(mb.requests)
+        more = {"CANON_MUSICBRAINZ__SIBLINGS": "never"}
+        options = ["--offline"] if is_offline else []
+        settings = asking(mb) | ({} if is_offline else more)
+        ran = canon("decide", *options, "--output=json", song, **settings)
+        assert ran.must_end(3).line["state"] == "indeterminate"
+        assert len(mb.requests) == count
+
+
+def test_a_batch_shares_requests_and_counts_them(canon: Canon, home: Path) -> None:
+    world = World("batch")
+    for n in range(10):
+        by = f"Band | Song {n}"
+        world.add(f"f{n} | {by} | 200 | - | - | Sampler various 2004-01-01")
+        world.add(f"o{n} | {by} | 201 | - | - | A{n} album 1977-01-01")
+        file_of(world, f"f{n}", home / "music")
+    counts = []
+    for when in ("never", "when_needed"):
+        with served(world) as mb:
+            settings = {"CANON_MUSICBRAINZ__SIBLINGS": when, "XDG_DATA_HOME": str(home / when)}
+            ran = canon("batch", home / "music", "--output=json", **asking(mb), **settings)
+            counts.append(len(mb.requests))
+            shown = canon("runs", "show", "--output=json", **settings).line
+            assert shown["measures"]["spent"]["musicbrainz_requests"] == len(mb.requests)
+            again = canon("batch", home / "music", **asking(mb), **settings)
+            assert len(mb.requests) == counts[-1], again.out
+        found = {world.name_of(line["crg_mbid"]) for line in ran.lines}
+        originals = {f"A{n}" for n in range(10)}
+        assert found == originals if when == "when_needed" else not found & originals, ran.out
+    assert counts[1] - counts[0] <= 10
+
+
+def test_a_person_may_overrule_what_a_sibling_decided(canon: Canon, home: Path) -> None:
+    song = file_of(BAND, "sampler", home)
+    single = BAND.groups["Single-77"]
+    with served(BAND) as mb:
+        canon(
+            "override", "set", song, "--crg", single, "--reason", "the single", **asking(mb)
+        ).must_end(0)
+        line = canon("decide", "--output=json", song, **asking(mb)).must_end(0).line
+    assert (line["decided_by"], line["crg_mbid"]) == ("override", single)
