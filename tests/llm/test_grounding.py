@@ -239,6 +239,29 @@ def without(name: str, day: str) -> Mapping[str, Any]:
     return document
 
 
+@pytest.mark.parametrize(
+    ("artist", "title", "page", "is_about"),
+    [
+        ("Кино", "Группа крови", "Kino - Gruppa krovi\nGruppa krovi, 31 October 1975", True),
+        ("Земфира", "Прости меня моя любовь", "Prosti menya moya lyubov, 31 October 1975", True),
+        ("Земфира", "Прости меня моя любовь", "Prosti menja moja ljubov’, 31 October 1975", True),
+        ("Μίκης Θεοδωράκης", "Άξιον Εστί", "Mikis Theodorakis: Axion Esti, 31 October 1975", True),
+        ("Кино", "Группа крови", "Kino - Noch\nNoch, 31 October 1975", False),
+    ],
+)  # fmt: skip
+def test_a_title_may_be_written_in_latin_letters(
+    artist: str, title: str, page: str, is_about: bool
+) -> None:
+    document = copy.deepcopy(year_only_single())
+    document["artist"]["name"] = artist
+    group = document["recording_candidates"][0]["rg_candidates"][0]
+    group["title"] = group["releases"][0]["title"] = title
+    result = adjudicated(
+        look(), final(facts=[DAY | {"quote": "31 October 1975"}]), page=page, evidence=document
+    )
+    assert (result.facts[0].verified, result.outcome is Outcome.ACCEPTED) == (is_about, is_about)
+
+
 STATUS = ("C1.R1", "status", "Official"), without("status", "1975-05-01"), "C1"
 PROMO = ("C1.R1", "status", "promo"), without("status", "1975-05-01"), "C2"
 TYPE = ("C1", "primary_type", "single"), without("primary_type", "1975-10-31"), "C2"

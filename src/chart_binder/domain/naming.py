@@ -1,6 +1,7 @@
 """Naming: how a text names a record, and words and quotes found in it whatever their spelling."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,8 @@ class Subject:
 
     title: str
     artist: str
+    artists: frozenset[str]
+    """The artist's name in each spelling, as `spaced_words`; none where it is not known."""
     kind: str
     """Its types, as a person says them: `Album + Live`."""
     names: frozenset[str]
@@ -52,7 +55,7 @@ class Subject:
             known = [*own, *releases]
         others = [group for group in every if group not in own]
         titles = frozenset(title for one in known for title in _titles(one.title))
-        artist = spaced_words(bundle.performer.name or "")
+        artists = frozenset(_spellings(bundle.performer.name or ""))
         mine = {one.mb_release_id for one in releases}
         siblings = [one for g in own for one in g.editions if one.mb_release_id not in mine]
         primary, kinds = (own[0].types[0], own[0].kinds) if own else (None, ())
@@ -61,6 +64,7 @@ class Subject:
         return cls(
             title=next((one.title for one in known if one.title), about),
             artist=bundle.performer.name or "",
+            artists=artists,
             kind=" + ".join(filter(None, (primary, *kinds))),
             names=frozenset(one.title for one in [*known, *others] if one.title),
             own=titles,
@@ -68,7 +72,7 @@ class Subject:
                 title
                 for group in others
                 for title in _titles(group.title)
-                if title not in titles and title not in artist
+                if title not in titles and not any(title in artist for artist in artists)
             ),
             types=(primary or "", frozenset(filter(None, same - {primary}))),
             codes=codes,
@@ -84,6 +88,11 @@ class Subject:
         is_sign = not self.own and self.title.strip() != ""
         return any(title in words for title in self.own) or (is_sign and self.title in text)
 
+    def has_artist_in(self, text: str) -> bool:
+        """Return whether a text has the artist's name."""
+        words = spaced_words(text)
+        return any(artist in words for artist in self.artists)
+
     def names_other(self, text: str) -> bool:
         """Return whether a text names another record of the evidence, and not this one."""
         words = spaced_words(text)
@@ -95,11 +104,42 @@ def _codes(releases: Iterable[Release]) -> frozenset[str]:
 
 
 def _titles(title: str | None) -> Iterator[str]:
-    """Yield the names in a title as `spaced_words` words: its sides, with and without asides."""
+    """Yield the names in a title as `spaced_words`: its sides, with and without asides."""
     for side in (title, *title.split(" / ")) if title else ():
         for name in (side, _ASIDE.sub(" ", side)):
-            if (words := spaced_words(name)).strip():
-                yield words
+            yield from _spellings(name)
+
+
+def _spellings(name: str) -> Iterator[str]:
+    """Yield a name as `spaced_words`, of Cyrillic and Greek letters in Latin ones too."""
+    written = unicodedata.normalize("NFC", name).casefold()
+    others = (fold(written.translate(each)).translate(each) for each in _LATIN)
+    for each in dict.fromkeys((written, *others)):
+        if (words := spaced_words(each)).strip():
+            yield words
+
+
+_LETTERS = (
+    "а б в г ґ д е ё є ж з и і ї й к л м н о п р с т у ф х ц ч ш щ ъ ы ь э ю я "
+    "α β γ δ ε ζ η θ ι κ λ μ ν ξ ο π ρ σ ς τ υ φ χ ψ ω"
+)
+_ENGLISH = (
+    "a b v g g d e yo ye zh z i i yi y k l m n o p r s t u f kh ts ch sh shch _ y _ e yu ya "
+    "a v g d e z i th i k l m n x o p r s s t y f ch ps o"
+)
+_SCHOLARLY = (
+    "a b v g g d e e je z z i i ji j k l m n o p r s t u f ch c c s sc _ y _ e ju ja "
+    "a b g d e z e th i k l m n x o p r s s t u ph kh ps o"
+)
+_COLLOQUIAL = (
+    "a b v g g d e e e zh z i i i i k l m n o p r s t u f h ts ch sh sch _ i _ e iu ia "
+    "a v g d e z i th i k l m n ks o p r s s t i f h ps o"
+)
+_LATIN = [
+    dict(zip(map(ord, _LETTERS.split()), (sign.strip("_") for sign in way.split()), strict=True))
+    for way in (_ENGLISH, _SCHOLARLY, _COLLOQUIAL)
+]
+"""Latin letters for Cyrillic and Greek ones, in three usual ways, without their accents."""
 
 
 @lru_cache(256)

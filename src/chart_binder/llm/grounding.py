@@ -94,9 +94,7 @@ def _link_problem(ground: Ground, subject: Subject) -> str | None:
     if other := _other_artist(document, subject):
         return f"the page is about {subject.title!r} by {other!r}"
     if subject.is_named_in(line):
-        artist = spaced_words(subject.artist)
-        has_artist = not artist.strip() or artist in spaced_words(line)
-        if is_row and not has_artist and _is_credited(document, subject):
+        if is_row and not subject.has_artist_in(line) and _is_credited(document, subject):
             return "the row names another artist"
         other_type = _other_type(line, subject)
         return f"it is said of the {other_type} of that title" if other_type else None
@@ -117,7 +115,7 @@ def _link_problem(ground: Ground, subject: Subject) -> str | None:
 def _other_artist(document: Document, subject: Subject) -> str | None:
     """Return whom the page's title puts before the subject's, where it names the artist nowhere."""
     before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
-    artist = set(spaced_words(subject.artist).split())
+    artist = {word for name in subject.artists for word in name.split()}
     said = set(spaced_words(f"{document.title} {document.text}").split())
     if not (dash and artist and subject.is_named_in(rest)) or artist & said:
         return None
@@ -138,9 +136,8 @@ def _other_type(line: str, subject: Subject) -> str | None:
 @lru_cache(256)
 def _is_credited(document: Document, subject: Subject) -> bool:
     """Return whether a row names the subject with its artist."""
-    artist = spaced_words(subject.artist)
     rows = (row for row in document.text.split("\n") if CELLS in row)
-    return any(artist in spaced_words(row) and subject.is_named_in(row) for row in rows)
+    return any(subject.has_artist_in(row) and subject.is_named_in(row) for row in rows)
 
 
 # Facts.
