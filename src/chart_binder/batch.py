@@ -2,11 +2,12 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ from chart_binder.config import Config
 from chart_binder.config.load import load_settings
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import Measures, RunRecord
-from chart_binder.domain.tags import Policy
+from chart_binder.domain.tags import Policy, WriteOptions
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import absolute_path
 from chart_binder.jobs.batch import (
@@ -49,9 +50,17 @@ from chart_binder.jobs.stored_decisions import (
     new_run,
     rules_version,
 )
-from chart_binder.jobs.write import Planned, Planner, WriteReport, WriteStatus, write_tags
+from chart_binder.jobs.write import Planner, StoredDecision, WriteReport, WriteStatus, write_planned
+from chart_binder.jobs.write_albums import albums_in, plan_album, regrouping_of
 from chart_binder.store import open_store
-from chart_binder.wiring import album_source, decider, overrides, store_url, transcripts_folder
+from chart_binder.wiring import (
+    album_source,
+    decider,
+    overrides,
+    release_lookup,
+    store_url,
+    transcripts_folder,
+)
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -74,7 +83,8 @@ class BatchOptions:
     """How a library is decided.
 
     `jobs` is how many albums are looked up at once, in place of `batch.jobs`. `write` writes tags
-    where that is allowed, by `policy`. `dry_run` decides, and neither saves nor writes anything.
+    where that is allowed, by `policy` (by default `tags.policy`), `whole_albums` and `also_date`,
+    which are of the policy `dates`. `dry_run` decides, and neither saves nor writes anything.
     `only` selects files by their last decision; `refresh` decides all of them again with newly
     fetched evidence; `frozen` uses stored evidence alone. `scheduler` is the address of a Dask
     scheduler; without one, a cluster is started on this machine.
@@ -82,7 +92,9 @@ class BatchOptions:
 
     jobs: int | None = None
     write: bool = False
-    policy: Policy = Policy.IDS
+    policy: Policy | None = None
+    whole_albums: bool = False
+    also_date: bool = False
     keep_mtime: bool = False
     dry_run: bool = False
     only: frozenset[Which] = frozenset()
@@ -103,16 +115,22 @@ class BatchOptions:
             yield f"jobs: found {self.jobs}; 1 to {MAX_JOBS} are allowed"
         for name, found, allowed in (
             ("executor", (self.executor,), Executor),
-            ("policy", (self.policy,), Policy),
             ("only", self.only, Which),
         ):
             for odd in found:
                 if odd not in (*allowed,):
                     yield f"{name}: found {odd!r}; {', '.join(allowed)} are allowed"
+        yield from self.tags.problems
         if self.scheduler is not None and self.executor != Executor.DASK:
             yield "a scheduler is Dask's: choose the executor dask with it"
         if self.scheduler == "":
             yield "scheduler: the address is empty: is a variable of the shell not set?"
+
+    @property
+    def tags(self) -> WriteOptions:
+        """What is written to tags, by `Policy.DATES` where no policy is named."""
+        policy = Policy.DATES if self.policy is None else self.policy
+        return WriteOptions(policy, self.whole_albums, self.also_date)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -195,10 +213,11 @@ def run_batch(
     paths = [paths] if isinstance(paths, str | Path) else [*paths]
     if "" in paths:
         raise UsageError("a path is empty: this folder is called `.`")
+    config = config or load_settings(None, os.environ, {}).config
     options = options or BatchOptions()
     return run_items(
         find_albums(Path(path) for path in paths),
-        config or load_settings(None, os.environ, {}).config,
+        config,
         options,
         arguments=(*options.flags, *map(absolute_path, paths)),
         on_file=on_file,
@@ -221,6 +240,8 @@ def run_items(
 
     `arguments` are saved with the run, as those of `canon batch`.
     """
+    if options.policy is None:
+        options = replace(options, policy=Policy(config.tags.policy))
     options.check()
     run = new_run("batch", arguments)
     with open_store(store_url(config)) as store:
@@ -289,30 +310,54 @@ def _tag_writer(
     if writing:
         for line in repair_journal(store):
             said(line)
-    planner = Planner(store, overrides(config)(), options.policy)
-
-    @lru_cache(_MAX_CLEAN_FOLDERS)
-    def clean(folder: Path) -> None:
-        for line in clean_folders([folder]):
-            said(line)
-
-    def write(outcome: FileOutcome) -> WriteReport:
-        if writing:
-            clean(outcome.path.resolve().parent)
-        is_unsaved = options.dry_run and outcome.stored is not None
-        plan = partial(_plan_unsaved, planner, outcome) if is_unsaved else None
-        return write_tags(planner, outcome.path, writing, plan)
-
+    planner = Planner(
+        store, overrides(config)(), options.tags, release_lookup(config, store), config.rules
+    )
+    write = _AlbumWriter(planner, writing, said, options.dry_run)
     return TagWriter(write, config.batch.write_jobs)
 
 
-def _plan_unsaved(planner: Planner, outcome: FileOutcome) -> Planned:
-    """Plan by a decision of a dry run, which is not in the store."""
+@dataclass(frozen=True, slots=True)
+class _AlbumWriter:
+    """Writes the tags of files that were finished together, album by album."""
+
+    planner: Planner
+    run: WritingRun | None
+    said: Callable[[str], None]
+    is_dry: bool
+    _cleaned: OrderedDict[Path, None] = field(default_factory=OrderedDict)
+
+    def __call__(
+        self, outcomes: Sequence[FileOutcome]
+    ) -> Iterator[tuple[FileOutcome, WriteReport]]:
+        """Yield the report on each file; albums that fall apart are named before."""
+        of_path = {one.path: one for one in outcomes}
+        self._clean(dict.fromkeys(path.resolve().parent for path in of_path))
+        unsaved = {path: _unsaved(one) for path, one in of_path.items() if one.stored}
+        for album in albums_in([*of_path]):
+            planned = plan_album(self.planner, album, unsaved if self.is_dry else None)
+            for line in regrouping_of(planned).lines:
+                self.said(line)
+            for file, one in zip(album.files, planned, strict=True):
+                yield of_path[file.path], write_planned(one, self.run, file)
+
+    def _clean(self, folders: Iterable[Path]) -> None:
+        """Remove what killed saves left in folders, once for each of the last folders."""
+        for folder in folders:
+            if self.run is None or folder in self._cleaned:
+                continue
+            self._cleaned[folder] = None
+            if len(self._cleaned) > _MAX_CLEAN_FOLDERS:
+                self._cleaned.popitem(last=False)
+            for line in clean_folders([folder]):
+                self.said(line)
+
+
+def _unsaved(outcome: FileOutcome) -> StoredDecision:
+    """Return a decision that a dry run does not save."""
     assert outcome.stored
     kept, evidence, _ = outcome.stored
-    return planner.plan_by(
-        outcome.path, kept, lambda: read_bundle(evidence.document) if evidence else None
-    )
+    return StoredDecision(kept, lambda: read_bundle(evidence.document) if evidence else None)
 
 
 def _save_failed_end(buffer: OutcomeBuffer, tally: Tally, error: BaseException) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,9 @@ from chart_binder.store import open_store, read_overrides
 
 if TYPE_CHECKING:
     from chart_binder.domain.evidence import RecordingCandidate
+    from chart_binder.domain.policies import WholeRelease
     from chart_binder.jobs.batch import AlbumSource
+    from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
     from chart_binder.store.store import Store
 
@@ -37,6 +39,8 @@ HOW_TO_ENABLE = (
     "No model was asked: set llm.enabled = true (`canon config path` says in which file) to let one"
     " look into open cases; `canon doctor` says whether it is ready."
 )
+_RELEASES = 64
+"""Releases with their tracks in memory: the files of an album go to few of them."""
 HOW_OFFLINE = "No model was asked, for this run is offline."
 
 
@@ -158,6 +162,28 @@ def album_source(config: Config, store: "Store", *, since: float = 0.0) -> "Albu
     """
     source: AlbumSource = _connected(config, store, since)
     return source
+
+
+def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
+    """Return what looks up a release with its tracks, by the answers in the store where it can.
+
+    Nothing is opened before the first look-up, which raises `LookupFailedError`; offline, an answer
+    of any age counts.
+    """
+
+    @cache
+    def client() -> "Client":
+        from chart_binder.musicbrainz.source import connect
+
+        return connect(config.musicbrainz, store.answers, store.slots).client()
+
+    @lru_cache(_RELEASES)
+    def look_up(release_id: str) -> "WholeRelease | None":
+        from chart_binder.musicbrainz.whole_release import look_up_release
+
+        return look_up_release(client(), release_id)
+
+    return look_up
 
 
 @contextmanager

@@ -39,9 +39,9 @@ def test_the_import_alone_loads_nothing() -> None:
 def test_options_are_told_as_the_command_takes_them() -> None:
     assert BatchOptions().flags == ()
     options = BatchOptions(
-        jobs=8, write=True, policy=Policy.FULL, only=frozenset({Which.REVIEW, Which.UNDECIDED})
+        jobs=8, write=True, policy=Policy.MOVE, only=frozenset({Which.REVIEW, Which.UNDECIDED})
     )
-    assert options.flags == ("--jobs=8", "--write", "--policy=full", "--only=review,undecided")
+    assert options.flags == ("--jobs=8", "--write", "--policy=move", "--only=review,undecided")
     assert replace(options, keep_mtime=True).flags[3] == "--keep-mtime"
 
 

@@ -74,4 +74,4 @@ def test_a_person_may_accept_it_all_the_same(canon: Canon, stale: Path) -> None:
     with MusicBrainzStandIn([BUNDLE]) as mb:
         line = canon("batch", stale, "--output=json", **asking(mb)).line
     assert (line["state"], line["decided_by"]) == ("decided", "override")
-    canon("write", stale).must_end(0, ALBUM)
+    canon("write", stale, "--policy=note", "-v").must_end(0, ALBUM)

@@ -1,5 +1,6 @@
 """`canon write`, `undo` and `verify` as processes: real files, a real store."""
 
+import json
 import os
 import shutil
 import signal
@@ -65,30 +66,38 @@ def journal(home: Path) -> list[tuple[str, str]]:
 def test_a_diff_is_shown_and_nothing_is_written(canon: Canon, song: Path, home: Path) -> None:
     before, modified = song.read_bytes(), song.stat().st_mtime_ns
     canon("write", song).must_end(
-        0, "A Night at the Opera", f"+ {ALBUM}", "1 would change; --apply writes it"
+        0, "no album, 1 file: 1 would change", "original date", "1 would change; --apply writes it"
     )
     (line,) = canon("write", song, "--output=json").lines
-    assert (line["state"], line["policy"], line["crg_mbid"]) == ("planned", "ids", ALBUM)
-    assert {"field": "release_mbid", "old": [], "new": [LP]} in line["changes"]
+    assert (line["state"], line["policy"], line["crg_mbid"]) == ("planned", "dates", ALBUM)
+    dates = {"field": "original_date", "old": [], "new": ["1975-10-31"]}
+    assert line["changes"][0] == dates
+    assert {each["field"] for each in line["changes"]} == {
+        "original_date", "original_year", "decision_trace"
+    }  # fmt: skip
     assert (song.read_bytes(), song.stat().st_mtime_ns) == (before, modified)
     assert journal(home) == []
 
 
-def test_ids_alone_are_written_unless_full_is_asked_for(canon: Canon, song: Path) -> None:
+def test_dates_alone_are_written_unless_the_release_is_asked_for(
+    canon: Canon, song: Path, mb: MusicBrainzStandIn
+) -> None:
     sound = audio_hash(song)
     canon("write", song, "--apply").must_end(0)
     tags = tags_of(song)
-    assert tags["musicbrainz_releasegroupid"] == [ALBUM]
-    assert tags["musicbrainz_albumid"] == [LP]
+    assert tags["originaldate"] == ["1975-10-31"]  # of the single
     assert tags["musicbrainz_trackid"] == [RECORDING]
     assert tags["canon_trace"][0].startswith("evh=")
-    assert "album" not in tags
-    (line,) = canon("write", song, "--policy=full", "--apply", "--output=json").lines
-    assert line["state"] == "written"
+    assert not {"album", "musicbrainz_albumid", "musicbrainz_releasegroupid"} & tags.keys()
+    moved = canon("write", song, "--policy=move", "--apply", "--output=json", **asking(mb))
+    assert moved.line["state"] == "written"
     read = MediaFile(song)
-    assert read.album == "A Night at the Opera"
+    assert (read.album, read.mb_albumid, read.mb_releasegroupid) == (
+        "A Night at the Opera", LP, ALBUM
+    )  # fmt: skip
     assert (read.year, read.month, read.day, read.original_year) == (1975, 11, 21, 1975)
     assert (read.country, read.albumtypes, read.albumstatus) == ("GB", ["album"], "official")
+    assert (read.track, read.tracktotal, read.disc, read.disctotal) == (1, 1, 1, 1)
     assert tags_of(song)["title"] == tags["title"]
     assert audio_hash(song) == sound
 
@@ -107,16 +116,58 @@ def test_a_second_apply_leaves_the_file_untouched(canon: Canon, song: Path, home
 def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) -> None:
     file = file_of(BUNDLE, home)
     canon("write", file, "--apply").must_end(3, "canon decide")
-    year_only = year_only_single()
-    decide(canon, file, bundle=year_only)
-    (line,) = canon("write", file, "--apply", "--output=json").lines
+    open_case = year_only_single()
+    decide(canon, file, bundle=open_case)
+    (line,) = canon("write", file, "--policy=note", "--output=json").must_end(3).lines
     assert line["state"] == "refused"
-    assert line["why"].startswith("undecided: ")
+    assert line["why"].startswith("undecided")
     canon("override", "set", RECORDING, "--crg", SINGLE, "--reason=x")
-    (line,) = canon("write", file, "--apply", "--output=json").lines
-    assert line["why"] == "a person ruled on it since: decide again"
+    for policy in ("dates", "note"):
+        (line,) = canon("write", file, f"--policy={policy}", "--output=json").must_end(3).lines
+        assert line["why"] == "a person ruled on it since: decide again"
     assert canon("write", home / "nothing.flac").status == 1
     assert canon("write").status == 2
+
+
+def test_the_certain_year_of_an_open_case_is_written(canon: Canon, home: Path) -> None:
+    file = file_of(BUNDLE, home)
+    decide(canon, file, bundle=year_only_single())
+    (line,) = canon("write", file, "--apply", "--output=json").must_end(3).lines
+    assert (line["state"], line["crg_mbid"]) == ("written", None)
+    assert "its release group is undecided" in line["notes"][0]
+    assert tags_of(file)["originaldate"] == ["1975"]
+
+
+def test_what_has_no_certain_year_keeps_its_dates_and_exits_3(canon: Canon, home: Path) -> None:
+    bundle = golden("lead-bohemian")
+    bundle["recording_candidates"][0]["first_release_date"] = "1973"
+    file = file_of(bundle, home)
+    decide(canon, file, bundle=bundle)
+    for status, state in ((3, "written"), (3, "unchanged")):
+        (line,) = canon("write", file, "--apply", "--output=json").must_end(status).lines
+        assert line["state"] == state
+        assert line["why"].startswith(
+            "its dates stay: the year of the first release is not certain"
+        )
+    assert "originaldate" not in tags_of(file)
+    assert "canon_trace" in tags_of(file)
+    canon("write", file).must_end(3, "1 nothing to change, 1 of them without a new date")
+
+
+def test_a_decision_of_an_earlier_version_is_given_its_first_release(
+    canon: Canon, song: Path, home: Path
+) -> None:
+    with stored(home) as database:
+        (document,) = database.execute("SELECT document FROM decisions").fetchone()
+        kept = json.loads(document)
+        for name in ("first_release", "artist", "title", "crg_title", "crg_type"):
+            del kept[name]
+        database.execute("UPDATE decisions SET document = ?", [json.dumps(kept).encode()])
+    assert canon("write", song, "--output=json").line["changes"][0]["new"] == ["1975-10-31"]
+    with stored(home) as database:
+        database.execute("DELETE FROM evidence")
+    (line,) = canon("write", song, "--output=json").must_end(3).lines
+    assert line["why"] == "what it was decided by is not in the store: decide again"
 
 
 def test_a_file_that_means_another_recording_since_is_refused(canon: Canon, song: Path) -> None:
@@ -150,7 +201,9 @@ def test_a_ruling_since_asks_for_a_new_decision(canon: Canon, song: Path) -> Non
     assert "was removed since: decide again" in ran.line["why"]
 
 
-def test_undo_gives_every_container_its_identical_tags_back(canon: Canon, home: Path) -> None:
+def test_undo_gives_every_container_its_identical_tags_back(
+    canon: Canon, home: Path, mb: MusicBrainzStandIn
+) -> None:
     field = next(field for field in FIELDS if field.attribute == "recording_mbid")
     album = home / "album"
     files = []
@@ -160,7 +213,7 @@ def test_undo_gives_every_container_its_identical_tags_back(canon: Canon, home: 
         files.append(container.tagged(folder, [(container.key(field), (RECORDING,))]))
     before = [(read_tag_set(file), audio_hash(file)) for file in files]
     decide(canon, album)
-    ran = canon("write", album, "--apply", "--policy=full", "--output=json")
+    ran = canon("write", album, "--apply", "--policy=move", "--output=json", **asking(mb))
     assert {line["state"] for line in ran.lines} == {"written"}, ran.out
     written = [(read_tag_set(file), audio_hash(file)) for file in files]
     for (old, sound), (new, same), file in zip(before, written, files, strict=True):
@@ -169,7 +222,7 @@ def test_undo_gives_every_container_its_identical_tags_back(canon: Canon, home: 
         assert MediaFile(file).mb_trackid == RECORDING
         assert MediaFile(file).album == "A Night at the Opera"
     assert canon("verify", album).status == 0
-    again = canon("write", album, "--apply", "--policy=full", "--output=json")
+    again = canon("write", album, "--apply", "--policy=move", "--output=json", **asking(mb))
     assert {line["state"] for line in again.lines} == {"unchanged"}, again.out
     undone = canon("undo", "--output=json")
     assert {line["state"] for line in undone.lines} == {"undone"}, undone.out
@@ -242,15 +295,19 @@ def test_ctrl_c_finishes_the_file_in_hand(canon: Canon, home: Path, start: Start
     assert states == {"unchanged": len(lines), "written": len(files) - len(lines)}
 
 
-def test_what_an_album_has_in_common_is_said_once(canon: Canon, home: Path) -> None:
+def test_what_an_album_has_in_common_is_said_once(
+    canon: Canon, home: Path, mb: MusicBrainzStandIn
+) -> None:
     files = [file_of(BUNDLE, home, f"{number}.flac") for number in range(3)]
     decide(canon, *files)
-    ran = canon("write", *files, COLUMNS="40")
-    assert ran.out.count(ALBUM) == 2  # its address, its field
-    assert "all 3 files" in ran.out
-    assert ran.out.startswith("A Night at the Opera\n")
+    ran = canon("write", *files, "--policy=move", COLUMNS="40", **asking(mb))
+    assert " ".join(ran.out.split()).count("A Night at the Opera (Album)") == 1
+    assert "in all 3 that change" in ran.out
+    assert "no album, 3 files: 3 would change" in ran.out
     words = [line for line in ran.out.splitlines() if len(line) > 40]
     assert all(" " not in line.strip().removeprefix("+ ") for line in words), words
+    assert ALBUM not in ran.out
+    assert canon("write", *files, "--policy=move", "-v", **asking(mb)).out.count(ALBUM) == 1
 
 
 def test_names_of_any_bytes_are_written_and_put_back(canon: Canon, home: Path) -> None:
@@ -270,7 +327,7 @@ def test_names_of_any_bytes_are_written_and_put_back(canon: Canon, home: Path) -
     (line,) = canon("undo", "--output=json").lines
     assert (line["state"], "path_b64" in line) == ("undone", True)
     assert read_tag_set(song) == before
-    shown = canon("write", link, "--policy=full")
+    shown = canon("write", link)
     assert "\x1b" not in shown.out
 
 
@@ -300,16 +357,20 @@ def test_a_left_over_copy_did_not_write(canon: Canon, song: Path, home: Path) ->
     assert journal(home) == [("write", "failed")]
 
 
-def test_keys_set_along_are_shown_before_they_are_written(canon: Canon, song: Path) -> None:
+def test_keys_set_along_are_shown_before_they_are_written(
+    canon: Canon, song: Path, mb: MusicBrainzStandIn
+) -> None:
     audio = FLAC(song)
     audio["date"], audio["year"] = ["1975-11-21"], ["1999"]
     audio["albumartist"], audio["album artist"] = ["Queen"], ["Quen"]
     audio.save()
     assert canon("write", song, "--apply").status == 0
-    planned = canon("write", song, "--policy=full", "--output=json").lines[0]
+    planned = canon("write", song, "--policy=move", "--output=json", **asking(mb)).lines[0]
     assert {"field": "ALBUM ARTIST", "old": ["Quen"], "new": ["Queen"]} in planned["changes"]
     assert {"field": "YEAR", "old": ["1999"], "new": ["1975"]} in planned["changes"]
-    written = canon("write", song, "--policy=full", "--apply", "--output=json").lines[0]
+    written = canon(
+        "write", song, "--policy=move", "--apply", "--output=json", "--offline", **asking(mb)
+    ).lines[0]
     assert written["changes"] == planned["changes"]
 
 

@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import NAMESPACE_OID, uuid5
 
 from chart_binder.domain.evidence import Artist, RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
@@ -169,17 +170,23 @@ def release_element(
         media = [element("medium", format=name) for name in media_of(release.format)]
         if "recordings" in asked and media:
             listed = [
-                track_element(number, one, asked) for number, one in enumerate(tracks, start=1)
+                track_element(number, one, asked, release.mb_release_id)
+                for number, one in enumerate(tracks, start=1)
             ]
             media[0].append(list_element("track-list", listed, len(listed), 0))
         made.append(list_element("medium-list", media, len(media), 0))
     return made
 
 
-def track_element(number: int, known: Known, asked: set[str]) -> ET.Element:
-    mbid = known.recording.mb_recording_id
+def track_element(number: int, known: Known, asked: set[str], release_id: str) -> ET.Element:
+    mbid = track_id(release_id, known.recording.mb_recording_id)
     played = recording_element(known, asked)
     return element("track", played, mbid=mbid, position=number, number=number)
+
+
+def track_id(release_id: str, recording_id: str) -> str:
+    """The id of the track on which a release has a recording."""
+    return str(uuid5(NAMESPACE_OID, f"{release_id} {recording_id}"))
 
 
 def group_element(group: ReleaseGroup, artist: Artist, asked: set[str]) -> ET.Element:

@@ -24,14 +24,14 @@ from chart_binder.cli.options import (
     named_paths,
     pass_session,
     paths_argument,
-    policy_option,
     refuse_audio_file,
+    tag_options,
+    write_options,
 )
 from chart_binder.cli.output import print_json, print_lines, print_notes
 from chart_binder.cli.progress import exit_on_interrupt, progress, stop_after_current
 from chart_binder.cli.runs import file_result, log_fields, summary_lines
 from chart_binder.domain.records import Measures, RunRecord, now_utc
-from chart_binder.domain.tags import Policy
 from chart_binder.errors import UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.batch import find_albums
@@ -47,6 +47,7 @@ from chart_binder.jobs.batch.run import Items, on_error
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
+    from chart_binder.config import Config
 
 _FAILED = 1
 _METRICS_EVERY_S = 5.0
@@ -58,7 +59,7 @@ _log = logging.getLogger(__name__)
 @paths_argument
 @click.option("--jobs", type=click.IntRange(1, 256), help="Albums looked up at once (batch.jobs).")
 @click.option("--write", is_flag=True, help="Write tags where that is allowed.")
-@policy_option("What is written: ids (the default), or full.")
+@tag_options
 @keep_mtime_option
 @click.option("--dry-run", is_flag=True, help="Decide all the same; keep and write nothing.")
 @click.option(
@@ -117,7 +118,7 @@ def batch(
         raise UsageError("--report: with --stdin the same lines are on standard output")
     if from_stdin and flags["only"] is not None:
         raise UsageError("--only chooses files of a library: with --stdin every line is answered")
-    options = _options(**flags)
+    options = _options(session.config, **flags)
     options.check()
     with exit_on_interrupt(), metrics_file(metrics) as measured:
         if from_stdin:
@@ -125,14 +126,25 @@ def batch(
         return _decide_files(session, paths, options, report, measured)
 
 
-def _options(only: str | None, policy: str, executor: str, **others: Any) -> BatchOptions:
+def _options(
+    config: "Config",
+    only: str | None,
+    policy: str | None,
+    whole_albums: bool,
+    also_date: bool,
+    executor: str,
+    **others: Any,
+) -> BatchOptions:
     named = [] if only is None else [one.strip() for one in only.split(",")]
     unknown = [one for one in named if one not in _ONLY]
     if unknown:
         raise UsageError(f"--only: found {unknown[0]!r}; {', '.join(_ONLY)} are allowed")
+    tags = write_options(config, policy, whole_albums=whole_albums, also_date=also_date)
     return BatchOptions(
         only=frozenset(map(Which, named)),
-        policy=Policy(policy),
+        policy=tags.policy,
+        whole_albums=whole_albums,
+        also_date=also_date,
         executor=Executor(executor),
         **others,
     )

@@ -21,6 +21,7 @@ from chart_binder.files import absolute_path, path_text
 if TYPE_CHECKING:
     from chart_binder.config import Config
     from chart_binder.config.load import Settings
+    from chart_binder.domain.tags import WriteOptions
     from chart_binder.domain.verdict import OverrideRecord
     from chart_binder.store.store import Store
 
@@ -152,12 +153,38 @@ PATH = click.Path(path_type=str)
 paths_argument = click.argument("paths", nargs=-1, type=PATH)
 
 
-def policy_option(about: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Return the option `--policy`, which chooses what is written to tags."""
-    from chart_binder.domain.tags import Policy
+def tag_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the options that say what is written to tags, for `write_options`."""
+    for option in (
+        click.option("--also-date", is_flag=True, help="With dates: the first date as date, too."),
+        click.option("--whole-albums", is_flag=True, help="With dates: all tracks, or none."),
+        click.option(
+            "--policy",
+            metavar="POLICY",
+            help="dates: when each track first came out; note: CANON_* keys alone; move: the whole"
+            " representative release. By default tags.policy.",
+        ),
+    ):
+        command = option(command)
+    return command
 
-    names = [policy.value for policy in Policy]
-    return click.option("--policy", type=click.Choice(names), default=Policy.IDS.value, help=about)
+
+def write_options(
+    config: "Config", policy: str | None, *, whole_albums: bool, also_date: bool
+) -> "WriteOptions":
+    """Return what the options of `tag_options` ask for. Raises `UsageError`."""
+    from chart_binder.domain.tags import Policy, WriteOptions
+
+    try:
+        chosen = Policy(policy or config.tags.policy)
+    except ValueError as error:
+        is_known = "any more" in str(error)
+        allowed = f"found {policy!r}; {', '.join(Policy)} are allowed"
+        raise UsageError(f"--policy: {error if is_known else allowed}") from error
+    options = WriteOptions(chosen, whole_albums, also_date)
+    for problem in options.problems:
+        raise UsageError(f"--{problem.replace('_', '-', 1)}")
+    return options
 
 
 def command_line() -> tuple[str, ...]:

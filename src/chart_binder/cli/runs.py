@@ -192,7 +192,8 @@ def file_result(file: "FileResult") -> dict[str, object]:
     if file.outcome.is_pinned:
         fields["pinned"] = True
     if file.tags:
-        fields["tags"] = {"fate": file.tags.status.value, "why": file.tags.why}
+        why = file.tags.why or file.tags.withheld
+        fields["tags"] = {"fate": file.tags.status.value, "why": why}
     return file_object(file.path, fields)
 
 

@@ -1,4 +1,4 @@
-"""`canon write`: what decisions change in tags is shown, and written."""
+"""`canon write`: what decisions change in tags is shown album by album, and written."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,8 @@ from chart_binder.cli.options import (
     named_paths,
     pass_session,
     paths_argument,
-    policy_option,
+    tag_options,
+    write_options,
 )
 from chart_binder.cli.output import (
     file_object,
@@ -32,62 +33,53 @@ from chart_binder.cli.output import (
     wrap,
 )
 from chart_binder.cli.progress import stop_after_current
-from chart_binder.cli.render.decision import SITE, change_lines, note_lines
+from chart_binder.cli.render.tags import album_lines, album_of, counts_text
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
-from chart_binder.files import path_text
-from chart_binder.jobs.journal import (
-    FieldChange,
-    WritingRun,
-    clean_folders,
-    repair_journal,
-)
-from chart_binder.jobs.write import (
-    Planner,
-    WriteReport,
-    WriteStatus,
-    write_tags,
+from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
+from chart_binder.jobs.write import Planner, WriteReport, WriteStatus, write_planned
+from chart_binder.jobs.write_albums import (
+    AlbumFiles,
+    Regrouping,
+    album_folders,
+    albums_in,
+    plan_album,
 )
 from chart_binder.store import open_store
-from chart_binder.wiring import overrides, store_url
+from chart_binder.wiring import overrides, release_lookup, store_url
 
 _FAILED = 1
-_MAX_HELD = 100
+_MAX_HELD = 200
 """Files of one album that are held back, to print once what is the same in all."""
 _WRITE_STATUS = {WriteStatus.REFUSED: 3, WriteStatus.FAILED: 1}
-_WORDS = {
-    WriteStatus.PLANNED: "would change",
-    WriteStatus.WRITTEN: "written",
-    WriteStatus.UNDONE: "put back",
-    WriteStatus.UNCHANGED: "nothing to change",
-    WriteStatus.REFUSED: "left alone",
-    WriteStatus.FAILED: "failed",
-}
 NO_PATHS = "name files or folders, or - for paths on standard input"
 
 
 @click.command("write")
 @paths_argument
 @click.option("--apply", "applies", is_flag=True, help="Write; else only show what would change.")
-@policy_option("ids: identifiers alone (the default); full: album, dates, label and the rest too.")
+@tag_options
 @keep_mtime_option
 @pass_session
 def write(
-    session: Session, paths: tuple[str, ...], applies: bool, policy: str, keep_mtime: bool
+    session: Session, paths: tuple[str, ...], applies: bool, keep_mtime: bool, **tags: Any
 ) -> int:
     """Show what the decisions on files change in their tags; --apply writes it, safely.
 
-    `canon undo` takes back what was written.
+    Files are shown by album. With -v ids stand behind names. `canon undo` takes back what was
+    written.
 
-    Exit status: 0 written, or nothing to change, 3 something may not be written, 1 a file could not
+    Exit status: 0 written, or nothing to change; 3 something may not be written, 1 a file could not
     be read or saved.
     """
     if not paths:
         raise UsageError(NO_PATHS)
     config = session.config
-    results = TagResults(session.as_json)
+    options = write_options(config, **tags)
+    results = TagResults(session.as_json, verbose=session.verbosity > 0)
     with open_store(store_url(config)) as store, stop_after_current() as stop:
-        planner = Planner(store, overrides(config)(), Policy(policy))
+        lookup = release_lookup(config, store)
+        planner = Planner(store, overrides(config)(), options, lookup, config.rules)
         run = (
             WritingRun.of(store, "write", command_line(), keep_mtime=keep_mtime)
             if applies
@@ -96,32 +88,70 @@ def write(
         if run:
             print_notes(repair_journal(store))
         with recording_end(results, run):
-            for item in _files(paths, print_notes if run else None):
-                if isinstance(item, WriteReport):
-                    results.show(item)
-                else:
-                    set_log_file(item)
-                    results.show(write_tags(planner, item, run))
-                if stop.is_set():
-                    break
+            named = list(named_paths(paths))
+            if options.policy is Policy.MOVE:
+                _show_regrouping(planner, named, stop, as_json=session.as_json)
+            if not stop.is_set():
+                _write_all(planner, named, run, results, stop)
             return finish(results, run, stop)
 
 
-def _files(
-    paths: Iterable[str], report: Callable[[Iterable[str]], None] | None
-) -> Iterator[Path | WriteReport]:
-    """Yield the files; with `report`, remove leftovers from each folder that is entered."""
-    known: Path | None = None
-    for named in named_paths(paths):
-        for item in find_audio_files([Path(named)]):
+def _write_all(
+    planner: Planner,
+    named: Iterable[str],
+    run: WritingRun | None,
+    results: "TagResults",
+    stop: Event,
+) -> None:
+    """Plan the files album by album, write them if there is a run, and print each."""
+    for item in _albums(named, print_notes if run else None):
+        if isinstance(item, WriteReport):
+            results.show(item)
+        else:
+            for file, planned in zip(item.files, plan_album(planner, item), strict=True):
+                set_log_file(file.path)
+                results.show(write_planned(planned, run, file))
+                if stop.is_set():
+                    return
+        if stop.is_set():
+            return
+
+
+def _show_regrouping(planner: Planner, named: Iterable[str], stop: Event, *, as_json: bool) -> None:
+    """Print which albums fall apart and which come together, of all files that are named."""
+    found = Regrouping()
+    for item in _albums(named, None):
+        if isinstance(item, AlbumFiles):
+            for planned in plan_album(planner, item):
+                found.add(planned)
+        if stop.is_set():
+            return
+    if as_json:
+        print_notes(found.lines)
+    else:
+        print_lines(chain.from_iterable(wrap(line, "", 2) for line in found.lines))
+
+
+def _albums(
+    named: Iterable[str], report: Callable[[Iterable[str]], None] | None
+) -> Iterator[AlbumFiles | WriteReport]:
+    """Yield the albums of files; with `report`, remove leftovers from each folder before."""
+    for item in album_folders(_files(named)):
+        if isinstance(item, WriteReport):
+            yield item
+            continue
+        if report:
+            report(clean_folders(dict.fromkeys(path.resolve().parent for path in item)))
+        yield from albums_in(item)
+
+
+def _files(named: Iterable[str]) -> Iterator[Path | WriteReport]:
+    for name in named:
+        for item in find_audio_files([Path(name)]):
             if isinstance(item, UnreadablePath):
                 yield WriteReport(item.path, WriteStatus.FAILED, why=str(item.problem))
-                continue
-            folder = item.path.resolve().parent
-            if report and folder != known:
-                report(clean_folders([folder]))
-                known = folder
-            yield item.path
+            else:
+                yield item.path
 
 
 @contextmanager
@@ -165,82 +195,52 @@ class TagResults:
     """Prints files as they come: JSON at once, text when all files of their album are there."""
 
     as_json: bool
+    verbose: bool = False
     status: int = 0
     counts: Counter[WriteStatus] = field(default_factory=Counter)
+    withheld: int = 0
     held: list[WriteReport] = field(default_factory=list)
     printed: bool = False
 
-    def show(self, told: WriteReport) -> None:
+    def show(self, report: WriteReport) -> None:
         """Print one file, or hold it back until its album is complete."""
-        self.counts[told.status] += 1
-        self.status = worst(self.status, _WRITE_STATUS.get(told.status, 0))
+        self.counts[report.status] += 1
+        self.withheld += report.withheld is not None
+        waiting = 3 if report.waits else 0
+        self.status = worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
         if self.as_json:
-            print_json(file_object(told.path, _fields(told)))
+            print_json(file_object(report.path, _fields(report)))
             return
-        if self.held and (_album(self.held[-1]) != _album(told) or len(self.held) == _MAX_HELD):
+        is_next = self.held and album_of(self.held[-1]) != album_of(report)
+        if is_next or len(self.held) == _MAX_HELD:
             self.flush()
-        self.held.append(told)
+        self.held.append(report)
 
     def flush(self) -> None:
         """Print what is held back."""
         held, self.held = self.held, []
         if held:
-            print_lines(chain([""] * self.printed, _album_lines(held)))
+            print_lines(chain([""] * self.printed, album_lines(held, verbose=self.verbose)))
             self.printed = True
 
     @property
     def summary(self) -> str:
         """The number of files of each outcome."""
-        return ", ".join(f"{count} {_WORDS[fate]}" for fate, count in self.counts.items())
+        return counts_text(self.counts, self.withheld)
 
 
-def _fields(told: WriteReport) -> dict[str, Any]:
-    chosen = told.plan.chosen if told.plan else None
+def _fields(report: WriteReport) -> dict[str, Any]:
+    chosen = report.plan.chosen if report.plan else None
     return {
-        "state": told.status,
-        "why": told.why,
+        "state": report.status,
+        "why": report.why or report.withheld,
         "crg_mbid": chosen.release_group if chosen else None,
         "rr_mbid": chosen.release if chosen else None,
-        "policy": told.plan.policy if told.plan else None,
-        "decision_id": told.decision_id,
-        "run_id": told.run_id,
-        "write_id": told.write_id,
-        "lost": told.lost,
-        "changes": told.changes,
+        "policy": report.plan.policy if report.plan else None,
+        "decision_id": report.decision_id,
+        "run_id": report.run_id,
+        "write_id": report.write_id,
+        "lost": report.lost,
+        "notes": report.notes,
+        "changes": report.changes,
     }
-
-
-def _album(told: WriteReport) -> tuple[object, ...]:
-    return told.path.parent, told.plan.chosen.release_group if told.plan else None
-
-
-def _album_lines(held: list[WriteReport]) -> Iterator[str]:
-    indent = 0
-    common: tuple[FieldChange, ...] = ()
-    if plan := held[0].plan:
-        indent = 2
-        yield from wrap(plan.album, "", 2)
-        yield f"{SITE}/release-group/{plan.chosen.release_group}"
-        common = _common_changes(held)
-        if common:
-            yield f"  all {len(held)} files"
-            yield from change_lines(common, 4)
-    for told in held:
-        yield f"{'':{indent}}{path_text(told.path)}"
-        yield from _file_lines(told, set(common), indent + 2)
-
-
-def _common_changes(held: Iterable[WriteReport]) -> tuple[FieldChange, ...]:
-    """Return the changes that are the same in every file of an album of several."""
-    first, *rest = (told.changes for told in held)
-    return tuple(one for one in first if rest and all(one in other for other in rest))
-
-
-def _file_lines(told: WriteReport, common: set[FieldChange], indent: int) -> Iterator[str]:
-    if told.why:
-        yield from note_lines(_WORDS[told.status], told.why, indent)
-    else:
-        yield f"{'':{indent}}{_WORDS[told.status]}"
-    yield from change_lines(tuple(one for one in told.changes if one not in common), indent)
-    if told.lost:
-        yield from note_lines("lost", f"extended attributes {', '.join(told.lost)}", indent)

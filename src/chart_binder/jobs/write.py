@@ -1,7 +1,7 @@
-"""Plan what decisions change in the tags of files, and write it."""
+"""Write what decisions say into the tags of files, by a plan for each album."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -10,30 +10,27 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from chart_binder.audio.containers import read_tag_set
-from chart_binder.audio.fields import with_fields
+from chart_binder.audio.fields import READ_ONLY_FIELDS, field_texts, with_fields
 from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.reading import read_tags
-from chart_binder.audio.tagset import (
-    TagSet,
-)
+from chart_binder.audio.tagset import TagSet
+from chart_binder.config import RulesConfig
+from chart_binder.domain import policies
+from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
-from chart_binder.domain.records import (
-    DecisionRecord,
-    VerdictKind,
-    VerdictRecord,
-    WriteState,
-)
-from chart_binder.domain.tags import Chosen, Policy, wanted_fields
+from chart_binder.domain.policies import Track, Wanted, WholeRelease
+from chart_binder.domain.records import DecisionRecord, VerdictKind, VerdictRecord, WriteState
+from chart_binder.domain.tags import Chosen, Fields, Policy, WriteOptions
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, bare_id
-from chart_binder.errors import AudioError, CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.decide import Decision, State, advice_for, override_for
-from chart_binder.jobs.journal import (
-    FieldChange,
-    WritingRun,
-    field_changes,
-    field_values,
+from chart_binder.errors import (
+    CanonError,
+    DamagedRecordError,
+    LookupFailedError,
+    StoreError,
 )
+from chart_binder.jobs.decide import Decision, State, advice_for, complete, override_for
+from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, field_values
 from chart_binder.jobs.stored_decisions import (
     current_decision,
     path_bytes,
@@ -49,7 +46,15 @@ if TYPE_CHECKING:
 
 NO_TITLE = "(a release group that evidence has no title of)"
 NOT_DECIDED = "no decision on it is kept: `canon decide` makes one"
+_NO_EVIDENCE = "what it was decided by is not in the store: decide again"
+_OPEN = (
+    "its release group is undecided, and waits in `canon review`; its date does not depend on it"
+)
+_DATES = WriteOptions()
 _MINUTES_LENGTH = len("2026-11-21T15:45")
+
+ReleaseLookup: TypeAlias = Callable[[str], WholeRelease | None]
+"""Returns a release with its tracks by its id, or raises `LookupFailedError`."""
 
 
 class WriteStatus(StrEnum):
@@ -64,25 +69,75 @@ class WriteStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """The changes to one file; `album` is the title of the release group.
+class TaggedFile:
+    """A file with the texts of its tags, and the album that it is of by these.
 
-    `is_changed` says whether any raw tag would differ, `changes` what a person is shown of it.
+    `problem` says why they could not be read.
     """
 
     path: Path
+    container: str
+    fields: Fields
+    album: AlbumKey
+    problem: CanonError | OSError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A file whose decision may be written, before its album is looked at."""
+
+    file: TaggedFile
     decision: DecisionRecord
-    chosen: Chosen
-    album: str
-    bundle: EvidenceBundle
+    track: Track
+    notes: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.file.path
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The changes to one file; `title` is that of the release group, if one was decided for.
+
+    `wanted` says what the fields should be by what they are. `is_changed` says whether any raw tag
+    would differ, `changes` what a person is shown of it, `after` has the fields after it.
+    """
+
+    draft: Draft
     policy: Policy
+    title: str
+    wanted: Callable[[Fields], Wanted]
     changes: tuple[FieldChange, ...]
     is_changed: bool
+    after: Fields
+    notes: tuple[str, ...] = ()
+    withheld: str | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.draft.path
+
+    @property
+    def decision(self) -> DecisionRecord:
+        """The decision that is written."""
+        return self.draft.decision
+
+    @property
+    def chosen(self) -> Chosen:
+        """The ids that were decided for."""
+        return self.draft.track.chosen
+
+    @property
+    def bundle(self) -> EvidenceBundle:
+        """The evidence."""
+        return self.draft.track.bundle
 
     def change(self, tags: TagSet) -> TagSet:
         """Return the tags with the planned values. Raises `AudioError`."""
-        fields = wanted_fields(self.chosen, self.bundle, self.policy, field_values(tags))
-        return with_fields(tags, fields)
+        return with_fields(tags, self.wanted(all_fields(tags)).fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +156,9 @@ Planned: TypeAlias = Plan | Refusal
 class WriteReport:
     """The outcome for one file; `why` is there if nothing was written as expected.
 
-    `lost` are extended attributes that the file could not keep.
+    `notes` name what stays although the decision says something else; `withheld` says why what the
+    policy is for was not written. `lost` are extended attributes that the file could not keep.
+    `file` has the tags from before, where they were read.
     """
 
     path: Path
@@ -113,6 +170,15 @@ class WriteReport:
     write_id: str | None = None
     run_id: str | None = None
     lost: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    withheld: str | None = None
+    file: TaggedFile | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether a person has to look at the file, although something may be written into it."""
+        is_open = self.plan is not None and self.plan.chosen.release_group is None
+        return is_open or self.withheld is not None
 
     @property
     def fate(self) -> WriteStatus:
@@ -120,44 +186,61 @@ class WriteReport:
         return self.status
 
 
-def write_tags(
-    planner: "Planner",
-    path: Path,
-    run: WritingRun | None,
-    plan: Callable[[], Planned] | None = None,
-) -> WriteReport:
-    """Plan the tags of one file, and write them if there is a `run` to write in.
-
-    `plan` replaces the plan by the stored decision. Raises `StoreError`, without which nothing
-    can be planned or journalled.
-    """
+def read_file_tags(path: Path) -> TaggedFile:
+    """Read the tags of a file, or note why they cannot be read."""
     try:
-        planned = plan() if plan else planner.plan(path)
-        if isinstance(planned, Refusal):
-            known = planned.decision.id if planned.decision else None
-            return WriteReport(path, WriteStatus.REFUSED, why=planned.why, decision_id=known)
-        if run:
-            return _write(planned, run)
-        status = WriteStatus.PLANNED if planned.is_changed else WriteStatus.UNCHANGED
-        known = planned.decision.id
-        return WriteReport(path, status, planned.changes, plan=planned, decision_id=known)
+        tags = read_tag_set(path)
+    except (CanonError, OSError) as error:
+        return TaggedFile(path, "", {}, album_key(path, {}), error)
+    fields = all_fields(tags)
+    return TaggedFile(path, tags.container, fields, album_key(path, fields))
+
+
+def all_fields(tags: TagSet) -> Fields:
+    """Return the texts of every field that is present, those included that are never written."""
+    read_only = ((field.name, field_texts(tags, field.name)) for field in READ_ONLY_FIELDS)
+    return field_values(tags) | {name: texts for name, texts in read_only if texts}
+
+
+def write_planned(
+    planned: "Planned | WriteReport", run: WritingRun | None, file: TaggedFile | None = None
+) -> WriteReport:
+    """Write what is planned if there is a `run` to write in, else say what would change.
+
+    The report of a file that could not be planned is returned as it is. Raises `StoreError`,
+    without which nothing can be journalled.
+    """
+    if isinstance(planned, WriteReport):
+        return planned
+    if isinstance(planned, Refusal):
+        known = planned.decision.id if planned.decision else None
+        return WriteReport(
+            planned.path, WriteStatus.REFUSED, why=planned.why, decision_id=known, file=file
+        )
+    report = WriteReport(
+        planned.path,
+        WriteStatus.PLANNED if planned.is_changed else WriteStatus.UNCHANGED,
+        planned.changes,
+        plan=planned,
+        decision_id=planned.decision.id,
+        notes=planned.notes,
+        withheld=planned.withheld,
+        file=planned.draft.file,
+    )
+    if run is None:
+        return report
+    try:
+        saved, write = run.save(planned.path, planned.change, planned.decision.id)
+    except FileInUseError as error:
+        return replace(report, status=WriteStatus.REFUSED, changes=(), why=str(error))
     except (CanonError, OSError) as error:
         if isinstance(error, StoreError) and not isinstance(error, DamagedRecordError):
             raise
-        return WriteReport(path, WriteStatus.FAILED, why=str(error))
-
-
-def _write(plan: Plan, run: WritingRun) -> WriteReport:
-    report = partial(WriteReport, plan.path, plan=plan, decision_id=plan.decision.id)
-    try:
-        saved, write = run.save(plan.path, plan.change, plan.decision.id)
-    except FileInUseError as error:
-        return report(WriteStatus.REFUSED, why=str(error))
-    except AudioError as error:
-        return report(WriteStatus.FAILED, plan.changes, str(error))
-    return report(
-        WriteStatus.WRITTEN if saved.changed else WriteStatus.UNCHANGED,
-        field_changes(saved.before, saved.after) if saved.changed else (),
+        return replace(report, status=WriteStatus.FAILED, why=str(error))
+    return replace(
+        report,
+        status=WriteStatus.WRITTEN if saved.changed else WriteStatus.UNCHANGED,
+        changes=field_changes(saved.before, saved.after) if saved.changed else (),
         write_id=write.id if write else None,
         run_id=run.run.id if write else None,
         lost=saved.lost,
@@ -165,61 +248,132 @@ def _write(plan: Plan, run: WritingRun) -> WriteReport:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredDecision:
+    """The decision on a file that need not be in the store, with what returns its evidence."""
+
+    record: DecisionRecord
+    evidence: Callable[[], EvidenceBundle | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans tags by the decisions, verdicts and overrides of people in the store."""
+    """Plans tags by the decisions, verdicts and overrides of people in the store.
+
+    `releases` looks up a release with its tracks, which `Policy.MOVE` needs. `rules` are those by
+    which decisions of earlier versions are given a first release.
+    """
 
     store: "Store"
     overrides: Mapping[str, OverrideRecord]
-    policy: Policy = Policy.IDS
+    options: WriteOptions = _DATES
+    releases: ReleaseLookup | None = None
+    rules: RulesConfig | None = None
 
-    def plan(self, path: Path) -> Planned:
-        """Plan the tags of one file. Raises `AudioError` if it cannot be read, and `StoreError`."""
-        kept = current_decision(self.store, *stored_names(path))
-        if kept is None:
-            return Refusal(path, NOT_DECIDED)
-        return self.plan_by(path, kept, partial(stored_bundle, self.store, kept))
+    def draft(self, file: TaggedFile, unsaved: StoredDecision | None = None) -> Draft | Refusal:
+        """Return what may be written of the decision on a file, or why nothing may.
 
-    def plan_by(
-        self, path: Path, kept: DecisionRecord, evidence: Callable[[], EvidenceBundle | None]
-    ) -> Planned:
-        """Plan by a decision that need not be in the store. Raises as `plan` does."""
-        decision = read_decision(kept)
-        chosen = writable_ids(decision, verdict_on(self.store, kept))
+        `unsaved` is a decision in place of the stored one. Raises `AudioError`, `OSError` and
+        `StoreError`.
+        """
+        found = unsaved
+        if found is None:
+            kept = current_decision(self.store, *stored_names(file.path))
+            if kept is None:
+                return Refusal(file.path, NOT_DECIDED)
+            found = StoredDecision(kept, partial(stored_bundle, self.store, kept))
+        kept, evidence = found.record, found.evidence
+        decision = complete(read_decision(kept), evidence, self.rules)
+        chosen = self._writable(decision, kept)
         if isinstance(chosen, str):
-            bundle = evidence() if self.overrides and not decision.failure else None
-            if bundle and override_for(bundle, self.overrides):
-                chosen = f"a person ruled on it since: {_unpin_first(kept)}decide again"
-            elif decision.failure:  # what failed then may be well by now
-                when = kept.decided_at_utc[:_MINUTES_LENGTH].replace("T", " ")
-                advice = advice_for(decision.cause)
-                chosen = f"when it was last decided, {when} UTC, {chosen}; {advice}"
-            return Refusal(path, chosen, kept)
+            return self._refusal(file.path, found, decision, chosen)
+        if file.problem:
+            raise file.problem
         bundle = evidence()
         if bundle is None:
-            return Refusal(path, "what it was decided by is not in the store: decide again", kept)
+            return Refusal(file.path, _NO_EVIDENCE, kept)
         if contradiction := self._contradiction(kept, bundle, chosen):
-            return Refusal(path, contradiction, kept)
-        tags = read_tag_set(path)
-        if changed := identity_change(self.store, path, kept, tags):
+            return Refusal(file.path, contradiction, kept)
+        if changed := identity_change(self.store, file.path, kept):
             how = ", and unpin what was decided before" if kept.pinned else ""
-            return Refusal(path, f"{changed}{how}", kept)
-        fields = wanted_fields(chosen, bundle, self.policy, field_values(tags))
-        new = with_fields(tags, fields)
+            return Refusal(file.path, f"{changed}{how}", kept)
+        notes = () if chosen.release_group else (_OPEN,)
+        return Draft(file, kept, Track(chosen, bundle, decision.first_release), notes)
+
+    def plan(self, draft: Draft, wanted: Callable[[Fields], Wanted]) -> Plan:
+        """Return the plan of a file by what its fields should be. Raises `AudioError`."""
+        tags = read_tag_set(draft.path)
+        said = wanted(all_fields(tags))
+        new = with_fields(tags, said.fields)
         return Plan(
-            path=path,
-            decision=kept,
-            chosen=chosen,
-            album=_album_title(bundle, chosen),
-            bundle=bundle,
-            policy=self.policy,
+            draft=draft,
+            policy=self.options.policy,
+            title=_group_title(draft.track),
+            wanted=wanted,
             changes=field_changes(tags, new),
             is_changed=new != tags,
+            after=all_fields(new),
+            notes=(*draft.notes, *said.notes),
+            withheld=said.withheld,
         )
+
+    def move(self, draft: Draft) -> Callable[[Fields], Wanted] | Refusal:
+        """Return what makes a file a track of the representative release, or why nothing does."""
+        refusal = partial(Refusal, draft.path, decision=draft.decision)
+        track = draft.track
+        if not track.chosen.release:
+            return refusal("no release of its group was decided for, so there is none to move to")
+        if self.releases is None:
+            return refusal("the tracks of its release can be looked up nowhere")
+        try:
+            release = self.releases(track.chosen.release)
+        except LookupFailedError as error:
+            return refusal(f"the tracks of its release are not known: {error}")
+        if release is None:
+            return refusal(
+                f"MusicBrainz knows no release {track.chosen.release} any more: decide again"
+            )
+        length = track.bundle.artifact.duration_ms if track.bundle.artifact else None
+        place = release.track_of(policies.recordings_of(track), length)
+        if place is None:
+            return refusal(
+                f"the recording is not among the tracks of {release.title!r}"
+                f" ({release.mbid}): decide again"
+            )
+        return partial(policies.move, track, release=release, place=place)
+
+    def _writable(self, decision: Decision, kept: DecisionRecord) -> Chosen | str:
+        """Return the ids that may be written, or the reason why none may.
+
+        A first release may be written of an open case too: it is decided apart from the group.
+        """
+        chosen = writable_ids(decision, verdict_on(self.store, kept))
+        first = decision.first_release
+        is_open = decision.state in (State.INDETERMINATE, State.REVIEW) and not decision.is_stale
+        is_dated = first is not None and first.year_certain
+        if isinstance(chosen, Chosen) or not (is_open and is_dated):
+            return chosen
+        verdict = verdict_on(self.store, kept)
+        if self.options.policy is not Policy.DATES or verdict:
+            return chosen
+        return Chosen(None, None, None, decision.trace)
+
+    def _refusal(self, path: Path, found: StoredDecision, decision: Decision, why: str) -> Refusal:
+        kept = found.record
+        bundle = found.evidence() if self.overrides and not decision.failure else None
+        if bundle and override_for(bundle, self.overrides):
+            why = f"a person ruled on it since: {_unpin_first(kept)}decide again"
+        elif decision.failure:  # what failed then may be well by now
+            when = kept.decided_at_utc[:_MINUTES_LENGTH].replace("T", " ")
+            advice = advice_for(decision.cause)
+            why = f"when it was last decided, {when} UTC, {why}; {advice}"
+        return Refusal(path, why, kept)
 
     def _contradiction(
         self, kept: DecisionRecord, bundle: EvidenceBundle, chosen: Chosen
     ) -> str | None:
         override = override_for(bundle, self.overrides)
+        if override and chosen.release_group is None:
+            return f"a person ruled on it since: {_unpin_first(kept)}decide again"
         if override and _contradicts(override, chosen):
             return f"a person ruled otherwise since: {_unpin_first(kept)}decide again"
         was_overridden = kept.decided_by == "override" and not kept.pinned
@@ -272,18 +426,15 @@ def _why_not(decision: Decision, verdict: VerdictRecord | None) -> str | None:
     return None if decision.state is State.DECIDED else f"it is for {decision.state}"
 
 
-def identity_change(
-    store: "Store", path: Path, kept: DecisionRecord, tags: TagSet | None = None
-) -> str | None:
+def identity_change(store: "Store", path: Path, kept: DecisionRecord) -> str | None:
     """Return why a file may be another recording than the one decided, `None` if it is the same.
 
-    `tags` are the file's present tags, if they were read. Raises `AudioError`, `OSError` and
-    `StoreError`.
+    Raises `AudioError`, `OSError` and `StoreError`.
     """
     status = path.stat()
     if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
         return None
-    if _are_written_tags(store, path, kept, tags or read_tag_set(path)):
+    if _are_written_tags(store, path, kept):
         return None
     now = read_tags(path)
     if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
@@ -295,14 +446,16 @@ def identity_change(
     return "its tags changed since it was decided, and may mean another recording: decide again"
 
 
-def _are_written_tags(store: "Store", path: Path, kept: DecisionRecord, tags: TagSet) -> bool:
+def _are_written_tags(store: "Store", path: Path, kept: DecisionRecord) -> bool:
     """Return whether the tags are those last written by canon into the file that was decided.
 
     Another file may have had this path since, and have been written by a decision of its own.
     """
     writes = store.journal.of_path(path_bytes(path))
     done = next((write for write in writes if write.state is WriteState.DONE), None)
-    if done is None or done.tags_after_hash != tags.hash or done.decision_id is None:
+    if done is None or done.decision_id is None:
+        return False
+    if done.tags_after_hash != read_tag_set(path).hash:
         return False
     try:
         by = store.decisions.by_id(done.decision_id)
@@ -328,15 +481,16 @@ def _unpin_first(kept: DecisionRecord) -> str:
 
 def _contradicts(override: OverrideRecord, chosen: Chosen) -> bool:
     """Return whether an override names another release group, or another release of it."""
-    if bare_id(override.crg_mbid) != bare_id(chosen.release_group):
+    if bare_id(override.crg_mbid) != bare_id(chosen.release_group or ""):
         return True
     release = bare_id(chosen.release) if chosen.release else None
     return override.rr_mbid is not None and bare_id(override.rr_mbid) != release
 
 
-def _album_title(bundle: EvidenceBundle, chosen: Chosen) -> str:
-    groups = (group for one in bundle.recording_candidates for group in one.groups)
-    found = next((group for group in groups if group.mb_rg_id == chosen.release_group), None)
+def _group_title(track: Track) -> str:
+    if track.chosen.release_group is None:
+        return ""
+    found = track.group
     if found is None:
         return NO_TITLE
     return found.title or next((one.title for one in found.editions if one.title), NO_TITLE)

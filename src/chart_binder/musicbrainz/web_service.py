@@ -344,7 +344,9 @@ class Track(_Element, frozen=True):
     Without a credit of its own, musicbrainzngs gives it the recording's.
     """
 
+    id: str | None = None
     title: str | None = None
+    position: str | None = None
     artist_credit: tuple[Credit | str, ...] = ()
     recording: Recording | None = None
 
@@ -358,6 +360,8 @@ class Medium(_Element, frozen=True):
     """One disc of a release; it has tracks only if recordings were included in the query."""
 
     format: str | None = None
+    title: str | None = None
+    position: str | None = None
     track_list: tuple[Track, ...] = ()
     track_count: int | None = None
     pregap: Track | None = None
@@ -387,6 +391,8 @@ class Release(_Element, frozen=True):
     disambiguation: str | None = None
     date: str | None = None
     country: str | None = None
+    barcode: str | None = None
+    artist_credit: tuple[Credit | str, ...] = ()
     artist_credit_phrase: str | None = None
     label_info_list: tuple[LabelInfo, ...] = ()
     medium_list: tuple[Medium, ...] = ()

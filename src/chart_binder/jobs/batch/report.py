@@ -125,8 +125,8 @@ class Tally:
         self._count(outcome)
         if report:
             self.tags[report.status] += 1
-            if report.status in _NOT_WRITTEN:
-                self.unwritten.add(report.why or _NO_REASON, report.path)
+            if report.status in _NOT_WRITTEN or report.withheld:
+                self.unwritten.add(report.why or report.withheld or _NO_REASON, report.path)
         if outcome.is_resumed:
             self.resumed += 1
             self.pinned += outcome.is_pinned

@@ -30,7 +30,7 @@ from chart_binder.jobs.batch.requests import BundleRequest, NoInputYet
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.decide import Cause, Decision, State, case_or_error
 from chart_binder.jobs.stored_decisions import has_earlier_answer
-from chart_binder.jobs.write import WriteReport
+from chart_binder.jobs.write import WriteReport, WriteStatus
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -55,6 +55,8 @@ _UNREPORTED_FAILURES = 2
 _MAX_WAITING_PER_SLOT = 25
 """Open cases that may wait for each one that is adjudicated; beyond it no album is begun."""
 _WRITABLE_STATES = (State.DECIDED, State.REVIEW)
+_NOTHING = (WriteStatus.REFUSED, WriteStatus.FAILED)
+"""What files in other states are, which the state says already."""
 
 _log = logging.getLogger(__name__)
 
@@ -155,41 +157,96 @@ class OutcomeBuffer:
             self.store.runs.end(self.run.id, now_utc(), status, measures.states)
 
 
+@dataclass(slots=True)
+class _HeldAlbum:
+    """The finished files of an album, until those that are `missing` are finished, too."""
+
+    missing: int
+    outcomes: list[FileOutcome] = field(default_factory=list)
+
+
+Written = tuple[FileOutcome, WriteReport | None, float]
+"""A finished file, the report on its tags if they were looked at, and the seconds it took."""
+
+
 class TagWriter:
-    """Writes the tags of decided files in a few threads; without `write` writes nothing."""
+    """Writes the tags of whole albums in a few threads; without `write` writes nothing.
+
+    `write` yields a report for each of an album's files.
+    """
 
     def __init__(
-        self, write: Callable[[FileOutcome], WriteReport] | None, threads: int = 1
+        self,
+        write: Callable[[Sequence[FileOutcome]], Iterator[tuple[FileOutcome, WriteReport]]] | None,
+        threads: int = 1,
     ) -> None:
         self._write = write
         self._pool = ThreadPoolExecutor(threads, "canon-write")
-        self._writing: set[Future[tuple[WriteReport, float]]] = set()
+        self._writing: set[Future[Sequence[Written]]] = set()
+        self._held: dict[Path, _HeldAlbum] = {}
+        self._is_stopped = False
 
     @property
     def has_room(self) -> bool:
         """Whether more files may be decided before the current ones are written."""
         return len(self._writing) < _MAX_WRITING
 
-    def begin(self, outcome: FileOutcome) -> "Future[tuple[WriteReport, float]] | None":
-        """Begin to write a file's tags, if its decision may be written.
+    def expect(self, paths: Sequence[Path]) -> None:
+        """Note the files of an album, which are written together once all are finished."""
+        if self._write and paths:
+            self._held |= dict.fromkeys(paths, _HeldAlbum(len(paths)))
 
-        The result is the report, with how many seconds it took.
+    def add(self, outcome: FileOutcome) -> Sequence[FileOutcome]:
+        """Add a finished file, and return those of its album if it was the last of them.
+
+        A file of no album is returned at once.
         """
-        write, is_file = self._write, outcome.stored is not None or outcome.is_resumed
-        if write is None or not is_file or outcome.decision.state not in _WRITABLE_STATES:
+        album = self._held.pop(outcome.path, None)
+        if album is None:
+            return [outcome]
+        album.outcomes.append(outcome)
+        album.missing -= 1
+        return [] if album.missing else album.outcomes
+
+    def begin(self, outcomes: Sequence[FileOutcome]) -> "Future[Sequence[Written]] | None":
+        """Begin to write the tags of files, if there is any that may have tags to be written."""
+        write = self._write
+        files = [one for one in outcomes if one.stored is not None or one.is_resumed]
+        if write is None or not files:
             return None
-
-        def timed_write() -> tuple[WriteReport, float]:
-            started = time.monotonic()
-            return write(outcome), time.monotonic() - started
-
-        writing = self._pool.submit(timed_write)
+        writing = self._pool.submit(lambda: self._timed(write(files), outcomes))
         self._writing.add(writing)
         writing.add_done_callback(self._writing.discard)
         return writing
 
+    def _timed(
+        self,
+        reports: Iterator[tuple[FileOutcome, WriteReport]],
+        outcomes: Sequence[FileOutcome],
+    ) -> Sequence[Written]:
+        done: list[Written] = []
+        started = time.monotonic()
+        while not self._is_stopped and (found := next(reports, None)):
+            outcome, report = found
+            is_told = report.status not in _NOTHING or outcome.decision.state in _WRITABLE_STATES
+            done.append((outcome, report if is_told else None, time.monotonic() - started))
+            started = time.monotonic()
+        told = {id(outcome) for outcome, _, _ in done}
+        return [*done, *((one, None, 0.0) for one in outcomes if id(one) not in told)]
+
+    def unfinished(self) -> Sequence[FileOutcome]:
+        """Return the files whose albums were not finished, and forget them."""
+        albums = {id(album): album for album in self._held.values()}
+        self._held.clear()
+        return [outcome for album in albums.values() for outcome in album.outcomes]
+
+    def stop(self) -> None:
+        """Write no file after those that are being written."""
+        self._is_stopped = True
+
     def close(self) -> None:
         """End the threads, each after its current file."""
+        self.stop()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -231,6 +288,8 @@ class BatchRun:
                     self._save()
                     self._save_measures()
             self._save()
+            for outcome in self.tag_writer.unfinished():
+                self._finish(outcome, None, 0.0)
             while self._futures:  # tags that are being written
                 self._take_results()
         finally:
@@ -243,6 +302,7 @@ class BatchRun:
             self.is_cut_short |= self._has_more or bool(self._waiting)
             self.executor.finish_early()
             self._waiting.clear()  # they stay as open as before the run
+            self.tag_writer.stop()
             return False
         self._hand_out_cases()
         self._is_idle = False
@@ -276,12 +336,12 @@ class BatchRun:
         )
 
     def _hand_out_album(self, album: Album) -> None:
-        to_do: list[Path] = []
-        for path, is_due, outcome in self.resume.check(album.paths):
-            if is_due:
-                to_do.append(path)
-            elif outcome:
-                self.buffer.add(outcome)
+        checked = list(self.resume.check(album.paths))
+        to_do = [path for path, is_due, _ in checked if is_due]
+        resumed = [outcome for _, is_due, outcome in checked if outcome and not is_due]
+        self.tag_writer.expect([*to_do, *(one.path for one in resumed)])
+        for outcome in resumed:
+            self.buffer.add(outcome)
         if to_do:
             self._albums_out += 1
             future = self.executor.gather(Album(tuple(to_do)))
@@ -377,11 +437,13 @@ class BatchRun:
     def _save(self) -> None:
         """Save outcomes; tags are written only then, so that no decision behind them is lost."""
         for outcome in self.buffer.save():
-            writing = self.tag_writer.begin(outcome)
-            if writing is None:
-                self._finish(outcome, None, 0.0)
-            else:
-                self._futures[writing] = partial(self._written, outcome)
+            outcomes = self.tag_writer.add(outcome)
+            writing = self.tag_writer.begin(outcomes)
+            if writing is not None:
+                self._futures[writing] = self._written
+                continue
+            for one in outcomes:
+                self._finish(one, None, 0.0)
 
     def _save_measures(self) -> None:
         """Save the measures now and then, so that a killed run has them."""
@@ -389,8 +451,9 @@ class BatchRun:
             self._measured_at = time.monotonic()
             self.buffer.measure(self.tally.measures())
 
-    def _written(self, outcome: FileOutcome, done: tuple[WriteReport, float]) -> None:
-        self._finish(outcome, *done)
+    def _written(self, done: Sequence[Written]) -> None:
+        for one in done:
+            self._finish(*one)
 
     def _finish(self, outcome: FileOutcome, report: WriteReport | None, write_s: float) -> None:
         self.tally.add_file(outcome, report, write_s)

@@ -1,0 +1,326 @@
+"""Plan the tags of an album's files together, so that players show it as one album still."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from chart_binder.audio.walk import AudioFile, find_audio_files
+from chart_binder.domain import policies
+from chart_binder.domain.albums import (
+    AlbumKey,
+    album_folder,
+    group_by_album,
+    navidrome_keys,
+    split_keys,
+)
+from chart_binder.domain.policies import AlbumDates, Wanted
+from chart_binder.domain.tags import Fields, Policy, WriteOptions
+from chart_binder.errors import CanonError, DamagedRecordError, StoreError, counted
+from chart_binder.jobs.write import (
+    Draft,
+    Plan,
+    Planned,
+    Planner,
+    Refusal,
+    StoredDecision,
+    TaggedFile,
+    WriteReport,
+    WriteStatus,
+    read_file_tags,
+)
+
+_MAX_TOGETHER = 200
+"""Files that are planned at once: their evidence is in memory."""
+
+_NOT_WHOLE = (
+    "left out, for whole albums were asked for, and of {undated} of its {tracks} the year of the"
+    " first release is not certain, or they are not among the files named"
+)
+_IN_PARTS = (
+    "left out, for Navidrome would show the album in parts: without release ids its release date"
+    " depends on the original dates{is_partly}; release ids in the tags keep it whole{way}"
+)
+
+T = TypeVar("T")
+PlannedOrFailed: TypeAlias = Planned | WriteReport
+"""A plan, a refusal, or the report of a file that could not be read."""
+_Drafted: TypeAlias = Draft | Refusal | WriteReport
+_Wish: TypeAlias = Callable[[Fields], Wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class AlbumFiles:
+    """Files of one album that are to be written; `others` returns the rest of the album's."""
+
+    key: AlbumKey
+    files: Sequence[TaggedFile]
+    others: Callable[[], Sequence[TaggedFile]]
+
+
+def album_folders(paths: Iterable[Path | WriteReport]) -> Iterator[Sequence[Path] | WriteReport]:
+    """Yield the files of each folder together as they come, and reports as they are.
+
+    The folders of an album's discs are one.
+    """
+    held: list[Path] = []
+    for item in paths:
+        if isinstance(item, WriteReport):
+            yield item
+            continue
+        if held and album_folder(item) != album_folder(held[-1]):
+            yield held
+            held = []
+        held.append(item)
+    if held:
+        yield held
+
+
+def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
+    """Yield the albums of a folder's files."""
+    files = [read_file_tags(path) for path in paths]
+    for key, whole in group_by_album(files, lambda one: one.album):
+        for start in range(0, len(whole), _MAX_TOGETHER):
+            part = whole[start : start + _MAX_TOGETHER]
+            rest = [*whole[:start], *whole[start + _MAX_TOGETHER :]]
+            yield AlbumFiles(key, part, partial(_others, key, rest, frozenset(paths)))
+
+
+def _others(
+    key: AlbumKey, known: Sequence[TaggedFile], named: frozenset[Path]
+) -> Sequence[TaggedFile]:
+    """Return the album's other files: those known, and those in its folders that are not named."""
+    found = list(known)
+    there = {path.resolve() for path in named}
+    for item in find_audio_files([key.folder]):
+        path = item.path
+        is_other = isinstance(item, AudioFile) and path.resolve() not in there
+        if not is_other or album_folder(path) != key.folder:
+            continue
+        file = read_file_tags(path)
+        if file.album == key and not file.problem:  # else a player cannot read it, either
+            found.append(file)
+    return found
+
+
+def plan_album(
+    planner: Planner,
+    album: AlbumFiles,
+    unsaved: Mapping[Path, StoredDecision] | None = None,
+) -> Sequence[PlannedOrFailed]:
+    """Plan the files of an album, in their order.
+
+    `unsaved` has decisions in place of the stored ones. Raises `StoreError`.
+    """
+    drafts = [
+        _or_report(file, partial(planner.draft, file, (unsaved or {}).get(file.path)))
+        for file in album.files
+    ]
+    match planner.options.policy:
+        case Policy.DATES:
+            return _plan_dates(planner, album, drafts)
+        case Policy.NOTE:
+            return [_plan_by(planner, one, _noted) for one in drafts]
+        case Policy.MOVE:
+            return [_plan_by(planner, one, planner.move) for one in drafts]
+
+
+def _noted(draft: Draft) -> _Wish:
+    return partial(policies.note, draft.track)
+
+
+def _plan_by(
+    planner: Planner, draft: _Drafted, wish: Callable[[Draft], _Wish | Refusal]
+) -> PlannedOrFailed:
+    if not isinstance(draft, Draft):
+        return draft
+
+    def plan() -> Planned:
+        wanted = wish(draft)
+        return wanted if isinstance(wanted, Refusal) else planner.plan(draft, wanted)
+
+    return _or_report(draft.file, plan)
+
+
+def _or_report(file: TaggedFile, make: Callable[[], T]) -> T | WriteReport:
+    """Return what `make` returns, or the report of a file that it failed for."""
+    try:
+        return make()
+    except (CanonError, OSError) as error:
+        if isinstance(error, StoreError) and not isinstance(error, DamagedRecordError):
+            raise
+        return WriteReport(file.path, WriteStatus.FAILED, why=str(error), file=file)
+
+
+def _plan_dates(
+    planner: Planner, album: AlbumFiles, drafted: Sequence[_Drafted]
+) -> Sequence[PlannedOrFailed]:
+    """Plan the original dates of an album, so that Navidrome's keys of it stay equal.
+
+    Where no way of writing them does that, or `whole_albums` asks for all tracks and one is not
+    dated, the album is refused.
+    """
+    options, has_ids = planner.options, bool(album.key.release)
+    drafts = [one for one in drafted if isinstance(one, Draft)]
+    others = [] if has_ids and not options.whole_albums else album.others()
+    everyone = (*album.files, *others)
+    undated = len(everyone) - sum(one.track.certain_date is not None for one in drafts)
+    if options.whole_albums and undated:
+        why = _NOT_WHOLE.format(undated=undated, tracks=counted(len(everyone), "track"))
+        return [_refused(one, why) for one in drafted]
+    wishes, split = _attempt(everyone, drafts, options, has_ids=has_ids)
+    why = ""
+    if split:
+        after = [_fields_after(one, wishes.get(one.path)) for one in everyone]
+        why = _in_parts(everyone, drafts, after, options)
+    return [
+        _refused(one, why)
+        if isinstance(one, Draft) and navidrome_keys(one.file.container, one.file.fields) in split
+        else _plan_by(planner, one, lambda draft: wishes[draft.path])
+        for one in drafted
+    ]
+
+
+def _attempt(
+    everyone: Sequence[TaggedFile],
+    drafts: Sequence[Draft],
+    options: WriteOptions,
+    *,
+    has_ids: bool,
+) -> tuple[Mapping[Path, _Wish], frozenset[object]]:
+    """Return what dates an album's files, and the keys of Navidrome's that it would split.
+
+    Where whole dates would split it, they are tried no finer than the date in the tags.
+    """
+    shared = _shared_date(everyone, drafts)
+    wishes: dict[Path, _Wish] = {}
+    split: frozenset[object] = frozenset()
+    for is_cut in (False,) if has_ids else (False, True):
+        wishes = {
+            draft.path: _dated(draft, options, shared, has_ids=has_ids, is_cut=is_cut)
+            for draft in drafts
+        }
+        split = split_keys(
+            (one.container, one.fields, _fields_after(one, wishes.get(one.path)))
+            for one in everyone
+        )
+        if not split:
+            break
+    return wishes, split
+
+
+def _in_parts(
+    everyone: Sequence[TaggedFile],
+    drafts: Sequence[Draft],
+    after: Sequence[Fields],
+    options: WriteOptions,
+) -> str:
+    """Return why an album is left out that Navidrome would show in parts, and what helps."""
+    undated = sum(not each.get("original_date") for each in after)
+    is_partly = f", and {undated} of {counted(len(everyone), 'track')} would have none"
+    dated_too = replace(options, also_date=True)
+    has_way = not options.also_date and not _attempt(everyone, drafts, dated_too, has_ids=False)[1]
+    return _IN_PARTS.format(
+        is_partly=is_partly if 0 < undated < len(everyone) else "",
+        way=", and so does --also-date" if has_way else "",
+    )
+
+
+def _dated(
+    draft: Draft, options: WriteOptions, shared: frozenset[str], *, has_ids: bool, is_cut: bool
+) -> _Wish:
+    """Return what dates a file; `shared` are dates of the album, `is_cut` is `AlbumDates`'."""
+    dates = AlbumDates(
+        of_album=policies.dates_of_album(draft.track, draft.file.fields) | shared,
+        also_date=options.also_date,
+        with_release_date=options.also_date and not has_ids,
+        no_finer_than_date=is_cut,
+    )
+    return partial(policies.dates, draft.track, album=dates)
+
+
+def _refused(drafted: _Drafted, why: str) -> PlannedOrFailed:
+    if isinstance(drafted, Draft):
+        return Refusal(drafted.path, why, drafted.decision)
+    return drafted
+
+
+def _fields_after(file: TaggedFile, wish: _Wish | None) -> Fields:
+    """Return the fields of a file as they would be, without those that are removed."""
+    if wish is None:
+        return file.fields
+    after = {**file.fields, **wish(file.fields).fields}
+    return {name: texts for name, texts in after.items() if texts}
+
+
+def _shared_date(files: Sequence[TaggedFile], drafts: Sequence[Draft]) -> frozenset[str]:
+    """Return the original date that all tracks have though they came out in different years."""
+    dates = {file.fields.get("original_date", ()) for file in files}
+    years = {draft.track.first.year for draft in drafts if draft.track.first}
+    return frozenset(*dates) if len(dates) == 1 and len(years) > 1 else frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AlbumName:
+    """An album's title, with its release id, if it has one."""
+
+    title: str
+    release: str = ""
+
+    @classmethod
+    def of(cls, fields: Fields) -> "AlbumName":
+        """Return that of a file's tags."""
+        return cls(*(next(iter(fields.get(name, ())), "") for name in ("album", "release_mbid")))
+
+    def __str__(self) -> str:
+        return repr(self.title) if self.title else "no album"
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouping:
+    """Which albums fall apart and which come together where files become tracks of releases.
+
+    `moves` counts files by the album that they are of and the one that they go to.
+    """
+
+    moves: Counter[tuple[AlbumName, AlbumName]] = field(default_factory=Counter)
+
+    def add(self, planned: PlannedOrFailed) -> None:
+        """Count a file; one into which nothing may be written stays where it is."""
+        if isinstance(planned, Plan):
+            source = AlbumName.of(planned.draft.file.fields)
+            self.moves[source, AlbumName.of(planned.after)] += 1
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """A line for each album that falls apart or comes together, with its files."""
+        leaving: dict[AlbumName, Counter[AlbumName]] = {}
+        arriving: dict[AlbumName, Counter[AlbumName]] = {}
+        for (source, goal), count in self.moves.items():
+            leaving.setdefault(source, Counter())[goal] += count
+            arriving.setdefault(goal, Counter())[source] += count
+        for source, goals in leaving.items():
+            if len(goals) > 1:
+                whole = counted(goals.total(), "file")
+                yield f"falls apart: {source}, {whole} into {_counts(goals)}"
+            elif source not in goals:
+                yield f"becomes another release: {source} to {_counts(goals)}"
+        for goal, sources in arriving.items():
+            if len(sources) > 1:
+                whole = counted(sources.total(), "file")
+                yield f"comes together: {goal}, {whole} from {_counts(sources)}"
+
+
+def regrouping_of(planned: Iterable[PlannedOrFailed]) -> Regrouping:
+    """Return what becomes of an album's files as an album; nothing where no ids are written."""
+    found = Regrouping()
+    for one in planned:
+        if isinstance(one, Plan) and one.policy is Policy.MOVE:
+            found.add(one)
+    return found
+
+
+def _counts(albums: Counter[AlbumName]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in albums.most_common())

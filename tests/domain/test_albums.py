@@ -1,0 +1,71 @@
+"""Which files are one album: by folder and release id, and by Navidrome's keys."""
+
+from pathlib import Path
+
+import pytest
+
+from chart_binder.domain.albums import album_key, group_by_album, navidrome_keys, split_keys
+
+SAMPLER = {"album_artist": "Various Artists", "album": "Hits", "date": "2004"}
+
+
+def fields(**texts: str) -> dict[str, tuple[str, ...]]:
+    return {name: (text,) for name, text in texts.items() if text}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        (("a/1", {}), ("a/2", {}), True),
+        (("a/1", {}), ("b/1", {}), False),
+        (("a/1", {"release_mbid": "X"}), ("a/2", {"release_mbid": "x "}), True),
+        (("a/1", {"release_mbid": "x"}), ("a/2", {"release_mbid": "y"}), False),
+        (("a/1", {"release_mbid": "x", "album": "A"}),
+         ("a/2", {"release_mbid": "x", "album": "B"}), True),
+        (("a/1", {"release_mbid": "x"}), ("a/2", {}), False),
+        (("a/1", {"album": "A"}), ("a/2", {"album": "B"}), False),
+        (("a/CD 1/1", {}), ("a/Disc2 (live)/2", {}), True),
+        (("a/CD 1/1", {}), ("a/2", {}), True),
+        (("a/Discovery/1", {}), ("a/2", {}), False),
+        (("a/CD1999x/1", {}), ("a/2", {}), False),
+    ],
+)  # fmt: skip
+def test_files_of_one_album(
+    one: tuple[str, dict[str, str]], other: tuple[str, dict[str, str]], *, is_same: bool
+) -> None:
+    keys = [album_key(Path(path), fields(**texts)) for path, texts in (one, other)]
+    assert (keys[0] == keys[1]) is is_same
+    assert len(group_by_album(keys, lambda key: key)) == (1 if is_same else 2)
+
+
+# Whether Navidrome shows a track with an original date on the same album as one without, by its
+# default key and by the one before 0.55.
+@pytest.mark.parametrize(
+    ("container", "tags", "original", "default", "legacy"),
+    [
+        ("flac", SAMPLER, "1975", True, False),
+        ("flac", SAMPLER | {"release_mbid": "x"}, "1975", True, True),
+        ("flac", SAMPLER | {"release_date": "2004"}, "1975", True, True),
+        ("flac", SAMPLER | {"date": ""}, "1975", True, True),
+        ("flac", SAMPLER | {"date": "1970"}, "1975", True, True),
+        ("flac", SAMPLER, "2004", True, False),
+        ("flac", SAMPLER, "2004-05-01", True, True),
+        ("mp4", SAMPLER, "1975", True, True),
+    ],
+)
+def test_navidrome_keys(
+    container: str, tags: dict[str, str], original: str, *, default: bool, legacy: bool
+) -> None:
+    keys = navidrome_keys(container, fields(**tags))
+    dated = navidrome_keys(container, fields(**tags, original_date=original))
+    assert (keys[0] == dated[0], keys[1] == dated[1]) == (default, legacy)
+
+
+def test_only_what_was_one_album_can_be_split() -> None:
+    before, other = fields(**SAMPLER), fields(**SAMPLER | {"album_artist": "Queen"})
+    dated = before | fields(original_date="1975")
+    assert split_keys([("flac", before, dated), ("flac", before, before)]) == {
+        navidrome_keys("flac", before)
+    }
+    assert not split_keys([("flac", before, dated), ("flac", other, other)])
+    assert not split_keys([("flac", before, dated), ("flac", before, dated)])

@@ -1,0 +1,267 @@
+"""What each policy makes of the tags that a file has."""
+
+from typing import Any
+
+import pytest
+
+from chart_binder.audio.fields import FIELDS_BY_NAME
+from chart_binder.domain import policies
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.policies import AlbumDates, ReleaseTrack, Track, WholeRelease
+from chart_binder.domain.tags import Chosen, Policy, WriteOptions
+from chart_binder.domain.verdict import FirstRelease
+from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
+
+RELEASE = {
+    "mb_release_id": "release", "title": "Opera", "date": "1975-11-21", "country": "GB",
+    "status": "Official",
+}  # fmt: skip
+GROUP = {
+    "mb_rg_id": "group", "title": "A Night at the Opera", "primary_type": "Album",
+    "first_release_date": "1975-11-21", "releases": [RELEASE],
+}  # fmt: skip
+SAMPLER = {
+    "mb_rg_id": "sampler", "title": "Hits", "primary_type": "Album",
+    "secondary_types": ["Compilation"], "first_release_date": "1974-05-01",
+    "releases": [{"mb_release_id": "hits", "title": "Hits!", "date": "1974-05-01"}],
+}  # fmt: skip
+CHOSEN = Chosen("recording", "group", "release", "evh=1")
+
+
+def track(
+    date: str | None = "1975-10-31",
+    *,
+    certain: bool = True,
+    chosen: Chosen = CHOSEN,
+    **recording: Any,
+) -> Track:
+    candidate = {"mb_recording_id": "recording", "rg_candidates": [GROUP, SAMPLER]} | recording
+    bundle = read_bundle({"recording_title": "T", "recording_candidates": [candidate]})
+    first = FirstRelease(date, certain, "a reason") if date else None
+    return Track(chosen, bundle, first)
+
+
+def fields(**texts: str) -> dict[str, tuple[str, ...]]:
+    return {name: (text,) for name, text in texts.items()}
+
+
+# What a file says, when its recording first came out, what its original date becomes (None: stays),
+# and whether a note names what stays.
+@pytest.mark.parametrize(
+    ("now", "first", "written", "is_noted"),
+    [
+        ({}, "1975-10-31", "1975-10-31", False),
+        ({}, "1975-10", "1975-10", False),
+        ({}, "1975", "1975", False),
+        ({"original_date": "2004"}, "1975-10-31", "1975-10-31", False),
+        ({"original_date": "1975-11-21"}, "1975-10-31", "1975-10-31", False),
+        ({"original_date": "1975"}, "1975-10-31", "1975-10-31", False),
+        ({"original_date": "1975-10-31"}, "1975-10-31", None, False),
+        ({"original_date": "1975-10-31"}, "1975", None, False),
+        ({"original_date": "1975-10-01"}, "1975-10-31", None, True),
+        ({"original_date": "1969"}, "1975-10-31", None, True),
+        ({"original_year": "1969"}, "1975-10-31", None, True),
+        ({"original_date": "2004", "original_year": "1969"}, "1975-10-31", None, True),
+        ({"original_date": "1969", "original_year": "2004"}, "1975-10-31", None, True),
+        ({"original_date": "0000"}, "1975-10-31", "1975-10-31", False),
+        ({"original_date": "unknown"}, "1975-10-31", "1975-10-31", False),
+        ({"original_date": "1969-13-45"}, "1975-10-31", "1975-10-31", False),
+        ({"original_date": "2004-01-01T00:00:00"}, "1975-10-31", "1975-10-31", False),
+        # An earlier date that is the album's: by its release group, its release, its title.
+        ({"original_date": "1974-05-01", "release_group_mbid": "sampler"}, "1975", "1975", False),
+        ({"original_date": "1974", "release_mbid": "HITS"}, "1975", "1975", False),
+        ({"original_date": "1974", "album": "hits!"}, "1975", "1975", False),
+        ({"original_date": "1974", "album": "Others"}, "1975", None, True),
+        ({"original_date": "1973", "release_mbid": "hits"}, "1975", None, True),
+    ],
+)
+def test_the_original_date(
+    now: dict[str, str], first: str, written: str | None, *, is_noted: bool
+) -> None:
+    one, before = track(first), fields(**now)
+    album = AlbumDates(of_album=policies.dates_of_album(one, before))
+    wanted = policies.dates(one, before, album)
+    expected = {"original_date": (written,), "original_year": (written[:4],)} if written else {}
+    always = {"recording_mbid": ("recording",), "decision_trace": ("evh=1",)}
+    assert wanted.fields == {**always, **expected}
+    assert bool(wanted.notes) is is_noted
+    assert wanted.withheld is None
+
+
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        (track(certain=False), "the year of the first release is not certain (a reason)"),
+        (track(None), "no official release is known with a date"),
+    ],
+)
+def test_without_a_certain_year_the_dates_stay(one: Track, why: str) -> None:
+    now = fields(original_date="2004", date="2004", recording_mbid="mine")
+    for album in (AlbumDates(), AlbumDates(also_date=True)):
+        wanted = policies.dates(one, now, album)
+        assert wanted.fields == {"decision_trace": ("evh=1",)}
+        assert why in (wanted.withheld or "")
+
+
+@pytest.mark.parametrize(
+    ("now", "expected", "note"),
+    [
+        ({"date": "2004"}, {"date": "1975-10-31", "release_date": "2004"}, ""),
+        ({}, {"date": "1975-10-31"}, ""),
+        ({"date": "1975-10-31"}, {}, ""),
+        ({"date": "1975"}, {"date": "1975-10-31", "release_date": "1975"}, ""),
+        ({"date": "1969"}, {}, "date 1969 stays"),
+        ({"date": "2004", "release_date": "2004"}, {"date": "1975-10-31"}, ""),
+        ({"date": "2004", "release_date": "2003"}, {"date": "1975-10-31"}, "the date 2004 goes"),
+    ],
+)
+def test_the_first_date_as_date(now: dict[str, str], expected: dict[str, str], note: str) -> None:
+    wanted = policies.dates(track(), fields(**now), AlbumDates(also_date=True))
+    found = {
+        name: wanted.fields[name][0] for name in ("date", "release_date") if name in wanted.fields
+    }
+    assert found == expected
+    assert note in " ".join(wanted.notes)
+    assert bool(wanted.notes) is bool(note)
+
+
+def test_an_album_is_kept_whole_by_its_release_date_and_by_vaguer_dates() -> None:
+    now = fields(date="1975")
+    whole = AlbumDates(also_date=True, with_release_date=True)
+    wanted = policies.dates(track(certain=False), now, whole)
+    assert wanted.fields["release_date"] == ("1975",)
+    cut = AlbumDates(no_finer_than_date=True)
+    assert policies.dates(track(), now, cut).fields["original_date"] == ("1975",)
+    assert policies.dates(track("1974-10"), now, cut).fields["original_date"] == ("1974-10",)
+
+
+def test_a_recording_id_is_added_but_never_replaced_nor_a_siblings() -> None:
+    for policy in (lambda one, now: policies.dates(one, now, AlbumDates()), policies.note):
+        assert policy(track(), {}).fields["recording_mbid"] == ("recording",)
+        assert "recording_mbid" not in policy(track(), fields(recording_mbid="mine")).fields
+        assert "recording_mbid" not in policy(track(relation="sibling"), {}).fields
+
+
+def test_a_note_is_under_keys_of_its_own() -> None:
+    now = fields(recording_mbid="mine", album="Hits", note_release_mbid="old")
+    assert policies.note(track(), now).fields == {
+        "note_album": ("A Night at the Opera",),
+        "note_original_date": ("1975-10-31",),
+        "note_release_group_mbid": ("group",),
+        "note_release_mbid": ("release",),
+        "decision_trace": ("evh=1",),
+    }
+    uncertain = policies.note(track(certain=False, chosen=Chosen("r", "group", None, None)), now)
+    assert uncertain.fields["note_original_date"] == ()
+    assert uncertain.fields["note_release_mbid"] == ()
+    assert "decision_trace" not in uncertain.fields
+
+
+TRACKS = (
+    ReleaseTrack("other", "track 1", 1, 1, 12, 100_000),
+    ReleaseTrack("recording", "track 2", 1, 2, 12, 100_000, ("artist",), '12" Vinyl'),
+    ReleaseTrack("recording", "track 3", 2, 3, 9, 200_000, ("artist",), '12" Vinyl', "Encores"),
+)
+OPERA = WholeRelease(
+    mbid="release", group_mbid="group", title="A Night at the Opera", artist="Queen", discs=2,
+    tracks=TRACKS, artist_sort="Queen", artist_mbids=("artist",),
+    date=PartialDate.parse("1975-11-21"), country="GB", status="Official", types=("album",),
+    labels=("EMI", "[no label]", "EMI"), catalog_numbers=("[none]", "EMC 103"),
+)  # fmt: skip
+
+
+def test_a_moved_file_has_everything_of_its_release_and_nothing_of_another() -> None:
+    now = fields(
+        title="T", album="Hits", release_mbid="hits", date="1974", release_date="1974",
+        original_date="1974-05-01", compilation="1", track="9/20", disc="1/1", barcode="1",
+        asin="B", disc_id="x", disc_subtitle="Side", album_artist_sort="Various",
+        recording_mbid="merged",
+    )  # fmt: skip
+    wanted = policies.move(track(), now, OPERA, TRACKS[1]).fields
+    assert wanted == {
+        "album": ("A Night at the Opera",),
+        "album_artist": ("Queen",),
+        "album_artist_sort": ("Queen",),
+        "date": ("1975-11-21",),
+        "release_date": (),
+        "original_date": ("1975-10-31",),
+        "original_year": ("1975",),
+        "track": ("2/12",),
+        "disc": ("1/2",),
+        "disc_subtitle": (),
+        "compilation": (),
+        "labels": ("EMI",),
+        "catalog_numbers": ("EMC 103",),
+        "barcode": (),
+        "asin": (),
+        "media": ('12" Vinyl',),
+        "release_types": ("album",),
+        "release_status": ("official",),
+        "release_country": ("GB",),
+        "recording_mbid": ("recording",),
+        "release_track_mbid": ("track 2",),
+        "release_mbid": ("release",),
+        "release_group_mbid": ("group",),
+        "artist_mbids": ("artist",),
+        "album_artist_mbids": ("artist",),
+        "disc_id": (),
+        "decision_trace": ("evh=1",),
+    }
+    assert set(wanted) <= set(FIELDS_BY_NAME)
+    uncertain = policies.move(track(certain=False), now, OPERA, TRACKS[1])
+    assert (uncertain.fields["original_date"], uncertain.withheld) == ((), None)
+
+
+def test_what_is_not_known_of_the_same_release_stays() -> None:
+    now = fields(release_mbid="RELEASE", barcode="1", asin="B", compilation="1", track="2/12")
+    wanted = policies.move(track(), now, OPERA, TRACKS[1]).fields
+    assert {"barcode", "asin", "track", "disc_subtitle"}.isdisjoint(wanted)
+    assert wanted["compilation"] == ()
+    assert wanted["disc"] == ("1/2",)
+
+
+@pytest.mark.parametrize(
+    ("artists", "now", "expected"),
+    [
+        ((VARIOUS_ARTISTS,), {}, ("1",)),
+        (("artist",), {"compilation": "1"}, ()),
+        (("artist",), {"compilation": "0"}, None),
+    ],
+)
+def test_the_compilation_flag(
+    artists: tuple[str, ...], now: dict[str, str], expected: tuple[str, ...] | None
+) -> None:
+    release = WholeRelease("release", "group", "T", "A", 1, TRACKS, artist_mbids=artists)
+    wanted = policies.move(track(), fields(**now), release, TRACKS[1])
+    assert wanted.fields.get("compilation") == expected
+
+
+@pytest.mark.parametrize(
+    ("recordings", "length", "place"),
+    [
+        (["recording"], None, "track 2"),
+        (["recording"], 199_000, "track 3"),
+        (["gone", "other"], 1, "track 1"),
+        (["gone"], None, None),
+        ([], None, None),
+    ],
+)
+def test_the_track_of_a_recording(
+    recordings: list[str], length: int | None, place: str | None
+) -> None:
+    found = OPERA.track_of(recordings, length)
+    assert (found.mbid if found else None) == place
+
+
+def test_former_policies_are_refused_with_what_to_use_instead() -> None:
+    for name, instead in (("ids", "`note`"), ("full", "`move`")):
+        with pytest.raises(ValueError, match=f"no policy '{name}' any more.*{instead}"):
+            Policy(name)
+        with pytest.raises(AttributeError, match=f"no policy '{name}' any more.*{instead}"):
+            getattr(Policy, name.upper())
+    with pytest.raises(ValueError, match="'zap'"):
+        Policy("zap")
+    assert list(WriteOptions(Policy.MOVE, also_date=True).problems) == [
+        "also_date is of the policy dates, not of move"
+    ]

@@ -1,0 +1,204 @@
+"""A sampler of ten tracks through each policy, and what players make of it before and after."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from audio import players
+from chart_binder.audio.containers import audio_hash, read_tag_set
+from integration.conftest import Canon
+from integration.sampler import BUNDLES, CERTAIN, SAMPLER, SONGS, TITLE, mbid, sampler_files
+from integration.services import asking
+from servers.musicbrainz import MusicBrainzStandIn
+
+KINDS = ("flac", "mp3-2.4", "aac")
+OLD, NEW = {"2004"}, {"1974", "1975", "1976", "1977"}
+
+
+@pytest.fixture
+def world() -> Iterator[dict[str, str]]:
+    with MusicBrainzStandIn(BUNDLES) as mb:
+        yield asking(mb)
+
+
+def as_seen(files: Sequence[Path]) -> dict[str, object]:
+    """What there is of an album, by its ids and as each player counts."""
+    tags = [players.read(file) for file in files]
+    assert not any("originalalbumid" in each for each in tags)
+    return {
+        "release ids": len({each["albumid"] for each in tags if "albumid" in each}),
+        "release-track ids": len({each["trackid"] for each in tags if "trackid" in each}),
+        "titles": len({each["album"] for each in tags}),
+        "Navidrome": len(set(map(players.navidrome_album, tags))),
+        "Navidrome 0.54": len(set(map(players.former_navidrome_album, tags))),
+        "Navidrome tracks": len(set(map(players.navidrome_track, tags))),
+        "Picard": len({each.get("albumid") for each in tags}),
+        "beets": players.beets_release(tags) is not None,
+        "Jellyfin": {each["date"][:4] for each in tags},
+        "Music Assistant": set(map(players.music_assistant_year, tags)),
+    }
+
+
+# With what Picard wrote: one release, which stays one but for `move`.
+ONE = {
+    "release ids": 1, "release-track ids": 10, "titles": 1, "Navidrome": 1, "Navidrome 0.54": 1,
+    "Navidrome tracks": 10, "Picard": 1, "beets": True, "Jellyfin": OLD, "Music Assistant": OLD,
+}  # fmt: skip
+APART = {
+    "release ids": 8, "titles": 8, "Navidrome": 8, "Navidrome 0.54": 8, "Picard": 8, "beets": False,
+    "Jellyfin": OLD | NEW, "Music Assistant": OLD | NEW,
+}  # fmt: skip
+# Ripped, without ids: what is written keeps it one album, or it is left out.
+RIPPED = ONE | {"release ids": 0, "release-track ids": 0, "beets": False}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("options", "change"),
+    [
+        (["--policy=dates"], {"Music Assistant": OLD | NEW}),
+        (["--also-date"], {"Music Assistant": OLD | NEW, "Jellyfin": OLD | NEW}),
+        (["--whole-albums"], {}),
+        (["--policy=note"], {}),
+        (["--policy=move"], APART),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+)
+def test_what_players_see_of_an_album_that_picard_tagged(
+    canon: Canon, home: Path, world: dict[str, str], kind: str, options: list[str],
+    change: dict[str, object],
+) -> None:  # fmt: skip
+    files = sampler_files(home / "music" / TITLE, kind)
+    before = [(read_tag_set(file), audio_hash(file)) for file in files]
+    assert as_seen(files) == ONE
+    canon("decide", home / "music", **world).must_end(3)
+    canon("write", home / "music", *options, "--apply", **world).must_end(3)
+    if (kind, options) == ("aac", ["--also-date"]):  # it took an MP4's date for the release date
+        change = change | {"Navidrome 0.54": 8}
+    assert as_seen(files) == {**ONE, **change}
+    assert [audio_hash(file) for file in files] == [sound for _, sound in before]
+    if not change and options == ["--whole-albums"]:
+        assert canon("undo").status == 1, "nothing was written"
+    else:
+        canon("undo").must_end(0)
+    assert [(read_tag_set(file), audio_hash(file)) for file in files] == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "songs", "option", "change"),
+    [
+        # Two of ten tracks have no certain year: Navidrome 0.54 would show two albums.
+        *((kind, 10, "--policy=dates", {}) for kind in ("flac", "mp3-2.4")),
+        ("aac", 10, "--policy=dates", {"Music Assistant": OLD | NEW}),
+        *((kind, 8, "--policy=dates", {"Music Assistant": NEW}) for kind in KINDS),
+        *((kind, 8, "--whole-albums", {"Music Assistant": NEW}) for kind in KINDS),
+        *((kind, 8, "--also-date", {"Music Assistant": NEW, "Jellyfin": NEW})
+          for kind in ("flac", "mp3-2.4")),
+        # Navidrome takes the date of an MP4 file for its release date.
+        ("aac", 8, "--also-date", {}),
+    ],
+)  # fmt: skip
+def test_an_album_without_release_ids_stays_one(
+    canon: Canon, home: Path, world: dict[str, str], kind: str, songs: int, option: str,
+    change: dict[str, object],
+) -> None:  # fmt: skip
+    chosen = SONGS if songs == len(SONGS) else CERTAIN
+    files = sampler_files(home / "music", kind, with_ids=False, songs=chosen)
+    before = RIPPED | {"Navidrome tracks": songs}
+    assert as_seen(files) == before
+    canon("decide", home / "music", **world)
+    ran = canon("write", home / "music", option, "--apply", **world)
+    assert as_seen(files) == {**before, **change}
+    if not change:
+        ran.must_end(3, "Navidrome would show the album in parts")
+    batch = canon("batch", home / "music", "--write", option, **world)
+    assert batch.status == ran.status
+    assert as_seen(files) == {**before, **change}
+
+
+def test_one_file_alone_is_looked_at_with_its_album(
+    canon: Canon, home: Path, world: dict[str, str]
+) -> None:
+    files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
+    canon("decide", home / "music", **world).must_end(0)
+    (line,) = canon("write", files[0], "--output=json").must_end(3).lines
+    assert line["state"] == "refused"
+    assert "7 of 8 tracks would have none" in line["why"]
+    assert "--also-date" not in line["why"]  # that would not keep it whole
+    canon("write", home / "music", "--output=json").must_end(0)
+    for disc, part in (("CD 1", files[:4]), ("CD 2", files[4:])):
+        (home / "music" / disc).mkdir()
+        for file in part:
+            file.rename(home / "music" / disc / file.name)
+    canon("decide", home / "music", **world).must_end(0)
+    canon("write", home / "music" / "CD 1").must_end(3, "4 of 8 tracks would have none")
+    canon("write", home / "music").must_end(0, "8 files: 8 would change")
+
+
+def test_the_screen_of_an_album(canon: Canon, home: Path, world: dict[str, str]) -> None:
+    folder = home / "music" / TITLE
+    sampler_files(folder, "flac")
+    canon("decide", folder, **world)
+    shown = canon("write", folder, COLUMNS="100").out
+    assert shown.splitlines()[0].startswith(f"{TITLE}, 10 files: 8 would change, 2 not written")
+    assert shown.count("decision trace") == 1  # of all files
+    assert shown.count("2 files: undecided: ") == 1  # the reason of both
+    assert "  03 Song 3.flac: original date  2004 -> 1977-02-04\n" in shown
+    assert mbid("release Opera") not in shown
+
+    moved = canon("write", folder, "--policy=move", **world).out
+    first, rest = moved.split("\n\n" if "\n\n" in moved else f"\n{TITLE}", 1)
+    assert first.replace("\n  ", " ").startswith(
+        f"falls apart: '{TITLE}', 8 files into 'Opera' (2)"
+    )
+    assert "album              Hits of the Seventies -> Rumours" in rest
+    assert rest.index("album  ") < rest.index("release group  ")
+    assert mbid("release Opera") not in moved
+    assert mbid("release Opera") in canon("write", folder, "--policy=move", "-v", **world).out
+
+
+def test_albums_come_together(canon: Canon, home: Path, world: dict[str, str]) -> None:
+    sampler_files(home / "music" / "A", "flac", songs=SONGS[:1])
+    sampler_files(home / "music" / "B", "flac", with_ids=False, songs=SONGS[1:2])
+    canon("decide", home / "music", **world)
+    told = canon("write", home / "music", "--policy=move", "--output=json", **world).must_end(0).err
+    assert f"comes together: 'Opera', 2 files from '{TITLE}' (1), '{TITLE}' (1)" in told
+    ran = canon("batch", home / "music", "--write", "--policy=move", **world)
+    assert f"becomes another release: '{TITLE}' to 'Opera' (1)" in ran.err
+    tags = [players.read(file) for file in sorted((home / "music").rglob("*.flac"))]
+    assert {each["albumid"] for each in tags} == {mbid("release Opera")}
+    assert [each["track"] for each in tags] == ["1", "2"]
+    assert not any("compilation" in each for each in tags)
+
+
+def test_a_move_needs_the_tracks_of_the_release(
+    canon: Canon, home: Path, world: dict[str, str]
+) -> None:
+    (file,) = sampler_files(home / "music", "flac", songs=SONGS[2:3])
+    canon("decide", file, **world).must_end(0)
+    offline = canon("write", file, "--policy=move", "--offline", "--output=json", **world)
+    (line,) = offline.must_end(3).lines
+    assert line["why"].startswith("the tracks of its release are not known: ")
+    assert "run once without --offline" in line["why"]
+    canon("write", file, "--policy=move", **world).must_end(0)
+    canon("write", file, "--policy=move", "--offline", **world).must_end(0)  # they are kept
+    assert players.read(file)["albumid"] == SAMPLER
+
+
+def test_former_policies_and_options_of_another_are_refused(canon: Canon, home: Path) -> None:
+    for command in (["write", home], ["batch", home, "--write"]):
+        canon(*command, "--policy=ids").must_end(2, "no policy 'ids' any more", "`note`")
+        canon(*command, "--policy=full").must_end(2, "no policy 'full' any more", "`move`")
+        canon(*command, "--policy=zap").must_end(2, "found 'zap'; dates, note, move are allowed")
+        canon(*command, "--policy=move", "--also-date").must_end(2, "--also-date is of the policy")
+    told = canon("write", home, CANON_TAGS__POLICY="full").must_end(2).err
+    assert "CANON_TAGS__POLICY: tags.policy: there is no policy 'full' any more" in told
+
+
+def test_the_policy_of_the_configuration(canon: Canon, home: Path, world: dict[str, str]) -> None:
+    (file,) = sampler_files(home / "music", "flac", songs=SONGS[2:3])
+    canon("decide", file, **world)
+    for policy, option in (("note", ()), ("dates", ("--policy=dates",))):
+        (line,) = canon("write", file, *option, "--output=json", CANON_TAGS__POLICY="note").lines
+        assert line["policy"] == policy
