@@ -23,6 +23,8 @@ class Subject:
     artist: str
     artists: frozenset[str]
     """The artist's name in each spelling, as `spaced_words`; none where it is not known."""
+    recording: str
+    """The title of the recording that is asked about."""
     kind: str
     """Its types, as a person says them: `Album + Live`."""
     names: frozenset[str]
@@ -65,6 +67,7 @@ class Subject:
             title=next((one.title for one in known if one.title), about),
             artist=bundle.performer.name or "",
             artists=artists,
+            recording=bundle.recording_title or "",
             kind=" + ".join(filter(None, (primary, *kinds))),
             names=frozenset(one.title for one in [*known, *others] if one.title),
             own=titles,

@@ -36,6 +36,11 @@ class Patch:
         return self.field in (FIRST_DATE, DATE)
 
     @property
+    def is_read_again(self) -> bool:
+        """Whether a second reading has to bear it out."""
+        return self.is_date or self.field == PREMIERE
+
+    @property
     def date(self) -> PartialDate:
         """The date."""
         return PartialDate.parse(self.value)

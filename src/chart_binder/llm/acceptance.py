@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from chart_binder.domain.evidence import RecordingCandidate
-from chart_binder.domain.patches import apply_patches
+from chart_binder.domain.patches import PREMIERE, apply_patches
 from chart_binder.domain.verdict import Decided
 from chart_binder.errors import counted
 from chart_binder.llm.answer import FinalAnswer, read_answer
@@ -214,7 +214,8 @@ class Examination:
             more = "one more" if missing == 1 else f"{missing} more"
             more = f"{more} independent source{'s' * (missing > 1)}"
             name = self.case.labels.name_of(patch.about)
-            yield Check("sources", passed=False, detail=f"{more} for {patch.value} of {name}")
+            what = patch.value if patch.field != PREMIERE else PREMIERE
+            yield Check("sources", passed=False, detail=f"{more} for {what} of {name}")
         if weighed.turns_on and not weighed.short:
             shown = counted(weighed.sources, "independent source")
             if weighed.sources < self.case.config.acceptance.min_sources:

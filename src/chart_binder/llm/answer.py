@@ -39,7 +39,7 @@ FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "
 """The form of an answer, as advice shows it."""
 FACT_FIELDS = (
     "first_release_date", "date", "country", "status", "primary_type", "secondary_types",
-    "recording",
+    "premiere", "recording",
 )  # fmt: skip
 """The fields that a fact can change: `date`, `country`, `status` of a release, else of a group."""
 _MAX_LABELS = 400

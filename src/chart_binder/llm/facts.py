@@ -17,6 +17,7 @@ from chart_binder.domain.patches import (
     COUNTRY,
     DATE,
     FIRST_DATE,
+    PREMIERE,
     PRIMARY_TYPE,
     SECONDARY_TYPES,
     STATUS,
@@ -62,6 +63,9 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
     Raises `ValueError` for a value that cannot be read, or a field that the subject does not have.
     """
     about = labels.meant_by(fact.about)
+    known = field_named(fact.field)
+    if known == PREMIERE:
+        return _premiere(about, fact.value, labels)
     is_group, is_release = about in labels.titles, about in labels.home
     if not (is_group or is_release):
         return None
@@ -72,7 +76,6 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
         if date is None:
             raise ValueError(f"{fact.value!r} is no date that can be read in one way")
         return Patch(about, FIRST_DATE if is_group else DATE, date.text)
-    known = field_named(fact.field)
     if known in (None, RECORDING):
         return None
     if is_group and known in (COUNTRY, STATUS):
@@ -83,6 +86,21 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
         return Patch(about, known, value)
     allowed = ", ".join(fact_words()[known]) if known != COUNTRY else "a country or its code"
     raise ValueError(f"{fact.value!r} is no {known}: {allowed}")
+
+
+def _premiere(about: str, value: str, labels: Labels) -> Patch | None:
+    """Return the patch that a group was the premiere; either side of the fact may name the group.
+
+    Raises `ValueError` where they name two, or the value is no.
+    """
+    named = labels.meant_by(value)
+    groups = {labels.home.get(one, one) for one in (about, named)} & labels.titles.keys()
+    is_said = fold(value.strip(" .\"'")) in fact_words()["yes"]["yes"]
+    if not groups:
+        return None
+    if len(groups) > 1 or not (is_said or named in (*labels.titles, *labels.home)):
+        raise ValueError(f"{value!r} is no {PREMIERE}: true, of one group")
+    return Patch(groups.pop(), PREMIERE, "true")
 
 
 def _named_value(name: str, written: str) -> str | None:

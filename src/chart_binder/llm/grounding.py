@@ -23,7 +23,7 @@ from chart_binder.domain.date_words import (
 )
 from chart_binder.domain.dates_in_text import Mention, find_dates, states
 from chart_binder.domain.naming import Subject, find_words, plain_text, spaced_words
-from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, STATUS, Patch
+from chart_binder.domain.patches import COUNTRY, PREMIERE, PRIMARY_TYPE, STATUS, Patch
 from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.facts import fact_words
 from chart_binder.llm.result import Fact
@@ -67,6 +67,11 @@ class Ground:
     def clause(self) -> str:
         """The clause in which it stands."""
         return clause_around(self.document.text, self.start, self.end)
+
+    @property
+    def statement(self) -> str:
+        """The row in which it stands, else the clause."""
+        return self.line if self.is_row else self.clause
 
     @property
     def is_row(self) -> bool:
@@ -205,12 +210,17 @@ def _values(
 def _value_problem(ground: Ground, patch: Patch, subject: Subject) -> str | None:
     """Return why a value that stands there does not count, or None.
 
-    A date falls where a word in its own clause says that it is another event's.
+    What is called first must not be another candidate. A date falls where a word in its own clause
+    says that it is another event's.
     """
     if patch.is_date:
         mention = next(m for m in ground.document.mentions if m.start == ground.start)
         doubt = _doubt(ground.document, mention, subject)
         return f"{patch.value} is said of something else ({doubt!r})" if doubt else None
+    if patch.field == PREMIERE:
+        is_others = subject.names_other(ground.statement)
+        others = ("the clause names another candidate",) if is_others else ()
+        return next(chain(_denials(ground, patch), others), None)
     in_prose = _prose_problems(ground, patch, subject) if ground.is_prose else ()
     return next(chain(_denials(ground, patch), in_prose, _places(ground, patch, subject)), None)
 
@@ -317,6 +327,15 @@ _DENIED = re.compile(
 )
 _OF_SOMETHING = re.compile(rf"\W+(?:\w+\W+)?{_any('no_record')}\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+
+
+def premieres_said(documents: Iterable[Document]) -> Iterator[Ground]:
+    """Yield where passages say that something first came out on a record."""
+    for document in documents:
+        for start, end in find_words(fact_words()[PREMIERE]["true"], document.text):
+            ground = Ground(document, start, end)
+            if not any(_denials(ground, Patch("", PREMIERE, "true"))):
+                yield ground
 
 
 def dates_about(

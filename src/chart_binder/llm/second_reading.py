@@ -39,18 +39,25 @@ _WORD = re.compile(rf"(?<![\w-])({'|'.join(READINGS)})(?![\w-])")
 Kind: TypeAlias = Literal["support", "contradiction"]
 
 
-def question(subject: Subject, date: str, passage: str) -> str:
-    """Return the message that asks what a passage says of a date."""
-    choices = "\n".join(f"- {name}: {meaning}" for name, meaning in READINGS.items())
+def question(subject: Subject, date: str | None, passage: str) -> str:
+    """Return the message that asks what a passage says of a date.
+
+    Without one it asks whether the recording first came out on the subject.
+    """
+    form, readings = _WORDS["question"], READINGS
+    if date is None:
+        form, readings = _WORDS["premiere"], _WORDS["premiere_readings"]
+    choices = "\n".join(f"- {name}: {meaning}" for name, meaning in readings.items())
     known = {
         "release": subject.title,
         "artist": subject.artist or "unknown",
         "type": subject.kind or "unknown",
         "country": next(iter(subject.countries)) if len(subject.countries) == 1 else "any",
-        "date": date,
+        "recording": subject.recording or "unknown",
+        "date": date or "",
     }
     lines = {name: one_line(value) for name, value in known.items()}
-    return fill_placeholders(_WORDS["question"], {**lines, "passage": passage, "readings": choices})
+    return fill_placeholders(form, {**lines, "passage": passage, "readings": choices})
 
 
 def read_reading(text: str) -> str:
@@ -81,9 +88,9 @@ class SecondReader:
         return self.has_failed or self.asked >= MAX_READINGS or self.seconds_left() <= 0
 
     def read(
-        self, fact: int, kind: Kind, ground: Ground, subject: Subject, date: str, turn: int
+        self, fact: int, kind: Kind, ground: Ground, subject: Subject, date: str | None, turn: int
     ) -> Reading:
-        """Return what the passage at a place says of a date.
+        """Return what the passage at a place says of a date, or of a premiere where it is None.
 
         `fact` is the number of the fact that it bears on, from 0.
         """

@@ -27,6 +27,7 @@ from chart_binder.llm.grounding import (
     GroundingError,
     dates_about,
     ground_fact,
+    premieres_said,
     states_words,
 )
 from chart_binder.llm.open_case import OpenCase
@@ -90,7 +91,7 @@ class Verifier:
         contradictions = [
             text
             for patch in read
-            if patch in news and patch.is_date
+            if patch in news and patch.is_read_again
             for text in self._contradictions(patch, statements)
         ]
         facts = (claim.fact for claim in claims)
@@ -126,7 +127,7 @@ class Verifier:
                 problem = "no source that was read says so in these words"
                 claim.tell(verified=states_words(fact, self.documents), problem=problem)
                 return claim
-            subject = Subject.of(about, case.bundle)
+            subject = Subject.of(claim.patch.about, case.bundle)
             claim.grounds = ground_fact(fact, claim.patch, self.documents, subject)
         except (ValueError, GroundingError) as error:
             claim.tell(problem=str(error))
@@ -184,19 +185,22 @@ class Verifier:
                     yield ground_fact(claim.fact, patch, self.documents, subject)[0], claim
 
     def _stands(self, claim: _Claim, ground: Ground) -> bool:
-        """Return whether a place bears out a fact, by the second reading where it is a date."""
+        """Return whether a place bears out a fact, by the second reading where it is needed."""
         patch = claim.patch
-        if patch is None or not patch.is_date:
+        if patch is None or not patch.is_read_again:
             return True
         if not self.case.config.acceptance.second_reading:
             claim.tell(problem="without a second reading a fact needs a quote")
             return bool(claim.fact.quote)
-        reading = self._reading("support", claim, ground, patch.value)
+        subject = Subject.of(patch.about, self.case.bundle)
+        date = patch.value if patch.is_date else None
+        reading = self._reading("support", claim, ground, subject, date)
         claim.tell(problem=f"a second reading of {reading.source} says {reading.reading}")
         return reading.reading == FIRST_RELEASE
 
-    def _reading(self, kind: Kind, claim: _Claim, ground: Ground, date: str) -> Reading:
-        subject = Subject.of(claim.fact.about, self.case.bundle)
+    def _reading(
+        self, kind: Kind, claim: _Claim, ground: Ground, subject: Subject, date: str | None
+    ) -> Reading:
         reading = self.reader.read(claim.number, kind, ground, subject, date, self.turn)
         claim.tell(readings=(*claim.fact.readings, reading))
         return reading
@@ -204,12 +208,42 @@ class Verifier:
     def _contradictions(
         self, patch: Patch, statements: Mapping[Patch, Sequence[_Claim]]
     ) -> Iterator[str]:
-        """Yield what else was read that dates the same record otherwise, within the evidence.
+        """Yield what else was read that says otherwise, within the evidence.
 
-        What plainly speaks of its release, or is cited by the model, counts until a reading says
-        what else it is; any other date counts if a reading says that it is the release's.
+        What plainly says so, or is cited by the model, counts until a reading says what else it is;
+        any other date counts if a reading says that it is the release's.
         """
-        subject, first = Subject.of(patch.about, self.case.bundle), statements[patch][0]
+        first = statements[patch][0]
+        others, claimed = self._other_firsts(patch), _first_on(patch.about, self.case)
+        if patch.is_date:
+            others, claimed = self._other_dates(patch, statements), patch.value
+        found: dict[tuple[str, str], _Contrary] = {}
+        for one in others:
+            key = one.says, one.ground.document.address
+            if key not in found or (one.is_plain and not found[key].is_plain):
+                found[key] = one
+        passage = _brief(first.grounds[0].passage)
+        source = f"{first.fact.source} says {claimed} ‹{passage}›"
+        for (says, address), one in sorted(found.items(), key=lambda each: not each[1].is_plain):
+            reading, is_asked = UNCLEAR, self.case.config.acceptance.second_reading
+            is_left = is_asked and not self.reader.is_used_up
+            if is_left:
+                told = self._reading("contradiction", first, one.ground, one.subject, one.date)
+                reading = told.reading
+            if reading == FIRST_RELEASE or (one.is_plain and reading == UNCLEAR):
+                is_open = is_asked and reading == UNCLEAR
+                yield (
+                    f"{source}, but {address} {'may say' if is_open else 'says'} {says}"
+                    f" ‹{_brief(one.ground.passage)}›{'; it could not be read' if is_open else ''}"
+                )
+            if is_asked and not is_left:
+                return  # one that nobody can read is enough
+
+    def _other_dates(
+        self, patch: Patch, statements: Mapping[Patch, Sequence[_Claim]]
+    ) -> Iterator["_Contrary"]:
+        """Yield where another date of the same record may stand."""
+        subject = Subject.of(patch.about, self.case.bundle)
         cited = {each.value for each in statements if each.is_date and each.about == patch.about}
 
         @cache
@@ -221,27 +255,38 @@ class Verifier:
             is_single = len(dates) == 1 and not is_overlapping(dates[0], patch.date)
             return is_single and is_possible(dates[0].text)
 
-        found: dict[tuple[str, str], tuple[bool, Ground]] = {}
         for mention, ground, is_clear in dates_about(self.documents, subject, is_other):
-            key = mention.dates[0].text, ground.document.address
-            is_plain = is_clear or key[0] in cited
-            if key not in found or (is_plain and not found[key][0]):
-                found[key] = is_plain, ground
-        plain_first = sorted(found.items(), key=lambda each: not each[1][0])
-        for (date, address), (is_plain, ground) in plain_first:
-            reading, is_asked = UNCLEAR, self.case.config.acceptance.second_reading
-            is_left = is_asked and not self.reader.is_used_up
-            if is_left:
-                reading = self._reading("contradiction", first, ground, date).reading
-            if reading == FIRST_RELEASE or (is_plain and reading == UNCLEAR):
-                is_open = is_asked and reading == UNCLEAR
-                yield (
-                    f"{first.fact.source} says {patch.value} ‹{_brief(first.grounds[0].passage)}›,"
-                    f" but {address} {'may say' if is_open else 'says'} {date}"
-                    f" ‹{_brief(ground.passage)}›{'; it could not be read' if is_open else ''}"
-                )
-            if is_asked and not is_left:
-                return  # one that nobody can read is enough
+            date = mention.dates[0].text
+            yield _Contrary(ground, subject, date, date, is_clear or date in cited)
+
+    def _other_firsts(self, patch: Patch) -> Iterator["_Contrary"]:
+        """Yield where the recording may be said to have first come out on another candidate."""
+        own = Subject.of(patch.about, self.case.bundle)
+        subjects = {
+            group: Subject.of(group, self.case.bundle)
+            for group in self.case.labels.titles
+            if group != patch.about
+        }
+        for ground in premieres_said(self.documents):
+            for group, subject in subjects.items():
+                said = ground.statement
+                if subject.is_named_in(said) and not own.is_named_in(said):
+                    yield _Contrary(ground, subject, None, _first_on(group, self.case))
+
+
+@dataclass(frozen=True, slots=True)
+class _Contrary:
+    """A place that may say otherwise: another date of a record, or another record as the first."""
+
+    ground: Ground
+    subject: Subject
+    date: str | None
+    says: str
+    is_plain: bool = True
+
+
+def _first_on(group: str, case: OpenCase) -> str:
+    return f"that it first came out on {case.labels.name_of(group)}"
 
 
 def _brief(passage: str) -> str:
