@@ -22,7 +22,7 @@ from chart_binder.llm.acceptance import SENT_BACK
 from chart_binder.react.conversation import ChatError, Message, ReplayMismatchError, Reply, Terms
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.react.transcript import Exchange, Read, ReadingScript, Turn
+from chart_binder.react.transcript import Brought, Exchange, Read, ReadingScript, Turn
 
 __all__ = ["Canned", "Departure", "Play", "canned", "play"]
 
@@ -73,6 +73,7 @@ class Canned:
         self._recorded = recorded
         self._turns = recorded.turns
         self.readings = ReadingScript(e for e in recorded.events if isinstance(e, Read))
+        self.records = {e.record: e for e in recorded.events if isinstance(e, Brought)}
         self._has_steps = any(each.step for turn in self._turns for each in turn.exchanges)
         self._given = 0
         self._answered = 0

@@ -63,7 +63,7 @@ def test_the_prompts_examples_are_prompts(capsys: pytest.CaptureFixture[str]) ->
     text = next(text for text in blocks("docs/adjudicator.md", "toml") if "[llm.prompt]" in text)
     words = tomli.loads(text)["llm"]["prompt"]
     assert configured_prompt(PromptConfig.model_validate(words)).name.startswith(
-        "react-3+role+rules@"
+        "react-4+role+rules@"
     )
 
 

@@ -59,7 +59,7 @@ def test_a_shipped_prompt_is_as_it_was_for_a_changed_one_is_a_new_file(version: 
 
 def test_the_configured_prompt_is_the_last_version() -> None:
     assert PromptConfig().version == shipped_versions()[-1]
-    assert load_prompt().name == "react-3"
+    assert load_prompt().name == "react-4"
 
 
 @pytest.mark.parametrize("version", shipped_versions())
@@ -90,8 +90,9 @@ def test_there_is_an_example_of_success_and_one_of_not_knowing_with_tools_and_wi
 
 
 def test_the_prompt_is_no_longer_than_the_one_before() -> None:
-    lengths = [len(rendered(load_prompt(version), *TOOLS)) for version in ("react-2", "react-3")]
-    assert lengths[1] <= lengths[0]
+    versions = ("react-2", "react-3", "react-4")
+    lengths = [len(rendered(load_prompt(version), *TOOLS)) for version in versions]
+    assert lengths == sorted(lengths, reverse=True)
 
 
 @pytest.mark.parametrize("turns", [1, 5])
@@ -174,7 +175,7 @@ def test_an_unknown_placeholder_is_refused_with_key_and_those_allowed(
 )
 def test_the_prompt_is_checked_before_any_file_is_read(words: dict[str, str]) -> None:
     config = LLMConfig.model_validate({"enabled": True, "prompt": words})
-    told = "react-1, react-2, react-3" if "version" in words else "allowed here"
+    told = "react-1, react-2, react-3, react-4" if "version" in words else "allowed here"
     with pytest.raises(ConfigError, match=rf"llm\.prompt\..*{told}"):
         ReActAdjudicator(config, chat=Scripted([]))
 
@@ -183,12 +184,12 @@ def test_a_changed_prompt_is_told_apart_by_its_name() -> None:
     def name(**words: object) -> str:
         return configured_prompt(PromptConfig.model_validate(words)).name
 
-    assert name() == "react-3"
+    assert name() == "react-4"
     assert name(version="react-1") == "react-1"
-    assert name(rules="{rules}") == "react-3"
-    assert name(rules="a").startswith("react-3+rules@")
+    assert name(rules="{rules}") == "react-4"
+    assert name(rules="a").startswith("react-4+rules@")
     assert name(rules="a") != name(rules="b")
-    assert name(role="a", exemplars=False).startswith("react-3+role+exemplars@")
+    assert name(role="a", exemplars=False).startswith("react-4+role+exemplars@")
     assert dataclasses.replace(load_prompt(), version="mine").name.startswith("mine@")
 
 
@@ -228,5 +229,5 @@ def test_the_prompt_can_be_read_without_a_run(
     assert "## Your Task\nDecide the canonical release group" in text
     assert run(["config", "prompt", "--output", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["prompt_version"].startswith("react-3+role@")
+    assert found["prompt_version"].startswith("react-4+role@")
     assert set(found) == {"prompt_version", "dialect", "system", "task"}

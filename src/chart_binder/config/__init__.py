@@ -269,9 +269,9 @@ class PromptConfig(Section):
     """`[llm.prompt]`: the sections of the prompt; an empty one is the prompt's own."""
 
     version: str = Field(
-        default="react-3",
+        default="react-4",
         min_length=1,
-        description="which of the shipped prompts: react-1, react-2, react-3",
+        description="which of the shipped prompts: react-1, react-2, react-3, react-4",
     )
     role: str = Field(default="", description="who the model is, instead of the prompt's own words")
     tools: str = Field(default="", description="which tools there are; {tools} is their list")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
-from chart_binder.domain.verdict import Decided, Open, Question, Verdict
+from chart_binder.domain.verdict import Decided, Open, Question, QuestionKind, Verdict
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.llm.prompt import load_prompt
 from chart_binder.react.sanitize import bounded, one_line
@@ -24,6 +24,14 @@ _MAX_RECORDINGS = 8
 _FEW_LATER = 3
 """More later compilations than these are summarised."""
 _WINDOW_DAYS = RulesConfig().lead_window_days
+
+_BY_RECORD = "or a missing record (its id) that the tool musicbrainz shows."
+_ANSWERED_BY: Mapping[QuestionKind, str] = {
+    "missing_original": f"Answered by: a premiere fact, {_BY_RECORD}",
+    "tie": f"Answered by: a premiere fact, {_BY_RECORD}",
+    "which_copy": "It can only be proposed.",
+}
+"""What beside the fields of candidates answers a question."""
 
 Trace = Verdict | Sequence[str] | str | None
 Labelled = Sequence[tuple[str, Candidate]]
@@ -144,6 +152,8 @@ def _why_open(
         ]
         if answers:
             yield f"  Leads to: {one_line('; '.join(answers), 400)}"
+        if one.kind in _ANSWERED_BY:
+            yield f"  {_ANSWERED_BY[one.kind]}"
     if (more := max(len(reasons), len(questions)) - _MAX_REASONS) > 0:
         yield f"- and {more} more questions"
 
