@@ -82,6 +82,16 @@ def test_every_candidate_a_model_left_has_a_reason(
     assert line["explanation"]["path"][-1]["rule"] == "CRG:LLM_ADJUDICATION"
 
 
+def test_a_failed_check_is_shown_though_it_is_the_reason(
+    canon: Canon, home: Path, open_bundle: Path
+) -> None:
+    environment = replaying(home, final())
+    text = canon("explain", "--evidence", open_bundle, COLUMNS="300", **environment).must_end(3).out
+    reason, _, checks = text.partition("  checks ")
+    assert "a proposal, because rules decide" in reason
+    assert "NOT OK: the rules leave it open: the single 'Bohemian Rhapsody' is only dated" in checks
+
+
 def test_the_help_says_that_the_transcript_is_stored_and_no_decision(canon: Canon) -> None:
     told = " ".join(canon("explain", "--help").out.split())
     assert "The decision is not kept" in told

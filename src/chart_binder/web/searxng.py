@@ -16,6 +16,7 @@ import msgspec
 from chart_binder.errors import SearchError, UnknownHostError, masked
 from chart_binder.react.sanitize import one_line
 from chart_binder.typed_json import convert_json
+from chart_binder.web.sites import normal_address
 
 if TYPE_CHECKING:
     import httpx
@@ -30,8 +31,6 @@ _LONGEST_TEXT = 2_000  # before it is folded: some letters unfold to eighteen ot
 _MOST_BYTES = 2_000_000
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 # What tells who sent a visitor, and the names of one site for other screens.
-_TRACKING = re.compile(r"(?<=[?&])(?:utm_\w+|fbclid|gclid)=[^&]*&?")
-_PREFIXES = re.compile(r"^(?:www|m|mobile)\.|(?<=^\w\w\.)m\.")
 # `!!!` alone and `:wumpscut:` mean nothing to it; `?word` does to its ancestor searx.
 _SYNTAX = re.compile(r"[!?]+[^!?].*|!!|:[^:]+|<.+")
 _COMPUTED = frozenset({"avg", "min", "max", "sum", "prod", "range", "random"})
@@ -311,18 +310,12 @@ def _hits(body: SearchBody) -> Iterator[Hit]:
     for result in _objects(body.results):
         url = _web_address(result.get("url"))
         title, snippet = _text(result.get("title")), _text(result.get("content"))
-        same = {_page_key(url), (title, snippet) if snippet else url}
+        same = {normal_address(url), (title, snippet) if snippet else url}
         if url and seen.isdisjoint(same):
             seen |= same
             dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))
             date = next((found[0] for found in dates if found), "")
             yield Hit(url, title or url, snippet, date)
-
-
-def _page_key(url: str) -> str:
-    """Return what the addresses of one page have in common."""
-    place = _TRACKING.sub("", url.partition("://")[2]).rstrip("?&/")
-    return _PREFIXES.sub("", place)
 
 
 def _infoboxes(body: SearchBody) -> Iterator[Infobox]:

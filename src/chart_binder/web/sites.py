@@ -109,14 +109,18 @@ def host_of(address: str) -> str:
 
 
 _ESCAPE = re.compile("%[0-9a-fA-F]{2}")
-_MOBILE = re.compile(r"^([a-z-]+\.)?m\.(?=[^.]+\.)")  # en.m.wikipedia.org, m.discogs.com
+_MOBILE = re.compile(r"^([a-z-]+\.)?(?:m|mobile)\.(?=[^.]+\.)")  # en.m.wikipedia.org
+_TRACKING = re.compile(r"(?:^|&)(?:utm_\w+|fbclid|gclid)=[^&]*")
 _PLAIN = "".join(map(chr, range(0x21, 0x7F)))
 _PARTING = "/?#%&=+;"
 """Signs that part an address where they stand as themselves (RFC 3986, 2.2)."""
 
 
 def normal_address(url: str) -> tuple[str, str, str]:
-    """Return what makes two ways of writing an address the same: host with port, path, query."""
+    """Return what makes two ways of writing an address the same: host with port, path, query.
+
+    What tells a site where a reader comes from (`utm_source=...`) is no part of it.
+    """
     try:
         parts = urlsplit(url.strip().strip("<>"))
         port = parts.port
@@ -124,7 +128,11 @@ def normal_address(url: str) -> tuple[str, str, str]:
         return url, "", ""
     place = _MOBILE.sub(r"\1", _host(parts).removeprefix("www."))
     place += f":{port}" if port not in {None, 80, 443} else ""
-    return place, _spelled(parts.path).rstrip("/"), _spelled(parts.query)
+    return (
+        place,
+        _spelled(parts.path).rstrip("/"),
+        _spelled(_TRACKING.sub("", parts.query).strip("&")),
+    )
 
 
 def _spelled(part: str) -> str:
