@@ -54,6 +54,7 @@ def fields(**texts: str) -> dict[str, tuple[str, ...]]:
         ({}, "1975-10-31", "1975-10-31", False),
         ({}, "1975-10", "1975-10", False),
         ({}, "1975", "1975", False),
+        ({}, "1975-10-31/1975", "1975", False),
         ({"original_date": "2004"}, "1975-10-31", "1975-10-31", False),
         ({"original_date": "1975-11-21"}, "1975-10-31", "1975-10-31", False),
         ({"original_date": "1975"}, "1975-10-31", "1975-10-31", False),
@@ -80,7 +81,7 @@ def test_the_original_date(
     now: dict[str, str], first: str, written: str | None, *, is_noted: bool
 ) -> None:
     one, before = track(first), fields(**now)
-    album = AlbumDates(of_album=policies.dates_of_album(one, before))
+    album = AlbumDates(policies.dates_of_album(one, before))
     wanted = policies.dates(one, before, album)
     expected = {"original_date": (written,), "original_year": (written[:4],)} if written else {}
     always = {"recording_mbid": ("recording",), "decision_trace": ("evh=1",)}
@@ -94,6 +95,7 @@ def test_the_original_date(
     [
         (track(certain=False), "the year of the first release is not certain (a reason)"),
         (track(None), "no official release is known with a date"),
+        (track("1974-10-31/1975"), "the year of the first release is not certain"),
     ],
 )
 def test_without_a_certain_year_the_dates_stay(one: Track, why: str) -> None:
@@ -124,6 +126,14 @@ def test_the_first_date_as_date(now: dict[str, str], expected: dict[str, str], n
     assert found == expected
     assert note in " ".join(wanted.notes)
     assert bool(wanted.notes) is bool(note)
+
+
+def test_an_earlier_date_that_this_program_wrote_is_replaced() -> None:
+    now = fields(original_date="1969")
+    wanted = policies.dates(track(), now, AlbumDates(frozenset({"1969"})))
+    assert (wanted.fields["original_date"], wanted.notes) == (("1975-10-31",), ())
+    moved = policies.move(track(), now, OPERA, TRACKS[1], frozenset({"1969"}))
+    assert moved.fields["original_date"] == ("1975-10-31",)
 
 
 def test_an_album_is_kept_whole_by_its_release_date_and_by_vaguer_dates() -> None:

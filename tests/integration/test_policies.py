@@ -133,7 +133,9 @@ def test_one_file_alone_is_looked_at_with_its_album(
             file.rename(home / "music" / disc / file.name)
     canon("decide", home / "music", **world).must_end(0)
     canon("write", home / "music" / "CD 1").must_end(3, "4 of 8 tracks would have none")
-    canon("write", home / "music").must_end(0, "8 files: 8 would change")
+    canon("write", "../music/CD 1").must_end(3, "4 of 8 tracks would have none")
+    canon("write", home / "music").must_end(0, "8 files: 8 would change", "CD 1/01 Song 1.flac: ")
+    canon("write", "../music").must_end(0, "8 files: 8 would change", "CD 1/01 Song 1.flac: ")
 
 
 def test_the_screen_of_an_album(canon: Canon, home: Path, world: dict[str, str]) -> None:

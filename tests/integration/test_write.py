@@ -140,7 +140,7 @@ def test_the_certain_year_of_an_open_case_is_written(canon: Canon, home: Path) -
 
 def test_what_has_no_certain_year_keeps_its_dates_and_exits_3(canon: Canon, home: Path) -> None:
     bundle = golden("lead-bohemian")
-    bundle["recording_candidates"][0]["first_release_date"] = "1973"
+    bundle["recording_candidates"][0]["rg_candidates"][0]["first_release_date"] = "1974"
     file = file_of(bundle, home)
     decide(canon, file, bundle=bundle)
     for status, state in ((3, "written"), (3, "unchanged")):
@@ -152,6 +152,24 @@ def test_what_has_no_certain_year_keeps_its_dates_and_exits_3(canon: Canon, home
     assert "originaldate" not in tags_of(file)
     assert "canon_trace" in tags_of(file)
     canon("write", file).must_end(3, "1 nothing to change, 1 of them without a new date")
+
+
+def test_a_date_of_an_earlier_decision_is_replaced_by_a_later_one(
+    canon: Canon, song: Path, home: Path
+) -> None:
+    canon("write", song, "--apply").must_end(0)
+    later = golden("lead-bohemian")
+    groups = later["recording_candidates"][0]["rg_candidates"]
+    later["recording_candidates"][0]["rg_candidates"] = [
+        each for each in groups if each["primary_type"] == "Album"
+    ]
+    decide(canon, song, bundle=later)
+    canon("write", song, "--apply").must_end(0, "1975-10-31 -> 1975-11-21")
+    audio = FLAC(song)
+    audio["originaldate"] = ["1975-10-31"]  # by hand
+    audio.save()
+    canon("write", song, "--apply").must_end(0, "original date 1975-10-31 stays")
+    assert tags_of(song)["originaldate"] == ["1975-10-31"]
 
 
 def test_a_decision_of_an_earlier_version_is_given_its_first_release(

@@ -301,6 +301,14 @@ def item_texts(form: str, item: Item) -> Texts | None:
     return _READERS[form](item) if form in _READERS else None
 
 
+def written_keys(name: str) -> frozenset[str]:
+    """Return the keys under which a field is written in any form of tag."""
+    keys = {key for each in FIELDS_BY_NAME[name].keys.values() for key in each.written}
+    for dates in (_OLD_DATES, _NEW_DATES):
+        keys |= set(dates[name].written) if name in dates else set()
+    return frozenset(keys | {_shortened(key) for key in keys})
+
+
 def is_same_key(form: str, one: str, other: str) -> bool:
     """Say whether two names are of one key: most forms do not tell them apart by case."""
     has_case = form == "mp4" or form not in _FORMS

@@ -1,7 +1,7 @@
 """Finding of the audio files below the files and folders that are named on the command line."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR
@@ -66,6 +66,16 @@ def find_audio_files(paths: Iterable[Path]) -> Iterator[AudioFile | UnreadablePa
         if is_empty:
             problem = f"{quoted(path)} is a folder without any audio files"
             yield UnreadablePath(path, AudioError(problem))
+
+
+def listed_audio(folder: Path) -> Sequence[Path]:
+    """Return the audio files and the folders directly in a folder, none if it cannot be read."""
+    try:
+        return [
+            item.path if isinstance(item, AudioFile) else item for item in _listed(folder, set())
+        ]
+    except OSError:
+        return []
 
 
 def _files_below(top: Path) -> Iterator[AudioFile | UnreadablePath]:

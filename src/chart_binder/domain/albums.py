@@ -33,9 +33,17 @@ class AlbumKey(NamedTuple):
 
 
 def album_folder(path: Path) -> Path:
-    """Return the folder of a file's album: of `Opera/CD 2/01.flac` it is `Opera`."""
+    """Return the folder of a file's album: of `Opera/CD 2/01.flac` it is `Opera`.
+
+    The path should be from the root: `01.flac` alone does not say what folder it is in.
+    """
     folder = path.parent
-    return folder.parent if _DISC_FOLDER.fullmatch(folder.name) else folder
+    return folder.parent if is_disc_folder(folder.name) else folder
+
+
+def is_disc_folder(name: str) -> bool:
+    """Return whether a folder is called after a disc of an album: `CD 2`, `Disc2 (live)`."""
+    return _DISC_FOLDER.fullmatch(name) is not None
 
 
 def album_key(path: Path, fields: Fields) -> AlbumKey:

@@ -40,9 +40,16 @@ class Track:
 
     @property
     def certain_date(self) -> PartialDate | None:
-        """The date of the first release, where its year is certain."""
-        known = self.first is not None and self.first.year_certain
-        return PartialDate.parse(self.first.date) if self.first and known else None
+        """The date of the first release, where its year is certain.
+
+        Of days in between two dates (`1975-10-31/1975`) it is the year, if both have the same.
+        """
+        if self.first is None or not self.first.year_certain:
+            return None
+        since, _, until = self.first.date.partition("/")
+        if not until:
+            return PartialDate.parse(since)
+        return PartialDate.parse(since[:4]) if since[:4] == until[:4] else None
 
     @property
     def group(self) -> ReleaseGroup | None:
@@ -77,13 +84,14 @@ def _with_every_policy(track: Track, now: Fields) -> dict[str, Texts]:
 class AlbumDates:
     """What the tracks of an album have to keep to, so that players show them as one album still.
 
-    `of_album` are original dates in the tags that are the album's, not the track's. With
-    `also_date` the first date becomes the date; `with_release_date` keeps the date as release date
-    of a track that is not dated, too. `no_finer_than_date` cuts the first date to the precision of
-    the date: Navidrome takes `1977-02-04` for later than `1977`.
+    `replaceable` are original dates that nobody wrote of the track: they are the album's, or this
+    program wrote them by an earlier decision. With `also_date` the first date becomes the date;
+    `with_release_date` keeps the date as release date of a track that is not dated, too.
+    `no_finer_than_date` cuts the first date to the precision of the date: Navidrome takes
+    `1977-02-04` for later than `1977`.
     """
 
-    of_album: frozenset[str] = frozenset()
+    replaceable: frozenset[str] = frozenset()
     also_date: bool = False
     with_release_date: bool = False
     no_finer_than_date: bool = False
@@ -92,7 +100,7 @@ class AlbumDates:
 def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
     """Return the original date of a track, from its first release; no other field of a release.
 
-    A later date in the tags, or the album's, is replaced; an earlier one stays, and is named.
+    A later date in the tags, or a replaceable one, is replaced; an earlier one stays, and is named.
     Without a certain year the dates stay as they are.
     """
     wanted = _with_every_policy(track, now)
@@ -106,7 +114,7 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
         text = date[0]
     notes = []
     old = _earliest(now.get("original_date", ()), now.get("original_year", ()))
-    match _comparison(old, first, is_of_album=old.text in album.of_album):
+    match _comparison(old, first, is_replaceable=old.text in album.replaceable):
         case "earlier":
             notes.append(f"original date {old} stays: it is before {first}, the first release")
         case "same or finer":
@@ -124,7 +132,7 @@ def _first_as_date(
     """Return the first date as the date, with the old date as release date."""
     date = now.get("date", ())
     old = _parsed(date[0]) if date else UNKNOWN
-    match _comparison(old, first, is_of_album=False):
+    match _comparison(old, first, is_replaceable=False):
         case "earlier":
             notes.append(f"date {old} stays: it is before {first}, the first release")
             return {}
@@ -139,18 +147,18 @@ def _first_as_date(
     return wanted
 
 
-def _comparison(old: PartialDate, first: PartialDate, *, is_of_album: bool) -> str:
+def _comparison(old: PartialDate, first: PartialDate, *, is_replaceable: bool) -> str:
     """Return how a date in the tags compares with the first release's.
 
     It is `earlier`, `same or finer` (as vague or less so, and not in contradiction), or else to be
-    replaced: absent, later, vaguer, or the album's.
+    replaced: absent, later, vaguer, or replaceable.
     """
     if not old.is_known:
         return "absent"
     if first.first <= old.first and old.last <= first.last:
         return "same or finer"
     is_earlier = old.last < first.first
-    return "earlier" if is_earlier and not is_of_album else "to be replaced"
+    return "earlier" if is_earlier and not is_replaceable else "to be replaced"
 
 
 def _why_undated(first: FirstRelease | None) -> str:
@@ -280,11 +288,17 @@ def recordings_of(track: Track) -> Sequence[str]:
     return list(dict.fromkeys(one for one in ids if one))
 
 
-def move(track: Track, now: Fields, release: WholeRelease, place: ReleaseTrack) -> Wanted:
+def move(
+    track: Track,
+    now: Fields,
+    release: WholeRelease,
+    place: ReleaseTrack,
+    own_dates: frozenset[str] = frozenset(),
+) -> Wanted:
     """Return everything that makes the file a track of a release.
 
     What is not known of it is removed, for it was true of another; title, artist, genre, pictures
-    and the rest stay.
+    and the rest stay. `own_dates` are original dates that this program wrote.
     """
     is_various = VARIOUS_ARTISTS in release.artist_mbids
     labels = [one for one in release.labels if one != _NO_LABEL]
@@ -317,7 +331,7 @@ def move(track: Track, now: Fields, release: WholeRelease, place: ReleaseTrack) 
     }
     if _is_same_release(now, release):  # then what is not known here may still be true of it
         fields = {name: texts for name, texts in fields.items() if texts or name == "compilation"}
-    dated = dates(track, now, AlbumDates(of_album=dates_of_album(track, now)))
+    dated = dates(track, now, AlbumDates(dates_of_album(track, now) | own_dates))
     if dated.withheld and not _is_same_release(now, release):
         fields |= {"original_date": (), "original_year": ()}  # of the album that it leaves
     same = {name for name in ("track", "disc") if now.get(name) == fields[name]}

@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from chart_binder.audio.containers import read_tag_set
-from chart_binder.audio.fields import READ_ONLY_FIELDS, field_texts, with_fields
+from chart_binder.audio.fields import (
+    READ_ONLY_FIELDS,
+    field_texts,
+    item_texts,
+    with_fields,
+    written_keys,
+)
 from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.reading import read_tags
-from chart_binder.audio.tagset import TagSet
+from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.config import RulesConfig
 from chart_binder.domain import policies
 from chart_binder.domain.albums import AlbumKey, album_key
@@ -29,6 +35,7 @@ from chart_binder.errors import (
     LookupFailedError,
     StoreError,
 )
+from chart_binder.files import absolute_path
 from chart_binder.jobs.decide import Decision, State, advice_for, complete, override_for
 from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, field_values
 from chart_binder.jobs.stored_decisions import (
@@ -84,12 +91,16 @@ class TaggedFile:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A file whose decision may be written, before its album is looked at."""
+    """A file whose decision may be written, before its album is looked at.
+
+    `own_dates` are original dates that were written into it by an earlier decision.
+    """
 
     file: TaggedFile
     decision: DecisionRecord
     track: Track
     notes: tuple[str, ...] = ()
+    own_dates: frozenset[str] = frozenset()
 
     @property
     def path(self) -> Path:
@@ -191,9 +202,13 @@ def read_file_tags(path: Path) -> TaggedFile:
     try:
         tags = read_tag_set(path)
     except (CanonError, OSError) as error:
-        return TaggedFile(path, "", {}, album_key(path, {}), error)
+        return TaggedFile(path, "", {}, _album_key(path, {}), error)
     fields = all_fields(tags)
-    return TaggedFile(path, tags.container, fields, album_key(path, fields))
+    return TaggedFile(path, tags.container, fields, _album_key(path, fields))
+
+
+def _album_key(path: Path, fields: Fields) -> AlbumKey:
+    return album_key(Path(absolute_path(path)), fields)
 
 
 def all_fields(tags: TagSet) -> Fields:
@@ -297,7 +312,9 @@ class Planner:
             how = ", and unpin what was decided before" if kept.pinned else ""
             return Refusal(file.path, f"{changed}{how}", kept)
         notes = () if chosen.release_group else (_OPEN,)
-        return Draft(file, kept, Track(chosen, bundle, decision.first_release), notes)
+        own_dates = _written_dates(self.store, file.path) if _is_dated(file.fields) else frozenset()
+        track = Track(chosen, bundle, decision.first_release)
+        return Draft(file, kept, track, notes, own_dates)
 
     def plan(self, draft: Draft, wanted: Callable[[Fields], Wanted]) -> Plan:
         """Return the plan of a file by what its fields should be. Raises `AudioError`."""
@@ -339,7 +356,9 @@ class Planner:
                 f"the recording is not among the tracks of {release.title!r}"
                 f" ({release.mbid}): decide again"
             )
-        return partial(policies.move, track, release=release, place=place)
+        return partial(
+            policies.move, track, release=release, place=place, own_dates=draft.own_dates
+        )
 
     def _writable(self, decision: Decision, kept: DecisionRecord) -> Chosen | str:
         """Return the ids that may be written, or the reason why none may.
@@ -473,6 +492,29 @@ def _tags_when_decided(kept: DecisionRecord) -> Mapping[str, str | None]:
             f"what the file said when {kept.id} was decided is damaged in the store: {error}"
         ) from error
     return then.tags or {}
+
+
+def _is_dated(fields: Fields) -> bool:
+    return "original_date" in fields or "original_year" in fields
+
+
+def _written_dates(store: "Store", path: Path) -> frozenset[str]:
+    """Return the original dates that this program last wrote into a file."""
+    names = ("original_date", "original_year")
+    keys = {key.casefold() for name in names for key in written_keys(name)}
+    for write in store.journal.of_path(path_bytes(path)):
+        if write.state is not WriteState.DONE:
+            continue
+        found = [
+            text
+            for change in TagChanges.from_json(write.changes).changes
+            if change.key.casefold() in keys
+            for placed in change.new
+            for text in item_texts(change.form, placed.item) or ()
+        ]
+        if found:
+            return frozenset(found)
+    return frozenset()
 
 
 def _unpin_first(kept: DecisionRecord) -> str:

@@ -3,22 +3,24 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from chart_binder.audio.walk import AudioFile, find_audio_files
+from chart_binder.audio.walk import listed_audio
 from chart_binder.domain import policies
 from chart_binder.domain.albums import (
     AlbumKey,
     album_folder,
     group_by_album,
+    is_disc_folder,
     navidrome_keys,
     split_keys,
 )
 from chart_binder.domain.policies import AlbumDates, Wanted
 from chart_binder.domain.tags import Fields, Policy, WriteOptions
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError, counted
+from chart_binder.files import absolute_path
 from chart_binder.jobs.write import (
     Draft,
     Plan,
@@ -66,43 +68,50 @@ def album_folders(paths: Iterable[Path | WriteReport]) -> Iterator[Sequence[Path
     The folders of an album's discs are one.
     """
     held: list[Path] = []
+    entered: Path | None = None
     for item in paths:
         if isinstance(item, WriteReport):
             yield item
             continue
-        if held and album_folder(item) != album_folder(held[-1]):
+        folder = album_folder(Path(absolute_path(item)))
+        if held and folder != entered:
             yield held
             held = []
         held.append(item)
+        entered = folder
     if held:
         yield held
 
 
 def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
-    """Yield the albums of a folder's files."""
+    """Yield the albums of files in a folder, or in a few."""
     files = [read_file_tags(path) for path in paths]
+    there = {path.resolve() for path in paths}
+
+    @cache
+    def unnamed(folder: Path) -> Sequence[TaggedFile]:
+        beside = (path for path in _files_of_album(folder) if path.resolve() not in there)
+        return [read_file_tags(path) for path in beside]
+
+    def others(key: AlbumKey, known: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
+        # What cannot be read here, a player cannot read, either.
+        found = (one for one in unnamed(key.folder) if one.album == key and not one.problem)
+        return [*known, *found]
+
     for key, whole in group_by_album(files, lambda one: one.album):
         for start in range(0, len(whole), _MAX_TOGETHER):
-            part = whole[start : start + _MAX_TOGETHER]
-            rest = [*whole[:start], *whole[start + _MAX_TOGETHER :]]
-            yield AlbumFiles(key, part, partial(_others, key, rest, frozenset(paths)))
+            end = start + _MAX_TOGETHER
+            rest = [*whole[:start], *whole[end:]]
+            yield AlbumFiles(key, whole[start:end], partial(others, key, rest))
 
 
-def _others(
-    key: AlbumKey, known: Sequence[TaggedFile], named: frozenset[Path]
-) -> Sequence[TaggedFile]:
-    """Return the album's other files: those known, and those in its folders that are not named."""
-    found = list(known)
-    there = {path.resolve() for path in named}
-    for item in find_audio_files([key.folder]):
-        path = item.path
-        is_other = isinstance(item, AudioFile) and path.resolve() not in there
-        if not is_other or album_folder(path) != key.folder:
-            continue
-        file = read_file_tags(path)
-        if file.album == key and not file.problem:  # else a player cannot read it, either
-            found.append(file)
-    return found
+def _files_of_album(folder: Path) -> Iterator[Path]:
+    """Yield the audio files in a folder, and in the folders of its discs."""
+    for item in listed_audio(folder):
+        if item.is_dir() and is_disc_folder(item.name):
+            yield from (one for one in listed_audio(item) if not one.is_dir())
+        elif not item.is_dir():
+            yield item
 
 
 def plan_album(
@@ -233,7 +242,7 @@ def _dated(
 ) -> _Wish:
     """Return what dates a file; `shared` are dates of the album, `is_cut` is `AlbumDates`'."""
     dates = AlbumDates(
-        of_album=policies.dates_of_album(draft.track, draft.file.fields) | shared,
+        policies.dates_of_album(draft.track, draft.file.fields) | shared | draft.own_dates,
         also_date=options.also_date,
         with_release_date=options.also_date and not has_ids,
         no_finer_than_date=is_cut,

@@ -7,10 +7,10 @@ from pathlib import Path
 from chart_binder.audio.fields import FIELDS_BY_NAME
 from chart_binder.cli.output import wrap
 from chart_binder.cli.render.decision import find_entities, group_name, note_lines, release_name
-from chart_binder.domain.albums import AlbumKey, album_folder, album_key
+from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.errors import counted
-from chart_binder.files import path_text
+from chart_binder.files import absolute_path, path_text
 from chart_binder.jobs.journal import FieldChange
 from chart_binder.jobs.write import Plan, WriteReport, WriteStatus
 
@@ -50,7 +50,7 @@ Entry = tuple[str, str]
 
 def album_of(report: WriteReport) -> AlbumKey:
     """Return the album that a file is of, by its tags where they were read."""
-    return report.file.album if report.file else album_key(report.path, {})
+    return report.file.album if report.file else album_key(Path(absolute_path(report.path)), {})
 
 
 def count_text(reports: Iterable[WriteReport]) -> str:
@@ -109,9 +109,8 @@ def _file_lines(
     report: WriteReport, own: Sequence[Entry], folder: Path, *, is_said: bool
 ) -> Iterator[str]:
     """Yield one file: its name with what became of it, then what only it changes."""
-    path = report.path
-    is_inside = album_folder(path) == folder
-    name = path.relative_to(folder) if is_inside and path.is_relative_to(folder) else path
+    path = Path(absolute_path(report.path))
+    name = path.relative_to(folder) if path.is_relative_to(folder) else report.path
     state = WORDS[report.status]
     if report.withheld:
         state += f", {WITHHELD}"
