@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -28,10 +29,16 @@ from chart_binder.jobs.batch import (
     TaskExecutor,
     ThreadExecutor,
     Worker,
-    find_albums,
 )
 from chart_binder.jobs.batch.dask import DaskExecutor, connect, prepare_workers, start_local_cluster
 from chart_binder.jobs.batch.dask_tasks import Packed
+from chart_binder.jobs.batch.planning import (
+    Estimate,
+    Estimator,
+    Order,
+    estimate_library,
+    library_items,
+)
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import (
     AdjudicationCache,
@@ -47,8 +54,10 @@ from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     adjudicator_version,
+    current_decisions,
     new_run,
     rules_version,
+    stored_names,
 )
 from chart_binder.jobs.write import Planner, StoredDecision, WriteReport, WriteStatus, write_planned
 from chart_binder.jobs.write_albums import albums_in, plan_album, regrouping_of
@@ -68,6 +77,8 @@ if TYPE_CHECKING:
 MAX_JOBS: Final = 256
 _MAX_CLEAN_FOLDERS = 256
 """Folders that are remembered as cleaned of what killed saves left there."""
+_MAX_STOPPING_S = 1.0
+"""How long threads may go on after a request to stop; a cluster ends its tasks."""
 _FILE = "sqlite:///"
 
 
@@ -85,9 +96,10 @@ class BatchOptions:
     `jobs` is how many albums are looked up at once, in place of `batch.jobs`. `write` writes tags
     where that is allowed, by `policy` (by default `tags.policy`), `whole_albums` and `also_date`,
     which are of the policy `dates`. `dry_run` decides, and neither saves nor writes anything.
-    `only` selects files by their last decision; `refresh` decides all of them again with newly
-    fetched evidence; `frozen` uses stored evidence alone. `scheduler` is the address of a Dask
-    scheduler; without one, a cluster is started on this machine.
+    `only` selects files by their last decision or their album, `order` the albums that go first;
+    `refresh` decides all files again with newly fetched evidence; `frozen` uses stored evidence
+    alone. `scheduler` is the address of a Dask scheduler; without one, a cluster is started on this
+    machine.
     """
 
     jobs: int | None = None
@@ -98,6 +110,7 @@ class BatchOptions:
     keep_mtime: bool = False
     dry_run: bool = False
     only: frozenset[Which] = frozenset()
+    order: Order = Order.COMPILATIONS
     refresh: bool = False
     frozen: bool = False
     executor: Executor = Executor.THREADS
@@ -116,6 +129,7 @@ class BatchOptions:
         for name, found, allowed in (
             ("executor", (self.executor,), Executor),
             ("only", self.only, Which),
+            ("order", (self.order,), Order),
         ):
             for odd in found:
                 if odd not in (*allowed,):
@@ -216,7 +230,7 @@ def run_batch(
     config = config or load_settings(None, os.environ, {}).config
     options = options or BatchOptions()
     return run_items(
-        find_albums(Path(path) for path in paths),
+        partial(library, [Path(path) for path in paths], options),
         config,
         options,
         arguments=(*options.flags, *map(absolute_path, paths)),
@@ -226,8 +240,46 @@ def run_batch(
     )
 
 
+def library(named: Sequence[Path], options: BatchOptions, store: "Store") -> Items:
+    """Return the albums of files and folders, in the order and selection of the options."""
+    states = options.only - {Which.COMPILATIONS}
+    order = Order.PATH if states or options.refresh else options.order
+
+    def is_settled(paths: Sequence[Path]) -> bool:
+        return all(current_decisions(store, [*map(stored_names, paths)]))
+
+    only_collections = Which.COMPILATIONS in options.only
+    return library_items(named, order, only_collections=only_collections, is_settled=is_settled)
+
+
+def estimate_batch(
+    paths: Sequence[Path],
+    config: Config,
+    options: BatchOptions,
+    on_album: Callable[[int], None] = lambda _: None,
+) -> Estimate:
+    """Return what `run_batch` would take, by the tags of the files; nothing is requested.
+
+    `on_album` is called with the number of files read so far. Raises what `run_batch` raises.
+    """
+    options.check()
+    with open_store(store_url(config)) as store:
+        resume = ResumeCheck(
+            store,
+            Selection(options.only - {Which.COMPILATIONS}, options.refresh),
+            _versions(config, ""),
+            overrides(config),
+            config.rules,
+        )
+
+        def due(files: Sequence[Path]) -> list[Path]:
+            return [path for path, is_due, _ in resume.check(files) if is_due]
+
+        return estimate_library(paths, due, Estimator(config.musicbrainz), on_album)
+
+
 def run_items(
-    items: Items,
+    items: Callable[["Store"], Items],
     config: Config,
     options: BatchOptions,
     *,
@@ -238,7 +290,8 @@ def run_items(
 ) -> BatchResult:
     """Do what `run_batch` does, for albums and bundles as they come.
 
-    `arguments` are saved with the run, as those of `canon batch`.
+    `items` is called with the open store and returns them. `arguments` are saved with the run, as
+    those of `canon batch`.
     """
     if options.policy is None:
         options = replace(options, policy=Policy(config.tags.policy))
@@ -250,7 +303,8 @@ def run_items(
         setup = WorkerSetup(config, versions, refresh.since, options.frozen, options.dry_run)
         worker = setup.worker(store)
         tag_writer = _tag_writer(config, store, run, options, said)
-        selection = Selection(options.only, options.refresh, refresh.runs)
+        states = options.only - {Which.COMPILATIONS}
+        selection = Selection(states, options.refresh, refresh.runs)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
         with open_executor(setup, worker, options) as executor:
             tally = Tally()  # begun here, so that the start of a cluster does not count
@@ -268,10 +322,11 @@ def run_items(
                     FileResult(outcome, report, tally, run.id)
                 ),
                 should_stop=to_stop,
+                max_stopping_s=_MAX_STOPPING_S if options.executor == Executor.THREADS else inf,
             )
             buffer.begin()
             with on_error(partial(_save_failed_end, buffer, tally)):
-                batch.run(items)
+                batch.run(items(store))
         result = _result(run.id, batch, is_stopped=to_stop())
         buffer.end(result.status, result.measures)
         return result

@@ -145,14 +145,15 @@ def store_and_evidence(
 
 
 @contextmanager
-def evidence_source(config: Config) -> Iterator[EvidenceSource]:
-    """Open the store and yield the source of evidence, for recordings that are no files.
+def evidence_by_tags(config: Config) -> Iterator[Callable[[TrackTags], EvidenceBundle]]:
+    """Open the store and yield what gathers the evidence for tags that are of no file.
 
-    Raises `StoreError` and `PluginError`.
+    It is as that of `store_and_evidence`. Raises `StoreError` and `PluginError`.
     """
     with open_store(store_url(config)) as store:
         source: EvidenceSource = _connected(config, store, 0.0)
-        yield source
+        need = sibling_need(config.musicbrainz.siblings, config.rules)
+        yield partial(gather_evidence, source, need=need)
 
 
 def album_source(config: Config, store: "Store", *, since: float = 0.0) -> "AlbumSource":

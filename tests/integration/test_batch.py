@@ -4,6 +4,8 @@ import json
 import shutil
 import signal
 import sqlite3
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from mutagen.flac import FLAC
 from golden.bundles import Bundle, golden, year_only_single
 from integration.conftest import Canon, Ran, Start
 from integration.services import UNSURE, adjudicating, asking, file_of, flac, open_bundles
+from servers.http import Request, Response
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
@@ -284,7 +287,7 @@ def test_ctrl_c_ends_a_batch_and_the_next_goes_on(canon: Canon, home: Path, star
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
-    assert b"stops when what is in hand is done" in err
+    assert b"stops within two seconds, and keeps what is decided" in err
     assert b"stopped: interrupted; the same command goes on" in err
     lines = (first + out).splitlines()
     assert len(lines) == decided(home)
@@ -297,6 +300,79 @@ def test_ctrl_c_ends_a_batch_and_the_next_goes_on(canon: Canon, home: Path, star
     ran, _ = batch(canon, home / "music", "--output=json", "--refresh")
     assert "goes on with" not in ran.err
     assert decided(home) == 80, "that one came to its end: this one began anew"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_batch_that_waits_ends_within_two_seconds(
+    home: Path, start: Start, number: signal.Signals
+) -> None:
+    for name, bundle in zip(NAMES, BUNDLES, strict=True):
+        (home / "music" / name / "album").mkdir(parents=True)
+        file_of(bundle, home / "music" / name / "album")
+    hanging = threading.Event()
+
+    def hang(count: int, request: Request, honest: Response) -> Response:
+        if count >= 3:
+            hanging.set()
+            time.sleep(6)
+        return honest
+
+    with MusicBrainzStandIn(BUNDLES, behave=hang) as mb:
+        settings = asking(mb) | {"CANON_MUSICBRAINZ__TIMEOUT_S": "60"}
+        process = start("batch", home / "music", "--jobs=1", "--output=json", **settings)
+        assert hanging.wait(30)
+        asked = time.monotonic()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+        taken_s = time.monotonic() - asked
+    assert process.returncode == 130, err
+    assert taken_s < 2, f"{taken_s:.1f} s"
+    assert len(out.splitlines()) == decided(home), "what is printed is kept"
+    assert b"stopped: interrupted; the same command goes on" in err
+    ((status, ended),) = rows(home, "SELECT status, ended_at_utc FROM runs")
+    assert (status, bool(ended)) == (130, True)
+
+
+def test_collections_go_first_or_alone(canon: Canon, library: Path, home: Path) -> None:
+    """The last album in the order of paths is called a best-of."""
+    file_of(BUNDLES[3], library / "s90-bump", album="Greatest Hits", date="2004")
+    for name, bundle in zip(NAMES[:3], BUNDLES, strict=False):
+        (library / name / "cd").mkdir()
+        (library / name / "song.flac").unlink()
+        file_of(bundle, library / name / "cd", album="An Album", date="2004")
+    (library / NAMES[3] / "cd").mkdir()
+    (library / NAMES[3] / "song.flac").rename(library / NAMES[3] / "cd" / "song.flac")
+
+    def names(ran: Ran) -> list[str]:
+        return [Path(line["path"]).parts[-3] for line in ran.must_end(0).lines]
+
+    dry = ("--dry-run", "--jobs=1", "--output=json")
+    first, _ = batch(canon, library, *dry)
+    assert names(first)[0] == NAMES[3]
+    by_path, _ = batch(canon, library, "--order=path", *dry)
+    assert names(by_path)[-1] == NAMES[3]
+    alone, requests = batch(canon, library, "--only=compilations", *dry, "--refresh")
+    assert names(alone) == [NAMES[3]]
+    assert 0 < requests <= 4
+
+
+def test_an_estimate_is_near_what_the_run_takes(canon: Canon, library: Path) -> None:
+    file_of(BUNDLES[3], library / "s90-bump", album="Greatest Hits", date="2004")
+    ran, requests = batch(canon, library, "--estimate", "--output=json")
+    assert (ran.status, ran.err, requests) == (0, "", 0)
+    estimate = ran.line
+    assert (estimate["files"], estimate["settled"], estimate["rate_per_s"]) == (4, 0, 0.0)
+    text = canon("batch", library, "--estimate", COLUMNS="100").must_end(
+        0, "files 4", "to decide", "pace 1.0/s (musicbrainz.rate_limit_per_s)", "1 best-of",
+        "`--only compilations` saves about",
+    )  # fmt: skip
+    assert "note" in text.out
+    _, taken = batch(canon, library)
+    about, most = estimate["all"]["requests"], estimate["all"]["most_requests"]
+    assert about / 2 <= taken <= about * 2
+    assert taken <= most
+    again, _ = batch(canon, library, "--estimate", "--output=json")
+    assert (again.line["settled"], again.line["all"]["requests"]) == (4, 0)
 
 
 def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None:
@@ -358,7 +434,11 @@ def test_verbose_tells_of_each_finished_file(canon: Canon, library: Path, home: 
         (("--stdin", "--report=r"), ""),
         (("--stdin", "--only=failed"), ""),
         ((".", "--report=no/report"), ""),
-        ((".", "--only=bad"), "found 'bad'; undecided, unmatched, failed, review are allowed"),
+        ((".", "--estimate", "--write"), "--estimate decides nothing"),
+        (
+            (".", "--only=bad"),
+            "found 'bad'; undecided, unmatched, failed, review, compilations are",
+        ),
         ((".", "--only=,"), ""),
         ((".", "--frozen", "--refresh", "--report=report.jsonl"), "choose one"),
         ((".", "--executor=dask", "--scheduler="), ""),

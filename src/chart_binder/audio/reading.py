@@ -153,6 +153,7 @@ def _tags(audio: TaggedAudio, path: Path) -> TrackTags:
         album_artist=_joined(audio.every_album_artist),
         date=next(_texts(audio.every_date), None),
         duration_ms=_milliseconds(audio.length),
+        is_compilation=bool(audio.comp),
         isrcs=_isrcs(audio.every_isrc),
         recording_mbid=_mbid(audio.mb_trackid, "recording", path),
         release_mbid=_mbid(audio.mb_albumid, "release", path),

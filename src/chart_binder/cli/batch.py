@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from chart_binder.batch import BatchOptions, Executor, run_items
+from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
 from chart_binder.cli.options import (
     INTERRUPTED,
     PATH,
@@ -28,14 +29,19 @@ from chart_binder.cli.options import (
     tag_options,
     write_options,
 )
-from chart_binder.cli.output import print_json, print_lines, print_notes
-from chart_binder.cli.progress import exit_on_interrupt, progress, stop_after_current
-from chart_binder.cli.runs import file_result, log_fields, summary_lines
+from chart_binder.cli.output import duration, print_json, print_lines, print_notes, rate_text
+from chart_binder.cli.progress import (
+    exit_at_once,
+    exit_on_interrupt,
+    progress,
+    stop_after_current,
+)
+from chart_binder.cli.runs import file_result, log_fields, summary_line, summary_lines
 from chart_binder.domain.records import Measures, RunRecord, now_utc
-from chart_binder.errors import UsageError
+from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
-from chart_binder.jobs.batch import find_albums
-from chart_binder.jobs.batch.report import metrics_json, prometheus_text
+from chart_binder.jobs.batch.planning import Estimate, EstimatedPart, Order
+from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
 from chart_binder.jobs.batch.requests import (
     BundleRequest,
     PendingRequests,
@@ -48,8 +54,16 @@ from chart_binder.jobs.batch.run import Items, on_error
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
     from chart_binder.config import Config
+    from chart_binder.store.store import Store
 
 _FAILED = 1
+_MINUTE = 1 / 60
+_KINDS = {
+    "sampler": ("sampler", "samplers"),
+    "best-of": ("best-of", "best-ofs"),
+    "undated": ("undated album", "undated albums"),
+}
+"""The kinds of collections, of one and of several."""
 _METRICS_EVERY_S = 5.0
 _ONLY = tuple(map(str, Which))
 _log = logging.getLogger(__name__)
@@ -74,13 +88,24 @@ _log = logging.getLogger(__name__)
 @click.option(
     "--refresh",
     is_flag=True,
-    help="Decide all files anew, on evidence asked for anew; goes on where that was cut short.",
+    help="Decide every file again with freshly fetched evidence; continues after an interruption.",
 )
-@click.option("--frozen", is_flag=True, help="Ask for no evidence: go by what is kept.")
+@click.option("--frozen", is_flag=True, help="Fetch no evidence: decide by what is stored.")
 @click.option(
     "--only",
     metavar="WHICH",
-    help=f"Files whose last decision stands so: {', '.join(_ONLY)}; several with commas.",
+    help=f"Only files in these states, or of compilations: {', '.join(_ONLY)}.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(["compilations", "path"]),
+    default="compilations",
+    help="What goes first: samplers, best-ofs and undated albums, or as folders are walked.",
+)
+@click.option(
+    "--estimate",
+    is_flag=True,
+    help="Read the tags alone, and say how many requests and hours the rest takes.",
 )
 @click.option(
     "--executor",
@@ -103,13 +128,15 @@ def batch(
     report: str | None,
     metrics: str | None,
     from_stdin: bool,
+    estimate: bool,
     **flags: Any,
 ) -> int:
     """Decide every audio file of a library; the same call goes on where one ended.
 
-    Ctrl-C finishes what is in hand. With -v each file is told of as it is finished.
+    Samplers, best-ofs and albums without a date go first (--order). Ctrl-C stops within two
+    seconds; the same call goes on. With -v each file is logged as it is finished.
 
-    Exit status: 0 every file decided, 3 some left open, for review or not written, 1 some failed, 2
+    Exit status: 0 every file decided, 3 some wait for a person or are not written, 1 some failed, 2
     bad usage, 130 interrupted.
     """
     if bool(paths) == from_stdin:
@@ -118,12 +145,22 @@ def batch(
         raise UsageError("--report: with --stdin the same lines are on standard output")
     if from_stdin and flags["only"] is not None:
         raise UsageError("--only chooses files of a library: with --stdin every line is answered")
+    if estimate and (from_stdin or report or metrics or flags["write"]):
+        raise UsageError(
+            "--estimate decides nothing: leave out --stdin, --report, --metrics and --write"
+        )
     options = _options(session.config, **flags)
     options.check()
+    if estimate:
+        return _estimate(session, paths, options)
     with exit_on_interrupt(), metrics_file(metrics) as measured:
         if from_stdin:
-            return _decide_requests(session, options, measured)
-        return _decide_files(session, paths, options, report, measured)
+            status = _decide_requests(session, options, measured)
+        else:
+            status = _decide_files(session, paths, options, report, measured)
+        if status == INTERRUPTED:  # threads may still wait for answers that nobody wants
+            exit_at_once(status)
+        return status
 
 
 def _options(
@@ -133,6 +170,7 @@ def _options(
     whole_albums: bool,
     also_date: bool,
     executor: str,
+    order: str,
     **others: Any,
 ) -> BatchOptions:
     named = [] if only is None else [one.strip() for one in only.split(",")]
@@ -146,8 +184,63 @@ def _options(
         whole_albums=whole_albums,
         also_date=also_date,
         executor=Executor(executor),
+        order=Order(order),
         **others,
     )
+
+
+def _estimate(session: Session, paths: tuple[str, ...], options: BatchOptions) -> int:
+    named = [Path(path) for path in named_paths(paths)]
+    tally = Tally()
+    with progress(named, is_all=True, is_drawn=True, is_quiet=session.quiet) as bar:
+
+        def on_album(files: int) -> None:
+            tally.files = tally.worked = files
+            bar.show(tally)
+
+        found = estimate_batch(named, session.config, options, on_album)
+    session.show(found, estimate_lines(found, only=Which.COMPILATIONS in options.only))
+    return 0
+
+
+def estimate_lines(found: Estimate, *, only: bool) -> Iterator[str]:
+    """Yield an estimate; if `only` compilations are meant, what the rest takes is left out."""
+    left_out = (
+        (found.settled, "decided before"),
+        (found.unreadable, "without audio that can be read"),
+        (found.unidentified, "whose tags say too little"),
+    )
+    parts = [f"{count:,} {words}" for count, words in left_out if count]
+    yield from summary_line("files", ", ".join([f"{found.files:,}", *parts]))
+    whole, part = found.all, found.compilations
+    if not only:
+        yield from summary_line("to decide", _part_text(whole))
+        pace = rate_text(found.rate_per_s) if found.rate_per_s else "no limit is set"
+        yield from summary_line("pace", f"{pace} (musicbrainz.rate_limit_per_s)")
+    kinds = ", ".join(counted(count, *_KINDS[kind]) for kind, count in found.kinds.items())
+    yield from summary_line("compilations", f"{_part_text(part)}{f' ({kinds})' if kinds else ''}")
+    if not only and part.files:
+        saved = whole.requests - part.requests
+        time = ""
+        if whole.hours is not None and part.hours is not None:
+            time = f", {_hours(whole.hours - part.hours)}"
+        yield from summary_line("", f"`--only compilations` saves about {saved:,} requests{time}")
+    yield from summary_line("note", "cached answers are counted too, though they cost nothing")
+
+
+def _part_text(part: EstimatedPart) -> str:
+    text = (
+        f"{counted(part.files, 'file')} in {counted(part.albums, 'album')}: about"
+        f" {part.requests:,} requests"
+    )
+    if part.hours is not None and part.most_hours is not None:
+        text += f", {_hours(part.hours)}"
+        return f"{text}; at most {part.most_requests:,}, {_hours(part.most_hours)}"
+    return f"{text}; at most {part.most_requests:,}"
+
+
+def _hours(hours: float) -> str:
+    return duration(round(hours * 60) * 60) if hours >= _MINUTE else "less than a minute"
 
 
 def _decide_files(
@@ -171,7 +264,9 @@ def _decide_files(
                 click.echo(line)
             bar.show(file.so_far)
 
-        result = _run(session, options, find_albums(named), metrics, on_file, bar.show)
+        result = _run(
+            session, options, partial(library, named, options), metrics, on_file, bar.show
+        )
     begins_anew = options.dry_run or (options.refresh and "-" in paths)
     what_next = f"the same command {'begins anew' if begins_anew else 'goes on'}"
     show = print_notes if session.as_json else print_lines
@@ -194,7 +289,7 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
         answer = {"line": line.number, "id": line.id} | file_result(file)
         print_json(answer | ({"path": None} if isinstance(line.target, BundleRequest) else {}))
 
-    result = _run(session, options, lines.items(begun), metrics, on_file)
+    result = _run(session, options, lambda _: lines.items(begun), metrics, on_file)
     what_next = "lines without an answer are left"
     print_notes(summary_lines(result, what_next, is_dry=options.dry_run))
     return result.status
@@ -203,7 +298,7 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
 def _run(
     session: Session,
     options: BatchOptions,
-    items: Items,
+    items: Callable[["Store"], Items],
     metrics: "MetricsFile",
     on_file: Callable[["FileResult"], None],
     while_waiting: Callable[[], None] = lambda: None,
@@ -218,7 +313,10 @@ def _run(
         metrics.update()
         return stop.is_set()
 
-    with stop_after_current("what is in hand is") as stop:
+    told = "stops within two seconds, and keeps what is decided"
+    if options.executor is Executor.DASK:
+        told = "stops when what the workers have in hand is done"
+    with stop_after_current(told) as stop:
         result = run_items(
             items,
             session.config,

@@ -45,7 +45,7 @@ from chart_binder.jobs.evaluate import (
     read_golden,
 )
 from chart_binder.jobs.known_years import YearReport, compare_years, read_years
-from chart_binder.wiring import evidence_source
+from chart_binder.wiring import evidence_by_tags
 
 _OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
 _TALLY = "{:<28} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
@@ -128,7 +128,7 @@ def _compare_years(session: Session, dates: str, decider: Decider) -> int:
 
     rows = list(read_years(read_file(dates), path_text(dates)))
     with (
-        evidence_source(session.config) as source,
+        evidence_by_tags(session.config) as gather,
         row_progress(len(rows), is_quiet=session.quiet) as bar,
     ):
         tally = Tally()
@@ -137,7 +137,7 @@ def _compare_years(session: Session, dates: str, decider: Decider) -> int:
             tally.add_file(FileOutcome(Path(), case.decision), None)
             bar.show(tally)
 
-        report = compare_years(rows, source.gather, decider, worst=_WORST, on_row=count)
+        report = compare_years(rows, gather, decider, worst=_WORST, on_row=count)
     session.show(report, _year_lines(report))
     return report.status
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 import click
 
@@ -46,15 +46,24 @@ def exit_on_interrupt() -> Iterator[None]:
     except KeyboardInterrupt:
         with suppress(OSError):
             click.echo("canon: interrupted", err=True)
-            sys.stdout.flush()
-        os._exit(INTERRUPTED)
+        exit_at_once(INTERRUPTED)
+
+
+def exit_at_once(status: int) -> NoReturn:
+    """End the process with what was printed, whatever its other threads wait for."""
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 @contextmanager
-def stop_after_current(what: str = "the file in hand is") -> Iterator[threading.Event]:
+def stop_after_current(
+    told: str = "stops when the file in hand is done",
+) -> Iterator[threading.Event]:
     """Turn the first SIGINT or SIGTERM into a request to stop, the second into an interrupt.
 
-    `what` is named in the message as that which is finished first. Raises `KeyboardInterrupt`.
+    `told` says in the message what is finished first. Raises `KeyboardInterrupt`.
     """
     request = threading.Event()
 
@@ -63,7 +72,7 @@ def stop_after_current(what: str = "the file in hand is") -> Iterator[threading.
         if request.is_set():
             raise KeyboardInterrupt
         request.set()
-        click.echo(f"canon: stops when {what} done; again: at once", err=True)
+        click.echo(f"canon: {told}; again: at once", err=True)
 
     before = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -219,11 +219,11 @@ def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Ite
         yield f"stopped: {result.stopped}; {what_next}"
     yield from measure_lines(found)
     if any(count > 1 for count in (*found.errors.values(), *found.unwritten.values())):
-        yield from _labelled("", "(`--report FILE` has every one of them)")
+        yield from summary_line("", "(`--report FILE` has every one of them)")
     if is_dry:
-        yield from _labelled("run", "dry run: nothing was kept or written")
+        yield from summary_line("run", "dry run: nothing was kept or written")
     else:
-        yield from _labelled("run", f"{result.run_id} (`canon runs show` has it all)")
+        yield from summary_line("run", f"{result.run_id} (`canon runs show` has it all)")
 
 
 def measure_lines(found: Measures) -> Iterator[str]:
@@ -235,10 +235,10 @@ def measure_lines(found: Measures) -> Iterator[str]:
             said.append(f"{count:,} of an uncertain one")
         if found.earlier:
             said.append(f"{found.earlier:,} earlier than the year in the tags")
-        yield from _labelled("first release", ", ".join(said))
+        yield from summary_line("first release", ", ".join(said))
     for label, counts in (("rules", found.rules), ("tags", found.tags)):
         if counts:
-            yield from _labelled(label, _counts(counts))
+            yield from summary_line(label, _counts(counts))
     yield from _reasons("not written", found, found.unwritten, _MAX_UNWRITTEN)
     spent = [
         counted(count, *_SPENT.get(name, (name, name)))
@@ -246,10 +246,10 @@ def measure_lines(found: Measures) -> Iterator[str]:
         if count
     ]
     if spent:
-        yield from _labelled("spent", ", ".join(spent))
+        yield from summary_line("spent", ", ".join(spent))
     if found.causes:
         causes = {name.replace("_", " "): count for name, count in found.causes.items()}
-        yield from _labelled("failures", _counts(causes))
+        yield from summary_line("failures", _counts(causes))
     yield from _reasons("" if found.causes else "failures", found, found.errors, _MAX_ERRORS)
 
 
@@ -261,11 +261,11 @@ def _file_lines(found: Measures) -> Iterator[str]:
         files += f", {found.resumed:,} of them settled before"
     if found.pinned:
         files += f" ({found.pinned:,} pinned: what is pinned stands)"
-    yield from _labelled("files", files)
+    yield from summary_line("files", files)
     for state, words in _STATES.items():
         if found.states.get(state):
             by = f" ({_counts(found.decided_by)})" if state == "decided" else ""
-            yield from _labelled(State(state).word, f"{found.states[state]:,}{by}{words}")
+            yield from summary_line(State(state).word, f"{found.states[state]:,}{by}{words}")
 
 
 def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
@@ -273,13 +273,14 @@ def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) 
         path = found.examples.get(why)
         where = f"{path}: " if path and path not in why else ""
         alike = f" (and {counted(count - 1, 'other')} alike)" if count > 1 else ""
-        yield from _labelled(label, f"{where}{why}{alike}")
+        yield from summary_line(label, f"{where}{why}{alike}")
         label = ""
     if len(counts) > most:
-        yield from _labelled(label, f"and {counted(len(counts) - most, 'other kind')}")
+        yield from summary_line(label, f"and {counted(len(counts) - most, 'other kind')}")
 
 
-def _labelled(label: str, text: str) -> Iterator[str]:
+def summary_line(label: str, text: str) -> Iterator[str]:
+    """Yield a label and its text, wrapped below itself."""
     return wrap(text, f"{label:<{_LABEL_WIDTH}}  ")
 
 
@@ -349,24 +350,24 @@ def run_lines(
     `decisions` is how many it kept, `written` counts its writes by their state in the journal.
     """
     run = summary.run
-    yield from _labelled("run", run.id)
+    yield from summary_line("run", run.id)
     yield f"{'command':<{_LABEL_WIDTH}}  {summary.call}"  # to be copied as a whole
-    yield from _labelled("started", f"{_clock(run.started_at_utc)} UTC")
-    yield from _labelled("ended", _end(summary))
+    yield from summary_line("started", f"{_clock(run.started_at_utc)} UTC")
+    yield from summary_line("ended", _end(summary))
     if summary.measures:
         if summary.measures.stopped:
-            yield from _labelled("stopped", summary.measures.stopped)
+            yield from summary_line("stopped", summary.measures.stopped)
         yield from measure_lines(summary.measures)
         yield from _costs(summary.measures)
     elif run.counts:
-        yield from _labelled("files", _counts(run.counts))
+        yield from summary_line("files", _counts(run.counts))
     if decisions:
-        yield from _labelled("kept", counted(decisions, "decision"))
+        yield from summary_line("kept", counted(decisions, "decision"))
     if written:
         writes = (f"{count:,} {_WRITES[state]}" for state, count in written.items())
-        yield from _labelled("journal", ", ".join(writes))
+        yield from summary_line("journal", ", ".join(writes))
     if written.get(WriteState.DONE):
-        yield from _labelled("undo", f"canon undo {run.id}")
+        yield from summary_line("undo", f"canon undo {run.id}")
     if label := _how_to_continue(summary):
         yield f"{label:<{_LABEL_WIDTH}}  {summary.call}"
 
@@ -389,7 +390,7 @@ def _costs(found: Measures) -> Iterator[str]:
     label = "stages"
     for name, *cells in rows:
         aligned = [f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True)]
-        yield from _labelled(label, _GAP.join((f"{name:<{widths[0]}}", *aligned)).rstrip())
+        yield from summary_line(label, _GAP.join((f"{name:<{widths[0]}}", *aligned)).rstrip())
         label = ""
     label = "slowest"
     for file in found.slowest:

@@ -26,6 +26,7 @@ class TrackTags:
     album_artist: str | None = None
     date: str | None = None
     duration_ms: int | None = None
+    is_compilation: bool = False
     isrcs: tuple[str, ...] = ()
     recording_mbid: str | None = None
     release_mbid: str | None = None

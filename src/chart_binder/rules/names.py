@@ -49,6 +49,11 @@ _VARIOUS = frozenset(
 )  # fmt: skip
 
 
+def is_various_name(name: str) -> bool:
+    """Whether a credit means many artists: `Various Artists`, `V.A.`."""
+    return name.strip().casefold() in _VARIOUS
+
+
 def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:
     """Whether a record is by many artists, by its own credit or that of its first releases."""
     if group.artist_credit:

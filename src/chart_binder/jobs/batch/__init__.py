@@ -216,7 +216,7 @@ class SourceEvidence:
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         """Read the tags of all files, and return what looks up each; the first call begins."""
-        tags_of = {path: _tags_or_error(path) for path in paths}
+        tags_of = {path: tags_or_error(path) for path in paths}
         readable = [tags for tags in tags_of.values() if isinstance(tags, TrackTags)]
         album = _AlbumLookup(self, readable)
 
@@ -260,7 +260,9 @@ class _AlbumLookup:
                 yield bundle
 
 
-def _tags_or_error(path: Path) -> TrackTags | CanonError:
+def tags_or_error(path: Path) -> TrackTags | CanonError:
+    """Return what identifies a file's recording, or why that is not known."""
+
     def defect(error: Exception) -> AudioError:
         return no_audio(path, f"cannot be read: {type(error).__name__}: {error}")
 

@@ -42,19 +42,23 @@ _MAX_REFRESH_GAP = timedelta(days=7)
 """After a longer gap a refresh begins anew: whoever asks wants to know how things are today."""
 _OPTIONS_WITHOUT_EFFECT = frozenset({
     "--jobs", "--write", "--policy", "--keep-mtime", "--report", "--metrics", "--executor",
-    "--scheduler", "--output", "--verbose",
+    "--scheduler", "--output", "--verbose", "--quiet", "--order",
 })  # fmt: skip
 """Options that change neither which files are decided nor the evidence for them."""
 _SECONDS_LENGTH = len("2026-11-21T18:12:03")
 
 
 class Which(StrEnum):
-    """The files that `--only` selects, by the state of their last decision."""
+    """The files that `--only` selects: by the state of their last decision, or by their album.
+
+    `COMPILATIONS` are files of albums that gather earlier recordings or have no date.
+    """
 
     UNDECIDED = "undecided"
     UNMATCHED = "unmatched"
     FAILED = "failed"
     REVIEW = "review"
+    COMPILATIONS = "compilations"
 
 
 _WHICH: Mapping[str, Which] = {

@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -256,7 +257,7 @@ class BatchRun:
 
     `executor` bounds how much each service is asked at once, and what waits between stages is
     bounded too, so that a library of any size needs the same memory. `should_stop` is asked
-    several times a second.
+    several times a second; `max_stopping_s` after it returned true, what is not done is abandoned.
     """
 
     executor: TaskExecutor
@@ -270,6 +271,7 @@ class BatchRun:
     should_stop: Callable[[], bool]
     lookups: CircuitBreaker = field(default_factory=CircuitBreaker)
     model: CircuitBreaker = field(default_factory=CircuitBreaker)
+    max_stopping_s: float = inf
     is_cut_short: bool = False
     _futures: dict["Future[Any]", Callable[[Any], None]] = field(default_factory=dict)
     _waiting: deque[OpenCase] = field(default_factory=deque)
@@ -277,12 +279,13 @@ class BatchRun:
     _albums_out: int = 0
     _has_more: bool = True
     _is_idle: bool = False
+    _stops_at: float = inf
     _measured_at: float = field(default_factory=time.monotonic)
 
     def run(self, items: Items) -> None:
         """Decide every item. Raises `StoreError`; what is saved by then stays saved."""
         try:
-            while self._hand_out(items) or self._futures or self._waiting:
+            while (self._hand_out(items) or self._futures or self._waiting) and self._has_time:
                 self._take_results()
                 if self.buffer.is_due or self._is_idle:
                     self._save()
@@ -290,15 +293,22 @@ class BatchRun:
             self._save()
             for outcome in self.tag_writer.unfinished():
                 self._finish(outcome, None, 0.0)
-            while self._futures:  # tags that are being written
+            while self._futures and self._has_time:  # tags that are being written
                 self._take_results()
+            self.is_cut_short |= bool(self._futures)
         finally:
             self.executor.close()
             self.tag_writer.close()
 
+    @property
+    def _has_time(self) -> bool:
+        """Whether what is not done may go on, after a request to stop."""
+        return time.monotonic() < self._stops_at
+
     def _hand_out(self, items: Items) -> bool:
         """Hand out what there is room for, and return whether there may be more items."""
         if self.should_stop():
+            self._stops_at = min(self._stops_at, time.monotonic() + self.max_stopping_s)
             self.is_cut_short |= self._has_more or bool(self._waiting)
             self.executor.finish_early()
             self._waiting.clear()  # they stay as open as before the run

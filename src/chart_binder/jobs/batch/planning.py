@@ -1,0 +1,286 @@
+"""Before a batch: which albums go first, and how many requests a library takes, by its tags alone.
+
+Samplers, best-ofs and albums without a date go first: their tags say least about when a track came
+out, so that a run which is stopped early has done what helps most.
+"""
+
+import queue
+import re
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from chart_binder.audio.walk import UnreadablePath
+from chart_binder.config import MusicBrainzConfig
+from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, fold
+from chart_binder.errors import UnidentifiedError
+from chart_binder.jobs.batch import Album, find_albums, tags_or_error
+from chart_binder.jobs.batch.requests import NoInputYet
+from chart_binder.musicbrainz.album import MIN_FILES
+from chart_binder.musicbrainz.matching import main_artist
+from chart_binder.rules.names import is_various_name
+
+LibraryItems: TypeAlias = Iterator[Album | UnreadablePath | NoInputYet]
+
+_SAMPLED = 3
+"""Files of a folder that tell whether it is a collection."""
+_MAX_AHEAD = 8
+"""Albums that are found before the batch asks for them."""
+_BEST_OF = re.compile(
+    r"\b(?:best|very best|greatest hits?|hits|hit collection|anthology|essentials?|the essential"
+    r"|collection|singles|gold|platinum|ultimate|definitive|retrospective|sampler|compilation"
+    r"|now that'?s what|bravo hits|grandes exitos|lo mejor|das beste|le meilleur|il meglio)\b"
+    r"|ベスト|全曲集|精選|コレクション|精选|精選集"
+)
+"""What albums are called that gather earlier recordings, folded."""
+
+
+class Order(StrEnum):
+    """Which albums of a library go first: collections, or as the folders are walked."""
+
+    COMPILATIONS = "compilations"
+    PATH = "path"
+
+
+class Collection(StrEnum):
+    """Why an album's own date says little about when its tracks came out."""
+
+    SAMPLER = "sampler"
+    BEST_OF = "best-of"
+    UNDATED = "undated"
+
+
+def collection_of(files: Sequence[TrackTags]) -> Collection | None:
+    """Return what kind of collection the files of one folder are, by some of their tags.
+
+    A sampler is marked as a compilation, credited to various artists, or has files by different
+    artists that name one album and no album artist. A best-of is called so.
+    """
+    albums = {fold(tags.album or "") for tags in files}
+    credited = {fold(tags.album_artist or "") for tags in files}
+    artists = {fold(main_artist(tags.artist or "")) for tags in files}
+    is_mixed = len(artists) > 1 and len(albums) == 1 and credited == {""} and albums != {""}
+    is_marked = any(tags.is_compilation for tags in files)
+    is_various = any(is_various_name(tags.album_artist or "") for tags in files)
+    if is_marked or is_various or is_mixed:
+        return Collection.SAMPLER
+    if any(_BEST_OF.search(album) for album in albums):
+        return Collection.BEST_OF
+    return Collection.UNDATED if files and not any(tags.date for tags in files) else None
+
+
+def album_collection(paths: Sequence[Path]) -> Collection | None:
+    """Return what kind of collection one of an album's folders is, by the tags of a few files."""
+    folders: defaultdict[Path, list[Path]] = defaultdict(list)
+    for path in paths:
+        folders[path.parent].append(path)
+    for files in folders.values():
+        few = {files[0], files[len(files) // 2], files[-1]}
+        tags = [found for found in map(tags_or_error, few) if isinstance(found, TrackTags)]
+        if kind := collection_of(tags):
+            return kind
+    return None
+
+
+def library_items(
+    named: Sequence[Path], order: Order, *, only_collections: bool, is_settled: "SettledTest"
+) -> LibraryItems:
+    """Yield the albums of a library in an order; `NoInputYet` while none is found.
+
+    Albums are found in a thread. For `Order.COMPILATIONS` the folders are walked twice; albums
+    that are settled, because every file has a decision, are not read to be put first.
+    """
+    if order is Order.PATH and not only_collections:
+        yield from find_albums(named)
+        return
+    ahead: queue.Queue[Album | UnreadablePath | BaseException | None] = queue.Queue(_MAX_AHEAD)
+
+    def find() -> None:
+        try:
+            for item in _collections_first(named, is_settled, only_collections=only_collections):
+                ahead.put(item)
+            ahead.put(None)
+        except BaseException as error:  # noqa: BLE001 (raised again where the albums are used)
+            ahead.put(error)
+
+    threading.Thread(target=find, daemon=True, name="canon-find").start()
+    while True:
+        try:
+            item = ahead.get_nowait()
+        except queue.Empty:
+            yield NoInputYet()
+            continue
+        if item is None:
+            return
+        if isinstance(item, BaseException):
+            raise item
+        yield item
+
+
+SettledTest: TypeAlias = Callable[[Sequence[Path]], bool]
+"""Whether every file of an album has a decision; may raise `StoreError`."""
+
+
+def _collections_first(
+    named: Sequence[Path], is_settled: SettledTest, *, only_collections: bool
+) -> Iterator[Album | UnreadablePath]:
+    first: set[int] = set()
+    for item in find_albums(named):
+        if isinstance(item, UnreadablePath):
+            yield item
+        elif (only_collections or not is_settled(item.paths)) and album_collection(item.paths):
+            first.add(hash(item.paths))
+            yield item
+    for item in () if only_collections else find_albums(named):
+        if isinstance(item, Album) and hash(item.paths) not in first:
+            yield item
+
+
+# The estimate.
+
+_BY_ID, _BY_NAME = 2.0, 3.0
+"""Requests for a file by itself: its recording and its releases; or a search before that."""
+_OF_ALBUM = 0.26
+"""Requests a file of an artist with several in its album, measured by bench_album.py."""
+_MOST_BY_NAME = 12.0
+"""Two searches, three narrower ones, and the releases of five recordings, by matching.py."""
+_SIBLINGS, _MOST_SIBLINGS = 1.0, 3.0
+"""Requests for other recordings of a performance, where they are needed: bench_siblings.py."""
+
+
+class EstimatedPart(msgspec.Struct, frozen=True):
+    """What some files take: requests to MusicBrainz, about and at most, and hours at the pace.
+
+    Hours are absent where no pace is configured (`musicbrainz.rate_limit_per_s = 0`).
+    """
+
+    files: int
+    albums: int
+    requests: int
+    most_requests: int
+    hours: float | None
+    most_hours: float | None
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """What a run over a library takes, by its tags.
+
+    `files` are all, of which `settled` need nothing; `unreadable` and `unidentified` ones take no
+    request. `kinds` counts the albums that are collections. `rate_per_s` is the configured pace.
+    """
+
+    files: int
+    settled: int
+    unreadable: int
+    unidentified: int
+    rate_per_s: float
+    all: EstimatedPart
+    compilations: EstimatedPart
+    kinds: dict[str, int]
+
+
+class Estimator:
+    """Adds up what albums take; `siblings` and the pace are those of `[musicbrainz]`."""
+
+    def __init__(self, config: MusicBrainzConfig) -> None:
+        self._config = config
+        self.files = self.settled = 0
+        self._failed: Counter[str] = Counter()
+        self._kinds: Counter[str] = Counter()
+        self._parts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+        self._artists: dict[bool, set[str]] = {True: set(), False: set()}
+
+    def add(self, due: Sequence[Path], settled: int) -> None:
+        """Add an album with the files that are to be decided, and how many are settled."""
+        self.files += len(due) + settled
+        self.settled += settled
+        if not due:
+            return
+        folders: defaultdict[Path, list[TrackTags]] = defaultdict(list)
+        for path in due:
+            found = tags_or_error(path)
+            if isinstance(found, TrackTags):
+                folders[path.parent].append(found)
+            else:
+                is_read = isinstance(found, UnidentifiedError)
+                self._failed["unidentified" if is_read else "unreadable"] += 1
+        for files in folders.values():
+            kind = collection_of(files)
+            if kind:
+                self._kinds[kind.value] += 1
+            self._add_folder(files, is_collection=kind is not None)
+
+    def _add_folder(self, files: Sequence[TrackTags], *, is_collection: bool) -> None:
+        part = self._parts[is_collection]
+        part["files"] += len(files)
+        part["albums"] += 1
+        by_artist = Counter(_artist(tags) for tags in files)
+        self._artists[is_collection].update(by_artist)
+        when = self._config.siblings
+        needs_siblings = when == "always" or (when == "when_needed" and is_collection)
+        about = most = 0.0
+        for tags in files:
+            name = _artist(tags)
+            is_shared = by_artist[name] >= MIN_FILES and name != VARIOUS_ARTISTS
+            by_itself = _BY_ID if tags.recording_mbid else _BY_NAME
+            about += by_itself - _BY_ID + _OF_ALBUM if is_shared else by_itself
+            most += _BY_ID if tags.recording_mbid else _MOST_BY_NAME
+            about += _SIBLINGS if needs_siblings else 0
+            most += _MOST_SIBLINGS if when != "never" else 0
+        part["requests"] += round(about * _SCALE)
+        part["most"] += round(most * _SCALE)
+
+    def estimate(self) -> Estimate:
+        """Return what all albums so far take together."""
+        collections, others = self._parts[True], self._parts[False]
+        artists = self._artists[True] | self._artists[False]
+        return Estimate(
+            files=self.files,
+            settled=self.settled,
+            unreadable=self._failed["unreadable"],
+            unidentified=self._failed["unidentified"],
+            rate_per_s=self._config.rate_limit_per_s,
+            all=self._part(collections + others, len(artists)),
+            compilations=self._part(collections, len(self._artists[True])),
+            kinds=dict(self._kinds),
+        )
+
+    def _part(self, counts: Counter[str], artists: int) -> EstimatedPart:
+        """Return what files take, with a request for each of their artists."""
+        rate = self._config.rate_limit_per_s
+        about, most = (round(counts[name] / _SCALE) + artists for name in ("requests", "most"))
+        hours, most_hours = ((n / rate / 3600 if rate else None) for n in (about, most))
+        return EstimatedPart(counts["files"], counts["albums"], about, most, hours, most_hours)
+
+
+_SCALE = 100
+"""Requests are counted in hundredths, so that sums are exact."""
+
+
+def _artist(tags: TrackTags) -> str:
+    return tags.artist_mbid or fold(main_artist(tags.artist or ""))
+
+
+def estimate_library(
+    named: Iterable[Path],
+    due: Callable[[Sequence[Path]], Sequence[Path]],
+    estimator: Estimator,
+    on_album: Callable[[int], None],
+) -> Estimate:
+    """Read the tags of a library and return what a run over it takes; nothing is requested.
+
+    `due` returns which of an album's files are to be decided; `on_album` is called with the number
+    of files read so far. Raises `StoreError`.
+    """
+    for item in find_albums(named):
+        if isinstance(item, Album):
+            to_do = due(item.paths)
+            estimator.add(to_do, len(item.paths) - len(to_do))
+            on_album(estimator.files)
+    return estimator.estimate()

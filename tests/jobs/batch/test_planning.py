@@ -1,0 +1,137 @@
+"""Which albums are collections, and what a library takes, by the tags of its files."""
+
+from pathlib import Path
+
+import pytest
+
+from audio.tagging import CONTAINERS
+from chart_binder.audio.reading import read_tags
+from chart_binder.config import MusicBrainzConfig
+from chart_binder.domain.tags import TrackTags
+from chart_binder.jobs.batch import Album
+from chart_binder.jobs.batch.planning import (
+    Collection,
+    Estimator,
+    Order,
+    collection_of,
+    estimate_library,
+    library_items,
+)
+from chart_binder.jobs.batch.requests import NoInputYet
+from integration.services import flac
+
+SAMPLER, BEST_OF, UNDATED = Collection
+PLAIN = TrackTags(title="t", artist="Queen", album="Innuendo", date="1991")
+QUEEN, ABBA = {"artist": "Queen"}, {"artist": "ABBA"}
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        ([{}, {}], None),
+        ([{"is_compilation": True}], SAMPLER),
+        ([{"album_artist": "Various Artists"}], SAMPLER),
+        ([{"album_artist": "V.A."}], SAMPLER),
+        ([{"album_artist": "オムニバス"}], SAMPLER),
+        ([QUEEN, ABBA], SAMPLER),
+        ([QUEEN | {"album_artist": "Queen"}, ABBA | {"album_artist": "Queen"}], None),
+        ([QUEEN, {"artist": "Queen feat. David Bowie"}], None),
+        ([QUEEN | {"album": None}, ABBA | {"album": None}], None),
+        ([QUEEN | {"album": "One"}, ABBA | {"album": "Two"}], None),
+        ([{"album": "Greatest Hits II"}], BEST_OF),
+        ([{"album": "The Very Best of Queen"}], BEST_OF),
+        ([{"album": "Now That's What I Call Music! 42"}], BEST_OF),
+        ([{"album": "Lo mejor de Queen"}], BEST_OF),
+        ([{"album": "ゴールデン☆ベスト"}], BEST_OF),
+        ([{"album": "The Bestiary"}], None),
+        ([{"album": "Hitsville"}], None),
+        ([{"date": None}, {"date": None}], UNDATED),
+        ([{"date": None}, {}], None),
+        ([], None),
+    ],
+)
+def test_a_collection_is_known_by_its_tags(
+    files: list[dict[str, object]], kind: Collection | None
+) -> None:
+    given = {name: getattr(PLAIN, name) for name in ("title", "artist", "album", "date")}
+    assert collection_of([TrackTags(**given | changes) for changes in files]) is kind
+
+
+def folders(music: Path) -> list[Path]:
+    """Make three albums of two files, the last of which is a sampler, and return their folders."""
+    found = []
+    for name, album, artists in (
+        ("a", "Innuendo", ("Queen", "Queen")), ("b", "Arrival", ("ABBA", "ABBA")),
+        ("c", "Hits", ("Queen", "ABBA")),
+    ):  # fmt: skip
+        (music / name / "cd").mkdir(parents=True)  # so that folders are not neighbours
+        for number, artist in enumerate(artists):
+            flac(music / name / "cd", f"{number}.flac", artist=artist, title=f"{number}",
+                 album=album, date="1991")  # fmt: skip
+        found.append(music / name / "cd")
+    return found
+
+
+def order_of(music: Path, order: Order, **options: object) -> list[str]:
+    never = {"only_collections": False, "is_settled": lambda _: False} | options
+    items = library_items([music], order, **never)  # type: ignore[arg-type]
+    albums = [one for one in items if not isinstance(one, NoInputYet)]
+    assert all(isinstance(one, Album) for one in albums)
+    return [one.paths[0].parts[-3] for one in albums if isinstance(one, Album)]
+
+
+def test_collections_go_first_and_every_album_once(tmp_path: Path) -> None:
+    folders(tmp_path)
+    assert order_of(tmp_path, Order.COMPILATIONS) == ["c", "a", "b"]
+    assert order_of(tmp_path, Order.PATH) == ["a", "b", "c"]
+    assert order_of(tmp_path, Order.PATH, only_collections=True) == ["c"]
+    settled = {"is_settled": lambda paths: paths[0].parts[-3] == "c"}
+    assert order_of(tmp_path, Order.COMPILATIONS, **settled) == ["a", "b", "c"]
+
+
+def test_an_error_while_albums_are_found_reaches_whoever_asks(tmp_path: Path) -> None:
+    folders(tmp_path)
+
+    def fail(_: object) -> bool:
+        raise OSError("the store is gone")
+
+    with pytest.raises(OSError, match="the store is gone"):
+        order_of(tmp_path, Order.COMPILATIONS, is_settled=fail)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("mp3-2.4", "TCMP"), ("mp3-2.3", "TCMP"), ("flac", "COMPILATION"), ("ogg", "COMPILATION"),
+     ("ape", "Compilation"), ("wma", "WM/IsCompilation")],
+)  # fmt: skip
+def test_a_compilation_flag_is_read(tmp_path: Path, name: str, key: str) -> None:
+    container = next(each for each in CONTAINERS if each.name == name)
+    assert not read_tags(container.tagged(tmp_path, [])).is_compilation
+    assert read_tags(container.tagged(tmp_path, [(key, ("1",))])).is_compilation
+
+
+def test_an_estimate_adds_up(tmp_path: Path) -> None:
+    one, *_ = folders(tmp_path)
+    (tmp_path / "broken.mp3").write_bytes(b"no audio")
+    flac(tmp_path, "untagged.flac")
+    seen: list[int] = []
+    config = MusicBrainzConfig(rate_limit_per_s=0.5)
+    settled = {*one.iterdir()}
+    found = estimate_library(
+        [tmp_path], lambda paths: [path for path in paths if path not in settled],
+        Estimator(config), seen.append,
+    )  # fmt: skip
+    assert (found.files, found.settled, found.unreadable, found.unidentified) == (8, 2, 1, 1)
+    assert (found.all.files, found.all.albums) == (4, 2)
+    assert (found.compilations.files, found.compilations.albums, found.kinds) == (
+        2,
+        1,
+        {"sampler": 1},
+    )
+    # two files by name, their artist; two of a sampler with siblings, and their two artists
+    assert found.compilations.requests == 2 * (3 + 1) + 2
+    assert found.all.requests == found.compilations.requests + 2 * 3
+    assert found.all.hours == pytest.approx(found.all.requests / 0.5 / 3600)
+    assert found.all.most_requests > found.all.requests
+    assert seen[-1] == 8
+    assert Estimator(MusicBrainzConfig(rate_limit_per_s=0)).estimate().all.hours is None
