@@ -124,6 +124,12 @@ class _Lookup:
         """Return the bundle with the siblings."""
         if hits is None:
             hits = search(self._client, self._budget, artist_of(self._bundle), [self._bundle])
+        # MusicBrainz says more of a recording than evidence does: all artists, and that it is a
+        # music video.
+        known = (one for name, one in hits.recordings.items() if name in self._own)
+        self._own |= {one.id: performance_of(one) for one in known}
+        if not self.may_have_siblings:
+            return self._bundle
         siblings = self._siblings(hits)
         for more in (self._by_isrc, self._by_work):
             if not siblings and hits.is_complete:
@@ -145,17 +151,10 @@ class _Lookup:
     def _siblings(self, hits: Hits) -> list[tuple[Recording, str]]:
         """Return the siblings with the reason for each, the earliest first."""
         found = []
-        # MusicBrainz says more of the recording's artists than evidence does.
-        own = [
-            performance_of(hits.recordings[name]) if name in hits.recordings else one
-            for name, one in self._own.items()
-        ]
         for recording in hits.recordings.values():
-            if recording.id in self._own:
-                continue
             other = performance_of(recording)
-            why = next(filter(None, (same_performance(one, other) for one in own)), None)
-            if why:
+            reasons = (same_performance(one, other) for one in self._own.values())
+            if recording.id not in self._own and (why := next(filter(None, reasons), None)):
                 found.append((_first_day(recording), recording.id, recording, why))
         return [(recording, why) for _, _, recording, why in sorted(found, key=lambda row: row[:2])]
 
