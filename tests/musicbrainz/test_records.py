@@ -24,9 +24,9 @@ Trams | Single | Coded Single | 1975-10-01 GB | code Night Tram 5:00 GBAAA750000
 """
 CASES = [
     # The recordings of the evidence, what is named, and what it adds, or why nothing.
-    ("again", "release-group", "Night Opera", {"tram": "2.0 s apart"}),
-    ("again", "release-group", "Night Tram", {"tram": "2.0 s apart"}),
-    ("again", "recording", "tram", {"tram": "2.0 s apart"}),
+    ("again", "release-group", "Night Opera", {"tram": "2.0 s"}),
+    ("again", "release-group", "Night Tram", {"tram": "2.0 s"}),
+    ("again", "recording", "tram", {"tram": "2.0 s"}),
     ("coded", "recording", "code", {"code": "the same ISRC GBAAA7500001"}),
     ("again", "release-group", "Day Opera", "no track on 'Day Opera' has the title 'Night Tram'"),
     ("again", "release-group", "Trams Live", "'Night Tram (live)' by Trams, 5:55, on 'Trams Live'"),

@@ -97,10 +97,9 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
         return f"it has the same ISRC {min(shared)}"
     if not is_near or recording.flags.is_mono != other.flags.is_mono:
         return None
-    assert other.length_ms is not None
-    minutes, seconds = divmod(round(other.length_ms / 1_000), 60)
-    length = "of the same length" if not apart_ms else f"{(apart_ms or 0) / 1_000:.1f} s apart"
-    return f"it has the same artist and title, and is {length} ({minutes}:{seconds:02})"
+    longer_ms = (other.length_ms or 0) - (recording.length_ms or 0)
+    length = f"is {abs(longer_ms) / 1_000:.1f} s {'longer' if longer_ms > 0 else 'shorter'}"
+    return f"it has the same artist and title, and {length if longer_ms else 'the same length'}"
 
 
 def is_other_performance(one: Performance) -> bool:

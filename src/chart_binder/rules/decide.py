@@ -118,17 +118,17 @@ def _decided(
         path.append(Considered(rule, because))
         if ruling.choices:
             break
-    because += via_sibling(chosen.recordings)
     release = choose_release(chosen, contest.artist.country, contest.settings)
     path.append(Considered(release.rule, release.reason))
     rr = release.release.mb_release_id if release.release else None
+    recording = recording_of(chosen.recordings, rr, bundle)
     return Decided(
         crg=chosen.group.mb_rg_id,
         rr=rr,
-        recording=recording_of(chosen.recordings, rr, bundle),
+        recording=recording,
         crg_rule=rule,
         rr_rule=release.rule,
-        because=because,
+        because=because + via_sibling(chosen.recordings, recording),
         path=tuple(path),
         rivals=explain_losers(contest, chosen, recordings.excluded),
         missing_facts=() if rr else (f"which release of {chosen.name} contains the recording?",),

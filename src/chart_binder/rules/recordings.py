@@ -106,11 +106,16 @@ def recording_of(
     return min(recordings, key=order).mb_recording_id
 
 
-def via_sibling(recordings: Sequence[RecordingCandidate]) -> str:
-    """Return through which sibling a record was reached; an empty text if through none."""
+def via_sibling(
+    recordings: Sequence[RecordingCandidate], decided: RecordingId | None = None
+) -> str:
+    """Return through which sibling a record was reached, the `decided` one if that is among them.
+
+    The text is empty if one of the recordings is no sibling.
+    """
     if not all(one.is_sibling for one in recordings) or not recordings:
         return ""
-    sibling = min(recordings, key=_order)
+    sibling = min(recordings, key=lambda one: (one.mb_recording_id != decided, _order(one)))
     because = f" ({sibling.because})" if sibling.because else ""
     return f", reached through the sibling recording {sibling.mb_recording_id}{because}"
 
