@@ -187,12 +187,15 @@ def test_doctor_asks_every_service_but_none_when_offline(canon: Canon) -> None:
     assert (offline.status, online.status) == (0, 0)
     assert offline.out.count("not asked: offline") == 3
     assert online.out.count("ok ") == 4
+    assert [line.split()[0] for line in offline.out.splitlines() if line[0] != " "] == [
+        "ok", "off", "off", "off",
+    ]  # fmt: skip
 
 
 def test_doctor_says_what_is_broken_within_the_width_of_a_terminal(canon: Canon) -> None:
     nowhere = {"CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:1", "CANON_MUSICBRAINZ__HTTPS": "false"}
     broken = canon("doctor", **nowhere)
-    broken.must_end(1, "BROKEN")
+    broken.must_end(1, "failed   musicbrainz")
     assert all(len(line) <= 100 for line in broken.out.splitlines() if "canon.db" not in line)
 
 
@@ -219,8 +222,44 @@ def test_doctor_reports_what_a_model_is_loaded_with(canon: Canon) -> None:
         canon("doctor", **asking(mb) | adjudicating(model, search)).must_end(
             0, "loaded with 2048 tokens only", "lower llm.num_ctx to 2048", "OLLAMA_NUM_PARALLEL",
             "can be written to (schema ", "made for 131072 tokens (llm.num_ctx = ",
-            "finds nothing: is any engine on?",
+            "finds nothing: is any engine on?", "warning  model", "warning  search",
         )  # fmt: skip
+
+
+ENABLED = {"CANON_LLM__ENABLED": "true"}
+NO_MODEL = {"CANON_LLM__BASE_URL": "http://127.0.0.1:1"}
+NO_SEARCH = {"CANON_LLM__SEARXNG__URL": "http://127.0.0.1:1"}
+NO_MUSICBRAINZ = {"CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:1"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "states", "status"),
+    [
+        ({}, "ok ok off off", 0),
+        (ENABLED, "ok ok ok ok", 0),
+        (NO_MODEL, "ok ok off off", 3),
+        (NO_SEARCH, "ok ok off off", 3),
+        (ENABLED | NO_MODEL, "ok ok failed ok", 1),
+        (ENABLED | NO_SEARCH, "ok ok ok warning", 3),
+        (ENABLED | NO_SEARCH | {"CANON_LLM__SEARXNG__ENABLED": "false"}, "ok ok ok off", 0),
+        (ENABLED | NO_MUSICBRAINZ, "ok failed ok ok", 1),
+        (ENABLED | NO_MUSICBRAINZ | NO_MODEL | OFFLINE, "ok off off off", 0),
+        (ENABLED | {"CANON_STORE__URL": "sqlite:////dev/null/x.db"}, "failed failed ok ok", 1),
+        (ENABLED | {"CANON_LLM__MODEL_ID": "absent"}, "ok ok failed ok", 1),
+    ],
+)
+def test_doctor_has_a_word_for_each(
+    canon: Canon, changes: dict[str, str], states: str, status: int
+) -> None:
+    with (
+        MusicBrainzStandIn([]) as mb,
+        Searxng({"musicbrainz": [hit("https://a.example/", "MusicBrainz")]}) as search,
+        OllamaStandIn() as model,
+    ):
+        off = asking(mb) | adjudicating(model, search) | {"CANON_LLM__ENABLED": "false"}
+        ran = canon("doctor", "--output=json", **off | changes)
+    assert " ".join(line["state"] for line in ran.lines) == states, ran.out
+    assert ran.status == status, ran.out
 
 
 def test_doctor_finds_a_store_that_another_program_holds(canon: Canon, home: Path) -> None:

@@ -1,12 +1,13 @@
 """`canon drift` as a process: what would now be decided otherwise, and what people make of it."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from golden.bundles import Bundle, golden
 from integration.conftest import Canon
-from integration.services import ALBUM, SINGLE, asking, file_of
+from integration.services import ALBUM, SINGLE, asking, file_of, flac
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn, always
 
@@ -77,6 +78,27 @@ def test_no_old_answer_stands_in_for_new_evidence(canon: Canon, song: Path, home
     assert "3 failed, 2 not asked\n2 not asked: 3 look-ups in a row had failed" in ran.err
     assert "old musicbrainz answer" not in ran.err
     assert (last["state"], last["new"]) == ("not asked", None)
+
+
+def test_files_that_were_never_decided_are_left_out(canon: Canon, song: Path, home: Path) -> None:
+    unknown = flac(home, "unknown.flac", recording="00000000-0000-4000-8000-000000000000")
+    (home / "broken.flac").write_bytes(b"no audio")
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        canon("decide", unknown, home / "broken.flac", **asking(mb)).must_end(3)
+        asked = len(mb.requests)
+        for arguments in ((), (home,), ("list", "--refresh")):
+            ran = canon("drift", *arguments, **asking(mb)).must_end(0)
+            assert ran.out == ""
+            told = (ran.err.count("1 stands"), ran.err.count("2 never decided"))
+            assert told == (1, 1), ran.err
+        paths = [target for target in mb.targets[asked:] if "00000000" in target]
+    assert paths == [], "what was never decided is not looked up"
+
+
+def test_a_decision_whose_evidence_is_lost_is_named(canon: Canon, song: Path, home: Path) -> None:
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        database.execute("DELETE FROM evidence")
+    canon("drift").must_end(1, "the evidence that it was made by is not stored: `canon decide`")
 
 
 def test_what_is_accepted_is_what_is_written(canon: Canon, song: Path) -> None:

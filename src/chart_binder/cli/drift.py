@@ -46,7 +46,7 @@ from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1, DriftState.NOT_ASKED: 1}
-_NOT_LISTED = (DriftState.STANDS, DriftState.PINNED, DriftState.KEPT)
+_NOT_LISTED = (DriftState.STANDS, DriftState.PINNED, DriftState.KEPT, DriftState.NEVER)
 
 
 class _ListByDefault(Group):

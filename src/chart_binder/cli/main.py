@@ -37,7 +37,7 @@ COMMANDS = {
     "eval": ("evaluate", "eval_golden", _ABOUT_EVAL),
     "calibrate": ("evaluate", "calibrate", "Fit what the model's confidence is worth."),
     "demo": ("decide", "demo", "See the whole pipeline, with no network and no model."),
-    "doctor": ("config", "doctor", _ABOUT_DOCTOR),
+    "doctor": ("doctor", "doctor", _ABOUT_DOCTOR),
     "transcript": ("transcript", "transcript", _ABOUT_TRANSCRIPT),
     "tools": ("config", "tools", "List what the model can call, or call it by hand."),
     "config": ("config", "config", "Show the effective configuration and where it comes from."),

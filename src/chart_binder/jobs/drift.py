@@ -23,7 +23,6 @@ from chart_binder.jobs.decide import (
     EvidenceLookup,
     NotAskedError,
     State,
-    advice_for,
     limited_lookup,
 )
 from chart_binder.jobs.stored_decisions import (
@@ -55,7 +54,10 @@ class DriftCause(StrEnum):
 
 
 class DriftState(StrEnum):
-    """How a stored decision compares with today's; `NOT_ASKED` if no evidence was fetched."""
+    """How a stored decision compares with today's; `NOT_ASKED` if no evidence was fetched.
+
+    `NEVER` is a file that never was decided: nothing was found, read or gathered for it.
+    """
 
     STANDS = "stands"
     DIFFERS = "differs"
@@ -63,6 +65,7 @@ class DriftState(StrEnum):
     PINNED = "pinned"
     FAILED = "failed"
     NOT_ASKED = "not asked"
+    NEVER = "never decided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +117,13 @@ class DriftCheck:
 
     def _compare(self, kept: DecisionRecord, was: Decision) -> Drift:
         bundle = gathered_bundle(self.store, kept)
+        if bundle is None and was.state in NOT_ATTEMPTED:
+            return Drift(kept, DriftState.NEVER, why=was.failure)
         before = self.decider.decide(bundle) if bundle else None
         path = path_from_bytes(kept.path)
         now = self.decider.decide(self.gather(path)) if self.gather else before
-        if now is None:  # nothing was found then, and nothing is looked up now
-            why = f"nothing was decided then ({was.failure}); {advice_for(was.cause)}"
+        if now is None:
+            why = "the evidence that it was made by is not stored: `canon decide` gathers it again"
             return Drift(kept, DriftState.FAILED, why=why)
         if _outcome(was, now) == _outcome(was) and not was.is_stale:
             return Drift(kept, DriftState.STANDS, now=now)
