@@ -97,7 +97,7 @@ def test_a_page_may_be_cited_as_it_was_asked_for_or_by_where_it_was_read() -> No
     [
         "http://www.site.example/F%C3%BCr_(a)", "https://site.example/Für_(a)",
         "https://www.site.example/F%c3%bcr_%28a%29/", "HTTPS://WWW.Site.Example./F%C3%BCr_(a)#b",
-        "<https://site.example:443/F%C3%BCr_(a)>",
+        "<https://site.example:443/F%C3%BCr_(a)>", "https://m.site.example/F%C3%BCr_(a)?utm_source=x",
     ],
 )  # fmt: skip
 def test_an_address_is_the_same_however_it_is_spelled(cited: str) -> None:

@@ -128,11 +128,8 @@ def normal_address(url: str) -> tuple[str, str, str]:
         return url, "", ""
     place = _MOBILE.sub(r"\1", _host(parts).removeprefix("www."))
     place += f":{port}" if port not in {None, 80, 443} else ""
-    return (
-        place,
-        _spelled(parts.path).rstrip("/"),
-        _spelled(_TRACKING.sub("", parts.query).strip("&")),
-    )
+    query = _TRACKING.sub("", parts.query).strip("&")
+    return place, _spelled(parts.path).rstrip("/"), _spelled(query)
 
 
 def _spelled(part: str) -> str:
