@@ -63,10 +63,10 @@ class ReActAdjudicator:
 
     Everything after `config` has a default built from configuration. `searxng` is a search client
     for `web_search`, `musicbrainz` what opens MusicBrainz for its tool, `records` what finds there
-    what a record adds to the evidence; `tools` are tools or typed
-    functions; `record` is a folder for transcripts; `watch` is called with every event, `listen`
-    with every piece of a reply as it is written; an answer is checked by the rules under
-    `rules_config`; `prompt` replaces `[llm.prompt]`, `calibration` the file of `[llm.acceptance]`.
+    what a record adds to the evidence; `tools` are tools or typed functions; `record` is a folder
+    for transcripts; `watch` is called with every event, `listen` with every piece of a reply as it
+    is written; an answer is checked by the rules under `rules_config`; `prompt` replaces
+    `[llm.prompt]`, `calibration` the file of `[llm.acceptance]`.
     Nothing is opened before `adjudicate`; threads may share one adjudicator as far as they may
     share `chat`.
 
