@@ -358,12 +358,14 @@ def test_collections_go_first_or_alone(canon: Canon, library: Path, home: Path) 
 
 def test_an_estimate_is_near_what_the_run_takes(canon: Canon, library: Path) -> None:
     file_of(BUNDLES[3], library / "s90-bump", album="Greatest Hits", date="2004")
+    (library / "dated").mkdir()
+    file_of(BUNDLES[1], library / "dated", album="An Album", date="2016")
     ran, requests = batch(canon, library, "--estimate", "--output=json")
     assert (ran.status, ran.err, requests) == (0, "", 0)
     estimate = ran.line
-    assert (estimate["files"], estimate["settled"], estimate["rate_per_s"]) == (4, 0, 0.0)
+    assert (estimate["files"], estimate["settled"], estimate["rate_per_s"]) == (5, 0, 0.0)
     text = canon("batch", library, "--estimate", COLUMNS="100").must_end(
-        0, "files 4", "to decide", "pace 1.0/s (musicbrainz.rate_limit_per_s)", "1 best-of",
+        0, "files 5", "to decide", "pace 1.0/s (musicbrainz.rate_limit_per_s)", "1 best-of",
         "`--only compilations` saves about",
     )  # fmt: skip
     assert "note" in text.out
@@ -372,7 +374,7 @@ def test_an_estimate_is_near_what_the_run_takes(canon: Canon, library: Path) -> 
     assert about / 2 <= taken <= about * 2
     assert taken <= most
     again, _ = batch(canon, library, "--estimate", "--output=json")
-    assert (again.line["settled"], again.line["all"]["requests"]) == (4, 0)
+    assert (again.line["settled"], again.line["all"]["requests"]) == (5, 0)
 
 
 def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None:

@@ -1,6 +1,7 @@
 """`canon decide` as a process, from audio file to decision, by rules and by the adjudicator."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -26,6 +27,7 @@ from integration.services import (
     final,
     flac,
 )
+from integration.terminal import walking
 from servers.http import Response
 from servers.musicbrainz import BUSY, GARBAGE, HANG_UP, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
@@ -107,6 +109,27 @@ def test_a_folder_ends_with_a_summary_beside_the_results(canon: Canon, home: Pat
             assert words in summary, summary
         assert (quiet.out, quiet.err) == (ran.out, "")
         assert "files" not in one.err
+
+
+def test_a_terminal_shows_progress_below_the_results(
+    home: Path, environment: dict[str, str]
+) -> None:
+    (home / "music").mkdir()
+    bundles = [golden("lead-bohemian"), golden("lead-hanae")]
+    for number, bundle in enumerate(bundles):
+        file_of(bundle, home / "music", f"{number}.flac")
+    with MusicBrainzStandIn(bundles) as mb:
+        settings = environment | asking(mb)
+        for command in ("decide", "explain"):
+            with walking(home, settings, command, f"{home}/music") as terminal:
+                shown = terminal.until("rules          2 ALBUM_LEAD_WINDOW")
+                assert terminal.ended() == 0
+            bars = re.findall(r"\r(\[?[#-]*\]? ?[01] of 2 files[^\r]*)\r", shown)
+            assert bars, shown
+            assert max(map(len, bars)) <= 99
+            lines = [line.rpartition("\r")[2] for line in shown.splitlines()]
+            assert f"{home}/music/0.flac" in lines, "a result stands in place of the bar"
+            assert any(line.startswith("files          2 in") for line in lines)
 
 
 def test_where_musicbrainz_cannot_be_reached_no_more_files_are_asked_about(

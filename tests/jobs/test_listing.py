@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from chart_binder.errors import NothingFoundError, UsageError
 from chart_binder.jobs.audit import audit_report, judge, judged, sample, wilson_interval
 from chart_binder.jobs.decide import Case, Decider, case_or_error
 from chart_binder.jobs.listing import (
+    KEYS,
     ListedDecision,
     by_first_release,
     listing,
@@ -98,6 +100,15 @@ def test_a_query_finds_its_decisions_or_says_what_is_wrong(
         assert outcome[1:].strip() in str(refused.value)
     else:
         assert sorted(names(found(library, query))) == sorted(outcome.split())
+
+
+def test_the_page_has_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "library.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`\w+:.*?) \|", page, re.MULTILINE)
+    assert {key for row in rows for key in re.findall(r"`(\w+):", row)} == set(KEYS)
+    for row in rows:
+        for term in re.findall(r"`(\w+:\S+)`", row):
+            assert term.endswith("...") or read_query([term]).terms
 
 
 def test_an_argument_that_the_shell_unquoted_is_one_value(library: Store) -> None:

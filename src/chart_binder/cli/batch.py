@@ -219,7 +219,7 @@ def estimate_lines(found: Estimate, *, only: bool) -> Iterator[str]:
         yield from summary_line("pace", f"{pace} (musicbrainz.rate_limit_per_s)")
     kinds = ", ".join(counted(count, *_KINDS[kind]) for kind, count in found.kinds.items())
     yield from summary_line("compilations", f"{_part_text(part)}{f' ({kinds})' if kinds else ''}")
-    if not only and part.files:
+    if not only and part.files < whole.files and part.files:
         saved = whole.requests - part.requests
         time = ""
         if whole.hours is not None and part.hours is not None:
@@ -236,7 +236,7 @@ def _part_text(part: EstimatedPart) -> str:
     if part.hours is not None and part.most_hours is not None:
         text += f", {_hours(part.hours)}"
         return f"{text}; at most {part.most_requests:,}, {_hours(part.most_hours)}"
-    return f"{text}; at most {part.most_requests:,}"
+    return f"{text}, at most {part.most_requests:,}"
 
 
 def _hours(hours: float) -> str:

@@ -139,7 +139,7 @@ class Term:
 
     def matches(self, row: ListedDecision) -> bool:
         """Whether a decision fulfils the condition."""
-        return _KEYS[self.key].matches(row, self.value) is not self.is_negated
+        return KEYS[self.key].matches(row, self.value) is not self.is_negated
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,16 +195,16 @@ def _unquoted(value: str) -> str:
 
 
 def _term(name: str, value: str, *, is_negated: bool = False) -> Term:
-    if name not in _KEYS:
-        close = get_close_matches(name, _KEYS, n=1)
+    if name not in KEYS:
+        close = get_close_matches(name, KEYS, n=1)
         meant = f"did you mean {close[0]!r}? " if close else ""
-        allowed = ", ".join(_KEYS)
+        allowed = ", ".join(KEYS)
         raise UsageError(
             f"query: no key {name!r}: {meant}{allowed} are allowed; a value with a colon is"
             ' written in quotes: title:"Part: One"'
         )
     try:
-        return Term(name, value, _KEYS[name].read(value), is_negated)
+        return Term(name, value, KEYS[name].read(value), is_negated)
     except ValueError as error:
         raise UsageError(f"query: {name}: found {path_text(value)!r}; {error}") from error
 
@@ -305,7 +305,7 @@ _STATES = {state.word: state.value for state in State} | {
     state.value: state.value for state in State
 }
 _RULES = dict.fromkeys(rule.partition(":")[2] for rule in (*CRG_RULES, *RR_RULES))
-_KEYS: Mapping[str, _Key] = {
+KEYS: Mapping[str, _Key] = {
     "state": _Key(_one_of(_STATES), lambda row, value: row.decision.state in _words(value)),
     "rule": _Key(_read_rules, _is_by_rule),
     "by": _Key(

@@ -254,12 +254,16 @@ def _metrics(run: RunRecord, found: Measures) -> Iterator[_Metric]:
     costs = {str(stage): found.stages.get(stage, StageCost(0, 0.0)) for stage in Stage}
     files = {name: cost.files for name, cost in costs.items()}
     seconds = {name: cost.seconds for name, cost in costs.items()}
+    years = dict.fromkeys(("certain", "uncertain"), 0) | dict(found.first_releases)
+    earlier = {"": found.earlier}
     took = "Seconds that files took in a stage, all threads together."
     counters: tuple[tuple[str, str, Mapping[str, float], str], ...] = (
         ("files", "Files, by how they ended; an error may be a folder's.", states, "state"),
         ("files_resumed", "Files that an earlier run had settled.", {"": found.resumed}, ""),
         ("decisions", "Decisions, by who made them.", decided_by, "by"),
         ("rules", "Decisions, by rule.", found.rules, "rule"),
+        ("first_releases", "Files, by whether their first year is certain.", years, "year"),
+        ("earlier", "Files of a certain first year before that of their tags.", earlier, ""),
         ("tags", "Files, by what became of their tags.", found.tags, "fate"),
         ("errors", "Files that failed, by cause.", causes, "cause"),
         ("stage_files", "Files that went through a stage.", files, "stage"),
