@@ -81,7 +81,8 @@ def records(text: str) -> list[Json]:
 
     A release is a date, `@` its country (else GB), `/` its status (else official), `%` its format,
     with `_` for a space. `group:DATE` is
-    the group's own date, `by:NAME` its credit, `by:-` none, `title:TEXT` its title if not the name.
+    the group's own date, `by:NAME` its credit, `by:-` none, `title:TEXT` its title if not the name,
+    `premiere:yes` that a verified fact calls it the first.
     """
     return [_record(*part.split()) for part in text.split(";") if part.strip()]
 
@@ -95,6 +96,8 @@ def _record(name: str, kind: str, *words: str) -> Json:
         elif word.startswith("by:"):
             credit = word.removeprefix("by:").replace("_", " ")
             more["artist_credit"] = None if credit == "-" else credit
+        elif word == "premiere:yes":
+            more["premiere"] = True
         elif word.startswith("title:"):
             more["title"] = word.removeprefix("title:").replace("_", " ")
         else:

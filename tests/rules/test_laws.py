@@ -150,6 +150,32 @@ def test_the_order_of_the_evidence_changes_nothing(data: st.DataObject) -> None:
 
 @LAW
 @given(st.data())
+def test_new_ids_move_nothing_but_what_is_equal_in_all_else(data: st.DataObject) -> None:
+    evidence = data.draw(documents(most_recordings=2))
+    releases = [one for _, one in every_release(evidence)]
+    for one in releases:
+        one["catno"] = data.draw(st.sampled_from((None, "A 1", "A 2")))
+    verdict = decided(evidence)
+    content = {one["mb_release_id"]: _content(one) for one in releases}
+    numbers = data.draw(st.permutations(range(len(releases))))
+    renamed = {}
+    for one, number in zip(releases, numbers, strict=True):
+        renamed[f"new-{number}"] = _content(one)
+        one["mb_release_id"] = f"new-{number}"
+    again = ruled(evidence)
+    assert isinstance(again, Decided)
+    assert (again.crg, again.crg_rule, again.rr_rule) == (
+        verdict.crg, verdict.crg_rule, verdict.rr_rule,
+    )  # fmt: skip
+    assert renamed.get(str(again.rr)) == content.get(str(verdict.rr))
+
+
+def _content(release: Json) -> Json:
+    return {name: value for name, value in release.items() if name != "mb_release_id"}
+
+
+@LAW
+@given(st.data())
 def test_a_much_later_record_never_turns_a_decision(data: st.DataObject) -> None:
     """Whatever it is: an album, a single, a live album, a soundtrack, a compilation.
 

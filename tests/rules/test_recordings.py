@@ -26,6 +26,7 @@ def ruled(*takes: Json, **more: Any) -> Verdict:
 
 
 FILE_240 = {"artifact": {"duration_ms": 240_500}}
+FILE_248 = {"artifact": {"duration_ms": 248_000}}
 
 LIVE = {"title": "Song (live)"}
 KARAOKE = {"title": "Song (karaoke)"}
@@ -130,6 +131,48 @@ TABLE: tuple[tuple[str, list[Json], Json, str], ...] = (
     ("a demo and a live take that only flags tell are not joined",
      [take("a", S, flags={"is_live": True}), take("b", A, flags={"is_demo": True})], {}, "open"),
     ("a club mix is kept out", [take("a", A), take("b", S, title="Song (Club Mix)")], {}, "A a"),
+    ("an edit of the file's length is meant, whatever the title says not",
+     [take("a", A, length_ms=369_000), take("b", S, title="Song (single edit)", length_ms=248_000)],
+     FILE_248, "S b"),
+    ("an edit is not meant where the plain one fits too",
+     [take("a", A, length_ms=250_000), take("b", S, title="Song (single edit)", length_ms=248_000)],
+     FILE_248, "A a"),
+    ("nor where the plain one has no length",
+     [take("a", A), take("b", S, title="Song (single edit)", length_ms=248_000)], FILE_248, "A a"),
+    ("an edit of another length is not meant",
+     [take("a", A, length_ms=369_000), take("b", S, title="Song (single edit)", length_ms=200_000)],
+     FILE_248, "A a"),
+    *((f"a plain recording of another length is not meant beside a {remark} that fits",
+       [take("a", A, length_ms=369_000), take("b", S, title=f"Song ({remark})", length_ms=248_000)],
+       FILE_248, "open")
+      for remark in ("live", "remix", "demo", "acoustic", "instrumental", "re-recorded",
+                     "2012 version")),
+    ("an edit and a live take of the file's length",
+     [take("a", A, length_ms=369_000), take("b", S, title="Song (single edit)", length_ms=248_000),
+      take("c", V, title="Song (live)", length_ms=249_000)], FILE_248, "open"),
+    ("either way it is one record",
+     [take("a", A, length_ms=369_000), take("b", A, title="Song (demo)", length_ms=248_000)],
+     FILE_248, "A b"),
+    ("the file's length denies the live take that its title wants",
+     [take("a", A, length_ms=248_000), take("b", S, **LIVE, length_ms=369_000)],
+     FILE_248 | {"recording_title": "Song (live)"}, "open"),
+    ("a sibling's record is a candidate",
+     [take("a", A), take("b", single("T", "1980"), relation="sibling")], {}, "A a"),
+    ("a sibling's record that was first", [take("a", A), take("b", S, relation="sibling")], {},
+     "S b"),
+    ("a sibling is never what is meant, whatever its length and remark",
+     [take("a", album("R", "1992"), length_ms=240_000),
+      take("b", S, relation="sibling", length_ms=300_000, disambiguation="2011 remaster")],
+     FILE_240, "S b"),
+    ("a sibling of one of two recordings tells nothing between them",
+     [take("a", A, length_ms=240_000), take("b", S, length_ms=300_000),
+      take("c", single("T", "1973-01-01"), length_ms=241_000, relation="sibling")], {}, "open"),
+    ("a sibling of the recording that is meant",
+     [take("a", A, length_ms=240_000), take("b", S, length_ms=300_000),
+      take("c", single("T", "1973-01-01"), length_ms=241_000, relation="sibling")],
+     FILE_240, "T c"),
+    ("the recording itself goes before its sibling on the same release",
+     [take("b", A), take("a", A, relation="sibling")], {}, "A b"),
     ("one record of several recordings is one candidate",
      [take("a", A), take("b", album("A", release("1974-10-08", mb_release_id="first")))], {},
      "A b"),
@@ -144,6 +187,16 @@ def test_recordings_are_sorted(takes: list[Json], file: Json, chosen: str) -> No
         verdict = ruled(*order, **file)
         found = "open" if isinstance(verdict, Open) else f"{verdict.crg} {verdict.recording}"
         assert found == chosen, verdict
+
+
+def test_a_record_that_a_sibling_led_to_says_so() -> None:
+    reissue, sibling = album("R", "1992"), {"relation": "sibling", "because": "ISRC GBAAA7400001"}
+    verdict = ruled(take("a", reissue), take("b", S, A, **sibling))
+    assert isinstance(verdict, Decided)
+    said = ", reached through the sibling recording b (ISRC GBAAA7400001)"
+    assert verdict.because.endswith(said)
+    told = {one.release_group: one.why_not.endswith(said) for one in verdict.rivals}
+    assert told == {"A": True, "R": False}
 
 
 def test_what_was_kept_out_is_told() -> None:

@@ -36,7 +36,21 @@ TABLE: list[tuple[str, list[Json], int, str]] = [
     ("the earliest at home", [gb("1975-11-08"), gb("1974-11-08")], 2, HOME),
     ("none from home: the earliest anywhere", [us("1974-11-08"), at("JP", "1974-11-01")], 2, WORLD),
     ("worldwide is home everywhere", [at("XW", "2015-09-18"), gb("2015-09-19")], 1, HOME),
-    ("Europe is not home", [at("XE", "2015-09-18"), us("2015-09-19")], 1, WORLD),
+    ("worldwide is home even where an earlier one is from elsewhere",
+     [us("2015-09-18"), at("XW", "2015-10-19")], 2, HOME),
+    ("the earliest anywhere is worldwide, and none is from home",
+     [at("XW", "2015-09-18"), us("2015-09-19")], 1, WORLD),
+    ("Europe is home in Europe", [at("XE", "2015-09-18"), gb("2015-09-19")], 1, HOME),
+    ("of one day, the country itself before Europe and the world",
+     [at("XW", "2015-09-18"), at("XE", "2015-09-18"), gb("2015-09-18")], 3, HOME),
+    ("of one day, Europe before the world",
+     [at("XW", "2015-09-18"), at("XE", "2015-09-18"), gb("2015-10-18")], 2, HOME),
+    ("a worldwide download is a reissue of what came out ten years before",
+     [us("2004-09-18", format="CD"), at("XW", "2015-09-18", format="Digital Media")], 1, REISSUE),
+    ("a medium before its time stands for nothing",
+     [gb("1966", format="CD"), gb("1969", format='12" Vinyl')], 2, REISSUE),
+    ("a medium before its time is all there is", [gb("1966", format="CD")], 1, HOME),
+    ("Europe is not the country itself", [at("XE", "2015-09-18"), us("2015-09-19")], 1, WORLD),
     ("UK is GB", [us("1974-11-01"), at("UK", "1974-11-08")], 2, HOME),
     ("a promotional copy stands for nothing",
      [gb("1974-10-01", status="Promotion"), gb("1974-11-08")], 2, HOME),
@@ -114,6 +128,22 @@ def test_a_release_is_chosen(releases: list[Json], number: int, rule: str) -> No
     assert isinstance(verdict, Decided)
     assert (verdict.rr, verdict.rr_rule) == (f"A.{number}", f"RR:{rule}"), verdict.path[-1]
     assert representative(evidence, "A", RulesConfig()) == verdict.rr
+
+
+def test_europe_and_the_world_are_home_by_the_artists_country() -> None:
+    def chosen(country: str | None, *releases: Json) -> str:
+        artist = {"name": "Queen", "begin_area_country": country}
+        made = document(recording(album("A", *releases)), artist=artist)
+        verdict = decide(read_bundle(made), RulesConfig())
+        assert isinstance(verdict, Decided)
+        return f"{verdict.rr} {verdict.rr_rule}"
+
+    later = at("XE", "2015-09-18"), at("JP", "2015-09-19")
+    assert chosen("JP", *later) == f"A.2 RR:{HOME}"
+    assert chosen("DE", *later) == f"A.1 RR:{WORLD}"
+    assert chosen("DE", at("US", "2015-09-17"), *later) == f"A.2 RR:{HOME}"
+    assert chosen(None, at("US", "2015-09-18"), at("XE", "2015-09-18")) == f"A.1 RR:{WORLD}"
+    assert chosen(None, us("2015-09-18"), at("XW", "2015-09-19")) == f"A.1 RR:{WORLD}"
 
 
 def test_a_deluxe_edition_that_loses_to_another_is_told_so() -> None:

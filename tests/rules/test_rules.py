@@ -7,7 +7,8 @@ import pytest
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.verdict import Decided, Open
+from chart_binder.domain.verdict import Decided, Open, Override
+from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.rules.decide import decide
 from golden.bundles import CASES
 from rules.making import (
@@ -58,7 +59,10 @@ def test_a_soundtrack_among_compilations_is_held_against_what_contradicts_it() -
 def test_a_compilation_stands_unless_the_recording_is_older(
     known: str, text: str, outcome: str
 ) -> None:
-    verdict = decide(bundle(*records(text), **json.loads(known)), KNOBS)
+    facts = json.loads(known)
+    of_all = {name: facts.pop(name) for name in ("siblings",) if name in facts}
+    evidence = document(recording(*records(text), **facts), **of_all)
+    verdict = decide(read_bundle(evidence), KNOBS)
     assert in_short(verdict).split()[0] == outcome, verdict
 
 
@@ -214,6 +218,33 @@ def test_the_question_names_what_would_settle_it(case: tuple[str, ...]) -> None:
     verdict = decide(bundle(*records(text), **json.loads(known)), KNOBS)
     assert isinstance(verdict, Open), verdict
     assert sorted(verdict.missing_facts) == questions
+
+
+def test_evidence_that_is_cut_short_decides_nothing_by_itself() -> None:
+    made = document(recording(*records("S single 1974-10-11; A album 1974-11-08")))
+    whole, cut = (decide(read_bundle(made | {"complete": one}), KNOBS) for one in (True, False))
+    assert isinstance(whole, Decided)
+    assert isinstance(cut, Open)
+    assert cut.proposal == whole
+    assert cut.because == f"the evidence is cut short; by what was read, {whole.because}"
+    (question,) = cut.questions
+    assert question.text.startswith("the evidence is cut short, because more was found than was")
+    opened = document(recording(*records("S single 1974; A album 1974")), complete=False)
+    verdict = decide(read_bundle(opened), KNOBS)
+    assert isinstance(verdict, Open)
+    assert verdict.proposal is None
+    ruled = decide(read_bundle(made | {"complete": False}), KNOBS, Override(ReleaseGroupId("S")))
+    assert isinstance(ruled, Decided)
+
+
+def test_the_reason_names_what_it_assumes() -> None:
+    made = document(recording(*records("V various 1993")), siblings="looked_up")
+    verdict = decide(read_bundle(made), KNOBS)
+    assert isinstance(verdict, Decided)
+    assert verdict.because == (
+        "nothing else than the compilation 'V' (1993) carries it officially, and no other recording"
+        " of the performance was found"
+    )
 
 
 def test_many_vague_dates_are_not_all_asked_for() -> None:

@@ -160,12 +160,14 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def dated_name(self) -> str:
         """`the single 'Killer Queen' (1974-10-11)`, with a remark if the date is a weak one."""
-        remark = ", the group's own date" if self.is_weak and self.is_dated else ""
-        if self.since.is_known and not self.is_weak:
-            known, dates = self.since.text, {one.date or "" for one in self.official}
-            vague = min([date for date in dates if date and known.startswith(date)], default=known)
-            remark += f"; another release is only dated {vague}" if vague != known else ""
-            remark += "; another release has no date" if "" in dates else ""
+        remark = ""
+        if self.is_weak:
+            remark = ", the group's own date" if self.is_dated else ""
+        elif self.since.is_known:
+            dates, known = {one.date for one in self.official}, self.since.text
+            vague = next((each for each in (known[:4], known[:7]) if each in dates), known)
+            remark = f"; another release is only dated {vague}" if vague != known else ""
+            remark += "; another release has no date" if None in dates else ""
         if self.hint:
             remark += f"; one of {self.hint} is on a medium of later years"
         return f"the {self.kind} '{self.title}' ({self.when}{remark})"
@@ -260,6 +262,8 @@ def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, Part
     counts as undated beside a whole date within it.
     """
     written = {one.date for one in releases if one.date and not is_before_its_time(one)}
+    if len(releases) == 1 and written:
+        return releases[0].when, releases[0].when, None
     early = {one.date for one in releases if one.date} - written
     whole = {date for date in written if len(date) == _DAY_LENGTH}
     if len(whole) < len(written):

@@ -37,17 +37,28 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     where the only one is the first listed, and its group is of that date: what is not listed is
     another release of it.
     """
-    is_any = any(one.first_release_date or one.isrcs for one in contest.recordings)
-    if not is_any and not any(one.unofficial for one in contest.candidates):
-        return ()
-    listed = [one for one in contest.candidates if one.counts and one.first > FIRST_DAY]
+    listed = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
     if not listed:
+        return ()
+    day = min([one.first for one in listed])
+    if not _is_any_earlier(day, contest):
         return ()
     first = min(listed, key=attrgetter("first", "last", "name"))
     is_its_own = len(possible) == 1 and possible[0].group.mb_rg_id == first.group.mb_rg_id
     dates = [first.group.first_date] if is_its_own and first.group.first_release_date else []
     found = sorted(_before_all(first, dates, contest), key=lambda one: (one.text, one.about))
     return tuple(found[:_MAX_DOUBTS])
+
+
+def _is_any_earlier(day: int, contest: Contest) -> bool:
+    """Whether anything at all is earlier than a day, which most often nothing is."""
+    year = date.fromordinal(day).year
+    for one in contest.recordings:
+        if one.first_release_date and one.first_date.last < day:
+            return True
+        if one.isrcs and min(filter(None, map(isrc_year, one.isrcs)), default=year) < year - 1:
+            return True
+    return any(one.unofficial for one in contest.candidates)
 
 
 def _before_all(

@@ -113,7 +113,9 @@ def via_sibling(
 
     The text is empty if one of the recordings is no sibling.
     """
-    if not all(one.is_sibling for one in recordings) or not recordings:
+    if not recordings or recordings[0].relation is None:  # the usual case
+        return ""
+    if not all(one.is_sibling for one in recordings):
         return ""
     sibling = min(recordings, key=lambda one: (one.mb_recording_id != decided, _order(one)))
     because = f" ({sibling.because})" if sibling.because else ""

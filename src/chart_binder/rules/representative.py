@@ -70,7 +70,7 @@ def choose_release(
             why = "came out before it" if is_one_too else "is the earliest that is not"
             reason = f"{_named(chosen)} is a reissue; {_named(fresh)} {why}"
             return Representative(fresh, REISSUE_FILTER_APPLIED, reason)
-    own = home - NO_COUNTRIES
+    own = home_countries(country)
     if is_home and not (chosen.place in NO_COUNTRIES and _is_world_first(chosen, pool, own)):
         reason = f"{_named(chosen)} is the earliest in the artist's country"
         return Representative(chosen, ORIGIN_COUNTRY_EARLIEST, reason)
@@ -118,10 +118,15 @@ def _named(release: Release) -> str:
 def _first_tied(
     tied: Sequence[Release], group: ReleaseGroup, settings: RulesConfig, home: frozenset[str]
 ) -> Release:
+    if len(tied) == 1:
+        return tied[0]
     latest = max([one.when.first for one in tied])
     tied = [one for one in tied if one.when.first == latest]
-    for places in (home - NO_COUNTRIES, home & {"XE"}):
-        tied = [one for one in tied if one.place in places] or tied
+    places = [one.place for one in tied]
+    best = next((one for one in places if one in home and one not in NO_COUNTRIES), None)
+    if best or ("XE" in home and "XE" in places):
+        wanted = home - NO_COUNTRIES if best else {"XE"}
+        tied = [one for one, place in zip(tied, places, strict=True) if place in wanted]
     return first_by_content(first_of_day(tied, group, settings))
 
 
