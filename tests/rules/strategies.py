@@ -97,20 +97,31 @@ def made_exact(draw: st.DrawFn, document: Json) -> Json:
     the day of the earliest of them.
     """
     exact = copy.deepcopy(document)
-    for one in exact["recording_candidates"]:
-        hint = one["first_release_date"]
-        days: list[str] = []
+    parts = exact["recording_candidates"]
+    days: list[list[tuple[str, str]]] = [[] for _ in parts]
+    for one, own in zip(parts, days, strict=True):
         for group in one["rg_candidates"]:
             dated = [(release, "date") for release in group["releases"]]
             whole = {release["date"] for release in group["releases"] if _is_whole(release)}
             for place, key in dated or [(group, "first_release_date")]:
                 text = place[key]
-                if text and any(day != text and day.startswith(text) for day in whole):
-                    continue
-                place[key] = draw(true_days(text))
-                if text and hint and _may_be_one(text, hint):
-                    days.append(place[key])
-        one["first_release_date"] = min(days) if days else draw(true_days(hint))
+                if text and not any(day != text and day.startswith(text) for day in whole):
+                    place[key] = draw(true_days(text))
+                if text:
+                    own.append((text, place[key]))
+    for one, own in zip(parts, days, strict=True):
+        if not (hint := one["first_release_date"]):
+            continue
+        found = [day for text, day in own if _may_be_one(text, hint)]
+        others = [day for each in days for text, day in each if _may_be_one(text, hint)]
+        if found:
+            one["first_release_date"] = min(found)
+        elif others:  # not before the first of them
+            one["first_release_date"] = max(
+                min(others), day_after(PartialDate.parse(hint).first, 0)
+            )
+        else:
+            one["first_release_date"] = draw(true_days(hint))
     return exact
 
 

@@ -377,9 +377,9 @@ def _early_compilations(
         is_own = is_by([artist.name or ""], one.group, one.official)
         if not is_own and soonest_work <= one.last + window:
             continue
-        if not is_own:
+        if is_own is False:  # it may be the artist's by another name
             names = names or _artist_names(artist, works)
-            is_own = is_by(names, one.group, one.official)
+            is_own = is_by(names, one.group, one.official) and None
         if is_own is False:
             if soonest_work < _NEVER:
                 found.append(EarlyCompilation(one, is_own, is_alone=True, precedes_all=True))

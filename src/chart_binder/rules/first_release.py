@@ -4,6 +4,7 @@ It is decided apart from the canonical release group: a single that leads to an 
 release, and the album the canonical group. Days that are not known are spans, as in the rules.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
@@ -87,7 +88,11 @@ def _descriptions(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
 def _mixes(
     version: Sequence[RecordingCandidate], bundle: EvidenceBundle
 ) -> Sequence[Sequence[RecordingCandidate]]:
-    """Return the recordings of a version, with a mono mix apart from the others."""
+    """Return the recordings of a version, with a mono mix apart from the others.
+
+    A mono mix is another recording than one of which nothing is said, and is meant only where the
+    title says so; beside a stereo mix it is not told which of the two is meant.
+    """
     mono = [one for one in version if one.intent.is_mono]
     rest = [one for one in version if not one.intent.is_mono]
     codes, others = (
@@ -95,7 +100,13 @@ def _mixes(
     )
     if not mono or not rest or codes & others:
         return [version]
-    return [mono] if intents_in(title_wanted(bundle), None).is_mono else [mono, rest]
+    if intents_in(title_wanted(bundle), None).is_mono:
+        return [mono]
+    is_stereo = all(_STEREO.search(f"{one.title} {one.disambiguation}") for one in rest)
+    return [mono, rest] if is_stereo else [rest]
+
+
+_STEREO = re.compile(r"\bstereo\b|ステレオ", re.IGNORECASE)
 
 
 def _common(found: Sequence[FirstRelease | None]) -> FirstRelease | None:

@@ -173,12 +173,18 @@ def _copy(case: YearCase) -> str | None:
             continue
         counts = copy.may_be_official
         if copy.standing == "Promotion":
-            counts = not is_promo_of(copy, one)
+            counts = not (is_promo_of(copy, one) or _is_of_december(copy, one))
         elif copy.standing == "Bootleg":
             counts = not case.is_any_work_of_the_year
         if counts:
             found.append(f"{describe_unofficial(copy)} of {one.name} is of {copy.when}")
     return min(found) if found else None
+
+
+def _is_of_december(copy: Release, record: Candidate) -> bool:
+    """Whether a copy is of the December before the January in which its own record came out."""
+    year, month = copy.when.text[:4], copy.when.text[5:7]
+    return month == "12" and record.since.text[:7] == f"{int(year) + 1:04}-01"
 
 
 def _incomplete(case: YearCase) -> str | None:
