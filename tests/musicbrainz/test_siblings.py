@@ -220,15 +220,39 @@ def test_a_search_for_siblings_is_made_narrower_until_all_is_seen(
 
 
 @pytest.mark.parametrize(
-    ("count", "spread", "status", "queries", "is_complete"),
+    ("editions", "hits_have_releases", "requests", "is_complete"),
     [
-        (60, 0, "", 1, True),
-        (300, 0, "", 6, False),
-        (300, 0, "/bootleg", 4, True),
+        (90, True, 2, True),
+        (150, True, 1, True),  # as the search shows them
+        (150, False, 3, True),
+        (250, False, 2, False),
     ],
 )
+def test_a_sibling_with_many_releases_takes_no_more_requests(
+    editions: int, requests: int, *, hits_have_releases: bool, is_complete: bool
+) -> None:
+    world = World("editions")
+    world.add("file | The Band | Song | 200 | - | - | Sampler various 2004-01-01")
+    dates = " ".join(f"{1977 + number % 40}-01-{1 + number // 40:02}" for number in range(editions))
+    world.add(f"original | The Band | Song | 201 | - | - | Album album {dates}")
+    with served(world) as server:
+        server.hits_have_releases = hits_have_releases
+        source = Harness(StoreInMemory(), server).source()
+        source.gather(world.tags("file"))
+        before = source.requests
+        case = decided(source, world.tags("file"))
+        assert source.requests - before == requests
+    assert case.bundle
+    assert case.bundle.complete is (None if is_complete else False)
+    assert said_of(case, world)[:2] == ("decided" if is_complete else "review", "Album")
+
+
+@pytest.mark.parametrize(
+    ("count", "status", "queries", "is_complete"),
+    [(60, "", 1, True), (300, "", 6, False), (300, "/bootleg", 4, True)],
+)
 def test_a_search_by_name_is_made_narrower_until_all_is_seen(
-    count: int, spread: float, status: str, queries: int, *, is_complete: bool
+    count: int, status: str, queries: int, *, is_complete: bool
 ) -> None:
     world = World("names")
     for number in range(count):

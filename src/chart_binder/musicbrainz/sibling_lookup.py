@@ -138,7 +138,7 @@ class _Lookup:
         candidates = [*self._bundle.recording_candidates]
         for recording, why in siblings:
             found = self._candidate(recording, why, hits, _out_by(candidates))
-            candidates += [found] if found and found.groups else []
+            candidates += [found] if found.groups else []
         bundle = replace(
             self._bundle,
             recording_candidates=tuple(candidates),
@@ -178,31 +178,49 @@ class _Lookup:
 
     def _candidate(
         self, recording: Recording, why: str, hits: Hits, out_by: int
-    ) -> RecordingCandidate | None:
-        """Return a sibling as evidence; none if its releases cannot be read within the budget.
+    ) -> RecordingCandidate:
+        """Return a sibling as evidence; the hits are not complete if not all releases are known.
 
-        Then the hits are not complete, unless it is much later than the day `out_by`, on which the
-        performance was out: a much later record changes no decision.
+        Those of one that is much later than the day `out_by`, on which the performance was out,
+        need not be: a much later record changes no decision.
         """
-        shown = [one.release for one in recording.release_list]
-        is_shown = any(one.release_list for one in hits.recordings.values()) and all(shown)
         is_much_later = _since(recording) > out_by + _MUCH_LATER_DAYS
-        releases: Iterable[Release]
-        if recording.id in hits.releases:
-            releases = hits.releases[recording.id]
-        elif (
-            len(shown) < _PAGE
-            and not is_much_later
-            and self._budget.allows(ws.query_releases_of(recording.id, 0))
-        ):
-            releases = self._client.releases_of(recording.id)
-        elif is_shown:
-            releases = [one for one in shown if one]
-        else:
-            hits.is_complete &= is_much_later
-            return None
+        releases, are_all = self._releases(recording, hits, is_much_later=is_much_later)
+        hits.is_complete &= are_all or is_much_later
         home = self._bundle.performer.begin_area_country
         return replace(candidate_of(recording, releases, home), relation=SIBLING, because=why)
+
+    def _releases(
+        self, recording: Recording, hits: Hits, *, is_much_later: bool
+    ) -> tuple[Sequence[Release], bool]:
+        """Return the releases of a recording, as far as the budget goes, and whether they are all.
+
+        Those that a search shows lack labels and the dates of groups, and stand in where they are
+        many, much later, or no request is left.
+        """
+        if recording.id in hits.releases:
+            return hits.releases[recording.id], True
+        shown = [one.release for one in recording.release_list]
+        is_shown = any(one.release_list for one in hits.recordings.values()) and all(shown)
+        read: Sequence[Release] = ()
+        are_all = False
+        if not is_much_later and not (is_shown and len(shown) >= _PAGE):
+            read, are_all = self._read(recording.id)
+        if is_shown and not are_all:
+            return [one for one in shown if one], True
+        return read, are_all
+
+    def _read(self, recording_id: RecordingId) -> tuple[Sequence[Release], bool]:
+        """Browse the releases of a recording, as far as the budget goes."""
+        if not self._budget.allows(ws.query_releases_of(recording_id, 0)):
+            return (), False
+        page, count = self._client.first_releases_of(recording_id)
+        more = [
+            ws.query_releases_of(recording_id, offset) for offset in range(len(page), count, _PAGE)
+        ]
+        if not page or not all(map(self._budget.allows, more)):
+            return page, count == len(page)
+        return self._client.releases_of(recording_id), True
 
     def _provenance(self, shared_at: float) -> Provenance | None:
         """Return the provenance with the age of the oldest response, these among them."""

@@ -84,6 +84,7 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
     ISRC in common or about the same length. A live take, remix, demo, acoustic version,
     re-recording, instrumental, cover or music video is the same performance as nothing else. A mono
     mix is not that without the mark, but for an ISRC in common; an edit only if it has the length.
+    A title that many tracks of an artist have (`Intro`) needs an ISRC in common.
     """
     if any(map(is_other_performance, (recording, other))):
         return None
@@ -95,7 +96,8 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
         return None
     if shared := recording.isrcs & other.isrcs:
         return f"it has the same ISRC {min(shared)}"
-    if not is_near or recording.flags.is_mono != other.flags.is_mono:
+    is_vague = title_key(recording.title) in _COMMON_TITLES
+    if is_vague or not is_near or recording.flags.is_mono != other.flags.is_mono:
         return None
     longer_ms = (other.length_ms or 0) - (recording.length_ms or 0)
     length = f"is {abs(longer_ms) / 1_000:.1f} s {'longer' if longer_ms > 0 else 'shorter'}"
@@ -125,7 +127,10 @@ _REMASTER = (
     r"(?:\b(?:19|20)\d\d\s+)?\b(?:digital(?:ly)?\s+)?re-?master(?:ed|ing|s)?\b"
     r"(?:\s+version\b)?(?:\s+(?:in\s+)?(?:19|20)\d\d\b)?(?:\s+version\b)?|リマスター"
 )
-_EDIT = r"\b(?:(?:single|radio|7[\"”″]|''|video)[-\s]+)(?:edit|version|mix)\b|\b(?:edited|edit)\b"
+_EDIT = (
+    r"\b(?:(?:single|radio|7[\"”″]|''|video)[-\s]+)(?:edit|version|mix)\b"
+    r"|\b(?:edited|edit|clean|censored)\b"
+)
 _REMASTERED = re.compile(_REMASTER, re.IGNORECASE)
 _NO_VERSION = re.compile(
     rf"{_REMASTER}|{_EDIT}"
@@ -137,11 +142,13 @@ _NO_VERSION = re.compile(
 )
 """Remarks that make no other performance."""
 _OTHER_PERFORMANCE = re.compile(
-    r"\b(?:instrumental|inst|karaoke|off[ -]vocal|backing track|minus one|a ?cappella)\b"
-    r"|カラオケ|インスト|노래방|반주|伴奏"
+    r"\b(?:instrumental|inst|karaoke|off[ -]vocal|backing track|minus one"
+    r"|a ?capp?ella)\b|カラオケ|インスト|노래방|반주|伴奏"
     r"|\bre-?(?:record(?:ed|ing)|cut)\b|\bnew(?:ly)? (?:recording|recorded|version)\b"
     r"|\bself[ -]cover\b|セルフカバー|再録|新録|\b\w+['’]s version\b|\b(?:19|20)\d\d version\b"
-    r"|\b(?:cover|tribute|in the style of|made famous by|parody|medley|mash-?up)\b"
+    r"|\b(?:cover|tribute|in the style of|made famous by|parody|medley|mash-?up"
+    r"|remake|dj[- ]mix(?:ed)?|mixed|megamix|continuous|slowed|sped[- ]up|nightcore)\b"
+    r"|\b(?:atmos|surround|quad(?:raphonic)?|binaural|5\.1)\b"
     r"|\b(?:alternat(?:e|ive)|outtakes?|rehearsal|sessions?|rough|unfinished|takes? \d+"
     r"|early (?:version|mix|take)|work in progress|different (?:version|mix|take))\b"
     r"|\b(?:19|20)\d\d (?:stereo |mono )?mix\b"
@@ -151,6 +158,19 @@ _OTHER_PERFORMANCE = re.compile(
     r"|portuguese|swedish|dutch|russian|polish|latin|tv|movie|film|demo) (?:size|version)\b"
     r"|\bmusic video\b|\bcommentary\b|\binterview\b",
     re.IGNORECASE,
+)
+_COMMON_TITLES = frozenset(
+    {
+        "intro",
+        "outro",
+        "interlude",
+        "skit",
+        "prelude",
+        "introduction",
+        "finale",
+        "overture",
+        "untitled",
+    }
 )
 _EDITED = re.compile(_EDIT, re.IGNORECASE)
 _REMARK = re.compile(
