@@ -218,7 +218,8 @@ def run_batch(
 
     `config` is by default what `canon config show` shows. `on_file` is called for each finished
     file, in the caller's thread. `to_stop` is asked several times a second; once it returns true,
-    nothing new is begun. `said` is called with messages for a person.
+    nothing new is begun, and what threads have not done a second later is left for another run
+    (on a cluster, what is begun is finished). `said` is called with messages for a person.
 
     Raises `ConfigError`, `PluginError`, `UsageError`, `StoreError` if the store fails, and
     `ClusterError` if the workers of a Dask cluster do.
@@ -264,13 +265,7 @@ def estimate_batch(
     """
     options.check()
     with open_store(store_url(config)) as store:
-        resume = ResumeCheck(
-            store,
-            Selection(options.only - {Which.COMPILATIONS}, options.refresh),
-            _versions(config, ""),
-            overrides(config),
-            config.rules,
-        )
+        resume = _resume_check(store, config, options, _versions(config, ""))
 
         def due(files: Sequence[Path]) -> list[Path]:
             return [path for path, is_due, _ in resume.check(files) if is_due]
@@ -293,8 +288,7 @@ def run_items(
     `items` is called with the open store and returns them. `arguments` are saved with the run, as
     those of `canon batch`.
     """
-    if options.policy is None:
-        options = replace(options, policy=Policy(config.tags.policy))
+    options = _with_policy(options, config)
     options.check()
     run = new_run("batch", arguments)
     with open_store(store_url(config)) as store:
@@ -302,25 +296,19 @@ def run_items(
         refresh = _refresh(store, run, options, said)
         setup = WorkerSetup(config, versions, refresh.since, options.frozen, options.dry_run)
         worker = setup.worker(store)
-        tag_writer = _tag_writer(config, store, run, options, said)
-        states = options.only - {Which.COMPILATIONS}
-        selection = Selection(states, options.refresh, refresh.runs)
+        resume = _resume_check(store, config, options, versions, refresh.runs)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
         with open_executor(setup, worker, options) as executor:
             tally = Tally()  # begun here, so that the start of a cluster does not count
             batch = BatchRun(
                 executor=executor,
                 worker=worker,
-                resume=ResumeCheck(
-                    store, selection, versions, worker.decider.overrides, config.rules
-                ),
+                resume=resume,
                 answers=AdjudicationCache(store, versions.adjudicator, refresh.runs),
                 buffer=buffer,
-                tag_writer=tag_writer,
+                tag_writer=_tag_writer(config, store, run, options, said),
                 tally=tally,
-                on_finished=lambda outcome, report: on_file(
-                    FileResult(outcome, report, tally, run.id)
-                ),
+                on_finished=lambda one, told: on_file(FileResult(one, told, tally, run.id)),
                 should_stop=to_stop,
                 max_stopping_s=_MAX_STOPPING_S if options.executor == Executor.THREADS else inf,
             )
@@ -330,6 +318,24 @@ def run_items(
         result = _result(run.id, batch, is_stopped=to_stop())
         buffer.end(result.status, result.measures)
         return result
+
+
+def _with_policy(options: BatchOptions, config: Config) -> BatchOptions:
+    """Return the options with `tags.policy` where no policy is named."""
+    if options.policy is not None:
+        return options
+    return replace(options, policy=Policy(config.tags.policy))
+
+
+def _resume_check(
+    store: "Store",
+    config: Config,
+    options: BatchOptions,
+    versions: RunVersions,
+    runs: frozenset[str] = frozenset(),
+) -> ResumeCheck:
+    selection = Selection(options.only - {Which.COMPILATIONS}, options.refresh, runs)
+    return ResumeCheck(store, selection, versions, overrides(config), config.rules)
 
 
 def _versions(config: Config, run_id: str) -> RunVersions:

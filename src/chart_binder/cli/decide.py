@@ -258,11 +258,7 @@ def _decide_files(
             for name, item in _named_files(named):
                 results.bar.show(tally)
                 set_log_file(name)
-                if isinstance(item, UnreadablePath):
-                    failed = Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE)
-                    attempt = partial(Case, failed)
-                else:
-                    attempt = partial(pipeline.attempt, partial(gather, item.path))
+                attempt = partial(_attempt, pipeline, gather, item)
                 case = (
                     keeper.decide_and_save(item.path, attempt)
                     if keeper
@@ -278,6 +274,16 @@ def _decide_files(
             _print_summary(tally, lookups)
         if keeper:
             keeper.end(results.status)
+
+
+def _attempt(
+    pipeline: Decider,
+    gather: Callable[[Path], EvidenceBundle],
+    item: AudioFile | UnreadablePath,
+) -> Case:
+    if isinstance(item, UnreadablePath):
+        return Case(Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE))
+    return pipeline.attempt(partial(gather, item.path))
 
 
 def _named_files(named: Iterable[str]) -> Iterator[tuple[str, AudioFile | UnreadablePath]]:

@@ -311,8 +311,7 @@ def evaluate(
 
     Cases that are as expected are only counted, so that a file may have any length.
     """
-    crg: Counter[Mark] = Counter()
-    rr: Counter[Mark] = Counter()
+    crg, rr = Counter[Mark](), Counter[Mark]()
     first: Counter[str] = Counter()
     rules: Counter[tuple[str, str]] = Counter()
     rightly_open = 0
@@ -327,19 +326,16 @@ def evaluate(
         one = score(case, decide(case.bundle))
         crg[one.crg] += 1
         rr[one.rr] += 1
-        first[one.first] += 1
-        first.update(_first_defects(one.expected.first_release, one.decision.first_release))
+        defects = _first_defects(one.expected.first_release, one.decision.first_release)
+        first.update((one.first, *defects))
         rules.update(_told(one))
         rightly_open += one.crg is Mark.RIGHT and not one.decision.crg_mbid
-        result = one.decision.adjudication
-        if result and result.crg_mbid:
+        if (result := one.decision.adjudication) and result.crg_mbid:
             is_right = bare_id(result.crg_mbid) == one.expected.crg_mbid
             answers.append(KnownAnswer(result.confidence, is_right))
             learn(KnownAnswer.of(result, right=is_right, name=one.id))
-        if one.is_left_open:
-            left_open.append(one)
-        elif not one.is_as_expected:
-            wrong.append(one)
+        if not one.is_as_expected:
+            (left_open if one.is_left_open else wrong).append(one)
     return EvaluationReport(
         first_release=_first_totals(first),
         crg=_tally(crg),
