@@ -70,13 +70,15 @@ class Budget:
 
 @dataclass(slots=True)
 class Hits:
-    """Recordings that may be siblings, with their releases where these are known to be all.
+    """Recordings that may be siblings.
 
-    `fetched_at` is when these arrived, in seconds since the epoch.
+    `are_of_artist`: all recordings of the artist were compared, and `releases` has all releases of
+    each; they arrived at `fetched_at`, in seconds since the epoch.
     """
 
     recordings: dict[RecordingId, Recording] = field(default_factory=dict)
     is_complete: bool = True
+    are_of_artist: bool = False
     releases: Mapping[RecordingId, Sequence[Release]] = field(default_factory=dict)
     fetched_at: float = math.inf
 
@@ -131,8 +133,12 @@ class _Lookup:
         if not self.may_have_siblings:
             return self._bundle
         siblings = self._siblings(hits)
+        out_by = _out_by(self._bundle.recording_candidates)
         for more in (self._by_isrc, self._by_work):
-            if not siblings and hits.is_complete:
+            is_any_original = any(_may_be_original(one, out_by) for one, _ in siblings)
+            has_room = not siblings or self._budget.left > 1  # the releases take one
+            is_all = hits.are_of_artist or not hits.is_complete
+            if not (is_all or is_any_original) and has_room:
                 more(hits)
                 siblings = self._siblings(hits)
         candidates = [*self._bundle.recording_candidates]
@@ -303,6 +309,13 @@ def _since(recording: Recording) -> int:
     return partial_date(recording.first_release_date).first
 
 
+def _may_be_original(recording: Recording, out_by: int) -> bool:
+    """Whether a sibling was out before the day `out_by`, and not on compilations alone."""
+    groups = [one.release_group for one in recording.release_list if one.release_group]
+    is_gathered = groups and all("Compilation" in one.secondary_type_list for one in groups)
+    return _first_day(recording) < out_by and not is_gathered
+
+
 def _out_by(candidates: Iterable[RecordingCandidate]) -> int:
     """Return the day by which an official release with one of the recordings was out."""
     editions = (one for each in candidates for group in each.groups for one in group.editions)
@@ -391,5 +404,7 @@ def _in_catalogue(
     for one in bundles:
         found = alike.get(title_key(_title(one)), {})
         releases = {name: [*catalogue.recordings[name][1].values()] for name in found}
-        known[_name(one)] = Hits(dict(found), releases=releases, fetched_at=catalogue.fetched_at)
+        known[_name(one)] = Hits(
+            dict(found), are_of_artist=True, releases=releases, fetched_at=catalogue.fetched_at
+        )
     return known
