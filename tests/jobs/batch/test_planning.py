@@ -8,7 +8,7 @@ from audio.tagging import CONTAINERS
 from chart_binder.audio.reading import read_tags
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.tags import TrackTags
-from chart_binder.jobs.batch import Album
+from chart_binder.jobs.batch import Album, planning
 from chart_binder.jobs.batch.planning import (
     Collection,
     Estimator,
@@ -80,11 +80,16 @@ def order_of(music: Path, order: Order, **options: object) -> list[str]:
     return [one.paths[0].parts[-3] for one in albums if isinstance(one, Album)]
 
 
-def test_collections_go_first_and_every_album_once(tmp_path: Path) -> None:
+def test_collections_go_first_and_every_album_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folders(tmp_path)
     assert order_of(tmp_path, Order.COMPILATIONS) == ["c", "a", "b"]
     assert order_of(tmp_path, Order.PATH) == ["a", "b", "c"]
     assert order_of(tmp_path, Order.PATH, only_collections=True) == ["c"]
+    monkeypatch.setattr(planning, "_PATIENCE_S", -1.0)
+    assert sorted(order_of(tmp_path, Order.COMPILATIONS)) == ["a", "b", "c"], "nothing is lost"
+    monkeypatch.undo()
     settled = {"is_settled": lambda paths: paths[0].parts[-3] == "c"}
     assert order_of(tmp_path, Order.COMPILATIONS, **settled) == ["a", "b", "c"]
 

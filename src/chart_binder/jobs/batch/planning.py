@@ -7,6 +7,7 @@ out, so that a run which is stopped early has done what helps most.
 import queue
 import re
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -30,6 +31,8 @@ LibraryItems: TypeAlias = Iterator[Album | UnreadablePath | NoInputYet]
 
 _SAMPLED = 3
 """Files of a folder that tell whether it is a collection."""
+_PATIENCE_S = 10.0
+"""How long a run does without albums while collections are looked for."""
 _MAX_AHEAD = 8
 """Albums that are found before the batch asks for them."""
 _BEST_OF = re.compile(
@@ -94,16 +97,23 @@ def library_items(
     """Yield the albums of a library in an order; `NoInputYet` while none is found.
 
     Albums are found in a thread. For `Order.COMPILATIONS` the folders are walked twice; albums
-    that are settled, because every file has a decision, are not read to be put first.
+    that are settled, because every file has a decision, are not read to be put first. In a large
+    library other albums are handed out too while no collection is found: nothing waits for long.
     """
     if order is Order.PATH and not only_collections:
         yield from find_albums(named)
         return
     ahead: queue.Queue[Album | UnreadablePath | BaseException | None] = queue.Queue(_MAX_AHEAD)
 
+    begun = time.monotonic()
+
+    def is_awaited() -> bool:
+        return ahead.empty() and time.monotonic() - begun > _PATIENCE_S
+
     def find() -> None:
         try:
-            for item in _collections_first(named, is_settled, only_collections=only_collections):
+            found = _collections_first(named, is_settled, is_awaited)
+            for item in _collections(named) if only_collections else found:
                 ahead.put(item)
             ahead.put(None)
         except BaseException as error:  # noqa: BLE001 (raised again where the albums are used)
@@ -127,17 +137,23 @@ SettledTest: TypeAlias = Callable[[Sequence[Path]], bool]
 """Whether every file of an album has a decision; may raise `StoreError`."""
 
 
+def _collections(named: Sequence[Path]) -> Iterator[Album | UnreadablePath]:
+    for item in find_albums(named):
+        if isinstance(item, UnreadablePath) or album_collection(item.paths):
+            yield item
+
+
 def _collections_first(
-    named: Sequence[Path], is_settled: SettledTest, *, only_collections: bool
+    named: Sequence[Path], is_settled: SettledTest, is_awaited: Callable[[], bool]
 ) -> Iterator[Album | UnreadablePath]:
     first: set[int] = set()
     for item in find_albums(named):
         if isinstance(item, UnreadablePath):
             yield item
-        elif (only_collections or not is_settled(item.paths)) and album_collection(item.paths):
+        elif is_awaited() or (not is_settled(item.paths) and album_collection(item.paths)):
             first.add(hash(item.paths))
             yield item
-    for item in () if only_collections else find_albums(named):
+    for item in find_albums(named):
         if isinstance(item, Album) and hash(item.paths) not in first:
             yield item
 
