@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 HOW_TO_ENABLE = (
-    "No model was asked: set llm.enabled = true (`canon config path` says in which file) to let one"
-    " look into open cases; `canon doctor` says whether it is ready."
+    "no model was asked; llm.enabled = true in the file of `canon config path` lets one look into"
+    " it, and `canon doctor` says whether it is ready"
 )
 _RELEASES = 64
 """Releases with their tracks in memory: the files of an album go to few of them."""
-HOW_OFFLINE = "No model was asked, for this run is offline."
+HOW_OFFLINE = "no model was asked, for this run is offline"
 
 
 def store_url(config: Config) -> str:

@@ -155,7 +155,7 @@ def test_an_open_case_names_the_missing_facts(canon: Canon, open_bundle: Path) -
     assert "1975" in line["missing_facts"][0]
     assert [one["text"] for one in line["questions"]] == line["missing_facts"]
     assert list(line["questions"][0]) == ["kind", "text", "about", "possibilities"]
-    assert "llm.enabled" in line["rationale"]
+    assert "llm.enabled" in line["hint"]
     assert line["missing_facts"][0].split()[0] in text.out
 
 

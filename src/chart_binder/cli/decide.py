@@ -39,6 +39,8 @@ from chart_binder.cli.render.decision import (
     decision_object,
     find_entities,
     group_name,
+    recording_lines,
+    release_name,
 )
 from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig, StoreConfig
 from chart_binder.config.load import config_candidates, found_file
@@ -47,7 +49,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import country_code
-from chart_binder.errors import StoreError, UsageError
+from chart_binder.errors import StoreError, UsageError, counted
 from chart_binder.files import path_text, read_file
 from chart_binder.jobs.decide import (
     MAX_FAILED_LOOKUPS,
@@ -83,15 +85,19 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _STATUS = dict.fromkeys(WAITING_STATES, 3) | {State.DECIDED: 0, State.ERROR: 1}
 _log = logging.getLogger(__name__)
 _OPENING = (
-    "Two audio files, their MusicBrainz evidence and one recorded run of a model are shipped with"
-    " canon. What follows is the real pipeline on them: no network, no model. (The audio is a tone;"
-    " the tags and the evidence are of real recordings. The first is tagged with a compilation it"
-    " was ripped from. In the second the single's date is cut to its year, so that the rules must"
-    " leave it open, and the pages the model reads are made up.)"
+    "Two shipped files, decided by the whole pipeline. MusicBrainz' answers and one run of a model"
+    " are recorded: no network and no model are needed, and nothing is written."
+)
+_MADE_UP = (
+    "The audio is a tone, the tags and the evidence are of real recordings. In the second file's"
+    " evidence the single's date is cut to its year, so that the rules leave it open; the pages"
+    " that the model reads are made up."
 )
 _NEXT = {
-    "canon decide FILE...": "by the rules, with evidence from MusicBrainz",
-    "canon doctor": "what is missing for the rest",
+    "canon demo --full": "the rules one by one, every other candidate, the model's run",
+    "canon decide FILE...": "your own files, with evidence from MusicBrainz; writes nothing",
+    "canon explain FILE": "and why every other candidate lost",
+    "canon doctor": "what is reachable, and what to do where something is not",
 }
 _KEYS = """\
   [musicbrainz]
@@ -343,13 +349,16 @@ def read_bundle_file(place: str) -> EvidenceBundle:
 
 
 @click.command("demo")
+@click.option("--full", is_flag=True, help="Show the rules one by one, and the model's run.")
 @pass_session
-def demo(session: Session) -> int:
+def demo(session: Session, *, full: bool) -> int:
     """Decide two shipped files, one by rules, one by a recorded run of a model."""
     from chart_binder.cli.render.explanation import explanation_lines
 
     def lines(path: str, case: Case) -> Iterator[str]:
         """Yield the rule path of what the rules decided; a run of the model was shown before."""
+        if not full:
+            return _demo_lines(path, case)
         if isinstance(case.verdict, Decided):
             return explanation_lines(path, case, config.rules)
         return decision_lines(path, case)
@@ -357,16 +366,37 @@ def demo(session: Session) -> int:
     set_up_logging(LogConfig(), session.verbosity)
     has_text = not session.as_json
     if has_text:
-        print_lines((*wrap(_OPENING), ""))
+        opening = f"{_OPENING} {_MADE_UP}" if full else _OPENING
+        print_lines((*wrap(opening), ""))
     results = _Results(session.as_json, lines)
     with _demo_files() as (files, config), store_and_evidence(config) as (_, gather):
-        pipeline = decider(config, record=None, watch=_show_event if has_text else None)
+        watch = _show_event if has_text and full else None
+        pipeline = decider(config, record=None, watch=watch)
         for file in files:
             set_log_file(file.name)
             results.show(file.name, pipeline.attempt(partial(gather, file)))
     if has_text:
-        print_lines(("", *_closing()))
+        print_lines(("", *_closing(full=full)))
     return results.status
+
+
+def _demo_lines(path: str, case: Case) -> Iterator[str]:
+    """Yield a decision without addresses; of a model's run only what it came to."""
+    decision = case.decision
+    tags = (case.bundle and case.bundle.artifact and case.bundle.artifact.tags) or {}
+    group, release = find_entities(case.bundle, decision.crg_mbid, decision.rr_mbid)
+    yield f"{path} (album in its tags: {tags.get('album')})"
+    yield from recording_lines(decision, explained=True)
+    if group:
+        yield from labelled("belongs to", f"{group_name(group)}  [{decision.crg_rule}]")
+    if release:
+        yield from labelled("release", release_name(release))
+    yield from labelled("because", decision.rationale or "")
+    if result := decision.adjudication:
+        found = {f"{fact.before} -> {fact.value}" for fact in result.facts if fact.verified}
+        dates, turns = ", ".join(sorted(found)), counted(result.iterations, "turn")
+        done = f"the rules left it open; a recorded model found {dates} on two pages in {turns}"
+        yield from labelled("model", done)
 
 
 @contextmanager
@@ -396,11 +426,13 @@ def _demo_files() -> Iterator[tuple[list[Path], Config]]:
         yield sorted((shipped / "audio").glob("*.*")), config
 
 
-def _closing() -> Iterator[str]:
+def _closing(*, full: bool) -> Iterator[str]:
     """Yield what to do next; the keys are not wrapped, for they are copied."""
-    yield "For your own files:"
+    yield "What next:"
     for call, about in _NEXT.items():
         yield from wrap(about, f"  {call}".ljust(_ABOUT_COLUMN))
+    if not full:
+        return
     file = found_file()
     where = f"make {config_candidates()[-1]} with"
     if file:

@@ -135,8 +135,9 @@ class Decision(msgspec.Struct, frozen=True):
     An error has its text in `error`; `unmatched` and `unreadable` have theirs in `rationale`. The
     kind of all three is in `cause`; other states have none. `artist` and `title` are those of the
     evidence, without any those of the file's tags. `crg_type` has MusicBrainz' types:
-    `Album + Live`. `missing_facts` are the `questions` as sentences; decisions stored earlier have
-    no `questions`; `complete` adds the names that they lack.
+    `Album + Live`. `hint` says why no model looked into an open case. `missing_facts` are the
+    `questions` as sentences; decisions stored earlier have no `questions`; `complete` adds the
+    names that they lack.
     """
 
     state: State
@@ -160,6 +161,7 @@ class Decision(msgspec.Struct, frozen=True):
     title: str | None = None
     crg_title: str | None = None
     crg_type: str | None = None
+    hint: str | msgspec.UnsetType = UNSET
 
     @property
     def failure(self) -> str:
@@ -242,7 +244,7 @@ def no_overrides() -> Mapping[str, OverrideRecord]:
 class Decider:
     """The pipeline from evidence to a decision.
 
-    Without an `adjudicator`, `why_not` says in the rationale of open cases why there is none.
+    Without an `adjudicator`, `why_not` is the hint on open cases: why there is none.
     """
 
     rules: RulesConfig
@@ -346,7 +348,8 @@ class Decider:
             crg_rule=proposal.crg_rule if proposal else f"CRG:{INDETERMINATE}",
             rr_rule=proposal.rr_rule if proposal else f"RR:{INDETERMINATE}",
             confidence=0.0,
-            rationale=". ".join(filter(None, (verdict.because, why_not))),
+            rationale=verdict.because,
+            hint=why_not or UNSET,
             missing_facts=verdict.missing_facts,
             questions=verdict.questions,
             evidence_hash=known,

@@ -109,6 +109,8 @@ def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterato
         yield from _questions(case)
     else:
         yield from labelled_list("missing", decision.missing_facts)
+    if decision.hint:
+        yield from labelled("to do", decision.hint)
     if decision.adjudication:
         name_of = partial(subject_name, case.bundle)
         yield from adjudication_lines(decision.adjudication, decision.state, name_of)

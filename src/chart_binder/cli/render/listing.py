@@ -121,7 +121,7 @@ def _cell(text: str) -> Any:
 def _cells(row: ListedDecision, *, is_whole: bool) -> Iterator[str]:
     decision, first = row.decision, row.decision.first_release
     named = [row.album, str(row.year or "")]
-    state = [row.state, row.rule]
+    state = [row.state, row.rule and row.rule.replace("_", " ").lower()]
     recording = [decision.artist, decision.title]
     if is_whole:
         recording.append(row.path)

@@ -1,0 +1,123 @@
+"""The way from a sampler to a written and undone album: `python tests/integration/walkthrough.py`.
+
+Writes what the commands print into docs/walkthrough.md; a test holds the page to it.
+"""
+
+import fcntl
+import os
+import pty
+import re
+import shlex
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from integration.sampler import BUNDLES, TITLE, sampler_files
+from integration.services import asking
+from servers.musicbrainz import MusicBrainzStandIn
+
+PAGE = Path(__file__).parents[2] / "docs" / "walkthrough.md"
+BEFORE, AFTER = "<!-- printed -->\n", "<!-- /printed -->\n"
+STEPS = (
+    ("Decide. Nothing is written to the files; what MusicBrainz says is stored.",
+     f'canon decide "{TITLE}" | head -n 20', slice(20)),
+    ("All of them in a table. *2004 or earlier* means that the year is not certain.",
+     "canon ls", slice(None)),
+    ("One of them: why this, and why no other?",
+     f'canon explain "{TITLE}/03 Song 3.flac"', slice(None)),
+    ("Why is this one open?",
+     f'canon explain "{TITLE}/09 Song 9.flac" | head -n 14', slice(14)),
+    ("What would change in the tags? The album stays an album.",
+     f'canon write "{TITLE}"', slice(None)),
+    ("Write it.",
+     f'canon write "{TITLE}" --apply | tail -n 4', slice(-4, None)),
+    ("Do the files hold what was written?",
+     f'canon verify "{TITLE}"', slice(None)),
+    ("What waits for you?",
+     "canon review list", slice(None)),
+    ("Take it back: the files are what they were, byte for byte.",
+     "canon undo | tail -n 10", slice(-10, None)),
+)  # fmt: skip
+"""What each step is for, its command, and which lines of its output are shown."""
+
+
+def printed(work: Path, environment: dict[str, str]) -> Iterator[str]:
+    """Yield the lines of the page: each command with what it printed on a terminal."""
+    files = sampler_files(work / TITLE, "flac")
+    before = [file.read_bytes() for file in files]
+    for about, command, shown in STEPS:
+        status, lines = _run(shlex.split(command.partition(" | ")[0])[1:], work, environment)
+        yield from (about, "", "```console", f"$ {command}", *lines[shown], "```", "")
+        yield from (f"Exit status {status}.", "") if status else ()
+    assert [file.read_bytes() for file in files] == before
+
+
+def _run(words: list[str], work: Path, environment: dict[str, str]) -> tuple[int, list[str]]:
+    """Run `canon` with its output on a terminal; return its exit status and what stood there."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 90, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "chart_binder", *words],
+        cwd=work, env=environment | {"TERM": "dumb"}, stdout=follower, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    os.close(follower)
+    pieces = []
+    with suppress(OSError):  # the terminal is closed when the program ends
+        while piece := os.read(leader, 65536):
+            pieces.append(piece)
+    err = process.communicate()[1]
+    os.close(leader)
+    out = b"".join(pieces).replace(b"\r\n", b"\n")
+    return process.returncode, (out + err).decode().splitlines()
+
+
+def in_words(text: str, place: Path) -> str:
+    """Return printed text with what differs from run to run alike: places, ids, times, seconds."""
+    text = text.replace(str(place), "/home/you")
+    for pattern, word in (
+        (r"\b01[0-9a-hjkmnp-tv-z]{18}\b", "01m8a0example0000000"),
+        (r"\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?(?: UTC)?", "2026-11-23 10:30"),
+        (r"127\.0\.0\.1:\d+", "musicbrainz.org"),
+        (r"\b\d+\.\d s\b", "0.5 s"),
+        (r"[\d.]+/s", "20.0/s"),
+        (r" +\n", "\n"),
+    ):
+        text = re.sub(pattern, word, text)
+    return text
+
+
+def page(environment: dict[str, str]) -> str:
+    """Return what the commands print, run in a home folder of their own.
+
+    Its path has the same length wherever this runs, for lines are wrapped.
+    """
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp", prefix="canon-") as folder,
+        MusicBrainzStandIn(BUNDLES) as mb,
+    ):
+        place = Path(folder)
+        (place / "Music").mkdir()
+        homes = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("DATA", "CONFIG")}
+        settings = environment | asking(mb) | homes | {"HOME": folder}
+        lines = [*printed(place / "Music", settings)]
+    return in_words("".join(f"{line}\n" for line in lines), place)
+
+
+def main() -> None:
+    """Write the page."""
+    environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    head, _, rest = PAGE.read_text("utf-8").partition(BEFORE)
+    tail = rest.partition(AFTER)[2]
+    PAGE.write_text(f"{head}{BEFORE}{page(environment)}{AFTER}{tail}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
