@@ -10,7 +10,7 @@ from msgspec import structs
 from mutagen.flac import FLAC
 from mutagen.id3 import ID3, TALB, TIT2, TXXX
 
-from audio.odd_files import ODD, make
+from audio.odd_files import ALBUM, ODD, TITLE, make
 from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, VARIANTS, WANTED, Container, Variant
 from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import audio_hash, read_tag_set
@@ -190,16 +190,27 @@ def test_a_tag_of_another_version_gets_its_fields_back(store: Store, tmp_path: P
     assert "TXXX:MusicBrainz Album Id" not in now
 
 
-def test_a_new_tag_with_keys_of_others_stays_with_these(store: Store, tmp_path: Path) -> None:
+def test_a_new_tag_that_others_use_goes_on_saying_what_it_hides(
+    store: Store, tmp_path: Path
+) -> None:
     path = make("MP3 with APE alone", tmp_path)
     record = write(store, path)
     tags = ID3(path)
     tags.add(TALB(encoding=3, text="Mine"))
     tags.add(TXXX(encoding=3, desc="MOODS", text="calm"))
     tags.save(path)
+
+    def frames() -> dict[str, str]:
+        return {key: str(frame) for key, frame in ID3(path, load_v1=False).items()}
+
     (report,) = undo(store, record)
     assert [key.field for key in report.kept] == ["TALB"]
-    assert sorted(ID3(path, load_v1=False)) == ["TALB", "TXXX:MOODS"]
+    assert [key.field for key in report.others] == ["TXXX:MOODS"]
+    expected = {"TALB": "Mine", "TXXX:MOODS": "calm", "TIT2": TITLE, "TDRC": "1996"}
+    assert {key: frames().get(key) for key in expected} == expected
+    assert not {"TXXX:CANON_TRACE", "TDOR"} & set(frames())
+    undo(store, record, force=True)
+    assert {key: frames().get(key) for key in expected} == expected | {"TALB": ALBUM}
 
 
 def test_other_audio_is_left_alone(store: Store, tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ FIELDS_BY_NAME = {field.name: field for field in (*FIELDS, *READ_ONLY_FIELDS)}
 # A new tag says what others of the file do. Each field has a key in all three forms of tag.
 _NAMES = tuple(
     other_tags.Names(*(field.keys[family].written[0] for family in ("vorbis", "id3", "ape")))
-    for field in FIELDS
+    for field in FIELDS_BY_NAME.values()
 )
 
 _Read = Callable[[Item], Texts | None]
@@ -274,7 +274,7 @@ def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
     players read that one only. Raises `AudioError` for an unknown field or a value
     that its form cannot hold.
     """
-    old = _written_block(tags) or _new_block(tags)
+    old = _written_block(tags) or new_block(tags)
     block = old
     for name, texts in fields.items():
         block = _with_field(block, name, tuple(texts))
@@ -320,7 +320,7 @@ def _written_block(tags: TagSet) -> Block | None:
     return tags.block(form.partition(".")[0])
 
 
-def _new_block(tags: TagSet) -> Block:
+def new_block(tags: TagSet) -> Block:
     """Return a block that says what the other tags of the file do."""
     form, head = _WRITTEN[tags.container]
     block = Block(form, (), head)

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from chart_binder.audio.containers import asf
-from chart_binder.audio.fields import FIELDS, field_texts, is_same_key, with_fields
+from chart_binder.audio.fields import (
+    FIELDS,
+    field_texts,
+    is_same_key,
+    new_block,
+    with_fields,
+    written_keys,
+)
 from chart_binder.audio.tagset import (
     Block,
     Change,
@@ -29,7 +36,7 @@ from chart_binder.jobs.journal import (
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 # The frames that fields may be put back into in an ID3v2 tag of another version.
-_KEYS = frozenset(key for field in FIELDS for key in field.keys["id3"].written)
+_KEYS = frozenset(key for field in FIELDS for key in written_keys(field.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +113,18 @@ def _with_old_items(tags: TagSet, changes: TagChanges, *, force: bool) -> _Resul
         else:
             kept.append(ChangedKey(change.key, *texts))
     made = {block.form for block in changes.new_blocks} - {b.form for b in changes.old_blocks}
+    for block in tags.blocks:
+        if block.form in made and block.items:
+            tags = tags.with_block(_with_taken_over(tags, block))
     blocks = tuple(block for block in tags.blocks if block.items or block.form not in made)
     return TagSet(tags.container, blocks), tuple(kept)
+
+
+def _with_taken_over(tags: TagSet, block: Block) -> Block:
+    """Return a tag that stays, for others have keys in it, with what it still hides in others."""
+    keys = {item.key for item in block.items}
+    taken = (item for item in new_block(tags).items if item.key not in keys)
+    return Block(block.form, (*taken, *block.items), block.head)
 
 
 def _items_of(block: Block, change: Change) -> Iterator[PlacedItem]:

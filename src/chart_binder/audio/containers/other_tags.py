@@ -30,10 +30,6 @@ class Names:
 
 
 NAMES: tuple[Names, ...] = (
-    Names("TITLE", "TIT2", "Title"),
-    Names("ARTIST", "TPE1", "Artist"),
-    Names("TRACKNUMBER", "TRCK", "Track"),
-    Names("DISCNUMBER", "TPOS", "Disc"),
     Names("GENRE", "TCON", "Genre"),
     Names("COMMENT", "COMM::eng", "Comment"),
     Names("COMPOSER", "TCOM", "Composer"),
@@ -44,12 +40,11 @@ NAMES: tuple[Names, ...] = (
     Names("ISRC", "TSRC", "ISRC"),
     Names("LANGUAGE", "TLAN", "Language"),
     Names("BPM", "TBPM", "BPM"),
-    Names("COMPILATION", "TCMP", "Compilation"),
     Names("LYRICS", "USLT::eng", "Lyrics"),
     Names("ENCODEDBY", "TENC", "EncodedBy"),
     Names("ENCODER", "TSSE", "Encoder"),
 )
-"""The fields beside those that this program writes, by Picard's names."""
+"""Fields beside those of `fields.FIELDS_BY_NAME`, by Picard's names."""
 
 _INFO = {
     "INAM": "TITLE", "IART": "ARTIST", "IPRD": "ALBUM", "ICRD": "DATE", "IGNR": "GENRE",
