@@ -1,6 +1,7 @@
 """`canon ls`, `canon audit`, `canon playlist`: stored decisions listed, judged and played."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -20,8 +21,8 @@ from chart_binder.cli.output import (
 from chart_binder.cli.render.listing import (
     csv_lines,
     report_lines,
+    row_lines,
     row_object,
-    sampled_lines,
     separated_lines,
     table_lines,
 )
@@ -49,6 +50,18 @@ _CTRL_D = "\x04"
 _VERDICTS = {"r": AuditVerdict.RIGHT, "w": AuditVerdict.WRONG, "u": AuditVerdict.UNSURE}
 _KEYS = "r right, w wrong, u unsure, s skip, q quit"
 
+_NEGATED = re.compile(r"-(?=[A-Za-z]+:\S)")
+
+
+class _QueryCommand(click.Command):
+    """Takes `-state:decided` for a term of a query, not for options with one letter each."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write negated terms with the other sign that a query may have."""
+        written = [f"^{one[1:]}" if _NEGATED.match(one) else one for one in args]
+        return super().parse_args(ctx, written)
+
+
 _query = click.argument("query", metavar="[QUERY]...", nargs=-1)
 
 
@@ -60,7 +73,9 @@ def _sample_options(size: int | None) -> Callable[[Command], Command]:
         for option in (
             click.option("--seed", type=int, default=0, help="Another number draws others."),
             click.option("--by", "by", type=click.Choice(["rule"]), help="As many of each rule."),
-            click.option("--sample", metavar="N", type=click.IntRange(1), default=size, help=about),
+            click.option(
+                "--sample", "size", metavar="N", type=click.IntRange(1), default=size, help=about
+            ),
         ):
             command = option(command)
         return command
@@ -68,7 +83,7 @@ def _sample_options(size: int | None) -> Callable[[Command], Command]:
     return decorate
 
 
-@click.command("ls")
+@click.command("ls", cls=_QueryCommand)
 @_query
 @click.option(
     "--format",
@@ -85,7 +100,7 @@ def ls(
     query: tuple[str, ...],
     form: str | None,
     limit: int | None,
-    sample: int | None,
+    size: int | None,
     by: str | None,
     seed: int,
     *,
@@ -98,14 +113,14 @@ def ls(
     (of the first release), certain (yes, no), path, text. `-state:decided` is all but that. See
     docs/library.md.
 
-    On a terminal it is a table of at most 50, with -v also reasons, addresses and paths; elsewhere
-    whole lines with tabs between.
+    On a terminal it is a table of at most 50, with -v each with its reason, address and path;
+    elsewhere whole lines with tabs between.
 
     Exit status: 0, 1 where a record of the store is damaged, 2 bad usage.
     """
     if print0 and (form or session.as_json):
         raise UsageError("--print0 prints paths alone: leave out --format and --output json")
-    if by and sample is None:
+    if by and size is None:
         raise UsageError("--by rule goes with --sample N")
     skipped = SkippedRecords()
     form = "jsonl" if session.as_json else form or "table"
@@ -115,16 +130,24 @@ def ls(
     wanted = read_query(query)
     with session.open_store() as store:
         rows = listing(store, wanted, session.config.rules, skipped.decision)
-        if sample is not None:
-            rows = iter(_sample(rows, sample, seed, is_by_rule=by is not None))
+        if size is not None:
+            rows = iter(sample(rows, size, seed, is_by_rule=by is not None))
         shown = islice(rows, most or None)
         if is_table:
-            print_lines(table_lines([*shown], is_whole=session.verbosity > 0))
+            _print_table(shown, is_whole=session.verbosity > 0)
             if left := sum(1 for _ in rows):
                 print_notes([f"{left:,} more: --limit 0 lists all"])
         else:
             _PRINT[form](shown)
     return skipped.status
+
+
+def _print_table(rows: Iterable[ListedDecision], *, is_whole: bool) -> None:
+    if not is_whole:
+        print_lines(table_lines([*rows]))
+        return
+    for number, row in enumerate(rows):
+        print_lines((*("",) * bool(number), *row_lines(row)))
 
 
 def _print_paths(rows: Iterable[ListedDecision]) -> None:
@@ -146,10 +169,7 @@ _PRINT: Mapping[str, Callable[[Iterable[ListedDecision]], None]] = {
 """How each form is printed where there is no terminal."""
 
 
-_sample = sample
-
-
-@click.command("audit")
+@click.command("audit", cls=_QueryCommand)
 @_query
 @_sample_options(_SAMPLE)
 @click.option("--report", is_flag=True, help="Print the shares of errors alone; ask nothing.")
@@ -157,7 +177,7 @@ _sample = sample
 def audit(
     session: Session,
     query: tuple[str, ...],
-    sample: int,
+    size: int,
     by: str | None,
     seed: int,
     *,
@@ -182,7 +202,7 @@ def audit(
     skipped = SkippedRecords()
     with session.open_store() as store:
         rows = listing(store, wanted, session.config.rules, skipped.decision)
-        drawn = _sample(rows, sample, seed, is_by_rule=by is not None)
+        drawn = sample(rows, size, seed, is_by_rule=by is not None)
         if not (report or session.as_json):
             _walk(store, drawn)
         found = audit_report(drawn, judged(store))
@@ -195,7 +215,7 @@ def _walk(store: "Store", drawn: Sequence[ListedDecision]) -> None:
     said = judged(store)
     left = [row for row in drawn if outcome(row.kept, row.decision) not in said]
     for number, row in enumerate(left, 1):
-        print_lines(["", f"--- {number} of {len(left)}", *sampled_lines(row), _KEYS])
+        print_lines(["", f"--- {number} of {len(left)}", *row_lines(row), _KEYS])
         while (key := _key()) not in (*_VERDICTS, "s", "q", _CTRL_D):
             print_lines([f"no such key; {_KEYS}"])
         if key in _VERDICTS:
@@ -214,7 +234,7 @@ def _key() -> str:
         return _CTRL_D
 
 
-@click.command("playlist")
+@click.command("playlist", cls=_QueryCommand)
 @_query
 @click.option(
     "--format",

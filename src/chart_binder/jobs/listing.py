@@ -165,7 +165,7 @@ def read_query(written: Sequence[str]) -> Query:
     return Query(tuple(term for text in written for term in _terms(text)))
 
 
-_KEY = re.compile(r"(?<!\S)(-?)([A-Za-z]+):(?=\S)")
+_KEY = re.compile(r"(?<!\S)([-^]?)([A-Za-z]+):(?=\S)")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?!\S)')
 
 
@@ -223,7 +223,8 @@ def _one_of(allowed: Mapping[str, str]) -> Callable[[str], frozenset[str]]:
 
 
 def _read_rules(written: str) -> frozenset[str]:
-    return _one_of({code: code for code in _RULES})(re.sub(r"(?i)\b(CRG|RR):", "", written))
+    bare = re.sub(r"(?i)\b(CRG|RR):", "", written)
+    return _one_of({code: code for code in _RULES})(re.sub(r"(?<=\w) (?=\w)", "_", bare))
 
 
 def _read_years(written: str) -> tuple[YearSpan, ...]:

@@ -14,6 +14,7 @@ from chart_binder.cli.render.decision import (
     recording_lines,
 )
 from chart_binder.jobs.audit import AuditReport, RuleErrors
+from chart_binder.jobs.decide import State
 from chart_binder.jobs.listing import ListedDecision
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
@@ -92,60 +93,53 @@ def separated_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
         yield "\t".join(" ".join(value.split()) for value in _values(row))
 
 
-def table_lines(rows: Sequence[ListedDecision], *, is_whole: bool) -> Iterator[str]:
-    """Yield a table for a terminal; `is_whole` adds reason, address and path of each decision."""
+def table_lines(rows: Sequence[ListedDecision]) -> Iterator[str]:
+    """Yield a table for a terminal."""
     if not rows:
         yield "nothing was decided that matches"
         return
     from rich import box  # slow to import, and for terminals alone
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, expand=False, pad_edge=False, show_lines=is_whole)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("recording", "file", "first released", "canonical group", "decision"):
         table.add_column(heading, overflow="fold")
     for row in rows:
-        table.add_row(*map(_cell, _cells(row, is_whole=is_whole)))
+        table.add_row(*(Text(safe_text(cell)) for cell in _cells(row)))
     text = io.StringIO()
     console = Console(file=text, width=terminal_width(), markup=False, emoji=False, highlight=False)
     console.print(table)
     yield from (line.rstrip() for line in text.getvalue().strip("\n").splitlines())
 
 
-def _cell(text: str) -> Any:
-    from rich.text import Text
-
-    return Text(safe_text(text))
-
-
-def _cells(row: ListedDecision, *, is_whole: bool) -> Iterator[str]:
+def _cells(row: ListedDecision) -> Iterator[str]:
     decision, first = row.decision, row.decision.first_release
-    named = [row.album, str(row.year or "")]
-    state = [row.state, row.rule and row.rule.replace("_", " ").lower()]
-    recording = [decision.artist, decision.title]
-    if is_whole:
-        recording.append(row.path)
-        state += [row.reason, _address(row)]
-    yield _stacked(recording)
-    yield _stacked(named)
+    yield _stacked(decision.artist, decision.title)
+    yield _stacked(row.album, str(row.year or ""))
     yield first_release_text(first) if first else "-"
-    yield _stacked([decision.crg_title, decision.crg_type])
-    yield _stacked(state)
+    yield _stacked(decision.crg_title, decision.crg_type)
+    yield _stacked(row.state, row.rule and row.rule.replace("_", " ").lower())
 
 
-def _stacked(parts: Iterable[str | None]) -> str:
+def _stacked(*parts: str | None) -> str:
     return "\n".join(filter(None, parts)) or "-"
 
 
-def sampled_lines(row: ListedDecision) -> Iterator[str]:
-    """Yield what a person needs to judge a decision: names, the file, dates, group, reason."""
+def row_lines(row: ListedDecision) -> Iterator[str]:
+    """Yield all that is listed of a decision: names, the file, dates, group, reason, address."""
     yield row.path
     yield from recording_lines(row.decision, explained=True)
     filed = ", ".join(filter(None, (row.album, str(row.year or ""))))
     yield from labelled("the file", filed or "names no album and no year")
-    group = row.decision.crg_title or row.decision.crg_mbid or "open"
-    kind = f" ({row.decision.crg_type})" if row.decision.crg_type else ""
-    yield from labelled("belongs to", f"{group}{kind}  [{row.decision.crg_rule}]")
+    group = row.decision.crg_title or row.decision.crg_mbid
+    if group:
+        kind = f" ({row.decision.crg_type})" if row.decision.crg_type else ""
+        label = "belongs to" if row.decision.state is State.DECIDED else row.state
+        yield from labelled(label, f"{group}{kind}  [{row.decision.crg_rule}]")
+    else:
+        yield from labelled(row.state, row.decision.crg_rule or "no rule was asked")
     if address := _address(row):
         yield from labelled("", address)
     if row.reason:
