@@ -53,10 +53,13 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The compilations of which at least the group is dated."""
     tie_break: "TieBreak"
     recordings: Sequence[RecordingCandidate]
-    artist: Artist
-    has_no_sibling: bool
-    """Whether other recordings of the performance were looked for and none was found."""
+    bundle: EvidenceBundle
     settings: RulesConfig
+
+    @property
+    def artist(self) -> Artist:
+        """The artist, perhaps unknown."""
+        return self.bundle.performer
 
     @property
     def intent(self) -> str:
@@ -73,48 +76,22 @@ def build_contest(
     recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle, settings: RulesConfig
 ) -> Contest:
     """Return the contest for recordings of a bundle that stand for one song."""
-    artist = bundle.performer
-    return _contest(
-        candidates_of(recordings),
-        recordings=recordings,
-        artist=artist,
-        has_no_sibling=bundle.has_no_sibling,
-        tie_break=TieBreak(intent_of(recordings), artist.country, settings.label_authority_order),
-        settings=settings,
-    )
-
-
-def with_recordings(contest: Contest, recordings: Sequence[RecordingCandidate]) -> Contest:
-    """Return the contest for some of its recordings alone."""
-    country, labels = contest.artist.country, contest.settings.label_authority_order
-    return _contest(
-        candidates_of(recordings),
-        recordings=recordings,
-        artist=contest.artist,
-        has_no_sibling=contest.has_no_sibling,
-        tie_break=TieBreak(intent_of(recordings), country, labels),
-        settings=contest.settings,
-    )
+    country, labels = bundle.performer.country, settings.label_authority_order
+    tie_break = TieBreak(intent_of(recordings), country, labels)
+    return _contest(candidates_of(recordings), recordings, bundle, tie_break, settings)
 
 
 def with_candidates(contest: Contest, candidates: Sequence[Candidate]) -> Contest:
     """Return the contest for the same recordings with other candidates."""
     return _contest(
-        candidates,
-        recordings=contest.recordings,
-        artist=contest.artist,
-        has_no_sibling=contest.has_no_sibling,
-        tie_break=contest.tie_break,
-        settings=contest.settings,
+        candidates, contest.recordings, contest.bundle, contest.tie_break, contest.settings
     )
 
 
 def _contest(
     candidates: Sequence[Candidate],
-    *,
     recordings: Sequence[RecordingCandidate],
-    artist: Artist,
-    has_no_sibling: bool,
+    bundle: EvidenceBundle,
     tie_break: "TieBreak",
     settings: RulesConfig,
 ) -> Contest:
@@ -137,7 +114,8 @@ def _contest(
     dated = [one for one in spans if one]
     early: Sequence[EarlyCompilation] = ()
     if dated and settings.compilation_premiere:
-        early = _early_compilations(dated, soundtracks, rest, artist, settings.lead_window_days)
+        window = settings.lead_window_days
+        early = _early_compilations(dated, soundtracks, rest, bundle.performer, window)
         if any(one.precedes_all for one in early):
             firsts = []
     return Contest(
@@ -152,8 +130,7 @@ def _contest(
         dated_compilations=dated,
         tie_break=tie_break,
         recordings=recordings,
-        artist=artist,
-        has_no_sibling=has_no_sibling,
+        bundle=bundle,
         settings=settings,
     )
 
@@ -368,7 +345,7 @@ def _early_compilations(
     sound_last = min([one.last for one in soundtracks], default=_NEVER)
     sound_first = min([one.first for one in soundtracks], default=_NEVER)
     soonest_work = min(work_first, sound_first)
-    names: set[str] | None = None
+    names = _artist_names(artist, works)
     found = []
     for one in early:
         other_last = _least_of_others(soonest, one.last)
@@ -377,19 +354,15 @@ def _early_compilations(
         is_own = is_by([artist.name or ""], one.group, one.official)
         if not is_own and soonest_work <= one.last + window:
             continue
-        if is_own is False:  # it may be the artist's by another name
-            names = names or _artist_names(artist, works)
-            is_own = is_by(names, one.group, one.official) and None
-        if is_own is False:
+        if is_own is False and is_by(names, one.group, one.official) is False:
             if soonest_work < _NEVER:
-                found.append(EarlyCompilation(one, is_own, is_alone=True, precedes_all=True))
+                found.append(EarlyCompilation(one, is_own=False, is_alone=True, precedes_all=True))
             continue
         other_first = first[one.first == first[0]]
         is_ahead = one.last + window < work_first and one.last < sound_first
-        is_early = one.last <= other_first + window
-        precedes_all = is_own is True and is_ahead and is_early
+        precedes_all = is_own is True and is_ahead and one.last <= other_first + window
         is_alone = one.last + window < other_first
-        found.append(EarlyCompilation(one, is_own, is_alone, precedes_all))
+        found.append(EarlyCompilation(one, is_own or None, is_alone, precedes_all))
     return found
 
 

@@ -10,7 +10,7 @@ from chart_binder.domain.dates import FIRST_DAY, PartialDate, before, same_day
 from chart_binder.domain.evidence import Release
 from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.assumptions import Asked
-from chart_binder.rules.candidates import NEVER_OUT, Candidate, describe_unofficial
+from chart_binder.rules.candidates import NEVER_OUT, Candidate, Role, describe_unofficial
 from chart_binder.rules.contest import Contest
 from chart_binder.rules.media import is_before_its_time
 
@@ -68,8 +68,8 @@ def _before_all(
 
     It is a recording's own first date, or the year of an ISRC, earlier by more than one calendar
     year, unless a listed copy may be of then: MusicBrainz takes a recording's first date from
-    promotional copies and bootlegs too. A promotional copy itself is, where the first official
-    record is as much later as a reissue.
+    promotional copies and bootlegs too. A promotional copy itself is, or a bootleg that gathers
+    earlier recordings, where the first official record is as much later as a reissue.
     """
     year, copies = date.fromordinal(first.first).year, [*_copies(contest)]
     dates = [*explained, *(copy.when for copy in copies)]
@@ -84,11 +84,13 @@ def _before_all(
             text = f"{MISSING}: an ISRC was assigned in {assigned}, before {first.dated_name}"
             yield Asked("missing_original", text, about)
     gap = contest.settings.reissue_long_gap_years
-    for copy in copies:
-        if copy.standing == "Promotion" and _year(copy) < year - gap:
-            text = f"{describe_unofficial(copy)} of {copy.when} is older than {first.dated_name}"
-            about_it = (first.group.mb_rg_id, copy.mb_release_id)
-            yield Asked("missing_original", f"{text}: what is it a copy of?", about_it)
+    for one in contest.candidates:
+        that_tell = ("Promotion", "Bootleg") if one.role is Role.COMPILATION else ("Promotion",)
+        for copy in one.unofficial:
+            if copy.standing in that_tell and copy.when.is_known and _year(copy) < year - gap:
+                text = f"{describe_unofficial(copy)} of {copy.when} is older than"
+                text = f"{text} {first.dated_name}: what is it a copy of?"
+                yield Asked("missing_original", text, (one.group.mb_rg_id, copy.mb_release_id))
 
 
 def _year(release: Release) -> int:

@@ -17,7 +17,7 @@ from chart_binder.rules.candidates import (
     candidates_of,
     count_unofficial,
 )
-from chart_binder.rules.contest import Contest, Ruling, with_recordings
+from chart_binder.rules.contest import Contest, Ruling, build_contest
 from chart_binder.rules.premiere import RuleResults, apply_rules
 from chart_binder.rules.questions import date_questions, either, tie_question
 from chart_binder.rules.recordings import SortedRecordings, format_length, via_sibling
@@ -70,7 +70,7 @@ def recordings_disagree(
         return None
     homes: dict[str, tuple[str, Sequence[RecordingCandidate]]] = {}
     for version in recordings.versions:
-        own = with_recordings(contest, version)
+        own = build_contest(version, contest.bundle, contest.settings)
         for one in apply_rules(own).possible:
             if one.role is not Role.COMPILATION or one.group.mb_rg_id == chosen.group.mb_rg_id:
                 homes[one.group.mb_rg_id] = f"{_describe_version(version)} on {one.name}", version
