@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -24,7 +25,7 @@ from chart_binder.jobs.review import (
 from chart_binder.jobs.stored_decisions import save_decisions
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store.store import Store
-from golden.bundles import year_only_single
+from golden.bundles import golden, year_only_single
 
 RULES = RulesConfig()
 OPEN = ("review", "indeterminate")
@@ -83,6 +84,25 @@ def test_a_proposal_too_unsure_to_decide_can_be_accepted(store: Store, put: Put)
     assert ruled.saved.override.crg_mbid == ALBUM
     assert queue(store) == []
     assert is_queue_empty(store, store.overrides.all(), OPEN)
+
+
+def test_what_the_rules_propose_by_cut_evidence_can_be_accepted(store: Store, put: Put) -> None:
+    cut = msgspec.structs.replace(read_bundle(golden("lead-bohemian")), complete=False)
+
+    def never(*_: object) -> AdjudicationResult:
+        raise AssertionError("no fact makes such evidence whole")
+
+    decider = Decider(RULES, SimpleNamespace(adjudicate=never))
+    made = decider.decide(cut)
+    assert (made.decision.state, made.decision.decided_by) == (State.REVIEW, "rules")
+    case = put("a", made)
+    assert case.proposal is not None
+    assert (case.proposal.crg_mbid, case.proposal.label) == (ALBUM, "C2")
+    ruled = accept(store, case)
+    assert ruled.saved.override is not None
+    assert ruled.saved.override.crg_mbid == ALBUM
+    again = Decider(RULES, overrides=store.overrides.all).decide(cut).decision
+    assert (again.state, again.decided_by, again.crg_mbid) == (State.DECIDED, "override", ALBUM)
 
 
 @pytest.mark.parametrize(

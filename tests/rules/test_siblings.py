@@ -20,7 +20,7 @@ def test_siblings_are_looked_up_where_the_original_may_be_missing(
     known: str, text: str, reason: str
 ) -> None:
     facts = json.loads(known)
-    of_all = {name: facts.pop(name) for name in ("siblings",) if name in facts}
+    of_all = {name: facts.pop(name) for name in ("siblings", "complete") if name in facts}
     remaster, made = facts.pop("remaster", None), records(text)
     for one in made:
         if one["mb_rg_id"] == remaster:

@@ -60,7 +60,10 @@ class CandidateRow(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """The adjudicator's answer, however sure it was; the release is optional."""
+    """The adjudicator's answer, however sure it was, or what the rules say of cut evidence.
+
+    The release is optional.
+    """
 
     crg_mbid: str
     rr_mbid: str | None
@@ -116,14 +119,15 @@ class ReviewCase:
 
     @cached_property
     def proposal(self) -> Proposal | None:
-        """The release group that the adjudicator named, if any."""
-        result = self.result
-        if result is None or not result.crg_mbid:
+        """The release group that the adjudicator named, or the rules by cut evidence, if any."""
+        is_by_rules = self.result is None and self.decision.state is State.REVIEW
+        proposed = self.decision if is_by_rules else self.result
+        if proposed is None or not proposed.crg_mbid:
             return None
-        group = self.labels.id_of(result.crg_mbid) or result.crg_mbid
-        release = self.labels.id_of(result.rr_mbid)
+        group = self.labels.id_of(proposed.crg_mbid) or proposed.crg_mbid
+        release = self.labels.id_of(proposed.rr_mbid)
         label_of = {known: label for label, known in self.labels.ids.items()}
-        return Proposal(group, release, result.confidence, label_of.get(group))
+        return Proposal(group, release, proposed.confidence or 0.0, label_of.get(group))
 
     @cached_property
     def rows(self) -> tuple[CandidateRow, ...]:

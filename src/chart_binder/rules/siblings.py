@@ -41,6 +41,8 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
     """
     if bundle.siblings == "looked_up":
         return None
+    if isinstance(verdict, Open) and verdict.proposal:
+        verdict = verdict.proposal
     if isinstance(verdict, Open):
         asked = [one.text for one in verdict.questions if one.kind == "missing_original"]
         if asked or _is_any_work(bundle):

@@ -180,7 +180,8 @@ def _decision(case: ReviewCase) -> Iterator[str]:
     elif proposal:
         title = case.labels.titles.get(proposal.crg_mbid)
         name = f"{proposal.label} '{title}'" if title else "a release group the evidence lacks"
-        said = f"{name} is proposed, confidence {proposal.confidence:.2f}"
+        by = f"confidence {proposal.confidence:.2f}" if case.result else "by the rules"
+        said = f"{name} is proposed, {by}"
     else:
         said = "nothing is proposed" if case.result else "no model was asked"
     return labelled(_HEADLINES.get(decision.state, decision.state.word), said)
