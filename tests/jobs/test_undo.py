@@ -16,7 +16,7 @@ from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import field_texts, with_fields
 from chart_binder.domain.records import WriteRecord, WriteState, now_utc
-from chart_binder.jobs.journal import ChangedKey, WritingRun, verify
+from chart_binder.jobs.journal import ChangedKey, WritingRun
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.undo import (
     UNDO,
@@ -28,6 +28,7 @@ from chart_binder.jobs.undo import (
     writes_since,
     writes_to_undo,
 )
+from chart_binder.jobs.verify import verify
 from chart_binder.jobs.write import WriteStatus
 from chart_binder.store.store import Store
 

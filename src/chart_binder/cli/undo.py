@@ -41,14 +41,11 @@ from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.journal import (
     ChangedKey,
-    Verification,
-    VerifyState,
     WritingRun,
     moved_write,
     only_done,
     repair_journal,
 )
-from chart_binder.jobs.journal import verify as verify_file
 from chart_binder.jobs.undo import (
     UNDO,
     UndoReport,
@@ -59,6 +56,8 @@ from chart_binder.jobs.undo import (
     writes_since,
     writes_to_undo,
 )
+from chart_binder.jobs.verify import Verification, VerifyState
+from chart_binder.jobs.verify import verify as verify_file
 from chart_binder.jobs.write import WriteStatus
 
 if TYPE_CHECKING:

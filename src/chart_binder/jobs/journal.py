@@ -1,12 +1,11 @@
-"""The journal of tag writes: writing with an entry in it, what changed since, repair, verify."""
+"""The journal of tag writes: writing with an entry in it, what changed since, repair."""
 
 import hashlib
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -439,67 +438,3 @@ def moved_text(write: WriteRecord, why: str | None) -> str:
 def only_done(writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
     """Yield the writes that are done and not undone."""
     return (write for write in writes if write.state is WriteState.DONE)
-
-
-class VerifyState(StrEnum):
-    """How a file compares with the journal."""
-
-    SAME = "same"
-    UNRECORDED = "unrecorded"
-    OPEN = "open"
-    TAGS_DIFFER = "tags differ"
-    AUDIO_DIFFERS = "audio differs"
-    UNREADABLE = "unreadable"
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """The finding for one file; `changes` lead from what was written to what is there now."""
-
-    path: Path
-    finding: VerifyState
-    why: str | None = None
-    changes: tuple[ChangedKey, ...] = ()
-    write: WriteRecord | None = None
-
-
-def verify(store: "Store", path: Path) -> Verification:
-    """Compare a file's tags and audio with the journal. Raises `StoreError`; changes nothing."""
-    writes = store.journal.of_path(path_bytes(path))
-    write = next(only_done(writes), None)
-    begun = next((each for each in writes if each.state is WriteState.INTENDED), None)
-    if begun and (write is None or begun.id > write.id):
-        why = "a run is writing it, or was cut short: the next that writes settles that"
-        return Verification(path, VerifyState.OPEN, why, write=begun)
-    try:
-        if write:
-            return _compare(path, write)
-        write = moved_write(store, path, _last_done)
-        if write is None:
-            why = "no tags were written into it by canon"
-            return Verification(path, VerifyState.UNRECORDED, why)
-        found = _compare(path, write)
-        return replace(found, why=moved_text(write, found.why))
-    except AudioError as error:
-        return Verification(path, VerifyState.UNREADABLE, str(error), write=write)
-
-
-def _last_done(store: "Store", path: Path) -> WriteRecord | None:
-    return next(only_done(store.journal.of_path(path_bytes(path))), None)
-
-
-def _compare(path: Path, write: WriteRecord) -> Verification:
-    if audio_hash(path) != write.audio_hash:
-        why = "its audio is not that which the tags were written for: damaged, or another file"
-        return Verification(path, VerifyState.AUDIO_DIFFERS, why, write=write)
-    tags = read_tag_set(path)
-    changes = TagChanges.from_json(write.changes)
-    if tags.hash == write.tags_after_hash or normalized_hash(tags) == changes.new_alike:
-        return Verification(path, VerifyState.SAME, write=write)
-    found = changes_since_write(write, changes, tags)
-    why = (
-        "its tags say something else than was written"
-        if found
-        else "other tags than those that were written changed since"
-    )
-    return Verification(path, VerifyState.TAGS_DIFFER, why, found, write)
