@@ -302,9 +302,12 @@ def test_ctrl_c_ends_a_batch_and_the_next_goes_on(canon: Canon, home: Path, star
     assert decided(home) == 80, "that one came to its end: this one began anew"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_batch_that_waits_ends_within_two_seconds(
-    home: Path, start: Start, number: signal.Signals
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [("batch", signal.SIGINT), ("batch", signal.SIGTERM), ("decide", signal.SIGINT)],
+)
+def test_a_run_that_waits_ends_within_two_seconds(
+    home: Path, start: Start, command: str, number: signal.Signals
 ) -> None:
     for name, bundle in zip(NAMES, BUNDLES, strict=True):
         (home / "music" / name / "album").mkdir(parents=True)
@@ -319,7 +322,8 @@ def test_a_batch_that_waits_ends_within_two_seconds(
 
     with MusicBrainzStandIn(BUNDLES, behave=hang) as mb:
         settings = asking(mb) | {"CANON_MUSICBRAINZ__TIMEOUT_S": "60"}
-        process = start("batch", home / "music", "--jobs=1", "--output=json", **settings)
+        options = ["--jobs=1"] if command == "batch" else []
+        process = start(command, home / "music", *options, "--output=json", **settings)
         assert hanging.wait(30)
         asked = time.monotonic()
         process.send_signal(number)
@@ -328,7 +332,7 @@ def test_a_batch_that_waits_ends_within_two_seconds(
     assert process.returncode == 130, err
     assert taken_s < 2, f"{taken_s:.1f} s"
     assert len(out.splitlines()) == decided(home), "what is printed is kept"
-    assert b"stopped: interrupted; the same command goes on" in err
+    assert (b"stopped: interrupted; the same command goes on" in err) is (command == "batch")
     ((status, ended),) = rows(home, "SELECT status, ended_at_utc FROM runs")
     assert (status, bool(ended)) == (130, True)
 

@@ -217,7 +217,7 @@ def _given_values(call: click.Context, parameter: click.Parameter) -> Iterator[s
     name = parameter.name or ""
     if call.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
         return
-    given = call.params.get(name, True)  # what a callback took is not there
+    given = call.params.get(name, True)  # one that exposes no value is not there
     for value in given if isinstance(given, tuple) else (given,):
         is_path = isinstance(parameter.type, click.Path) and value != "-"
         if "_OR_" in (parameter.metavar or ""):  # a path or an id
