@@ -429,6 +429,7 @@ def test_verbose_tells_of_each_finished_file(canon: Canon, library: Path, home: 
     assert {(Path(line["path"]).name, line["state"]) for line in told} == {
         ("song.flac", "decided"), ("empty", "error"),
     }  # fmt: skip
+    assert {line["first_release"] for line in told if line["state"] == "decided"} > {"2016-02-10"}
     assert "\nfiles          4 in " in f"\n{ran.out}"
 
 

@@ -49,19 +49,19 @@ class Check:
 class Finding:
     """The result of a check: what was found, or what is wrong and how to fix it.
 
-    `is_missing` tells that it does not work, be it needed, optional or turned off.
+    `is_well` tells whether it works or was not asked, be it needed, optional or turned off.
     """
 
     name: str
     state: Health
     is_needed: bool
-    is_missing: bool
+    is_well: bool
     said: str
 
     @property
     def status(self) -> int:
         """The exit status: 1 for what is needed and does not work, 3 for what is optional."""
-        return (1 if self.is_needed else 3) if self.is_missing else 0
+        return 0 if self.is_well else 1 if self.is_needed else 3
 
 
 @click.command("doctor")
@@ -92,18 +92,18 @@ def _findings(config: Config) -> Iterator[Finding]:
     )
     for name, is_needed, why_off, check in checks:
         try:
-            found, is_missing = check(config), False
+            found, is_well = check(config), True
         except CanonError as error:
-            found, is_missing = Check(str(error)), True
+            found, is_well = Check(str(error)), False
         state = Health.OK
         if why_off or found.is_off:
             state = Health.OFF
-        elif is_missing:
+        elif not is_well:
             state = Health.FAILED if is_needed else Health.WARNING
         elif found.remark:
             state = Health.WARNING
         said = "; ".join(filter(None, (why_off, found.said, found.remark)))
-        yield Finding(name, state, is_needed, is_missing, said)
+        yield Finding(name, state, is_needed, is_well, said)
 
 
 _MODEL_OFF = "no model is asked: llm.enabled is false"

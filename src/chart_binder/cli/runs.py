@@ -203,6 +203,7 @@ def log_fields(file: "FileResult") -> dict[str, object]:
     fields = {
         "path": path_text(file.path),
         "state": decision.state.value,
+        "first_release": decision.first_release.date if decision.first_release else None,
         "rule": decision.crg_rule,
         "crg_mbid": decision.crg_mbid,
         "error": decision.error,
