@@ -203,10 +203,10 @@ def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
     reason = f"nothing else than {only.dated_name} carries it officially"
     doubts = contradictions(only, contest)
     is_own = is_by([contest.artist.name or ""], only.group, only.official)
-    if is_own is None:
-        doubts = (_whose(only, contest), *doubts)
-    elif is_own is False and contest.bundle.has_no_sibling:
+    if not is_own and contest.bundle.has_no_sibling:
         reason += ", and no other recording of the performance was found"
+    elif is_own is None:
+        doubts = (_whose(only, contest), *doubts)
     elif is_own is False:
         text = f"{MISSING}: only {only.dated_name} carries it, which is by others"
         doubts = (_asked_whether_first(text, only), *doubts)
