@@ -134,8 +134,8 @@ def only(part: str, answer: Response | Behave, world: World) -> Behave:
 )
 @pytest.mark.parametrize(
     "answer",
-    [BUSY, GARBAGE, HANG_UP, SLOW, error(400, "No."), cut_in_half],
-    ids=["503", "garbage", "hang up", "timeout", "400", "half"],
+    [BUSY, GARBAGE, HANG_UP, SLOW, error(403, "No."), cut_in_half],
+    ids=["503", "garbage", "hang up", "timeout", "403", "half"],
 )
 def test_a_failed_lookup_of_siblings_is_an_error_and_may_be_tried_again(
     part: str, world: str, answer: Response | Behave
@@ -149,6 +149,28 @@ def test_a_failed_lookup_of_siblings_is_an_error_and_may_be_tried_again(
         server.behave = None
         case = decided(harness.source(), WORLDS[world].tags("file"))
         assert said_of(case, WORLDS[world])[:2] == ("decided", "Album-77")
+
+
+def test_a_server_that_knows_works_without_their_recordings_leaves_it_open() -> None:
+    world = WORLDS["work"]
+    with served(
+        world, only("work", error(400, "work-level-rels is no inc parameter"), world)
+    ) as mb:
+        source = Harness(StoreInMemory(), mb).source()
+        source.gather(world.tags("file"))
+        before = source.requests
+        case = decided(source, world.tags("file"))
+        assert source.requests - before == 3
+    assert case.bundle
+    assert (case.bundle.siblings, case.bundle.complete) == (None, False)
+    assert case.decision.state is State.INDETERMINATE
+    alone = WORLDS["alone"]
+    with served(
+        alone, only("work", error(400, "work-level-rels is no inc parameter"), alone)
+    ) as mb:
+        case = decided(Harness(StoreInMemory(), mb).source(), alone.tags("file"))
+    assert case.bundle
+    assert case.bundle.has_no_sibling, "there is no work to ask about"
 
 
 def test_a_passing_failure_costs_another_try() -> None:

@@ -32,7 +32,7 @@ from chart_binder.musicbrainz.siblings import (
     same_performance,
     title_key,
 )
-from chart_binder.musicbrainz.web_service import Query, Recording, Release
+from chart_binder.musicbrainz.web_service import Query, Recording, Release, Work
 
 LOOKED_UP = "looked_up"
 """The value of `siblings` in evidence for which all siblings were looked for."""
@@ -173,14 +173,29 @@ class _Lookup:
 
     def _by_work(self, hits: Hits) -> None:
         """Add the recordings of the works that the recording is a performance of."""
-        name = next(iter(self._own))
-        if not self._budget.allows(ws.query_works_of(name)):
-            return
-        for work in self._client.works_of(name):
-            linked = [one.recording for one in work.recording_relation_list]
-            if not linked and self._budget.allows(ws.query_recordings_of_work(work.id)):
+        for work in self._works(next(iter(self._own))):
+            linked = [one.recording for one in work.recording_relation_list if one.recording]
+            if not any(one.credits for one in linked):
+                if not self._budget.allows(ws.query_recordings_of_work(work.id)):
+                    hits.is_complete = False
+                    return
                 linked += self._client.recordings_of_work(work.id)[0]
-            hits.add(one for one in linked if one)
+            hits.add(linked)
+
+    def _works(self, recording_id: RecordingId) -> Iterable[Work]:
+        """Return the works of a recording, with their recordings if the server can tell them."""
+        if not self._budget.allows(ws.query_works_of(recording_id)):
+            return ()
+        try:
+            return self._client.works_of(recording_id)
+        except LookupFailedError as error:
+            is_not_understood = getattr(error.__cause__, "is_not_understood", False)
+            if not is_not_understood or not self._budget.allows(
+                ws.query_relations_of(recording_id)
+            ):
+                raise
+        found = self._client.relations_of(recording_id)
+        return [one.work for one in found.work_relation_list if one.work] if found else ()
 
     def _candidate(
         self, recording: Recording, why: str, hits: Hits, out_by: int
