@@ -250,9 +250,9 @@ def earliest_day(releases: Sequence[Release]) -> str | None:
             return None
         if (date := release.date) and date < earliest:
             earliest, first = date, release
-    if len(earliest) != _DAY_LENGTH or (first and is_before_its_time(first)):
+    if len(earliest) != _DAY_LENGTH or first is None:
         return None
-    return earliest
+    return None if first.format and is_before_its_time(first) else earliest
 
 
 def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, PartialDate | None]:

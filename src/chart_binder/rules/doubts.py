@@ -37,11 +37,12 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     where the only one is the first listed, and its group is of that date: what is not listed is
     another release of it.
     """
-    listed = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
-    if not listed:
+    hints = [one.first_release_date or one.isrcs for one in contest.recordings]
+    copies = [one.unofficial for one in contest.candidates]
+    if not any(hints) and not any(copies):
         return ()
-    day = min([one.first for one in listed])
-    if not _is_any_earlier(day, contest):
+    listed = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
+    if not listed or not _is_any_earlier(min([one.first for one in listed]), contest):
         return ()
     first = min(listed, key=attrgetter("first", "last", "name"))
     is_its_own = len(possible) == 1 and possible[0].group.mb_rg_id == first.group.mb_rg_id

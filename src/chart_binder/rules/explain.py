@@ -134,10 +134,13 @@ def explain_losers(
     crg, winner = (chosen.group.mb_rg_id, chosen.name) if chosen else (None, "")
     window = contest.settings.lead_window_days
     losers = [
-        Rival(name, one.title, _why_not(one, chosen, winner, window) + via_sibling(one.recordings))
+        Rival(name, one.title, _why_not(one, chosen, winner, window))
         for one in contest.candidates
         if (name := one.group.mb_rg_id) != crg
     ]
+    if len(contest.recordings) > 1:
+        via = {one.group.mb_rg_id: via_sibling(one.recordings) for one in contest.candidates}
+        losers = [replace(one, why_not=one.why_not + via[one.release_group]) for one in losers]
     return (*losers, *_of_excluded(contest, excluded))
 
 
