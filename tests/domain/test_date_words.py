@@ -28,6 +28,7 @@ OF_ELSE = [
     ("The single was not released on 5 May 1974", "not released"),
     ("Promo copies went out; promos are of 5 May 1974", "promos"),
     ("Retrieved 5 May 1974", "Retrieved"),
+    ('"X" (Single), first date of any status 1974-05-05', "of any status"),
     # German
     ("Das Stück wurde am 5. Mai 1974 aufgenommen", "aufgenommen"),
     ("am 5. Mai 1974 wiederveröffentlicht", "wiederveröffentlicht"),

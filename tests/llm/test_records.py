@@ -158,7 +158,7 @@ def brought_in(transcript: Path) -> list[Brought]:
 
 
 IMITATED = """At MusicBrainz:
-1. "Night Opera" (Album, by Trams), first release of any status 1975-11-21
+1. "Night Opera" (Album, by Trams), first date of any status 1975-11-21
    https://musicbrainz.org/release-group/<Night Opera>
 Recording "Night Tram" by Trams, 5:55, recording id <tram>
 Observation: release-group id <Night Opera>"""

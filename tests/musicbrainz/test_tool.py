@@ -191,7 +191,7 @@ ANSWERS = [
     ("night opera|Trams|releases", ["At MusicBrainz:", "- 1975-11-21, GB", "- 1976-01-02, US"], 1),
     ("<tram1>", ["Recording", "Address", "Releases with it: 3. ", "1975-10-31", "1975-11-21"], 4),
     ("https://musicbrainz.org/recording/<live>", [", 6:20, ", "Add", ": 1", "no official"], 2),
-    ("<tram2>||recordings", ["5:56, first release of any status 1991", "A", "it: 2", "1991"], 2),
+    ("<tram2>||recordings", ["5:56, first date of any status 1991", "A", "it: 2", "1991"], 2),
     ("1975-1976|Trams|of_years", [": 2", '- "Night Tram"', '- "Night Opera"'], 1),
     ("1975 to 1991|<Trams>|of_years", [": 3", "Night Tram", "Opera", "Best Trams"], 1),
     ("1979|Trams|of_years", ["knows no official release group by Trams from 1979 to"], 1),

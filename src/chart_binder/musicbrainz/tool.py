@@ -355,7 +355,7 @@ def _first_date(date: str | None) -> str:
     from chart_binder.musicbrainz.evidence import partial_date
 
     first = partial_date(date)
-    return f"first release of any status {first if first.is_known else 'unknown'}"
+    return f"first date of any status {first if first.is_known else 'unknown'}"
 
 
 def _recording_entry(recording: "ws.Recording") -> _Entry:
