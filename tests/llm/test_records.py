@@ -260,6 +260,19 @@ def test_what_the_rules_leave_open_is_proposed_with_the_evidence_that_was_added(
     assert "the rules leave it open" in (result.problem or "")
 
 
+@pytest.mark.parametrize("added", [{}, {"recording_candidates": [{"mb_recording_id": 1}]}])
+def test_a_transcript_that_somebody_wrote_brings_in_no_more_than_it_says(
+    client: Client, tmp_path: Path, added: dict[str, object]
+) -> None:
+    replies = [SEE_ALBUM, named(answer("<Night Opera>"))]
+    run = Path(str(asked(client, *replies, record=tmp_path).transcript))
+    lines = [json.loads(line) for line in run.read_text("utf-8").splitlines()]
+    lines = [line | {"added": added} if line["type"] == "evidence" else line for line in lines]
+    run.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    again = replay(run)
+    assert (again.outcome, again.added) == (Outcome.REVIEW, ())
+
+
 class Schemas(Scripted):
     """A scripted model that keeps the schema it is last asked by."""
 

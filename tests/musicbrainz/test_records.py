@@ -70,6 +70,17 @@ def test_a_record_adds_its_recordings_of_the_same_performance_with_all_their_rel
             }
 
 
+def test_a_recording_on_no_release_adds_nothing(harness: Harness) -> None:
+    bundle = read_bundle(evidence(WORLD, "again"))
+    bare = evidence(WORLD, "tram")
+    bare["recording_candidates"][0]["rg_candidates"] = []
+    with (
+        MusicBrainzStandIn([bare]) as harness.server,
+        pytest.raises(NothingFoundError, match="'Night Tram' by Trams, 5:55, is on no release"),
+    ):
+        bring_in(harness.source().client(), bundle, "recording", id_of("tram"))
+
+
 @pytest.mark.parametrize("answer", [BUSY, GARBAGE])
 def test_a_failing_look_up_is_never_an_absence(harness: Harness, answer: Response) -> None:
     bundle = read_bundle(evidence(WORLD, "again"))

@@ -157,7 +157,7 @@ class Examination:
         verdict = self.case.verdict()
         if isinstance(verdict, Decided) and verdict.crg in groups:
             return verdict.crg
-        return next(one for one in Labels.of(self.case.bundle).titles if one in groups)
+        return next((one for one in Labels.of(self.case.bundle).titles if one in groups), named)
 
     def _impossible(self, facts: Sequence[Fact]) -> list[str]:
         """Return what verified facts say that the evidence, or each other, rules out."""

@@ -93,7 +93,10 @@ class RecordFinder:
             self._told[name] = msgspec.structs.replace(event, iteration=turn)
             self.record(self._told[name])
         event = self._told[name]
-        return event.problem or msgspec.convert(event.added, _Added).recording_candidates
+        try:
+            return event.problem or msgspec.convert(event.added, _Added).recording_candidates
+        except msgspec.ValidationError as error:  # of a transcript that somebody wrote
+            return f"what was recorded of it cannot be read: {error}"
 
     def why_not(self, case: OpenCase, fact: Fact) -> str | None:
         """Return why the fact does not stand that a record has a recording; None if it does.

@@ -41,12 +41,14 @@ def bring_in(
     if not siblings:
         raise NothingFoundError(_why_none(bundle, played, where))
     home = bundle.performer.country
-    return tuple(
-        replace(
-            candidate_of(one, client.releases_of(one.id), home), relation=SIBLING, because=because
-        )
+    found = [
+        replace(candidate_of(one, releases, home), relation=SIBLING, because=because)
         for one, because in siblings[:_MAX_SIBLINGS]
-    )
+        if (releases := client.releases_of(one.id))
+    ]
+    if not found:
+        raise NothingFoundError(f"{_described(siblings[0][0])} is on no release")
+    return tuple(found)
 
 
 def _played(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str, str]:
