@@ -72,7 +72,7 @@ def decision_complaints(case: Case, order: int = 0) -> list[str]:
 def _open_complaints(verdict: Open, rest: list[str], named: dict[str, str]) -> list[str]:
     match rest:
         case ["proposes", name]:
-            proposal = getattr(verdict, "proposal", None)
+            proposal = verdict.proposal
             found = named[proposal.crg] if proposal else "nothing"
             return [] if found == name else [f"proposes {found}, not {name}"]
         case [kind]:
