@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.dates import LAST_DAY, Answer
+from chart_binder.domain.dates import LAST_DAY, Answer, PartialDate
 from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.vocabulary import NO_COUNTRIES, country_code
 from chart_binder.rules.assumptions import Asked
@@ -20,6 +21,7 @@ from chart_binder.rules.candidates import (
     with_group_date,
     with_hint,
 )
+from chart_binder.rules.media import is_before_its_time
 from chart_binder.rules.names import is_by, names_on
 
 _BLOCKING_UNDATED = (Role.SINGLE, Role.SOUNDTRACK)
@@ -254,18 +256,29 @@ class TieBreak:
 
     def best(self, one: Candidate) -> Key:
         """Return the key on the first day it may have come out."""
-        return self._cached(self._best, one, lambda each: each.when.first == one.since.first)
+        return self._cached(self._best, one, one.since, attrgetter("first"))
 
     def worst(self, one: Candidate) -> Key:
         """Return the key on the last day it may have come out."""
-        return self._cached(self._worst, one, lambda each: each.when.last == one.by.last)
+        return self._cached(self._worst, one, one.by, attrgetter("last"))
 
     def _cached(
-        self, keys: dict[str, Key], one: Candidate, is_of_that_day: Callable[[Release], bool]
+        self,
+        keys: dict[str, Key],
+        one: Candidate,
+        day: PartialDate,
+        edge: Callable[[PartialDate], int],
     ) -> Key:
         known = one.group.mb_rg_id
         if known not in keys:
-            keys[known] = self._key(one, [*filter(is_of_that_day, one.official)])
+            is_day = day.first == day.last  # then a bare year that ends on it counts as undated
+            releases = [
+                each
+                for each in one.official
+                if (each.date == day.text if is_day else edge(each.when) == edge(day))
+                and not is_before_its_time(each)
+            ]
+            keys[known] = self._key(one, releases)
         return keys[known]
 
     def _key(self, one: Candidate, releases: Sequence[Release]) -> Key:
