@@ -94,7 +94,8 @@ def made_exact(draw: st.DrawFn, document: Json) -> Json:
 
     A bare year or month beside a whole date within it of the same record stays as it is. A
     recording's own first date is taken from its releases, so where it may be the date of some it is
-    the day of the earliest of them.
+    the day of the earliest of them; where it may be the own date of a group, which is that of a
+    release not listed, it stays as it is.
     """
     exact = copy.deepcopy(document)
     parts = exact["recording_candidates"]
@@ -110,19 +111,25 @@ def made_exact(draw: st.DrawFn, document: Json) -> Json:
                 if text:
                     own.append((text, place[key]))
     for one, own in zip(parts, days, strict=True):
-        if not (hint := one["first_release_date"]):
-            continue
-        found = [day for text, day in own if _may_be_one(text, hint)]
-        others = [day for each in days for text, day in each if _may_be_one(text, hint)]
-        if found:
-            one["first_release_date"] = min(found)
-        elif others:  # not before the first of them
-            one["first_release_date"] = max(
-                min(others), day_after(PartialDate.parse(hint).first, 0)
-            )
-        else:
-            one["first_release_date"] = draw(true_days(hint))
+        if hint := one["first_release_date"]:
+            others = [pair for each in days for pair in each]
+            one["first_release_date"] = _first_date_of(draw, hint, one, own, others)
     return exact
+
+
+def _first_date_of(
+    draw: st.DrawFn,
+    hint: str,
+    recording: Json,
+    own: list[tuple[str, str]],
+    others: list[tuple[str, str]],
+) -> str | None:
+    if found := [day for text, day in own if _may_be_one(text, hint)]:
+        return min(found)
+    if found := [day for text, day in others if _may_be_one(text, hint)]:
+        return max(min(found), day_after(PartialDate.parse(hint).first, 0))  # not before them
+    groups = (group["first_release_date"] for group in recording["rg_candidates"])
+    return hint if any(_may_be_one(day, hint) for day in groups if day) else draw(true_days(hint))
 
 
 def _is_whole(release: Json) -> bool:

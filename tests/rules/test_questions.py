@@ -18,6 +18,7 @@ from rules.making import Json, album, document, recording, records, release, sin
 from rules.strategies import documents
 
 LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+ON_SALE = {'12" Vinyl': date(1948, 1, 1).toordinal(), "CD": date(1982, 1, 1).toordinal(), None: 1}
 _SPAN = re.compile(
     r"before (?P<end>\S+)|from (?P<first>\S+) to (?P<last>\S+)"
     r"|on (?P<start>\S+)(?P<later> or later)?"
@@ -57,9 +58,14 @@ def dated(evidence: Json, group: Json, draw: Callable[[int, int], int], answer: 
         high = low
     official = [one for one in group["releases"] or () if one["status"] == "Official"]
     spans = {id(one): PartialDate.parse(one["date"] or "") for one in official}
-    if known := [span for span in spans.values() if span.is_known]:
+    known = [span for span in spans.values() if span.is_known]
+    if group["first_release_date"] and not group["releases"]:
+        known = [PartialDate.parse(group["first_release_date"])]
+    if known:
         low = max(low, min(span.first for span in known))
         high = min(high, *(span.last for span in known))
+    elif official:  # no medium comes out before it is on sale
+        low = max(low, min(ON_SALE[one["format"]] for one in official))
     day = draw(low, high)
     text = date.fromordinal(day).isoformat()
     if not group["releases"]:
@@ -222,6 +228,31 @@ def test_an_undated_compilation_beside_one_asks_on_which_side_of_its_window_it_c
         ("from 1990-03-03 to 1990-08-30", None),
         ("on 1990-08-31 or later", "C"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [  # an answer of a day before the medium was on sale is none
+        ('A album undated%12"_Vinyl group:1973; B Other group:1973',
+         {"before 1973-01-02": "A", "from 1973-01-02 to 1973-12-31": None,
+          "on 1974-01-01 or later": "B"}),
+        ('S single undated%12"_Vinyl; A album 1974-11-08',
+         {"before 1974-08-10": "S", "on 1974-08-10 or later": "A"}),
+        ("S single undated%CD; A album 1982-06-01",
+         {"before 1982-03-03": "S", "on 1982-03-03 or later": "A"}),
+        ("S single undated%CD; A album 1974-11-08", {"on 1974-08-10 or later": "A"}),
+        ("C compilation 1972-06-01; V compilation undated%CD", {"on 1972-08-31 or later": "C"}),
+        ("S single undated%CD undated; A album 1974-11-08",
+         {"before 1974-08-10": "S", "on 1974-08-10 or later": "A"}),
+        ('S single undated%CD undated%12"_Vinyl; A album 1974-11-08',
+         {"before 1974-08-10": "S", "on 1974-08-10 or later": "A"}),
+    ],
+)  # fmt: skip
+def test_no_answer_is_of_a_day_before_the_medium(text: str, asked: dict[str, str]) -> None:
+    verdict = decide(read_bundle(of(*records(text))), RulesConfig())
+    assert isinstance(verdict, Open), verdict
+    found = {each.answer: each.crg for q in verdict.questions for each in q.possibilities}
+    assert found == asked
 
 
 def test_an_answer_promises_nothing_that_an_unknown_status_leaves_open() -> None:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from chart_binder.domain.dates import LAST_DAY
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.verdict import Considered, Possibility, Question, QuestionKind
 from chart_binder.domain.vocabulary import ReleaseGroupId
@@ -104,12 +104,15 @@ def set_releases(chosen: Callable[[Release], bool], **fields: object) -> GroupCh
     return change
 
 
-def day_answers(group: str, spans: Sequence[tuple[int, bool]], last: int) -> Sequence[Answer]:
+def day_answers(
+    group: str, spans: Sequence[tuple[int, bool]], last: int, on_sale: int = FIRST_DAY
+) -> Sequence[Answer]:
     """Return spans of the days on which a recording may have come out on a group, as answers.
 
     Each has its first day, and whether it may settle the case; the last one ends on the day `last`.
-    The first and the last day of a span stand for it. None is returned where one lies before the
-    first recording ever made, as between undated records.
+    The first and the last day of a span stand for it. Days before `on_sale`, on which the group's
+    media went on sale, are no answer. None is returned where one lies before the first recording
+    ever made, as between undated records.
     """
     starts = [start for start, _ in spans]
     if starts[1] <= _FIRST_RECORDING:
@@ -117,6 +120,8 @@ def day_answers(group: str, spans: Sequence[tuple[int, bool]], last: int) -> Seq
     ends = [*(day - 1 for day in starts[1:]), min(last, LAST_DAY - 1)]
     answers = []
     for (start, may_settle), end in zip(spans, ends, strict=True):
+        if end < on_sale:
+            continue
         said = f"from {date.fromordinal(start)} to {date.fromordinal(end)}"
         if start == starts[0]:
             said = f"before {date.fromordinal(end + 1)}"
@@ -124,7 +129,7 @@ def day_answers(group: str, spans: Sequence[tuple[int, bool]], last: int) -> Seq
             said = f"on {date.fromordinal(start)} or later"
         elif start == end:
             said = f"on {date.fromordinal(start)}"
-        days = sorted({start, end}) if may_settle else ()
+        days = sorted({max(start, on_sale), end}) if may_settle else ()
         answers.append((said, [_dated_on(day, group) for day in days]))
     return answers
 

@@ -1,6 +1,8 @@
 """Media: when each first went on sale, and which was usual in its time."""
 
 import re
+from collections.abc import Iterable
+from datetime import date
 from functools import lru_cache
 
 from chart_binder.domain.evidence import Release
@@ -72,6 +74,16 @@ def is_before_its_time(release: Release) -> bool:
     if not release.format or not release.date:
         return False
     return _is_before_its_time(release.format, release.date[:4])
+
+
+def first_day_on_sale(releases: Iterable[Release]) -> int:
+    """Return the first day on which one of the releases can have come out, as an ordinal.
+
+    It is the first of the year in which the earliest of their media went on sale; day 1 where one
+    of these is not known.
+    """
+    years = [first_year_on_sale(one.format or "") for one in releases]
+    return date(max(min(years, default=0), 1), 1, 1).toordinal()
 
 
 @lru_cache(maxsize=4_096)

@@ -7,6 +7,7 @@ import msgspec
 
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.rules.assumptions import (
+    Answer,
     Asked,
     day_answers,
     in_groups,
@@ -16,6 +17,7 @@ from chart_binder.rules.assumptions import (
 from chart_binder.rules.candidates import Candidate, Role, is_compilation, is_soundtrack
 from chart_binder.rules.contest import Contest, EarlyCompilation, Ruling, no_choice
 from chart_binder.rules.doubts import MISSING, contradictions, unlisted_original
+from chart_binder.rules.media import first_day_on_sale
 from chart_binder.rules.names import is_by
 
 
@@ -402,7 +404,9 @@ def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
         text = f"{one.name} has no date: did it come out before {other.dated_name}?"
         window = contest.settings.lead_window_days
         spans = [(2, True), (other.first - window, False), (other.last + window + 1, True)]
-        answers = day_answers(group, spans, LAST_DAY) if other.last + window < LAST_DAY else ()
+        answers: Sequence[Answer] = ()
+        if other.last + window < LAST_DAY:
+            answers = day_answers(group, spans, LAST_DAY, first_day_on_sale(one.official))
         yield Asked("date", text, (group, beside), answers)
 
 

@@ -5,7 +5,7 @@ from datetime import date
 from itertools import islice, product
 from typing import TypeAlias
 
-from chart_binder.domain.dates import LAST_DAY
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.rules.assumptions import (
     Answer,
@@ -19,6 +19,7 @@ from chart_binder.rules.assumptions import (
 )
 from chart_binder.rules.candidates import Candidate, with_span
 from chart_binder.rules.contest import Contest, home_countries, with_candidates
+from chart_binder.rules.media import first_day_on_sale
 from chart_binder.rules.premiere import apply_rules
 
 _MAX_QUESTIONS = 5
@@ -191,7 +192,9 @@ def _answers(one: Candidate, changes: Sequence[_Change]) -> Sequence[Answer]:
     if not 1 < len(changes) <= _MAX_SPANS:
         return ()
     starts = [(day, _is_one(answer)) for day, answer in changes]
-    return day_answers(one.group.mb_rg_id, starts, one.last)
+    is_any_dated = one.since.is_known or one.hint
+    on_sale = FIRST_DAY if is_any_dated else first_day_on_sale(one.official)
+    return day_answers(one.group.mb_rg_id, starts, one.last, on_sale)
 
 
 def _known_date(one: Candidate) -> str:
