@@ -149,9 +149,14 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
 
 
 def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
-    """Yield the promotional copies and bootlegs of other records that came out earlier."""
+    """Yield the promotional copies and bootlegs of other records that came out earlier.
+
+    And promotional copies of the compilation that are, or may be, no promos of it: those more than
+    60 days older.
+    """
     for other in contest.candidates:
         if other.group.mb_rg_id == compilation.group.mb_rg_id:
+            yield from _long_before_it(compilation)
             continue
         for release in other.unofficial:
             is_earlier = before(release.when, compilation)
@@ -166,6 +171,27 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]
                 yield Asked("missing_original", text, about)
             else:
                 yield Asked("date", f"{what}: before {compilation.dated_name}?", about)
+
+
+def _long_before_it(compilation: Candidate) -> Iterator[Asked]:
+    """Yield the promotional copies of a compilation that are more than 60 days older, or may be.
+
+    A bare year or month that the compilation's whole date lies in tells nothing, as everywhere.
+    """
+    is_day = compilation.first == compilation.last
+    for copy in compilation.unofficial if compilation.is_dated else ():
+        when = copy.when
+        if copy.standing != "Promotion" or not when.is_known or is_promo_of(copy, compilation):
+            continue
+        if is_day and when.first < when.last and when.last >= compilation.first:
+            continue
+        what = f"{describe_unofficial(copy)} of {compilation.dated_name} is dated {when}"
+        about = compilation.group.mb_rg_id, copy.mb_release_id
+        if when.last + PROMO_DAYS < compilation.first:
+            text = f"{what}, more than {PROMO_DAYS} days before it: what is it a copy of?"
+            yield Asked("missing_original", text, about)
+        else:
+            yield Asked("date", f"{what}: more than {PROMO_DAYS} days before it?", about)
 
 
 @lru_cache(maxsize=4_096)

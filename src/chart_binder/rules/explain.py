@@ -23,6 +23,7 @@ from chart_binder.rules.questions import date_questions, either, tie_question
 from chart_binder.rules.recordings import SortedRecordings, format_length, via_sibling
 
 _MAX_REMARK = 80
+_NOWHERE = ""
 
 _Excluded: TypeAlias = Sequence[tuple[RecordingCandidate, str]]
 
@@ -64,15 +65,20 @@ def recordings_disagree(
     """Return why the case is open, if the recordings kept lead to different records.
 
     One that leads to a compilation does not count, unless that compilation is the decision: it is
-    taken for a duplicate that nobody merged.
+    taken for a duplicate that nobody merged. Where the file's length fits only those of another
+    kind than wanted, each counts, and one that leads nowhere too.
     """
     if len(recordings.versions) == 1:
         return None
     homes: dict[str, tuple[str, Sequence[RecordingCandidate]]] = {}
     for version in recordings.versions:
         own = build_contest(version, contest.bundle, contest.settings)
-        for one in apply_rules(own).possible:
-            if one.role is not Role.COMPILATION or one.group.mb_rg_id == chosen.group.mb_rg_id:
+        possible = apply_rules(own).possible
+        if recordings.is_kind_open and not possible:
+            homes[_NOWHERE] = _describe_version(version), version
+        for one in possible:
+            is_chosen = one.group.mb_rg_id == chosen.group.mb_rg_id
+            if one.role is not Role.COMPILATION or is_chosen or recordings.is_kind_open:
                 homes[one.group.mb_rg_id] = f"{_describe_version(version)} on {one.name}", version
     described = f"{_describe_version(chosen.recordings)} on {chosen.name}"
     homes.setdefault(chosen.group.mb_rg_id, (described, chosen.recordings))

@@ -31,6 +31,8 @@ class SortedRecordings(msgspec.Struct, frozen=True):
     """The others, each with the reason."""
     versions: Sequence[Sequence[RecordingCandidate]]
     """The kept ones by version: each is one recording, perhaps entered several times."""
+    is_kind_open: bool = False
+    """Whether some are of another kind than wanted: the file's length fits none of that kind."""
 
 
 _Test = Callable[[RecordingCandidate], Answer]
@@ -66,7 +68,8 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     versions = _versions(kept)
     if siblings:
         versions = [[*version, *_siblings_of(version, siblings, versions)] for version in versions]
-    return SortedRecordings([*kept, *siblings], excluded, versions)
+    is_kind_open = len(kept) > 1 and _is_kind_open(bundle, kept)
+    return SortedRecordings([*kept, *siblings], excluded, versions, is_kind_open)
 
 
 def _siblings_of(
@@ -255,15 +258,18 @@ _WORD = re.compile(r"\w+")
 def _remark_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
     """Test whether a recording's title, with its remark, may be the one wanted.
 
-    Every recording passes, unless one of them has exactly the remark wanted.
+    Every recording passes, unless one of them has exactly the remark wanted; so does one of another
+    kind that is there for its length.
     """
-    title = title_wanted(bundle)
+    title, kind, is_open = title_wanted(bundle), _kind_wanted(bundle), _is_kind_open(bundle, kept)
     wanted = _remark_words(set_off(title))
     is_any = wanted and any(_remark_words(set_off(one.title or "")) == wanted for one in kept)
 
     def test(recording: RecordingCandidate) -> Answer:
+        if not is_any or (is_open and _kind_of(recording) != kind):
+            return True
         remark = _remark_words(set_off(recording.title or ""))
-        return not is_any or remark <= wanted or wanted <= remark
+        return remark <= wanted or wanted <= remark
 
     return test, lambda one, _: f"the recording on it is '{one.title}', not '{title}'"
 
@@ -283,10 +289,14 @@ def _length_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Rea
 
     Every recording passes where some are left because the length fits none of the kind wanted.
     """
-    length = _length_of(bundle)
-    kinds = {_kind_of(one) for one in kept}
-    is_open = len(kinds) > 1 and _kind_wanted(bundle) in kinds
+    length, is_open = _length_of(bundle), _is_kind_open(bundle, kept)
     return lambda one: is_open or length.may_fit(one), lambda one, _: length.reason(one)
+
+
+def _is_kind_open(bundle: EvidenceBundle, kept: _Recordings) -> bool:
+    """Whether others are left beside those of the kind wanted: only they are of the length."""
+    kinds = {_kind_of(one) for one in kept}
+    return len(kinds) > 1 and _kind_wanted(bundle) in kinds
 
 
 class _Length(msgspec.Struct, frozen=True):
