@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate
 from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import type_names
-from chart_binder.rules.media import is_before_its_time
+from chart_binder.rules.media import is_before_its_time, is_too_early
 from chart_binder.rules.names import is_various
 
 
@@ -165,7 +165,8 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
             remark = ", the group's own date" if self.is_dated else ""
         elif self.since.is_known:
             dates, known = {one.date for one in self.official}, self.since.text
-            vague = next((each for each in (known[:4], known[:7]) if each in dates), known)
+            vague = known[:4] if known[:4] in dates else known[:7]
+            vague = vague if vague in dates else known
             remark = f"; another release is only dated {vague}" if vague != known else ""
             remark += "; another release has no date" if None in dates else ""
         if self.hint:
@@ -252,7 +253,7 @@ def earliest_day(releases: Sequence[Release]) -> str | None:
             earliest, first = date, release
     if len(earliest) != _DAY_LENGTH or first is None:
         return None
-    return None if first.format and is_before_its_time(first) else earliest
+    return None if is_too_early(first.format, earliest[:4]) else earliest
 
 
 def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, PartialDate | None]:

@@ -19,6 +19,8 @@ PROMO_DAYS = 60
 """A promotional copy comes out so many days before its own record at most."""
 
 _MAX_DOUBTS = 3
+_FIRST_DATE, _ISRCS = attrgetter("first_release_date"), attrgetter("isrcs")
+_COPIES = attrgetter("unofficial")
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
 _FIRST_YEAR_OF_1900S = 40
 
@@ -37,9 +39,9 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     where the only one is the first listed, and its group is of that date: what is not listed is
     another release of it.
     """
-    hints = [one.first_release_date or one.isrcs for one in contest.recordings]
-    copies = [one.unofficial for one in contest.candidates]
-    if not any(hints) and not any(copies):
+    recordings = contest.recordings
+    is_any_hint = any(map(_FIRST_DATE, recordings)) or any(map(_ISRCS, recordings))
+    if not is_any_hint and not any(map(_COPIES, contest.candidates)):
         return ()
     listed = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
     if not listed or not _is_any_earlier(min([one.first for one in listed]), contest):

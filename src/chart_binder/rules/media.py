@@ -62,8 +62,9 @@ def first_year_on_sale(written: str) -> int:
 
 
 @lru_cache(maxsize=8_192)
-def _is_before_its_time(written: str, year: str) -> bool:
-    return year.isdigit() and first_year_on_sale(written) > int(year)
+def is_too_early(written: str | None, year: str) -> bool:
+    """Whether a format was not on sale yet in a year."""
+    return bool(written) and year.isdigit() and first_year_on_sale(written or "") > int(year)
 
 
 def is_before_its_time(release: Release) -> bool:
@@ -71,9 +72,7 @@ def is_before_its_time(release: Release) -> bool:
 
     It is a later pressing that was given the date of the original.
     """
-    if not release.format or not release.date:
-        return False
-    return _is_before_its_time(release.format, release.date[:4])
+    return bool(release.date) and is_too_early(release.format, (release.date or "")[:4])
 
 
 def first_day_on_sale(releases: Iterable[Release]) -> int:

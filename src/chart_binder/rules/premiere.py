@@ -303,9 +303,11 @@ def apply_rules(contest: Contest) -> RuleResults:
         for doubt in ruling.doubts:
             doubts.setdefault(doubt.text, doubt)
     if contest.firsts:
-        doubts |= {one.text: one for one in unlisted_original(contest, [*possible.values()])}
+        for doubt in unlisted_original(contest, [*possible.values()]):
+            doubts.setdefault(doubt.text, doubt)
     results = RuleResults(rulings, list(possible.values()), list(doubts.values()))
-    if results.chosen is None and any(one.group.premiere for one in contest.candidates):
+    is_open = len(possible) != 1 or doubts
+    if is_open and any(one.group.premiere for one in contest.candidates):
         ruling = stated_premiere(contest)
         rulings = [(STATED_PREMIERE, ruling), *rulings]
         if ruling.choices:
