@@ -59,7 +59,14 @@ from chart_binder.jobs.stored_decisions import (
     rules_version,
     stored_names,
 )
-from chart_binder.jobs.write import Planner, StoredDecision, WriteReport, WriteStatus, write_planned
+from chart_binder.jobs.write import (
+    Planner,
+    StoredDecision,
+    WriteReport,
+    WriteStatus,
+    record_unwritten,
+    write_planned,
+)
 from chart_binder.jobs.write_albums import albums_in, plan_album, regrouping_of
 from chart_binder.store import open_store
 from chart_binder.wiring import (
@@ -399,8 +406,12 @@ class _AlbumWriter:
             planned = plan_album(self.planner, album, unsaved if self.is_dry else None)
             for line in regrouping_of(planned).lines:
                 self.said(line)
+            reports: list[WriteReport] = []
             for file, one in zip(album.files, planned, strict=True):
-                yield of_path[file.path], write_planned(one, self.run, file)
+                reports.append(write_planned(one, self.run, file))
+                yield of_path[file.path], reports[-1]
+            if self.run:
+                record_unwritten(self.planner.store, reports)
 
     def _clean(self, folders: Iterable[Path]) -> None:
         """Remove what killed saves left in folders, once for each of the last folders."""

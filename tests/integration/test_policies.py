@@ -138,6 +138,29 @@ def test_one_file_alone_is_looked_at_with_its_album(
     canon("write", "../music").must_end(0, "8 files: 8 would change", "CD 1/01 Song 1.flac: ")
 
 
+def test_what_was_not_written_waits_in_review(
+    canon: Canon, home: Path, world: dict[str, str]
+) -> None:
+    files = sampler_files(home / "music", "flac", with_ids=False)
+    canon("decide", home / "music", **world)
+    canon("write", home / "music").must_end(3)  # shows, and keeps nothing
+    assert canon("review", "list", "--output=json").must_end(3).out.count("not written") == 0
+    canon("write", home / "music", "--apply").must_end(3)
+    told = "2 to look at; 8 files not written"
+    shown = canon("review", "list").must_end(3, told, "8 files: left out, for Navidrome")
+    assert shown.out.count(str(home)) == 2 + 3  # of the eight, three are named
+    lines = canon("review", "list", "--output=json").lines
+    assert [line["state"] for line in lines].count("not written") == 8
+    assert canon("review", "list", home / "work", "--output=json").must_end(0).lines == []
+    # Decided again, gone, or written since: no longer listed.
+    canon("decide", files[0], **world)
+    files[1].unlink()
+    canon("write", home / "music", "--policy=note", "--apply").must_end(3)
+    canon("review", "list").must_end(3, "2 to look at\n")
+    canon("batch", home / "music", "--write", **world).must_end(3)
+    canon("review", "list").must_end(3, "2 to look at; 7 files not written")
+
+
 def test_the_screen_of_an_album(canon: Canon, home: Path, world: dict[str, str]) -> None:
     folder = home / "music" / TITLE
     sampler_files(folder, "flac")

@@ -193,6 +193,7 @@ def test_what_models_answered_is_found_in_a_store_of_version_2(tmp_path: Path) -
     execute(
         path,
         "DROP TABLE audits",
+        "DROP TABLE unwritten",
         "DROP INDEX decisions_by_evidence",
         "ALTER TABLE decisions DROP COLUMN adjudicator",
         "DROP INDEX writes_by_audio",

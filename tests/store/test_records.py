@@ -11,6 +11,7 @@ from chart_binder.domain.records import (
     DecisionRecord,
     EvidenceRecord,
     TranscriptRecord,
+    UnwrittenRecord,
     VerdictKind,
     VerdictRecord,
 )
@@ -143,6 +144,24 @@ def test_the_newest_verdict_on_a_sample_counts_for_each_decision(store: Store) -
         ("d1", "unsure"), ("d2", "right"),
     ]  # fmt: skip
     assert store.verdicts.latest("d1") is None, "it is no verdict that changes a decision"
+
+
+def test_files_that_were_not_written_stay_until_they_are(store: Store) -> None:
+    def refused(path: bytes, why: str, decision_id: str | None = "d1") -> UnwrittenRecord:
+        return UnwrittenRecord(path=path, decision_id=decision_id, why=why, at_utc=NOW)
+
+    one, other = refused(SONG, "busy"), refused(ODD_PATH, "busy", None)
+    store.unwritten.update([one, other], [])
+    store.unwritten.update(
+        [msgspec.structs.replace(one, at_utc="2027")], []
+    )  # the same reason still
+    assert sorted(store.unwritten.all(), key=lambda each: each.path) == sorted(
+        [one, other], key=lambda each: each.path
+    )
+    store.unwritten.update([refused(SONG, "left out")], [ODD_PATH, b"/never/heard/of"])
+    assert [(each.path, each.why) for each in store.unwritten.all()] == [(SONG, "left out")]
+    store.unwritten.update([], [SONG])
+    assert list(store.unwritten.all()) == []
 
 
 def test_pinned_decisions_are_found_by_their_file(store: Store) -> None:

@@ -1,8 +1,9 @@
 """`canon review`: what a person has to look at, and their verdict."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +17,14 @@ from chart_binder.cli.options import (
     pass_session,
     read_mbid,
 )
-from chart_binder.cli.output import SkippedRecords, file_object, one_line, print_notes
+from chart_binder.cli.output import (
+    SkippedRecords,
+    file_object,
+    one_line,
+    print_json,
+    print_lines,
+    print_notes,
+)
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.review import (
     case_lines,
@@ -25,9 +33,10 @@ from chart_binder.cli.render.review import (
     queued_object,
     ruled_lines,
     ruled_object,
+    unwritten_lines,
 )
 from chart_binder.cli.review_walk import Walk
-from chart_binder.errors import UsageError
+from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import State
 from chart_binder.jobs.overrides import VerdictResult, accept, keep, reject
@@ -39,7 +48,9 @@ from chart_binder.jobs.review import (
     override_removed,
     read_case_transcript,
     review_queue,
+    unwritten_files,
 )
+from chart_binder.jobs.stored_decisions import path_from_bytes
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -72,8 +83,9 @@ class _WalkIfInteractive(Group):
 def review() -> None:
     """List and show what a person has to look at, and keep their verdict.
 
-    The queue is the latest decision of each file that is for review or was left open, as long as
-    nobody ruled on it. `canon review --interactive [PATH...]` is short for `canon review walk`.
+    The queue is the latest decision of each file that is for review, undecided, unmatched or
+    unreadable, as long as nobody ruled on it. Files whose tags were not written are listed behind
+    it, by the reason. `canon review --interactive [PATH...]` is short for `canon review walk`.
 
     Exit status of list, show and walk: 0 nothing waits, 3 something does, 1 an error, 2 bad usage
     or configuration; of a verdict: 0 it is kept.
@@ -127,9 +139,27 @@ def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int
             fields = file_object(queued.case.path, queued_object(queued.case))
             session.show(fields, (*("",) * bool(shown), *queued_lines(queued.case)))
             shown, left = shown + 1, queued.left - 1
+        is_whole = set(_read_states(states)) == set(OPEN_STATES)
+        unwritten = _show_unwritten(session, store, named) if is_whole else 0
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
-    print_notes([f"{shown or 'nothing'} to look at{more}"])
-    return skipped.status or (3 if shown else 0)
+    not_written = f"; {counted(unwritten, 'file')} not written" if unwritten else ""
+    print_notes([f"{shown or 'nothing'} to look at{more}{not_written}"])
+    return skipped.status or (3 if shown or unwritten else 0)
+
+
+def _show_unwritten(session: Session, store: "Store", named: Sequence[Path]) -> int:
+    """Print the files that were not written by their reasons, and return how many they are."""
+    count = 0
+    for why, files in unwritten_files(store, named):
+        count += len(files)
+        if not session.as_json:
+            print_lines(chain([""], unwritten_lines(why, files)))
+            continue
+        for one in files:
+            fields = {"decision_id": one.decision_id, "state": "not written", "why": why,
+                      "at_utc": one.at_utc}  # fmt: skip
+            print_json(file_object(path_from_bytes(one.path), fields))
+    return count
 
 
 @review.command("show")

@@ -1,7 +1,7 @@
 """`canon write`: what decisions change in tags is shown album by album, and written."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -37,7 +37,13 @@ from chart_binder.cli.render.tags import album_lines, album_of, counts_text
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
-from chart_binder.jobs.write import Planner, WriteReport, WriteStatus, write_planned
+from chart_binder.jobs.write import (
+    Planner,
+    WriteReport,
+    WriteStatus,
+    record_unwritten,
+    write_planned,
+)
 from chart_binder.jobs.write_albums import (
     AlbumFiles,
     Regrouping,
@@ -108,13 +114,28 @@ def _write_all(
         if isinstance(item, WriteReport):
             results.show(item)
         else:
-            for file, planned in zip(item.files, plan_album(planner, item), strict=True):
-                set_log_file(file.path)
-                results.show(write_planned(planned, run, file))
-                if stop.is_set():
-                    return
+            reports = _write_album(planner, item, run, results, stop)
+            if run:
+                record_unwritten(planner.store, reports)
         if stop.is_set():
             return
+
+
+def _write_album(
+    planner: Planner,
+    album: AlbumFiles,
+    run: WritingRun | None,
+    results: "TagResults",
+    stop: Event,
+) -> Sequence[WriteReport]:
+    reports: list[WriteReport] = []
+    for file, planned in zip(album.files, plan_album(planner, album), strict=True):
+        set_log_file(file.path)
+        reports.append(write_planned(planned, run, file))
+        results.show(reports[-1])
+        if stop.is_set():
+            break
+    return reports
 
 
 def _show_regrouping(planner: Planner, named: Iterable[str], stop: Event, *, as_json: bool) -> None:

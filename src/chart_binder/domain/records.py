@@ -164,6 +164,18 @@ class WriteRecord(msgspec.Struct, frozen=True, kw_only=True):
     undoes: str | None = None
 
 
+class UnwrittenRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A file whose tags the last run that writes did not write, or not all of them, and why.
+
+    `decision_id` is the decision that it went by, if there was one.
+    """
+
+    path: bytes
+    decision_id: str | None
+    why: str
+    at_utc: str
+
+
 def new_id() -> str:
     """Return a unique identifier; later ones sort last.
 

@@ -1,9 +1,10 @@
 """The cases that wait for a person: their queue, and what is shown of each."""
 
-from collections.abc import Collection, Iterator, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,13 @@ import msgspec
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, Release
-from chart_binder.domain.records import DecisionRecord, UnreadDecision
+from chart_binder.domain.records import DecisionRecord, UnreadDecision, UnwrittenRecord, VerdictKind
 from chart_binder.domain.verdict import OverrideRecord, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import WAITING_STATES, Decision, State, complete, override_for
 from chart_binder.jobs.stored_decisions import (
+    current_decisions,
     path_from_bytes,
     read_decision,
     stored_bundle,
@@ -288,3 +290,39 @@ def _release_text(one: Release) -> str:
     status = None if one.is_official else (one.standing or "of unknown status")
     parts = (one.when.text, one.place, one.label, one.catno, one.format, one.disambiguation, status)
     return " ".join(filter(None, parts))
+
+
+def unwritten_files(
+    store: "Store", paths: Collection[Path] = ()
+) -> Iterator[tuple[str, Sequence[UnwrittenRecord]]]:
+    """Yield each reason why files were not written, with the files, of all or below `paths`.
+
+    Files that are gone, that were decided again since, or that a person wants left as they are,
+    are left out. Raises `StoreError`.
+    """
+    names = [*chain(*map(stored_names, paths))]
+    for why, files in groupby(store.unwritten.all(), lambda one: one.why):
+        found = [one for one in files if _is_below(one.path, names)]
+        kept = current_decisions(store, [(one.path,) for one in found])
+        there = [
+            one
+            for one, decision in zip(found, kept, strict=True)
+            if isinstance(decision, DecisionRecord | None)
+            and (decision.id if decision else None) == one.decision_id
+            and path_from_bytes(one.path).exists()
+            and not (decision and _is_left_alone(store, decision))
+        ]
+        if there:
+            yield why, there
+
+
+def _is_left_alone(store: "Store", decision: DecisionRecord) -> bool:
+    verdict = store.verdicts.on_the_same(decision)
+    return verdict is not None and verdict.verdict is not VerdictKind.ACCEPT
+
+
+def _is_below(path: bytes, names: Collection[bytes]) -> bool:
+    separator = os.fsencode(os.sep)
+    return not names or any(
+        path == name or path.startswith(name.rstrip(separator) + separator) for name in names
+    )

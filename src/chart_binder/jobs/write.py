@@ -1,6 +1,6 @@
 """Write what decisions say into the tags of files, by a plan for each album."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -25,7 +25,14 @@ from chart_binder.domain import policies
 from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.policies import Track, Wanted, WholeRelease
-from chart_binder.domain.records import DecisionRecord, VerdictKind, VerdictRecord, WriteState
+from chart_binder.domain.records import (
+    DecisionRecord,
+    UnwrittenRecord,
+    VerdictKind,
+    VerdictRecord,
+    WriteState,
+    now_utc,
+)
 from chart_binder.domain.tags import Chosen, Fields, Policy, WriteOptions
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, bare_id
@@ -36,7 +43,14 @@ from chart_binder.errors import (
     StoreError,
 )
 from chart_binder.files import absolute_path
-from chart_binder.jobs.decide import Decision, State, advice_for, complete, override_for
+from chart_binder.jobs.decide import (
+    WAITING_STATES,
+    Decision,
+    State,
+    advice_for,
+    complete,
+    override_for,
+)
 from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, field_values
 from chart_binder.jobs.stored_decisions import (
     current_decision,
@@ -169,7 +183,8 @@ class WriteReport:
 
     `notes` name what stays although the decision says something else; `withheld` says why what the
     policy is for was not written. `lost` are extended attributes that the file could not keep.
-    `file` has the tags from before, where they were read.
+    `file` has the tags from before, where they were read. `in_review` says whether its decision
+    waits for a person anyhow.
     """
 
     path: Path
@@ -184,6 +199,7 @@ class WriteReport:
     notes: tuple[str, ...] = ()
     withheld: str | None = None
     file: TaggedFile | None = None
+    in_review: bool = False
 
     @property
     def waits(self) -> bool:
@@ -228,9 +244,14 @@ def write_planned(
     if isinstance(planned, WriteReport):
         return planned
     if isinstance(planned, Refusal):
-        known = planned.decision.id if planned.decision else None
+        kept = planned.decision
         return WriteReport(
-            planned.path, WriteStatus.REFUSED, why=planned.why, decision_id=known, file=file
+            planned.path,
+            WriteStatus.REFUSED,
+            why=planned.why,
+            decision_id=kept.id if kept else None,
+            file=file,
+            in_review=kept is not None and kept.state in WAITING_STATES,
         )
     report = WriteReport(
         planned.path,
@@ -241,6 +262,7 @@ def write_planned(
         notes=planned.notes,
         withheld=planned.withheld,
         file=planned.draft.file,
+        in_review=planned.chosen.release_group is None,
     )
     if run is None:
         return report
@@ -260,6 +282,26 @@ def write_planned(
         run_id=run.run.id if write else None,
         lost=saved.lost,
     )
+
+
+def record_unwritten(store: "Store", reports: Iterable[WriteReport]) -> None:
+    """Save for `canon review` why files were not written, or not all; raises `StoreError`.
+
+    What waits there anyhow, or failed and may be tried again, is not saved.
+    """
+    refused: list[UnwrittenRecord] = []
+    written: list[bytes] = []
+    for one in reports:
+        why = one.why if one.status is WriteStatus.REFUSED else one.withheld
+        path = path_bytes(one.path)
+        if why and not one.in_review:
+            record = UnwrittenRecord(
+                path=path, decision_id=one.decision_id, why=why, at_utc=now_utc()
+            )
+            refused.append(record)
+        elif one.status is not WriteStatus.FAILED:
+            written.append(path)
+    store.unwritten.update(refused, written)
 
 
 @dataclass(frozen=True, slots=True)

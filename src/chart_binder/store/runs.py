@@ -1,7 +1,7 @@
 """Runs of commands, and the journal of tag writes; a killed run has no end."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
@@ -9,10 +9,16 @@ from typing import Any, TypeAlias
 import msgspec
 import sqlalchemy as sa
 
-from chart_binder.domain.records import RunRecord, WriteRecord, WriteState
+from chart_binder.domain.records import RunRecord, UnwrittenRecord, WriteRecord, WriteState
 from chart_binder.errors import DamagedRecordError, StoreError
-from chart_binder.store.database import Database, damaged_record, path_key, read_row
-from chart_binder.store.schema import runs, writes
+from chart_binder.store.database import (
+    Database,
+    damaged_record,
+    insert_into,
+    path_key,
+    read_row,
+)
+from chart_binder.store.schema import runs, unwritten, writes
 
 UnreadRunHandler: TypeAlias = Callable[[str], None]
 """Is called with the problem of each run that is skipped because its record is damaged."""
@@ -193,3 +199,40 @@ class Journal:
     def _found(self, *which: sa.ColumnElement[bool]) -> tuple[WriteRecord, ...]:
         wanted = sa.select(writes).where(*which).order_by(writes.c.seq.desc())
         return self._database.records(WriteRecord, wanted)
+
+
+class Unwritten:
+    """The files whose tags were not written, with the reason. Methods may raise `StoreError`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def update(self, refused: Collection[UnwrittenRecord], written: Collection[bytes]) -> None:
+        """Save the reasons for files in place of earlier ones, and forget files that are written.
+
+        Nothing is committed where that changes nothing.
+        """
+        known = self._of([*(one.path for one in refused), *written])
+        new = [one for one in refused if known.get(one.path) != (one.decision_id, one.why)]
+        gone = {path_key(path) for path in (*written, *(one.path for one in new)) if path in known}
+        if not new and not gone:
+            return
+        rows = [msgspec.structs.asdict(one) | {"path_key": path_key(one.path)} for one in new]
+        with self._database.writing() as connection:
+            if gone:
+                connection.execute(sa.delete(unwritten).where(unwritten.c.path_key.in_(gone)))
+            if rows:
+                adding = insert_into(connection, unwritten)
+                connection.execute(adding.on_conflict_do_nothing(), rows)
+
+    def all(self) -> Iterator[UnwrittenRecord]:
+        """Return all of them, by their reasons."""
+        columns = (unwritten.c[name] for name in UnwrittenRecord.__struct_fields__)
+        wanted = sa.select(*columns).order_by(unwritten.c.why, unwritten.c.path)
+        return iter(self._database.records(UnwrittenRecord, wanted))
+
+    def _of(self, paths: Collection[bytes]) -> dict[bytes, tuple[str | None, str]]:
+        keys = [path_key(path) for path in paths]
+        wanted = sa.select(unwritten.c.path, unwritten.c.decision_id, unwritten.c.why)
+        rows = self._database.rows(wanted.where(unwritten.c.path_key.in_(keys))) if keys else ()
+        return {row.path: (row.decision_id, row.why) for row in rows}

@@ -87,6 +87,14 @@ verdicts = sa.Table(
     *_columns(sa.Text, "decision_id", "verdict", "crg_mbid", "rr_mbid", "reason", "at_utc"),
 )
 
+unwritten = sa.Table(
+    "unwritten",
+    METADATA,
+    sa.Column("path_key", Bytes, primary_key=True),
+    sa.Column("path", Bytes),
+    *_columns(sa.Text, "decision_id", "why", "at_utc"),
+)
+
 audits = sa.Table(
     "audits", METADATA, _seq(), *_columns(sa.Text, "decision_id", "verdict", "at_utc")
 )
@@ -179,6 +187,11 @@ MIGRATIONS: tuple[Sequence[str], ...] = (
     (  # former files, what an undo took back
         "ALTER TABLE writes ADD COLUMN restoration {bytes}",
         "ALTER TABLE writes ADD COLUMN undoes TEXT",
+    ),
+    (  # files that were not written, with the reason
+        """CREATE TABLE unwritten (
+            path_key {bytes} NOT NULL PRIMARY KEY, path {bytes} NOT NULL, decision_id TEXT,
+            why TEXT NOT NULL, at_utc TEXT NOT NULL)""",
     ),
 )
 """The n-th leads to version n. A released one is never changed; another is added."""

@@ -49,7 +49,7 @@ def reading_uri(path: Path) -> str:
     return f"{path.absolute().as_uri()}?mode=ro" + ("" if has_log else "&immutable=1")
 
 
-VERSION = 5
+VERSION = 6
 """The schema version of the tables in `schema`."""
 
 

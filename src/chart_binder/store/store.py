@@ -11,7 +11,7 @@ from chart_binder.errors import StoreError
 from chart_binder.store.database import Database, insert_into, open_database, short_key
 from chart_binder.store.decisions import Decisions, Documents
 from chart_binder.store.reviews import Audits, Overrides, ReviewQueue, Verdicts
-from chart_binder.store.runs import Journal, Runs
+from chart_binder.store.runs import Journal, Runs, Unwritten
 from chart_binder.store.schema import cached_answers, evidence, rate_slots, transcripts
 
 QUEUE_LENGTH = 120
@@ -36,6 +36,7 @@ class Store:
         self.audits = Audits(database)
         self.waiting = ReviewQueue(database)
         self.journal = Journal(database)
+        self.unwritten = Unwritten(database)
 
     @classmethod
     def open(cls, url: str) -> Self:

@@ -11,21 +11,24 @@ from chart_binder.cli.output import (
     labelled,
     labelled_list,
     terminal_width,
+    wrap,
 )
 from chart_binder.cli.render.decision import musicbrainz_page, outcome_rows, recording_lines
-from chart_binder.domain.records import VerdictRecord
+from chart_binder.domain.records import UnwrittenRecord, VerdictRecord
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.errors import counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import State, advice_for
 from chart_binder.jobs.overrides import VerdictResult
 from chart_binder.jobs.review import CandidateRow, ReviewCase
+from chart_binder.jobs.stored_decisions import path_from_bytes
 
 _GAP = 2
 _HEAD = ("", "", "appeared", "country", "releases", "type", "title")
 _MAX_COUNTRIES = 4
 _MIN_TITLE = 8
 _FEW_RELEASES = 3
+_FEW_FILES = 3
 _HEADLINES = {State.REVIEW: "for review"}
 _LAPSED = "the ruling that decided it is no more: canon decide, or canon batch, decides it again"
 
@@ -225,3 +228,12 @@ def _proposal(case: ReviewCase) -> Iterator[str]:
         yield from labelled(label.removeprefix("release "), text)
     if case.kept.transcript_id:
         yield from labelled("transcript", f"canon review show {case.kept.id} --transcript")
+
+
+def unwritten_lines(why: str, files: Sequence[UnwrittenRecord]) -> Iterator[str]:
+    """Yield the reason why files were not written, with the first of them."""
+    yield from wrap(f"not written, {counted(len(files), 'file')}: {why}", "", 2)
+    for one in files[:_FEW_FILES]:
+        yield f"  {path_text(path_from_bytes(one.path))}"
+    if len(files) > _FEW_FILES:
+        yield f"  and {counted(len(files) - _FEW_FILES, 'other')}"
