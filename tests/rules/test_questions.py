@@ -14,7 +14,7 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided, Open, Question
 from chart_binder.rules.decide import decide
-from rules.making import Json, album, document, recording, records, release, single
+from rules.making import Json, album, compilation, document, recording, records, release, single
 from rules.strategies import documents
 
 LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -210,6 +210,21 @@ def test_an_answer_may_call_a_record_the_first(
         f"it first came out on the {'compilation' if kinds[name] else 'album'} '{name}'": crg
         for name, crg in leads.items()
     }
+
+
+def test_a_copy_that_is_not_official_may_be_a_bootleg_or_a_promo() -> None:
+    def evidence(status: str | None) -> Json:
+        early = release("1974-01-01", status=status, artist_credit="Various Artists")
+        later = release("1975-01-01", artist_credit="Queen")
+        return of(compilation("C", early, later, artist_credit=None))
+
+    decided = {
+        status: isinstance(decide(read_bundle(evidence(status)), RulesConfig()), Decided)
+        for status in ("Official", "Bootleg", "Promotion")
+    }
+    assert decided == {"Official": False, "Bootleg": True, "Promotion": False}
+    (question,) = opened(evidence(None)).questions
+    assert (question.kind, question.possibilities) == ("status", ())
 
 
 def test_answers_that_settle_nothing_are_left_out() -> None:

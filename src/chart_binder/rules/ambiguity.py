@@ -96,7 +96,7 @@ def status_questions(unknown: UnknownStatuses, asked: Sequence[ReleaseId]) -> tu
 
     Among very many releases of unknown status no answer is tried: each try would try them all.
     """
-    tried = (("official", "Official"), ("not official", "Bootleg"))
+    tried = (("official", ("Official",)), ("not official", ("Bootleg", "Promotion")))
     answers = tried if len(unknown) <= _MAX_RELEASES_ALONE else ()
     questions: dict[str, list[tuple[Candidate, Release]]] = {}
     for candidate, release in map(unknown.__getitem__, asked):
@@ -108,7 +108,10 @@ def status_questions(unknown: UnknownStatuses, asked: Sequence[ReleaseId]) -> tu
             "status",
             text,
             tuple(release.mb_release_id for _, release in same),
-            [(answer, [_status_change(status, same)]) for answer, status in answers],
+            [
+                (answer, [_status_change(status, same) for status in statuses])
+                for answer, statuses in answers
+            ],
         )
         for text, same in [*questions.items()][:_MAX_QUESTIONS]
     )
