@@ -220,7 +220,8 @@ def test_a_rejected_proposal_is_not_written(canon: Canon, proposed: Path) -> Non
     assert "a person rejected it: a cover" in canon("write", proposed).out
     adjudicated(canon, proposed)
     assert waiting(canon) == [], "the same answer was rejected"
-    assert "a person rejected it: a cover" in canon("write", proposed).out
+    assert "a person rejected it: a cover" in canon("write", proposed, "--apply").out
+    assert waiting(canon) == [], "nor is it listed as not written"
 
 
 def test_an_override_takes_a_case_from_the_queue(canon: Canon, open_song: Path) -> None:
