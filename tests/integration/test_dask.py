@@ -290,7 +290,9 @@ def test_ctrl_c_at_a_terminal_reaches_the_run_and_not_its_workers(home: Path, st
         first = process.stdout.readline()
         os.killpg(process.pid, signal.SIGINT)
         said_first = iter(process.stderr.readline, b"")  # on a slow day progress comes before it
-        assert b"canon: stops when what is in hand is done; again: at once\n" in said_first
+        asked = b"canon: stops when the workers have finished their current albums; press Ctrl-C"
+        asked += b" again to stop at once\n"
+        assert asked in said_first
         is_interrupted.set()
         out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err

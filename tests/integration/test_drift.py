@@ -33,7 +33,7 @@ def decide(canon: Canon, *files: Path, bundle: Bundle = BUNDLE) -> None:
 def test_other_rules_make_other_decisions(canon: Canon, song: Path) -> None:
     still = canon("drift")
     assert (still.status, still.out) == (0, ""), still.err
-    assert "1 stands" in still.err
+    assert "1 unchanged" in still.err
     ran = canon("drift", song, COLUMNS="60", **NO_LEAD).must_end(
         3, "would differ: by rules", f"- {ALBUM}", f"+ {SINGLE}"
     )
@@ -89,7 +89,7 @@ def test_files_that_were_never_decided_are_left_out(canon: Canon, song: Path, ho
         for arguments in ((), (home,), ("list", "--refresh")):
             ran = canon("drift", *arguments, **asking(mb)).must_end(0)
             assert ran.out == ""
-            told = (ran.err.count("1 stands"), ran.err.count("2 never decided"))
+            told = (ran.err.count("1 unchanged"), ran.err.count("2 never decided"))
             assert told == (1, 1), ran.err
         paths = [target for target in mb.targets[asked:] if "00000000" in target]
     assert paths == [], "what was never decided is not looked up"
@@ -133,9 +133,9 @@ def test_a_pinned_decision_holds_against_later_ones(canon: Canon, song: Path) ->
         shown = canon("explain", song, **asking(mb), **NO_LEAD).out
         batch = canon("batch", song, "--refresh", "--output=json", **asking(mb), **NO_LEAD)
     assert (batch.lines[0]["crg_mbid"], batch.lines[0]["pinned"]) == (ALBUM, True)
-    assert "1 of them settled before (1 pinned: what is pinned stands)" in batch.err
+    assert "1 resumed (1 pinned: a pinned decision does not change)" in batch.err
     assert (told["crg_mbid"], told["stands"]["decision_id"]) == (SINGLE, line["decision_id"])
-    assert "  pinned       A Night at the Opera (Album) stands, as decided on 20" in shown
+    assert "  pinned       A Night at the Opera (Album) is kept, as decided on 20" in shown
     (line,) = canon("write", song, "--output=json").lines
     assert line["crg_mbid"] == ALBUM
     canon("drift", "unpin", song)

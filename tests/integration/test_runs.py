@@ -94,7 +94,7 @@ def test_runs_are_listed_the_newest_first(canon: Canon, library: Path) -> None:
     ran(canon, library, "--only", "unmatched")
     listed = canon("runs", "list", COLUMNS="80").must_end(0)
     head, *rows = listed.out.splitlines()
-    assert head.split() == ["RUN", "STARTED", "(UTC)", "TOOK", "ENDED", "FILES"]
+    assert head.split() == ["RUN", "STARTED", "TOOK", "ENDED", "FILES"]
     calls = [row.split()[:2] for row in rows[1::2]]
     assert calls == [["canon", "batch"], ["canon", "undo"], ["canon", "batch"]]
     assert [row.split()[-2:] for row in rows[::2]][1:2] == [["2", "undone"]]
@@ -148,7 +148,7 @@ def test_how_to_continue_is_shown_where_a_service_failed(canon: Canon, library: 
     anew, frozen = (canon("runs", "show", run["id"]).out for run in runs)
     assert "\ngo on " not in frozen  # the same call would not look anything up either
     assert "\nfailures       3 not looked up\n" in frozen
-    assert f"\nbegin anew     canon batch --refresh {library}/s90-\n" in anew
+    assert f"\nstart again    canon batch --refresh {library}/s90-\n" in anew
     assert "\nfailures       1 lookup failed\n" in anew
 
 

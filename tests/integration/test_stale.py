@@ -58,13 +58,13 @@ def test_the_next_batch_decides_it_again(
     state = "decided" if is_model_on else "indeterminate"
     assert (again["state"], "resumed" in again) == (state, False)
     assert (after["state"], after["resumed"]) == (state, True)
-    canon("drift").must_end(0, "1 stands")
+    canon("drift").must_end(0, "1 unchanged")
 
 
 def test_a_pinned_one_stands_as_stale_and_is_not_written(canon: Canon, stale: Path) -> None:
     canon("drift", "pin", stale)
     with MusicBrainzStandIn([BUNDLE]) as mb:
-        canon("decide", stale, **asking(mb)).must_end(3, "Opera (Album) stands", f"stale {STALE}")
+        canon("decide", stale, **asking(mb)).must_end(3, "Opera (Album) is kept", f"stale {STALE}")
         ran = canon("batch", stale, "--write", "--output=json", **asking(mb))
     assert (ran.status, ran.line["pinned"], ran.line["tags"]["why"]) == (3, True, STALE)
 

@@ -304,7 +304,7 @@ def test_ctrl_c_finishes_the_file_in_hand(canon: Canon, home: Path, start: Start
     lines += rest.splitlines()
     assert process.returncode == 130, told
     assert 0 < len(lines) < len(files)
-    assert b"stops when the file in hand is done" in told
+    assert b"stops after the current file" in told
     assert journal(home) == [("write", "done")] * len(lines)
     assert not list(home.glob(".canon-save-*"))
     states = Counter(

@@ -54,16 +54,19 @@ def printed(work: Path, environment: dict[str, str]) -> Iterator[str]:
     files = sampler_files(work / TITLE, "flac")
     before = [file.read_bytes() for file in files]
     for about, command, shown in STEPS:
-        status, lines = _run(shlex.split(command.partition(" | ")[0])[1:], work, environment)
+        words = shlex.split(command.partition(" | ")[0])[1:]
+        status, lines = run_on_terminal(words, work, environment)
         yield from (about, "", "```console", f"$ {command}", *lines[shown], "```", "")
         yield from (f"Exit status {status}.", "") if status else ()
     assert [file.read_bytes() for file in files] == before
 
 
-def _run(words: list[str], work: Path, environment: dict[str, str]) -> tuple[int, list[str]]:
+def run_on_terminal(
+    words: list[str], work: Path, environment: dict[str, str], columns: int = 90
+) -> tuple[int, list[str]]:
     """Run `canon` with its output on a terminal; return its exit status and what stood there."""
     leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 90, 0, 0))
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     process = subprocess.Popen(
         [sys.executable, "-m", "chart_binder", *words],
         cwd=work, env=environment | {"TERM": "dumb"}, stdout=follower, stderr=subprocess.PIPE,

@@ -268,7 +268,7 @@ def _decide_files(
             session, options, partial(library, named, options), metrics, on_file, bar.show
         )
     begins_anew = options.dry_run or (options.refresh and "-" in paths)
-    what_next = f"the same command {'begins anew' if begins_anew else 'goes on'}"
+    what_next = f"the same command {'starts again' if begins_anew else 'goes on'}"
     show = print_notes if session.as_json else print_lines
     show(summary_lines(result, what_next, is_dry=options.dry_run))
     return _FAILED if written.is_broken else result.status
@@ -315,7 +315,7 @@ def _run(
 
     told = "stops within two seconds, and keeps what is decided"
     if options.executor is Executor.DASK:
-        told = "stops when what the workers have in hand is done"
+        told = "stops when the workers have finished their current albums"
     with stop_after_current(told) as stop:
         result = run_items(
             items,

@@ -68,7 +68,7 @@ def path(session: Session) -> None:
     }
     none = f"none: built-in defaults; make {candidates[-1]} to change them"
     lines = (
-        f"configuration  {file or none}",
+        *wrap(f"{file or none}", f"{'configuration':<15}"),
         f"looked for     {', '.join(candidates)}",
         f"store          {places['store']}",
         f"transcripts    {places['transcripts']}",

@@ -145,7 +145,7 @@ class _Results:
             if pinned:
                 group, _ = find_entities(case.bundle, pinned.crg_mbid, None)
                 name = group_name(group) if group else pinned.crg_mbid
-                stands = f"{name} stands, as decided on {pinned.decided_at_utc[:_DAY]}"
+                stands = f"{name} is kept, as decided on {pinned.decided_at_utc[:_DAY]}"
                 advice = "`canon drift unpin PATH` lets this one count"
                 print_lines(labelled("pinned", f"{stands}: {advice}"))
                 with suppress(StoreError):  # a damaged record is reported where it is used

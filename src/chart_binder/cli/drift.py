@@ -46,6 +46,8 @@ from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1, DriftState.NOT_ASKED: 1}
+_SUMMARY: dict[str, str] = {DriftState.STANDS: "unchanged"}
+"""The words of the summary, where they are not those of the state."""
 _NOT_LISTED = (DriftState.STANDS, DriftState.PINNED, DriftState.KEPT, DriftState.NEVER)
 
 
@@ -62,17 +64,17 @@ class _ListByDefault(Group):
 def drift() -> None:
     """Say which decisions would now be others, and why.
 
-    The causes: evidence, rules, a person's ruling, or acceptance, which is a model's answer that
+    The causes: evidence, rules, a person's override, or acceptance, which is a model's answer that
     was accepted before the rules had to decide on its facts.
 
     `canon drift [PATH...]` is short for `canon drift list [PATH...]`. No model is asked.
 
-    Exit status: 0 every decision stands, 3 some would differ, 1 some could not be made again.
+    Exit status: 0 no decision would change, 3 some would differ, 1 some could not be made again.
     """
 
 
 _NAMES = click.argument("names", metavar="PATH_OR_DECISION...", nargs=-1, required=True, type=PATH)
-_REFRESH = click.option("--refresh", is_flag=True, help="Fetch the evidence anew.")
+_REFRESH = click.option("--refresh", is_flag=True, help="Fetch fresh evidence.")
 
 
 @drift.command("list")
@@ -90,7 +92,7 @@ def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @_REFRESH
 @pass_session
 def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
-    """Take today's decision where it differs; `canon write` then goes by it."""
+    """Take today's decision where it differs; `canon write` then uses it."""
     run = RunRecord(
         id=new_id(), command="drift accept", arguments=command_line(), started_at_utc=now_utc()
     )
@@ -121,7 +123,7 @@ def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @_NAMES
 @pass_session
 def pin(session: Session, names: tuple[str, ...]) -> None:
-    """Let decisions stand, whatever rules, evidence or a later decision say."""
+    """Keep decisions as they are, whatever rules, evidence or a later decision say."""
     _pin(session, names, pinned=True)
 
 
@@ -218,7 +220,9 @@ class _Results:
             if settle and found.state is DriftState.DIFFERS:
                 settle(found)
             self._show(found)
-        summary = ", ".join(f"{count} {stand}" for stand, count in self.counts.items())
+        summary = ", ".join(
+            f"{count} {_SUMMARY.get(one) or one}" for one, count in self.counts.items()
+        )
         print_notes([summary or "no decision is kept"])
         if self.not_asked:
             print_notes([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.not_asked}"])

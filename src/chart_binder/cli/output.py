@@ -16,6 +16,7 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -214,6 +215,11 @@ def duration(seconds: float) -> str:
         if count:
             parts.append(f"{count} {unit}")
     return " ".join(parts[:2])
+
+
+def local_time(moment: str) -> str:
+    """Return a moment of ISO 8601 in the local zone, to the minute: `2026-11-23 10:30`."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def rate_text(per_second: float) -> str:

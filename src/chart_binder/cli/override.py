@@ -17,7 +17,7 @@ from chart_binder.cli.options import (
     read_mbid,
     read_path_or_mbid,
 )
-from chart_binder.cli.output import labelled, labelled_list, one_line
+from chart_binder.cli.output import labelled, labelled_list, local_time, one_line
 from chart_binder.cli.render.decision import (
     find_entities,
     group_name,
@@ -229,5 +229,5 @@ def override_lines(kept: OverrideRecord, known: OverrideEffect) -> Iterator[str]
     page = musicbrainz_page("release", kept.rr_mbid) if kept.rr_mbid else "by the rules"
     yield from labelled_list("release", [release_name(release), page] if release else [page])
     yield from labelled("because", kept.reason)
-    yield from labelled("set at", kept.set_at_utc)
+    yield from labelled("set at", local_time(kept.set_at_utc))
     yield from labelled_list("files", (path_text(path) for path in known.files))

@@ -59,7 +59,7 @@ def exit_at_once(status: int) -> NoReturn:
 
 @contextmanager
 def stop_after_current(
-    told: str = "stops when the file in hand is done",
+    told: str = "stops after the current file",
 ) -> Iterator[threading.Event]:
     """Turn the first SIGINT or SIGTERM into a request to stop, the second into an interrupt.
 
@@ -72,7 +72,7 @@ def stop_after_current(
         if request.is_set():
             raise KeyboardInterrupt
         request.set()
-        click.echo(f"canon: {told}; again: at once", err=True)
+        click.echo(f"canon: {told}; press Ctrl-C again to stop at once", err=True)
 
     before = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -15,6 +15,7 @@ from chart_binder.cli.output import (
     duration,
     file_object,
     fit,
+    local_time,
     print_lines,
     rate_text,
     terminal_width,
@@ -59,7 +60,6 @@ _ENDED_WIDTH = 11
 _ROOMY = 80
 """Columns that a row takes with everything in it."""
 _GAP = "  "
-_CLOCK = len("2026-11-21T18:12:03")
 _CUT_SHORT = (None, 130)
 _NOT_TRIED_AGAIN = ("nothing_found", "unidentified", "not_looked_up", "file")
 _WRITES = {
@@ -80,7 +80,7 @@ def runs() -> None:
 @click.option("--limit", type=click.IntRange(1), default=20, help="How many (20).")
 @pass_session
 def list_runs(session: Session, named: str | None, limit: int) -> int:
-    """List the runs, the newest first; times are in UTC.
+    """List the runs, the newest first; times are local.
 
     A run without an end still goes on, or was killed.
 
@@ -259,9 +259,9 @@ def _file_lines(found: Measures) -> Iterator[str]:
     if found.seconds > 1 and found.files:
         files += f", {rate_text(found.files / found.seconds)}"
     if found.resumed:
-        files += f", {found.resumed:,} of them settled before"
+        files += f", {found.resumed:,} resumed"
     if found.pinned:
-        files += f" ({found.pinned:,} pinned: what is pinned stands)"
+        files += f" ({found.pinned:,} pinned: a pinned decision does not change)"
     yield from summary_line("files", files)
     for state, words in _STATES.items():
         if found.states.get(state):
@@ -322,14 +322,14 @@ class RunSummary:
 
 def list_header() -> Iterator[str]:
     """Yield the names of the columns of a list."""
-    return _in_columns(("RUN", "STARTED (UTC)", "TOOK"), "ENDED", "FILES")
+    return _in_columns(("RUN", "STARTED", "TOOK"), "ENDED", "FILES")
 
 
 def list_lines(summary: RunSummary) -> Iterator[str]:
     """Yield a run of a list: a row of columns, then its command, cut at the terminal's edge."""
     run = summary.run
     took = "" if summary.seconds is None else duration(summary.seconds)
-    cells = (run.id, _clock(run.started_at_utc), took)
+    cells = (run.id, local_time(run.started_at_utc), took)
     yield from _in_columns(cells, summary.ended, _counts(run.counts))
     yield fit(f"{_GAP}{summary.call}", terminal_width()).rstrip()
 
@@ -353,7 +353,7 @@ def run_lines(
     run = summary.run
     yield from summary_line("run", run.id)
     yield f"{'command':<{_LABEL_WIDTH}}  {summary.call}"  # to be copied as a whole
-    yield from summary_line("started", f"{_clock(run.started_at_utc)} UTC")
+    yield from summary_line("started", local_time(run.started_at_utc))
     yield from summary_line("ended", _end(summary))
     if summary.measures:
         if summary.measures.stopped:
@@ -379,7 +379,7 @@ def _end(summary: RunSummary) -> str:
         last = f"; it was heard of last {took} after its start" if summary.seconds else ""
         return f"it still goes on, or was killed{last}"
     after = f", after {took}" if summary.seconds is not None else ""
-    return f"{_clock(run.ended_at_utc)} UTC{after}: {summary.ended} (exit status {run.status})"
+    return f"{local_time(run.ended_at_utc)}{after}: {summary.ended} (exit status {run.status})"
 
 
 def _costs(found: Measures) -> Iterator[str]:
@@ -400,15 +400,11 @@ def _costs(found: Measures) -> Iterator[str]:
 
 
 def _how_to_continue(summary: RunSummary) -> str:
-    """Return whether the same call of a batch goes on or begins anew; empty if nothing is left."""
+    """Return whether the same call of a batch goes on or starts again; empty if nothing is left."""
     run = summary.run
     has_paths = any(not argument.startswith("-") for argument in run.arguments)
     causes = summary.measures.causes if summary.measures else {}
     has_failures = any(cause not in _NOT_TRIED_AGAIN for cause in causes)
     if run.command != "batch" or not has_paths or not (summary.has_no_end or has_failures):
         return ""
-    return "begin anew" if "--refresh" in run.arguments and not summary.has_no_end else "go on"
-
-
-def _clock(moment: str) -> str:
-    return moment[:_CLOCK].replace("T", " ")
+    return "start again" if "--refresh" in run.arguments and not summary.has_no_end else "go on"

@@ -69,7 +69,7 @@ _WORDS = {
     WriteStatus.PLANNED: "would be put back",
     WriteStatus.UNDONE: "put back",
     WriteStatus.UNCHANGED: "nothing to change",
-    WriteStatus.REFUSED: "left alone",
+    WriteStatus.REFUSED: "not changed",
     WriteStatus.FAILED: "failed",
 }
 _AGO = re.compile(r"(\d+) ?(m|min|h|d|w)")
@@ -141,7 +141,7 @@ def _print_end(store: "Store", run: WritingRun, results: "_Undone", *, is_last: 
     if results.has_kept:
         hint += "; --force puts back what is kept"
     counted = (f"{count} {_WORDS[status]}" for status, count in results.counts.items())
-    print_notes([f"{', '.join(counted) or 'no file'}{hint}"])
+    print_notes(wrap(f"{', '.join(counted) or 'no file'}{hint}", indent=2))
     before = next(islice(runs_to_undo(store), 1, 2), None) if is_last and results.status else None
     if before:
         print_notes([f"what was written before that is taken back by `canon undo {before.id}`"])

@@ -439,7 +439,7 @@ class Planner:
             return f"a person ruled otherwise since: {_unpin_first(kept)}decide again"
         was_overridden = kept.decided_by == "override" and not kept.pinned
         if was_overridden and not override and not verdict_on(self.store, kept):
-            return "the ruling of a person that decided it was removed since: decide again"
+            return "the override that decided it was removed since: decide again"
         return None
 
 

@@ -162,7 +162,7 @@ class CachedService:
         if attempt == TRIES - 1:
             raise self.failure(f"{error}, {TRIES} times; {error.advice}") from error
         if error.retry_after_s > MAX_RETRY_AFTER_S:
-            wanted = f"wants to be left alone for {error.retry_after_s:.0f} s"
+            wanted = f"asks for no requests for {error.retry_after_s:.0f} s"
             raise self.failure(f"{error} and {wanted}") from error
         pause_s = max(error.retry_after_s, _PAUSES_S[attempt])
         _log.info("musicbrainz is asked again", extra={"why": str(error), "after_s": pause_s})

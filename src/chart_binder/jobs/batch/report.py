@@ -259,7 +259,7 @@ def _metrics(run: RunRecord, found: Measures) -> Iterator[_Metric]:
     took = "Seconds that files took in a stage, all threads together."
     counters: tuple[tuple[str, str, Mapping[str, float], str], ...] = (
         ("files", "Files, by how they ended; an error may be a folder's.", states, "state"),
-        ("files_resumed", "Files that an earlier run had settled.", {"": found.resumed}, ""),
+        ("files_resumed", "Files resumed from an earlier run.", {"": found.resumed}, ""),
         ("decisions", "Decisions, by who made them.", decided_by, "by"),
         ("rules", "Decisions, by rule.", found.rules, "rule"),
         ("first_releases", "Files, by whether their first year is certain.", years, "year"),

@@ -1,0 +1,117 @@
+"""The screens that are seen most: `python tests/integration/screens/screens.py` writes them.
+
+Each is what a command prints at 80 columns, in a file NAME.txt beside this one.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from mutagen.flac import FLAC
+
+from integration.sampler import BUNDLES, TITLE, mbid, sampler_files
+from integration.services import asking, flac
+from integration.walkthrough import in_words, run_on_terminal
+from servers.musicbrainz import MusicBrainzStandIn
+
+FOLDER = Path(__file__).parent
+COLUMNS = 80
+_CERTAIN, _OPEN = f"{TITLE}/03 Song 3.flac", f"{TITLE}/09 Song 9.flac"
+_GROUP = mbid("group Rumours")
+_REASON = ("--reason", "the sleeve says so")
+_STEPS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
+    ("help", 0, ("--help",)),
+    ("demo", 0, ("demo",)),
+    ("decide_decided", 0, ("decide", _CERTAIN)),
+    ("decide_undecided", 3, ("decide", _OPEN)),
+    ("decide_unmatched", 3, ("decide", "unmatched.flac")),
+    ("decide_unreadable", 3, ("decide", "unreadable.mp3")),
+    ("decide_failed", 1, ("decide", "failed.flac")),
+    ("batch_summary", 3, ("batch", TITLE)),
+    ("batch_resumed", 3, ("batch", TITLE)),
+    ("explain", 0, ("explain", _CERTAIN)),
+    ("write_diff", 3, ("write", TITLE)),
+    ("write_apply", 3, ("write", TITLE, "--apply")),
+    ("verify", 0, ("verify", TITLE)),
+    ("ls", 0, ("ls",)),
+    ("runs_show", 0, ("runs", "show")),
+    ("undo_changed_since", 3, ("undo", "--dry-run")),
+    ("undo", 3, ("undo",)),
+    ("drift", 0, ("drift", TITLE)),
+    ("doctor", 3, ("doctor",)),
+    (
+        "override_set",
+        0,
+        ("override", "set", _CERTAIN, "--crg", _GROUP, *_REASON),
+    ),
+    ("override_list", 0, ("override", "list")),
+    ("config_path", 0, ("config", "path")),
+    ("config_error", 2, ("--config", "bad.toml", "decide", _CERTAIN)),
+    ("mistyped", 2, ("decied", _CERTAIN)),
+)
+"""Each screen's name, its exit status, and the words after `canon`, in the order they are run."""
+_CLOSED = {
+    "decide_failed": {"CANON_MUSICBRAINZ__HOSTNAME": "localhost:9"},
+    "doctor": {
+        "CANON_LLM__BASE_URL": "http://localhost:9",
+        "CANON_LLM__SEARXNG__URL": "http://localhost:9",
+    },
+}
+"""The services that a screen shows as out of reach: nothing listens at their port."""
+NAMES = tuple(name for name, _, _ in _STEPS)
+
+
+def screens(environment: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and text of each screen, run one after the other in a home of their own.
+
+    Its path has the same length wherever this runs, for lines are wrapped.
+    """
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp", prefix="canon-") as folder,
+        MusicBrainzStandIn(BUNDLES) as mb,
+    ):
+        place = Path(folder)
+        work = place / "Music"
+        _fill(work)
+        homes = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("DATA", "CONFIG")}
+        settings = environment | asking(mb) | homes | {"HOME": folder}
+        for name, expected, words in _STEPS:
+            if name == "undo_changed_since":
+                _change(work / _CERTAIN)
+            more = _CLOSED.get(name, {})
+            status, lines = run_on_terminal([*words], work, settings | more, COLUMNS)
+            printed = "\n".join([f"$ canon {' '.join(words)}", *lines])
+            assert status == expected, f"exit status {status}, not {expected}:\n{printed}"
+            yield name, in_words(f"{printed}\n", place)
+
+
+def _fill(work: Path) -> None:
+    """Make the files that the screens are about."""
+    sampler_files(work / TITLE, "flac")
+    flac(work, "unmatched.flac", title="Nowhere", artist="Nobody")
+    (work / "unreadable.mp3").write_text("This is text.\n" * 100)
+    flac(work, "failed.flac", title="Elsewhere", artist="Somebody")
+    (work / "bad.toml").write_text("[batch]\njobs = 'many'\n")
+
+
+def _change(file: Path) -> None:
+    """Change what was written to a file, as another tagger does."""
+    audio = FLAC(file)
+    audio["ORIGINALDATE"], audio["COMMENT"] = ["1978"], ["played"]
+    audio.save()
+
+
+def main() -> None:
+    """Write the files."""
+    environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    for name, text in screens(environment):
+        (FOLDER / f"{name}.txt").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
