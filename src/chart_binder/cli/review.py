@@ -39,7 +39,7 @@ from chart_binder.cli.review_walk import Walk
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import State
-from chart_binder.jobs.overrides import VerdictResult, accept, keep, reject
+from chart_binder.jobs.overrides import VerdictResult, accept, choose, keep, reject
 from chart_binder.jobs.review import (
     OPEN_STATES,
     ReviewCase,
@@ -243,6 +243,37 @@ def reject_proposal(
         mbid = None if recording is None else read_mbid(recording, "recording")
         ruled = reject(store, case, words, group, release, mbid, replaces=replaces)
         _print_ruled(session, case, "rejected", ruled)
+
+
+@review.command("choose", epilog=_STATUS)
+@_NAME
+@click.argument("crg", metavar="CANDIDATE")
+@click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
+@click.option("--reason", default="chosen in review", help="Why, in your words.")
+@_RECORDING
+@_REPLACES
+@pass_session
+def choose_candidate(
+    session: Session,
+    name: str,
+    crg: str,
+    rr: str | None,
+    reason: str,
+    recording: str | None,
+    *,
+    replaces: bool,
+) -> None:
+    """Take a candidate by its label (C2), id or address: it becomes an override.
+
+    If it is the proposed one, this accepts the proposal.
+    """
+    with _case(session, name) as (store, case):
+        group = _read_label(case, crg, "release-group")
+        release = rr and _read_label(case, rr, "release")
+        mbid = None if recording is None else read_mbid(recording, "recording")
+        words = one_line(reason)
+        ruled = choose(store, case, group, words, release, mbid, replaces=replaces)
+        _print_ruled(session, case, "chosen", ruled)
 
 
 @review.command("keep", epilog=_STATUS)

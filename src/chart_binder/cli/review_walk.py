@@ -1,5 +1,7 @@
 """`canon review walk`: the review queue in a terminal, with a key for each verdict."""
 
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -12,9 +14,9 @@ import click
 from chart_binder.cli.output import SkippedRecords, one_line, print_lines, wrap
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.decision import musicbrainz_page
-from chart_binder.cli.render.review import case_lines, ruled_lines
+from chart_binder.cli.render.review import brief_lines, case_lines, ruled_lines
 from chart_binder.config import Config
-from chart_binder.errors import CanonError, StoreError, UsageError
+from chart_binder.errors import CanonError, StoreError, UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs.overrides import VerdictResult, accept, choose, keep, reject
 from chart_binder.jobs.review import (
@@ -34,6 +36,7 @@ _DIGITS = frozenset("123456789")
 _CTRL_D = "\x04"
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _LEAVE = frozenset({"q", _CTRL_D})
+_PREVIEWED = 10
 
 
 class _Next(Enum):
@@ -54,7 +57,9 @@ class Walk:
     states: Collection[str]
     done: list[tuple[ReviewCase, "SavedVerdicts"]] = field(default_factory=list)
     taken_back: list[ReviewCase] = field(default_factory=list)
+    shown: list[ReviewCase] = field(default_factory=list)
     skipped: SkippedRecords = field(default_factory=SkippedRecords)
+    paths: Collection[Path] = ()
 
     def run(self, paths: Collection[Path]) -> int:
         """Show every case until the end or until the person leaves; return the exit status.
@@ -64,9 +69,11 @@ class Walk:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("walking the queue needs a terminal: `canon review list` does without")
         kept = self.store.overrides.all()
+        self.paths = paths
+        total = 0
         for queued in review_queue(self.store, kept, self.states, paths, self.skipped.decision):
-            left = f"{queued.left} to look at" if queued.left > 1 else "the last"
-            print_lines(["", f"--- {left}"])
+            total = total or queued.left
+            print_lines(["", f"--- {total - queued.left + 1} of {total}"])
             if self._show(queued.case) is _Next.LEAVE:
                 return self._quit()
         while self._ask_at_end() is _Next.BACK:
@@ -108,7 +115,9 @@ class Walk:
         if not waits or is_overridden(case, ruled):
             return self._say(f"{path_text(case.path)}: ruled on meanwhile", _Next.FORWARD)
         lapsed = override_removed(case, ruled)
-        print_lines(case_lines(case, case.question(self.config.rules), lapsed=lapsed))
+        print_lines(brief_lines(case, case.question(self.config.rules), lapsed=lapsed))
+        if not self.shown or self.shown[-1] is not case:
+            self.shown.append(case)
         self._legend(case)
         while True:
             try:
@@ -127,6 +136,12 @@ class Walk:
             "a": self._accept,
             "k": lambda case: self._ruled(case, "left as it is", keep(self.store, case)),
             "r": self._reject,
+            "x": self._not_this_recording,
+            "f": self._accept_folder,
+            "e": self._accept_equal,
+            "m": self._whole,
+            "p": self._play,
+            "b": self._back,
             "s": lambda case: self._say(f"{path_text(case.path)}: skipped", _Next.FORWARD),
             "t": self._transcript,
             "o": self._addresses,
@@ -146,6 +161,12 @@ class Walk:
             f"1-{many} choose that candidate": many > 1,
             "r reject": True,
             "k keep": True,
+            "x not this recording": True,
+            "f accept the folder": case.proposal and case.proposal.label,
+            "e accept all with this reason": case.proposal and case.proposal.label,
+            "m more": True,
+            "p play": self.config.review.player,
+            "b back": len(self.shown) > 1,
             "s skip": True,
             "t transcript": case.kept.transcript_id,
             "o addresses": case.rows,
@@ -171,6 +192,66 @@ class Walk:
             if right is not None:
                 return self._ruled(case, "rejected", reject(self.store, case, reason))
         return self._say("not rejected")
+
+    def _not_this_recording(self, case: ReviewCase) -> _Next:
+        """Keep a file out of the queue and unwritten until its tags lead to another recording."""
+        said = reject(self.store, case, "the file is not this recording")
+        return self._ruled(case, "not this recording: correct its tags", said)
+
+    def _accept_folder(self, case: ReviewCase) -> _Next:
+        return self._accept_all(case, lambda one: one.path.parent == case.path.parent)
+
+    def _accept_equal(self, case: ReviewCase) -> _Next:
+        return self._accept_all(case, lambda one: one.problem == case.problem)
+
+    def _accept_all(self, case: ReviewCase, is_alike: Callable[[ReviewCase], bool]) -> _Next:
+        """Accept the proposals of cases that are alike, after showing which they are."""
+        if case.proposal is None:
+            raise CanonError("nothing is proposed here")
+        kept = self.store.overrides.all()
+        queue = review_queue(self.store, kept, self.states, self.paths, self.skipped.decision)
+        alike = [one.case for one in queue if one.case.proposal and is_alike(one.case)]
+        for one in alike[:_PREVIEWED]:
+            title = one.labels.titles.get(one.proposal.crg_mbid) if one.proposal else None
+            print_lines(wrap(f"{path_text(one.path)} -> {title or 'unknown'}", "  ", 4))
+        more = f", {len(alike) - _PREVIEWED} of them not shown" if len(alike) > _PREVIEWED else ""
+        asked = f"accept {counted(len(alike), 'proposal')}{more}? (y, Enter: no)"
+        if (_ask(asked) or "").casefold() != "y":
+            return self._say("none accepted")
+        for one in alike:
+            try:
+                self._ruled(one, "accepted", accept(self.store, one))
+            except StoreError:
+                raise
+            except CanonError as error:
+                self._say(str(error))
+        return _Next.FORWARD
+
+    def _whole(self, case: ReviewCase) -> _Next:
+        """Print everything that is known of a case."""
+        print_lines(case_lines(case, case.question(self.config.rules), whole=True))
+        return self._legend(case)
+
+    def _play(self, case: ReviewCase) -> _Next:
+        """Play the file with `[review] player`, without a shell; wait until it ends."""
+        words = shlex.split(self.config.review.player)
+        if not words:
+            raise CanonError("no player is configured: set [review] player = \"mpv --no-video\"")
+        path = str(case.path.absolute())
+        call = [word.replace("{path}", path) for word in words]
+        try:
+            subprocess.run(call if call != words else [*call, path], check=False)
+        except OSError as error:
+            raise CanonError(f"{words[0]!r} cannot be run: {error.strerror or error}") from error
+        return self._legend(case)
+
+    def _back(self, case: ReviewCase) -> _Next:
+        """Look at the case before this one once more."""
+        if len(self.shown) < 2:  # noqa: PLR2004 (this one and one before it)
+            return self._say("this is the first")
+        self.shown.pop()
+        self.taken_back.append(self.shown.pop())
+        return _Next.BACK
 
     def _choose(self, case: ReviewCase, number: str, reason: str) -> _Next:
         label = f"C{number.upper().removeprefix('C')}"

@@ -110,15 +110,23 @@ def keep(store: "Store", case: ReviewCase, reason: str = "") -> VerdictResult:
 
 
 def choose(
-    store: "Store", case: ReviewCase, group: str, reason: str, recording: str | None = None
+    store: "Store",
+    case: ReviewCase,
+    group: str,
+    reason: str,
+    release: str | None = None,
+    recording: str | None = None,
+    *,
+    replaces: bool = False,
 ) -> VerdictResult:
     """Accept the proposal if `group` is the proposed one, else reject it in favour of `group`.
 
-    Raises as `accept` and `reject` do.
+    A `release` is taken in place of the proposed one. Raises as `accept` and `reject` do.
     """
-    if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(group):
-        return accept(store, case, recording=recording)
-    return reject(store, case, reason, group, recording=recording)
+    is_proposed = case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(group)
+    if is_proposed and release is None:
+        return accept(store, case, reason, recording, replaces=replaces)
+    return reject(store, case, reason, group, release, recording, replaces=replaces)
 
 
 class OverrideEffect(msgspec.Struct, frozen=True):

@@ -28,6 +28,7 @@ _HEAD = ("", "", "appeared", "country", "releases", "type", "title")
 _MAX_COUNTRIES = 4
 _MIN_TITLE = 8
 _FEW_RELEASES = 3
+_MOST_LINES, _MOST_ROWS = 15, 3
 _FEW_FILES = 3
 _HEADLINES = {State.REVIEW: "for review"}
 _LAPSED = "the ruling that decided it is no more: canon decide, or canon batch, decides it again"
@@ -111,6 +112,46 @@ def case_lines(
     for row in case.rows:
         yield from _releases(row, None if whole else _FEW_RELEASES)
     yield from _proposal(case)
+
+
+def brief_lines(case: ReviewCase, rules: Verdict | None, *, lapsed: bool = False) -> list[str]:
+    """Return what a person needs first, in fifteen lines at most; `case_lines` has everything.
+
+    These are the question, the proposal with its quote, and the candidates that it is between.
+    """
+    decision = case.decision
+    lines = [*_heading(case), *_damage(case)]
+    if decision.failure:
+        lines += labelled(decision.state, decision.failure)
+        lines += labelled("to do", advice_for(decision.cause))
+    else:
+        lines += _decision(case)
+    if lapsed:
+        lines += labelled("to do", _LAPSED)
+    if isinstance(rules, Decided):
+        lines += labelled("rules now", f"{rules.because}  [{rules.crg_rule}]: decide it again")
+    elif rules:
+        lines += labelled("open", next(iter(rules.missing_facts), rules.because))
+    facts = case.result.facts if case.result else ()
+    for fact in sorted(facts, key=lambda fact: not fact.verified)[:1]:
+        lines += labelled("quote", f'"{fact.quote or fact.value}" ({fact.source or "no source"})')
+    if rows := _candidates_asked_about(case.rows, rules):
+        lines += _table(rows)
+    if len(rows) < len(case.rows):
+        lines.append(f"and {counted(len(case.rows) - len(rows), 'more candidate')}: m shows all")
+    if len(lines) > _MOST_LINES:
+        lines[_MOST_LINES - 1 :] = ["...  m shows all"]
+    return lines
+
+
+def _candidates_asked_about(
+    rows: Sequence[CandidateRow], rules: Verdict | None
+) -> list[CandidateRow]:
+    """Return the candidates that matter most, in their order: proposed, asked about, earliest."""
+    questions = rules.questions if isinstance(rules, Open) else ()
+    about = {mbid for one in questions for mbid in one.about}
+    told = sorted(rows, key=lambda row: (not row.is_proposed, row.release_group not in about))
+    return [row for row in rows if row in told[:_MOST_ROWS]]
 
 
 def case_object(case: ReviewCase, rules: Verdict | None) -> dict[str, Any]:
