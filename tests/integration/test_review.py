@@ -249,7 +249,7 @@ def test_single_keys_walk_it(
     canon: Canon, home: Path, environment: dict[str, str], four: list[Path]
 ) -> None:
     with walking(home, environment, "review", "--interactive") as terminal:
-        assert "4 to look at" in terminal.until("/release-group/")
+        assert "--- 1 of 4" in terminal.until("/release-group/")
         assert "a accept" not in terminal.until("? keys")
         terminal.press(
             ("x", "no such key"),
@@ -258,14 +258,14 @@ def test_single_keys_walk_it(
             ("t", "no transcript is kept"),
             ("u", "nothing was ruled on"),
             ("9", "no such candidate"),
-            ("2", "3 to look at"),
+            ("2", "--- 2 of 4"),
         )
         assert "0.flac" not in waiting(canon), "kept at once"
         terminal.press(("u", "taken back"))
         assert "0.flac" in waiting(canon)
-        terminal.press(("2", "1.flac"), ("s", "2 to look at"), ("r", "what is wrong"))
+        terminal.press(("2", "1.flac"), ("s", "--- 3 of 4"), ("r", "what is wrong"))
         terminal.enter("no idea", "which candidate")
-        terminal.enter("", "the last")
+        terminal.enter("", "--- 4 of 4")
         terminal.press(("q", "2 ruled on; the same command goes on"))
         assert terminal.ended() == 3
     assert waiting(canon) == ["1.flac", "3.flac"]
@@ -277,14 +277,14 @@ def test_an_interrupted_walk_continues(
     for file in four[1:]:
         canon("review", "keep", file)
     with walking(home, environment, "review", "walk") as terminal:
-        terminal.until("2 to look at")
+        terminal.until("--- 1 of 2")
         terminal.press(("r", "what is wrong"))
         terminal.enter("a slip", "which candidate")
         time.sleep(0.3)  # until it listens: the question is written before
         os.write(terminal.leader, b"\x03")
         terminal.until("not rejected")
         terminal.press(
-            ("s", "the last"),
+            ("s", "--- 2 of 2"),
             ("k", "the end of the queue: 1 ruled on"),
             ("u", "taken back"),
             ("k", "the end of the queue: 1 ruled on"),
@@ -294,11 +294,11 @@ def test_an_interrupted_walk_continues(
         assert terminal.ended() == 3
     assert len(waiting(canon)) == 1
     with walking(home, environment, "review", "walk", str(home)) as terminal:
-        terminal.until("the last")
+        terminal.until("--- 1 of 1")
         terminal.press(("\x03", "canon: interrupted"))
         assert terminal.ended() == 130
     with walking(home, environment, "review", "walk") as terminal:
-        terminal.until("the last")
+        terminal.until("--- 1 of 1")
         terminal.press(
             ("o", f"\nC1   https://musicbrainz.org/release-group/{SINGLE}"),
             ("a", "the end of the queue: 1 ruled on"),
@@ -338,3 +338,37 @@ def test_a_calibration_is_fitted_from_reviews(canon: Canon, home: Path) -> None:
     again = canon("calibrate", "answers.jsonl")
     assert again.out == ran.out
     assert canon(*named[:3], "-o", "answers.jsonl", CANON_LLM__MODEL_ID="m").status == 2
+
+
+def test_a_proposal_outlives_a_run_without_a_model(canon: Canon, proposed: Path) -> None:
+    before = canon("review", "show", proposed, "--output=json").line
+    assert decided(canon, proposed)["state"] == "review"
+    after = canon("review", "show", proposed, "--output=json").line
+    assert (after["proposal"], after["waits"]) == (before["proposal"], True)
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        canon("batch", proposed, "--refresh", **asking(mb))
+    assert canon("review", "show", proposed, "--output=json").line["proposal"] == before["proposal"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "group", "why"),
+    [
+        (("c2",), ALBUM, "accepted in review"),
+        (("C1", "--reason", "it came first"), SINGLE, "it came first"),
+        (("C2", "--rr", "C2.R1"), ALBUM, "review"),
+    ],
+)
+def test_a_candidate_is_chosen_in_one_call(
+    canon: Canon, proposed: Path, arguments: tuple[str, ...], group: str, why: str
+) -> None:
+    line = canon("review", "choose", proposed, *arguments, "--output=json").line
+    assert line["override"]["crg_mbid"] == group
+    assert why in line["override"]["reason"]
+    assert line["override"]["rr_mbid"] or "--rr" not in arguments
+    assert waiting(canon) == []
+    assert decided(canon, proposed)["decided_by"] == "override"
+
+
+def test_what_is_no_candidate_cannot_be_chosen(canon: Canon, proposed: Path) -> None:
+    canon("review", "choose", proposed, "C9").must_end(2, "C1, C2")
+    assert waiting(canon) == ["proposed.flac"]

@@ -231,6 +231,8 @@ def test_a_case_is_found_until_it_is_decided_again(store: Store, put: Put, tmp_p
     first = put("a", proposing())
     assert find_case(store, first.kept.id).kept == first.kept
     put("a", left_open())
+    assert find_case(store, first.kept.id).proposal == first.proposal, "no model was asked"
+    put("a", proposing(crg=SINGLE))
     with pytest.raises(CanonError, match="was decided again since"):
         find_case(store, first.kept.id)
     with pytest.raises(CanonError, match="no file with a decision"):

@@ -210,6 +210,36 @@ def accept_proposal(
         _print_ruled(session, case, "accepted", ruled)
 
 
+@review.command("choose", epilog=_STATUS)
+@_NAME
+@click.argument("candidate", metavar="CANDIDATE")
+@click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
+@click.option("--reason", default="", help="Why, in your words: shown with the decision.")
+@_RECORDING
+@_REPLACES
+@pass_session
+def choose_candidate(
+    session: Session,
+    name: str,
+    candidate: str,
+    rr: str | None,
+    reason: str,
+    recording: str | None,
+    *,
+    replaces: bool,
+) -> None:
+    """Say which candidate is right, the proposed one or another; it becomes an override.
+
+    CANDIDATE is a label of `show` (C2), an id or an address.
+    """
+    with _case(session, name) as (store, case):
+        group = _read_label(case, candidate, "release-group")
+        release = rr and _read_label(case, rr, "release")
+        mbid = None if recording is None else read_mbid(recording, "recording")
+        ruled = choose(store, case, group, one_line(reason), release, mbid, replaces=replaces)
+        _print_ruled(session, case, f"{candidate} is right", ruled)
+
+
 @review.command("reject", epilog=_STATUS)
 @_NAME
 @click.option("--reason", required=True, help="Why, in your words: kept with the verdict.")

@@ -131,7 +131,7 @@ class Walk:
 
     def _do(self, key: str, case: ReviewCase) -> _Next:
         if key in _DIGITS:
-            return self._choose(case, key, "chosen in review")
+            return self._choose(case, key)
         actions: dict[str, Callable[[ReviewCase], _Next]] = {
             "a": self._accept,
             "k": lambda case: self._ruled(case, "left as it is", keep(self.store, case)),

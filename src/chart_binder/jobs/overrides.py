@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 DECIDE_AGAIN = "to be decided again: canon decide, or canon batch"
 ACCEPTED = "the model's answer, accepted in review"
+CHOSEN = "chosen in review"
 _MAX_FILES_NAMED = 3
 
 

@@ -244,6 +244,9 @@ class DecisionSaver(LazyRun):
             self.begin()
             if not has_earlier_answer(self.store, records[0], case.decision):
                 self.store.decisions.put(*records)
+            elif case.decision.cause is not Cause.MODEL:
+                kept = self.store.decisions.latest(records[0].path)
+                case = replace(case, decision=read_decision(kept)) if kept else case
         except StoreError as error:
             failed = case.decision.failure
             said = f"{failed}; nor can that be kept" if failed else "decided, not kept"
@@ -292,11 +295,13 @@ def read_decision(kept: DecisionRecord) -> Decision:
 
 
 def has_earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision) -> bool:
-    """Return whether a model failed on a file whose last decision is an answer on this evidence.
+    """Return whether a model's answer on this evidence stays the file's latest decision.
 
-    The answer then stays the file's latest decision. Raises `StoreError`.
+    It does where a model failed now, and where none was asked, the file was not changed since, and
+    rules leave the case open as they did. Raises `StoreError`.
     """
-    if decision.cause is not Cause.MODEL:
+    is_unasked = decision.state is State.INDETERMINATE and decision.adjudication is None
+    if decision.cause is not Cause.MODEL and not is_unasked:
         return False
     try:
         before = store.decisions.latest(kept.path)
@@ -304,7 +309,25 @@ def has_earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision)
         return False
     if before is None or before.adjudicator is None:
         return False
-    return before.evidence_hash == kept.evidence_hash
+    if before.evidence_hash != kept.evidence_hash:
+        return False
+    try:
+        return not is_unasked or _is_same_case(before, kept)
+    except DamagedRecordError:
+        return False
+
+
+def _is_same_case(before: DecisionRecord, kept: DecisionRecord) -> bool:
+    """Return whether two decisions are of the same tags, and the earlier one is not outdated.
+
+    It is if rules have to decide it again (stale), or if it is certain by older rules. Raises
+    `DamagedRecordError`.
+    """
+    if before.artifact != kept.artifact:
+        return False
+    is_certain = before.state == State.DECIDED
+    is_older = is_certain and before.rules_version != kept.rules_version
+    return not is_older and not read_decision(before).is_stale
 
 
 def gathered_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
