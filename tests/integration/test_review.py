@@ -249,12 +249,22 @@ def test_single_keys_walk_it(
     canon: Canon, home: Path, environment: dict[str, str], four: list[Path]
 ) -> None:
     with walking(home, environment, "review", "--interactive") as terminal:
-        assert "--- 1 of 4" in terminal.until("/release-group/")
-        assert "a accept" not in terminal.until("? keys")
+        case = terminal.until("? keys")
+        assert "--- 1 of 4" in case
+        assert "a accept" not in case
+        assert (
+            len(case.partition("--- 1 of 4\n")[2].partition("\n1-3 choose")[0].splitlines()) <= 15
+        )
         terminal.press(
-            ("x", "no such key"),
+            ("z", "no such key"),
             ("a", "nothing is proposed"),
-            ("?", "1-3 choose that candidate, r reject, k keep, s skip, o addresses, q quit"),
+            (
+                "?",
+                "1-3 choose that candidate, r reject, k keep, x not this recording, m more, s skip",
+            ),
+            ("m", "/release-group/"),
+            ("p", "no player is configured"),
+            ("b", "this is the first"),
             ("t", "no transcript is kept"),
             ("u", "nothing was ruled on"),
             ("9", "no such candidate"),
@@ -269,6 +279,35 @@ def test_single_keys_walk_it(
         terminal.press(("q", "2 ruled on; the same command goes on"))
         assert terminal.ended() == 3
     assert waiting(canon) == ["1.flac", "3.flac"]
+
+
+@pytest.mark.slow
+def test_more_keys_of_the_walk(
+    canon: Canon, home: Path, environment: dict[str, str], proposed: Path, four: list[Path]
+) -> None:
+    player = home / "player.sh"
+    player.write_text(f'#!/bin/sh\nprintf "%s;" "$@" > {home}/played\necho "it played"\n')
+    player.chmod(0o755)
+    settings = environment | {"CANON_REVIEW__PLAYER": f"{player} --quiet {{path}}"}
+    with walking(home, settings, "review", "walk") as terminal:
+        assert "p play" in terminal.until("? keys")
+        terminal.press(("p", "it played"), ("s", "--- 2 of 5"), ("b", "proposed.flac"))
+        terminal.until("? keys")
+        assert (home / "played").read_text() == f"--quiet;{proposed};"
+        terminal.press(("s", "0.flac"))
+        terminal.until("? keys")
+        terminal.press(("x", "not this recording: correct its tags"))
+        terminal.until("? keys")
+        terminal.press(("f", "nothing is proposed"), ("q", "1 ruled on"))
+    assert waiting(canon) == ["proposed.flac", "1.flac", "2.flac", "3.flac"]
+    with walking(home, settings, "review", "walk") as terminal:
+        terminal.until("? keys")
+        terminal.press(("f", "accept 1 proposal?"))
+        terminal.enter("n", "none accepted")
+        terminal.press(("e", "accept 1 proposal?"))
+        terminal.enter("y", "accepted")
+        terminal.press(("q", "1 ruled on"))
+    assert waiting(canon) == ["1.flac", "2.flac", "3.flac"]
 
 
 def test_an_interrupted_walk_continues(

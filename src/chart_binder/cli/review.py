@@ -275,37 +275,6 @@ def reject_proposal(
         _print_ruled(session, case, "rejected", ruled)
 
 
-@review.command("choose", epilog=_STATUS)
-@_NAME
-@click.argument("crg", metavar="CANDIDATE")
-@click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
-@click.option("--reason", default="chosen in review", help="Why, in your words.")
-@_RECORDING
-@_REPLACES
-@pass_session
-def choose_candidate(
-    session: Session,
-    name: str,
-    crg: str,
-    rr: str | None,
-    reason: str,
-    recording: str | None,
-    *,
-    replaces: bool,
-) -> None:
-    """Take a candidate by its label (C2), id or address: it becomes an override.
-
-    If it is the proposed one, this accepts the proposal.
-    """
-    with _case(session, name) as (store, case):
-        group = _read_label(case, crg, "release-group")
-        release = rr and _read_label(case, rr, "release")
-        mbid = None if recording is None else read_mbid(recording, "recording")
-        words = one_line(reason)
-        ruled = choose(store, case, group, words, release, mbid, replaces=replaces)
-        _print_ruled(session, case, "chosen", ruled)
-
-
 @review.command("keep", epilog=_STATUS)
 @_NAME
 @click.option("--reason", default="", help="Why, in your words.")

@@ -141,7 +141,7 @@ class Walk:
             "e": self._accept_equal,
             "m": self._whole,
             "p": self._play,
-            "b": self._back,
+            "b": lambda _: self._back(),
             "s": lambda case: self._say(f"{path_text(case.path)}: skipped", _Next.FORWARD),
             "t": self._transcript,
             "o": self._addresses,
@@ -236,16 +236,18 @@ class Walk:
         """Play the file with `[review] player`, without a shell; wait until it ends."""
         words = shlex.split(self.config.review.player)
         if not words:
-            raise CanonError("no player is configured: set [review] player = \"mpv --no-video\"")
+            raise CanonError('no player is configured: set [review] player = "mpv --no-video"')
         path = str(case.path.absolute())
         call = [word.replace("{path}", path) for word in words]
         try:
-            subprocess.run(call if call != words else [*call, path], check=False)
+            subprocess.run(  # noqa: S603 (the person's own command, never from a found file)
+                call if call != words else [*call, path], check=False
+            )
         except OSError as error:
             raise CanonError(f"{words[0]!r} cannot be run: {error.strerror or error}") from error
         return self._legend(case)
 
-    def _back(self, case: ReviewCase) -> _Next:
+    def _back(self) -> _Next:
         """Look at the case before this one once more."""
         if len(self.shown) < 2:  # noqa: PLR2004 (this one and one before it)
             return self._say("this is the first")
@@ -253,7 +255,7 @@ class Walk:
         self.taken_back.append(self.shown.pop())
         return _Next.BACK
 
-    def _choose(self, case: ReviewCase, number: str, reason: str) -> _Next:
+    def _choose(self, case: ReviewCase, number: str, reason: str = "") -> _Next:
         label = f"C{number.upper().removeprefix('C')}"
         group = case.labels.ids.get(label) if "." not in label else None
         if group is None:

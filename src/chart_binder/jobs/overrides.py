@@ -127,7 +127,7 @@ def choose(
     is_proposed = case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(group)
     if is_proposed and release is None:
         return accept(store, case, reason, recording, replaces=replaces)
-    return reject(store, case, reason, group, release, recording, replaces=replaces)
+    return reject(store, case, reason or CHOSEN, group, release, recording, replaces=replaces)
 
 
 class OverrideEffect(msgspec.Struct, frozen=True):
