@@ -341,7 +341,7 @@ def test_names_of_any_bytes_are_written_and_put_back(canon: Canon, home: Path) -
     assert line["state"] == "written"
     assert link.is_symlink()
     ran = canon("verify", folder)
-    assert (ran.status, ran.err) == (0, "1 same\n")
+    assert (ran.status, ran.err) == (0, "1 as written\n")
     (line,) = canon("undo", "--output=json").lines
     assert (line["state"], "path_b64" in line) == ("undone", True)
     assert read_tag_set(song) == before

@@ -72,8 +72,8 @@ def doctor(session: Session) -> int:
     Each is ok, off (by the configuration, or offline), a warning (it works with something to know,
     or canon can do without it), or failed.
 
-    Exit status: 0 all that is turned on works, 3 something optional does not, 1 something needed
-    does not.
+    Exit status: 0 everything works, 3 something optional does not (also while it is turned off), 1
+    something needed does not.
     """
     status = 0
     for finding in _findings(session.config):

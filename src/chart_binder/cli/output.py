@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from datetime import datetime
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -208,13 +209,12 @@ def duration(seconds: float) -> str:
     """Return a time in words: `1 h 4 min`, `12 s`, `0.3 s`."""
     if seconds < _TENTHS_BELOW_S:
         return f"{seconds:.1f} s"
-    parts = []
     left = round(seconds)
-    for size, unit in reversed(_RATE_UNITS):
-        count, left = divmod(left, size)
-        if count:
-            parts.append(f"{count} {unit}")
-    return " ".join(parts[:2])
+    for (smaller, name), (size, unit) in reversed(tuple(pairwise(_RATE_UNITS))):
+        if left >= size:
+            rest = left % size // smaller
+            return f"{left // size} {unit}" + (f" {rest} {name}" if rest else "")
+    return f"{left} s"
 
 
 def local_time(moment: str) -> str:

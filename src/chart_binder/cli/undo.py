@@ -74,6 +74,8 @@ _WORDS = {
 }
 _AGO = re.compile(r"(\d+) ?(m|min|h|d|w)")
 _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_FINDINGS = {VerifyState.SAME: "as written", VerifyState.UNRECORDED: "never written"}
+"""What the sums say, where a state has no word for people."""
 _VERIFY_STATUS = {
     VerifyState.SAME: 0,
     VerifyState.UNRECORDED: 0,
@@ -299,7 +301,7 @@ def verify(session: Session, paths: tuple[str, ...]) -> int:
                 counts[result.finding] += 1
                 status = worst(status, 3 if is_missed else _VERIFY_STATUS[result.finding])
                 _show_verified(session, result, is_missed=is_missed)
-    counted = (f"{count} {finding}" for finding, count in counts.items())
+    counted = (f"{count} {_FINDINGS.get(each, each)}" for each, count in counts.items())
     print_notes([", ".join(counted) or "no file"])
     return status
 
