@@ -115,7 +115,7 @@ def test_a_cluster_decides_as_threads_do(canon: Canon, home: Path, cluster: Dask
         requests = len(mb.requests)
         theirs = canon(*call, "--executor=dask", "--scheduler", cluster.address, **asking(mb))
         assert len(mb.requests) == 2 * requests
-    assert theirs.status == ours.status == 1, theirs.err
+    assert theirs.status == ours.status == 3, theirs.err
     assert sorted(theirs.out.splitlines()) == sorted(ours.out.splitlines())
     assert f" {requests} tries at MusicBrainz" in theirs.err
 
