@@ -300,10 +300,25 @@ def move(
     What is not known of it is removed, for it was true of another; title, artist, genre, pictures
     and the rest stay. `own_dates` are original dates that this program wrote.
     """
+    fields = _fields_of(now, release, place)
+    if _is_same_release(now, release):  # then what is not known here may still be true of it
+        fields = {name: texts for name, texts in fields.items() if texts or name == "compilation"}
+    dated = dates(track, now, AlbumDates(dates_of_album(track, now) | own_dates))
+    if dated.withheld and not _is_same_release(now, release):
+        fields |= {"original_date": (), "original_year": ()}  # of the album that it leaves
+    same = {name for name in ("track", "disc") if now.get(name) == fields[name]}
+    kept = {name: texts for name, texts in fields.items() if name not in same}
+    if not fields["compilation"] and now.get("compilation") == ("0",):
+        del kept["compilation"]
+    return Wanted({**dated.fields, **kept}, dated.notes)
+
+
+def _fields_of(now: Fields, release: WholeRelease, place: ReleaseTrack) -> dict[str, Texts]:
+    """Return every field of a track of a release; what is not known of it is empty."""
     is_various = VARIOUS_ARTISTS in release.artist_mbids
     labels = [one for one in release.labels if one != _NO_LABEL]
     numbers = [one for one in release.catalog_numbers if one != _NO_CATALOG_NUMBER]
-    fields: dict[str, Texts] = {
+    return {
         "album": _present(release.title),
         "album_artist": _present(release.artist),
         "album_artist_sort": _present(release.artist_sort) if "album_artist_sort" in now else (),
@@ -329,16 +344,6 @@ def move(
         "album_artist_mbids": release.artist_mbids,
         "disc_id": (),
     }
-    if _is_same_release(now, release):  # then what is not known here may still be true of it
-        fields = {name: texts for name, texts in fields.items() if texts or name == "compilation"}
-    dated = dates(track, now, AlbumDates(dates_of_album(track, now) | own_dates))
-    if dated.withheld and not _is_same_release(now, release):
-        fields |= {"original_date": (), "original_year": ()}  # of the album that it leaves
-    same = {name for name in ("track", "disc") if now.get(name) == fields[name]}
-    kept = {name: texts for name, texts in fields.items() if name not in same}
-    if not is_various and now.get("compilation") == ("0",):
-        del kept["compilation"]
-    return Wanted({**dated.fields, **kept}, dated.notes)
 
 
 def _is_same_release(now: Fields, release: WholeRelease) -> bool:

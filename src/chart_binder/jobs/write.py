@@ -243,28 +243,8 @@ def write_planned(
     """
     if isinstance(planned, WriteReport):
         return planned
-    if isinstance(planned, Refusal):
-        kept = planned.decision
-        return WriteReport(
-            planned.path,
-            WriteStatus.REFUSED,
-            why=planned.why,
-            decision_id=kept.id if kept else None,
-            file=file,
-            in_review=kept is not None and kept.state in WAITING_STATES,
-        )
-    report = WriteReport(
-        planned.path,
-        WriteStatus.PLANNED if planned.is_changed else WriteStatus.UNCHANGED,
-        planned.changes,
-        plan=planned,
-        decision_id=planned.decision.id,
-        notes=planned.notes,
-        withheld=planned.withheld,
-        file=planned.draft.file,
-        in_review=planned.chosen.release_group is None,
-    )
-    if run is None:
+    report = _report_of(planned, file)
+    if run is None or isinstance(planned, Refusal):
         return report
     try:
         saved, write = run.save(planned.path, planned.change, planned.decision.id)
@@ -281,6 +261,31 @@ def write_planned(
         write_id=write.id if write else None,
         run_id=run.run.id if write else None,
         lost=saved.lost,
+    )
+
+
+def _report_of(planned: "Plan | Refusal", file: TaggedFile | None) -> WriteReport:
+    """Return what is reported of a plan before anything is written."""
+    if isinstance(planned, Refusal):
+        kept = planned.decision
+        return WriteReport(
+            planned.path,
+            WriteStatus.REFUSED,
+            why=planned.why,
+            decision_id=kept.id if kept else None,
+            file=file,
+            in_review=kept is not None and kept.state in WAITING_STATES,
+        )
+    return WriteReport(
+        planned.path,
+        WriteStatus.PLANNED if planned.is_changed else WriteStatus.UNCHANGED,
+        planned.changes,
+        plan=planned,
+        decision_id=planned.decision.id,
+        notes=planned.notes,
+        withheld=planned.withheld,
+        file=planned.draft.file,
+        in_review=planned.chosen.release_group is None,
     )
 
 
