@@ -158,6 +158,12 @@ def test_a_file_without_audio_or_match_is_no_error_and_does_not_come_back(
     assert {line["resumed"] for line in again.lines} == {True}
     waiting = canon("review", "list", "--output=json")
     assert sorted(line["state"] for line in waiting.lines) == ["unmatched"] * 2 + ["unreadable"] * 2
+    assert "knows no recording" in canon("review", "list").out
+    for name in ("unknown.flac", "text.mp3"):
+        canon("review", "keep", home / "work" / name).must_end(0)
+    batch(canon, home / "work")
+    waiting = canon("review", "list", "--output=json")
+    assert {Path(line["path"]).name for line in waiting.lines} == {"bare.flac", "empty.ogg"}
     only, _ = batch(canon, home / "work", "--only=unmatched", "--output=json")
     assert {line["state"] for line in only.lines} == {"unmatched"}
     canon("decide", home / "work" / "text.txt").must_end(1, "not audio that can be read")

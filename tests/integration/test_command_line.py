@@ -158,8 +158,11 @@ def test_a_file_is_named_by_option_or_variable_and_needs_no_mark(canon: Canon, h
 
 
 def test_a_program_is_never_taken_from_the_current_folder(canon: Canon, home: Path) -> None:
-    (home / "work" / "config.toml").write_text("[canon]\n[review]\nplayer = 'rm -rf'\n")
+    text = "[canon]\n[review]\nplayer = 'rm -rf'\n[llm]\napi_key_env = 'SOME_TOKEN'\n"
+    (home / "work" / "config.toml").write_text(text)
     ran = canon("config", "show").must_end(0)
+    assert 'llm.api_key_env = ""' in ran.out
+    assert "llm.api_key_env is not taken from" in ran.err
     assert 'review.player = ""' in ran.out
     assert "review.player is not taken from" in ran.err
     assert "rm -rf" not in ran.out + ran.err

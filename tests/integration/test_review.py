@@ -101,7 +101,7 @@ def test_a_damaged_decision_is_named(
 
 def test_an_open_case_is_listed_with_its_question(canon: Canon, open_song: Path) -> None:
     canon("review", "list").must_end(
-        3, str(open_song), "Queen - Bohemian Rhapsody", "no model was asked", "only dated 1975",
+        3, str(open_song), "Queen - Bohemian Rhapsody", "facts known do not tell", "dated 1975",
         "1 to look at",
     )  # fmt: skip
     line = canon("review", "list", "--output=json").line

@@ -132,3 +132,18 @@ def test_a_written_key_that_was_changed_is_kept_unless_forced(
     assert states(canon, song, "--force") == ["undone"]
     assert "canon_trace" not in FLAC(song)
     canon("undo", song).must_end(1)
+
+
+def test_moved_copies_of_one_recording_get_their_own_tags_back(canon: Canon, home: Path) -> None:
+    files = []
+    for album, year in (("A", "1991"), ("B", "2004")):
+        folder = home / "music" / album
+        folder.mkdir(parents=True)
+        files.append(file_of(BUNDLE, folder, album=album, date=year))
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        canon("decide", *files, **asking(mb)).must_end(0)
+    before = [file.read_bytes() for file in files]
+    canon("write", *files, "--apply").must_end(0)
+    (home / "music").rename(home / "moved")
+    canon("undo", home / "moved").must_end(0, "2 put back")
+    assert [(home / "moved" / name / "song.flac").read_bytes() for name in "AB"] == before

@@ -151,6 +151,17 @@ def test_a_failed_lookup_of_siblings_is_an_error_and_may_be_tried_again(
         assert said_of(case, WORLDS[world])[:2] == ("decided", "Album-77")
 
 
+@pytest.mark.parametrize(
+    ("part", "world"), [("search", "isrc"), ("work", "work"), ("releases", "isrc")]
+)
+def test_what_was_there_and_is_not_found_now_is_an_error(part: str, world: str) -> None:
+    missing = error(404, "Not Found")
+    with served(WORLDS[world], only(part, missing, WORLDS[world])) as server:
+        harness = Harness(StoreInMemory(), server)
+        case = decided(harness.source(), WORLDS[world].tags("file"))
+    assert (case.decision.state, case.decision.cause) == (State.ERROR, Cause.LOOKUP_FAILED)
+
+
 def test_a_server_that_knows_works_without_their_recordings_leaves_it_open() -> None:
     world = WORLDS["work"]
     with served(

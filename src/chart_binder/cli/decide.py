@@ -86,7 +86,8 @@ _STATUS = dict.fromkeys(WAITING_STATES, 3) | {State.DECIDED: 0, State.ERROR: 1}
 _log = logging.getLogger(__name__)
 _OPENING = (
     "Two shipped files, decided by the whole pipeline. MusicBrainz' answers and one run of a model"
-    " are recorded: no network and no model are needed, and nothing is written."
+    " are recorded: no network and no model are needed, and nothing is written. (Of the second"
+    " file the single's date was cut to its year, and the pages that the model reads are made up.)"
 )
 _MADE_UP = (
     "The audio is a tone, the tags and the evidence are of real recordings. In the second file's"

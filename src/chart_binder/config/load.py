@@ -20,8 +20,11 @@ from chart_binder.errors import ConfigError, masked
 PREFIX = "CANON_"
 FILE_VARIABLE = "CANON_CONFIG"
 """The environment variable that names the file; `--config` goes before it."""
-KEYS_THAT_RUN_PROGRAMS = ("review.player",)
-"""Never taken from a file in the current folder, which may be somebody else's."""
+KEYS_NOT_TAKEN_HERE = {
+    "review.player": "it runs a program",
+    "llm.api_key_env": "it sends a variable of the environment to a server",
+}
+"""Keys never taken from a file in the current folder, which may be somebody else's, and why."""
 _MARK = re.compile(r"^[ \t]*\[[ \t]*canon[ \t]*\]", re.MULTILINE)
 _TABLE = re.compile(r"\s*\[{1,2}([^\[\]#]+)\]")
 _KEY = re.compile(r"\s*((?:[\w.\s-]|\"[^\"]*\"|'[^']*')+?)\s*=")
@@ -90,7 +93,7 @@ def load_settings(
     found = Path(named) if named else found_file()
     is_found_here = not named and found == here
     tree, lines = _read_file(found) if found else ({}, {})
-    warnings = tuple(_without_programs(tree)) if is_found_here else ()
+    warnings = tuple(_taken_out(tree)) if is_found_here else ()
     variables = sorted(
         name for name in environment if name.startswith(PREFIX) and name != FILE_VARIABLE
     )
@@ -122,15 +125,15 @@ def _is_marked(path: Path) -> bool:
         return False
 
 
-def _without_programs(tree: Tree) -> Iterator[str]:
-    """Take out the keys that run programs; yield a sentence for each that says something."""
-    for key in KEYS_THAT_RUN_PROGRAMS:
+def _taken_out(tree: Tree) -> Iterator[str]:
+    """Take out the keys that are not taken here; yield a sentence for each that says something."""
+    for key, why in KEYS_NOT_TAKEN_HERE.items():
         section, _, name = key.rpartition(".")
         table = tree.get(section)
         if isinstance(table, dict) and table.pop(name, ""):
             yield (
-                f"{key} is not taken from {config_candidates()[0].absolute()}, for it runs a"
-                f" program; set it in {config_candidates()[-1]}"
+                f"{key} is not taken from {config_candidates()[0].absolute()}, for {why};"
+                f" set it in {config_candidates()[-1]}"
             )
 
 

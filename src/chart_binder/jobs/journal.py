@@ -405,21 +405,25 @@ def moved_write(
     """Return the write of a file that was moved since, found by its audio under a former name.
 
     `last` returns the write of a former name. A name that still has this audio is a copy, and does
-    not count. Files without a decision's trace in their tags are not looked up, which saves
-    hashing their audio; nor are files that cannot be read. Raises `StoreError`.
+    not count. Of several files with this audio it is the one whose written tags the file has, else
+    none: their tags must not be mixed up. Files without a decision's trace in their tags are not
+    looked up, which saves hashing their audio; nor are files that cannot be read. Raises
+    `StoreError`.
     """
     try:
-        if not field_texts(read_tag_set(path), "decision_trace"):
+        tags = read_tag_set(path)
+        if not field_texts(tags, "decision_trace"):
             return None
         sound = audio_hash(path)
     except AudioError:
         return None
     own = path_bytes(path)
-    for name in dict.fromkeys(write.path for write in store.journal.of_audio(sound)):
-        former = path_from_bytes(name)
-        if name != own and not _has_audio(former, sound) and (found := last(store, former)):
-            return found
-    return None
+    names = dict.fromkeys(write.path for write in store.journal.of_audio(sound))
+    former = [path_from_bytes(name) for name in names if name != own]
+    found = [last(store, path) for path in former if not _has_audio(path, sound)]
+    writes = [write for write in found if write]
+    same = [write for write in writes if write.tags_after_hash == tags.hash]
+    return writes[0] if len(writes) == 1 else same[0] if len(same) == 1 else None
 
 
 def _has_audio(path: Path, sound: str) -> bool:

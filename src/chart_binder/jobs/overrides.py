@@ -290,8 +290,12 @@ def _keep_override(
 def _keep_verdict(
     store: "Store", case: ReviewCase, kind: VerdictKind, reason: str
 ) -> VerdictResult:
-    """Keep a verdict that names no release group; overrides of earlier verdicts are removed."""
-    _require_open(store, case)
+    """Keep a verdict that names no release group; overrides of earlier verdicts are removed.
+
+    A file without a match or without audio leaves the queue by it until it is decided again.
+    """
+    if case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
+        _require_open(store, case)
     before = _overrides_of_verdicts(store, case)
     at = now_utc()
     given = [

@@ -275,12 +275,16 @@ class Client:
     def search(self, query: Query) -> Found[Recording]:
         """Return a page of the recordings that a search finds."""
         found = self._fetch(query)
+        if found.recording_list is None:
+            raise self._service.failure("a search was answered as if there were no such search")
         return _counted(found.recording_list, found.recording_count)
 
     def works_of(self, recording_id: RecordingId) -> tuple[ws.Work, ...]:
         """Return the works that a recording is a performance of, with recordings of each."""
         found = self._fetch(ws.query_works_of(recording_id)).recording
-        relations = found.work_relation_list if found else ()
+        if found is None:
+            raise self._service.failure(f"recording {recording_id} is not there any more")
+        relations = found.work_relation_list
         return tuple(one.work for one in relations if one.work and one.type == "performance")
 
     def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
@@ -325,6 +329,8 @@ class Client:
     def first_releases_of(self, recording_id: RecordingId) -> Found[Release]:
         """Return releases that contain a recording, at most a page of them."""
         found = self._fetch(ws.query_releases_of(recording_id, 0))
+        if found.release_list is None:
+            raise self._service.failure(f"recording {recording_id} is not there any more")
         return _counted(found.release_list, found.release_count)
 
     def releases_with(self, group_id: ReleaseGroupId) -> Found[Release]:

@@ -26,6 +26,7 @@ from chart_binder.musicbrainz.siblings import (
     MARKED_APART_MS,
     SIBLING,
     bare_song,
+    is_on_other_versions_only,
     is_other_performance,
     performance_in,
     performance_of,
@@ -144,7 +145,7 @@ class _Lookup:
         candidates = [*self._bundle.recording_candidates]
         for recording, why in siblings:
             found = self._candidate(recording, why, hits, _out_by(candidates))
-            candidates += [found] if found.groups else []
+            candidates += [] if is_on_other_versions_only(found) else [found]
         bundle = replace(
             self._bundle,
             recording_candidates=tuple(candidates),

@@ -24,6 +24,8 @@ SIBLING = "sibling"
 """The `relation` of a recording candidate that is another recording of the performance."""
 LENGTH_APART_MS = 3_000
 """Recordings of one performance differ by this much at most, if nothing tells why."""
+_OTHER_VERSIONS = frozenset({"Live", "Remix", "DJ-mix", "Demo"})
+"""Secondary types of records whose recordings are other versions."""
 MARKED_APART_MS = 5_000
 """The same, where one of them is marked as a remaster or a single edit."""
 
@@ -115,6 +117,14 @@ def is_other_performance(one: Performance) -> bool:
         or bool(flags.is_live or flags.is_remix or flags.is_demo or flags.is_acoustic)
         or _OTHER_PERFORMANCE.search(_REMASTERED.sub(" ", remark)) is not None
     )
+
+
+def is_on_other_versions_only(candidate: RecordingCandidate) -> bool:
+    """Whether a recording stands on records of live takes, remixes or demos alone, or on none.
+
+    Then it is such a version, though neither its title nor its comment says so.
+    """
+    return all(_OTHER_VERSIONS.intersection(group.types[1]) for group in candidate.groups)
 
 
 def _codes(written: Iterable[str]) -> frozenset[str]:

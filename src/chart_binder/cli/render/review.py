@@ -227,7 +227,7 @@ def _decision(case: ReviewCase) -> Iterator[str]:
         by = f"confidence {proposal.confidence:.2f}" if case.result else "by the rules"
         said = f"{name} is proposed, {by}"
     else:
-        said = "nothing is proposed" if case.result else "no model was asked"
+        said = decision.failure or decision.rationale or "nothing is proposed"
     return labelled(_HEADLINES.get(decision.state, decision.state.word), said)
 
 
