@@ -202,7 +202,10 @@ class Walk:
         return self._accept_all(case, lambda one: one.path.parent == case.path.parent)
 
     def _accept_equal(self, case: ReviewCase) -> _Next:
-        return self._accept_all(case, lambda one: one.problem == case.problem)
+        def reason(one: ReviewCase) -> str | None:
+            return one.problem or one.decision.rationale
+
+        return self._accept_all(case, lambda one: reason(one) == reason(case))
 
     def _accept_all(self, case: ReviewCase, is_alike: Callable[[ReviewCase], bool]) -> _Next:
         """Accept the proposals of cases that are alike, after showing which they are."""
@@ -229,7 +232,9 @@ class Walk:
 
     def _whole(self, case: ReviewCase) -> _Next:
         """Print everything that is known of a case."""
-        print_lines(case_lines(case, case.question(self.config.rules), whole=True))
+        lapsed = override_removed(case, self.store.overrides.all())
+        rules = case.question(self.config.rules)
+        print_lines(case_lines(case, rules, lapsed=lapsed, whole=True))
         return self._legend(case)
 
     def _play(self, case: ReviewCase) -> _Next:

@@ -43,9 +43,9 @@ class Settings:
     hint: str = ""
     """Added to an error in a file that was found and not named."""
     remarks: tuple[str, ...] = ()
-    """What is told on `-v`: a file that was passed over."""
+    """Messages for `-v`: a file that was passed over."""
     warnings: tuple[str, ...] = ()
-    """What is always told: a key that was not taken."""
+    """Messages in any case: a key that was not taken."""
 
     def refuse(self, problems: Mapping[str, str]) -> None:
         """Raise `ConfigError` if there are problems, with each key's source."""
@@ -93,7 +93,7 @@ def load_settings(
     found = Path(named) if named else found_file()
     is_found_here = not named and found == here
     tree, lines = _read_file(found) if found else ({}, {})
-    warnings = tuple(_taken_out(tree)) if is_found_here else ()
+    warnings = tuple(_remove_keys_not_taken(tree)) if is_found_here else ()
     variables = sorted(
         name for name in environment if name.startswith(PREFIX) and name != FILE_VARIABLE
     )
@@ -125,7 +125,7 @@ def _is_marked(path: Path) -> bool:
         return False
 
 
-def _taken_out(tree: Tree) -> Iterator[str]:
+def _remove_keys_not_taken(tree: Tree) -> Iterator[str]:
     """Take out the keys that are not taken here; yield a sentence for each that says something."""
     for key, why in KEYS_NOT_TAKEN_HERE.items():
         section, _, name = key.rpartition(".")

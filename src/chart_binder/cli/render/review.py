@@ -150,8 +150,8 @@ def _candidates_asked_about(
     """Return the candidates that matter most, in their order: proposed, asked about, earliest."""
     questions = rules.questions if isinstance(rules, Open) else ()
     about = {mbid for one in questions for mbid in one.about}
-    told = sorted(rows, key=lambda row: (not row.is_proposed, row.release_group not in about))
-    return [row for row in rows if row in told[:_MOST_ROWS]]
+    ranked = sorted(rows, key=lambda row: (not row.is_proposed, row.release_group not in about))
+    return [row for row in rows if row in ranked[:_MOST_ROWS]]
 
 
 def case_object(case: ReviewCase, rules: Verdict | None) -> dict[str, Any]:
