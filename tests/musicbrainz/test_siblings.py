@@ -281,22 +281,37 @@ def test_a_sibling_with_many_releases_takes_no_more_requests(
 
 
 @pytest.mark.parametrize(
-    ("count", "status", "queries", "is_complete"),
-    [(60, "", 1, True), (300, "", 6, False), (300, "/bootleg", 4, True)],
+    ("count", "release", "queries", "unread"),
+    [
+        (60, "1990-01-01", 1, None),
+        (60, "1978-06-01", 1, "56 more recordings that may be meant were not read"),
+        (300, "1990-01-01", 6, "a search (status:official, primarytype:album) shows 100 of 301"),
+        (4_644, "1990-01-01", 6, "a search (status:official, primarytype:album) shows 100 of 4645"),
+        (300, "1990-01-01/bootleg", 4, None),
+    ],
 )
 def test_a_search_by_name_is_made_narrower_until_all_is_seen(
-    count: int, status: str, queries: int, *, is_complete: bool
+    count: int, release: str, queries: int, unread: str | None
 ) -> None:
+    """Of more recordings than are read the earliest are, and what is not read is said."""
     world = World("names")
     for number in range(count):
         row = f"n{number} | The Band | Song | 200 | - | take {number} |"
-        world.add(f"{row} R{number} album 1990-01-01{status}")
+        world.add(f"{row} R{number} album {release}")
     world.add("other | The Band | Song | 200 | - | - | Album album 1977-01-01")
     tags = TrackTags(title="Song", artist="The Band", duration_ms=200_000)
     with served(world) as server:
-        bundle = Harness(StoreInMemory(), server).source().gather(tags)
+        case = decided(Harness(StoreInMemory(), server).source(), tags)
         searched = sum("query" in each.query for each in server.requests)
-    assert bundle.complete is (None if is_complete else False)
+    assert case.bundle
+    assert case.bundle.complete is (False if unread else None)
+    if unread:
+        told = [case.decision.rationale or "", *case.decision.missing_facts]
+        assert any(unread in text for text in told), told
+    elif count == 60:
+        assert world.recordings["other"] in [
+            one.mb_recording_id for one in case.bundle.recording_candidates
+        ]
     assert searched <= queries
 
 

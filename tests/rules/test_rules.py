@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.verdict import Decided, Open, Override
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.rules.decide import decide
@@ -228,7 +228,10 @@ def test_evidence_that_is_cut_short_decides_nothing_by_itself() -> None:
     assert cut.proposal == whole
     assert cut.because == f"the evidence is cut short; by what was read, {whole.because}"
     (question,) = cut.questions
-    assert question.text.startswith("the evidence is cut short, because more was found than was")
+    assert question.text.startswith("the evidence is cut short (more was found than was read): ")
+    told = made | {"complete": False, "provenance": {"unread": "a search shows 100 of 4645"}}
+    assert "(a search shows 100 of 4645)" in decide(read_bundle(told), KNOBS).missing_facts[0]
+    assert evidence_hash(read_bundle(told)) == evidence_hash(read_bundle(told | {"provenance": {}}))
     opened = document(recording(*records("S single 1974; A album 1974")), complete=False)
     verdict = decide(read_bundle(opened), KNOBS)
     assert isinstance(verdict, Open)

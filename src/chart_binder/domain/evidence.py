@@ -279,11 +279,15 @@ class Artifact(Value, frozen=True):
 
 
 class Provenance(Value, frozen=True):
-    """The sources of the evidence; `cache_age_s` is the age in seconds of the oldest response."""
+    """The sources of the evidence; `cache_age_s` is the age in seconds of the oldest response.
+
+    `unread` says in words what was found and not read, where the evidence is not complete.
+    """
 
     sources_used: tuple[Text, ...] | None = None
     fetched_at_utc: Text | None = None
     cache_age_s: float | None = None
+    unread: Text | None = None
 
 
 class EvidenceBundle(Value, frozen=True, gc=True, dict=True):

@@ -92,8 +92,8 @@ def evidence_hash(bundle: EvidenceBundle) -> str:
     """Return the SHA-256 over canonical JSON of the facts.
 
     Keys are sorted without spacing, records and releases are in the order of their own JSON, and
-    types, statuses and countries are MusicBrainz' own. `artifact` and the time of fetching are left
-    out. Raises `EvidenceError` for a blank id.
+    types, statuses and countries are MusicBrainz' own. `artifact`, the time of fetching and
+    what was not read are left out. Raises `EvidenceError` for a blank id.
     """
     texts: set[str | None] = set()
     for recording in bundle.recording_candidates:

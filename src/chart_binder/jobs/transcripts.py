@@ -63,8 +63,10 @@ _NOT_COMPARED = frozenset(
     {"usage", "transcript", "model_id", "dialect", "prompt_version", "evidence_hash"}
 )
 """The fields of a result that are costs, file names, or compared as settings."""
-_FETCH_TIMES = frozenset({"provenance.fetched_at_utc", "provenance.cache_age_s"})
-"""When the evidence was fetched, which its hash leaves out."""
+_FETCH_TIMES = frozenset(
+    {"provenance.fetched_at_utc", "provenance.cache_age_s", "provenance.unread"}
+)
+"""When the evidence was fetched and what was not read, which its hash leaves out."""
 
 
 @dataclass(frozen=True)

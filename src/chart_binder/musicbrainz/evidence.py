@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from chart_binder.domain.dates import UNKNOWN, PartialDate
+from chart_binder.domain.dates import LAST_DAY, UNKNOWN, PartialDate
 from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import NO_COUNTRIES
 from chart_binder.musicbrainz import web_service as ws
@@ -30,6 +30,21 @@ def release_groups(releases: Iterable[ws.Release], home: str | None) -> tuple[Re
     for release in releases:
         groups.setdefault(release.release_group.id, []).append(release)
     return tuple(_group(members, home) for members in groups.values())
+
+
+_MUCH_LATER_DAYS = 730
+"""Far more than the default lead window of 90 days."""
+
+
+def out_by(candidates: Iterable[RecordingCandidate]) -> int:
+    """Return the day by which an official release with one of the recordings was out."""
+    editions = (one for each in candidates for group in each.groups for one in group.editions)
+    return min((one.when.last for one in editions if one.is_official), default=LAST_DAY)
+
+
+def is_much_later(recording: ws.Recording, day: int) -> bool:
+    """Whether a recording was certainly out long after a day, so that it changes no decision."""
+    return partial_date(recording.first_release_date).first > day + _MUCH_LATER_DAYS
 
 
 def partial_date(text: str | None) -> PartialDate:

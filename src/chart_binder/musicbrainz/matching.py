@@ -12,6 +12,7 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import Client
+from chart_binder.musicbrainz.evidence import partial_date
 from chart_binder.musicbrainz.web_service import Recording
 
 MAX_RECORDINGS = 5
@@ -40,10 +41,15 @@ class Search:
 
 
 class Found(NamedTuple):
-    """What a search found; `is_complete` tells whether all was seen that may be meant."""
+    """What a search found.
+
+    `unread` are the recordings that may be meant too, and are too many to be looked into; `unseen`
+    says in words what the search did not show.
+    """
 
     recordings: tuple[Recording, ...] = ()
-    is_complete: bool = True
+    unread: tuple[Recording, ...] = ()
+    unseen: str | None = None
 
 
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}\d{7}", re.ASCII)
@@ -92,7 +98,7 @@ def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Found:
 
 
 def _by_isrc(client: Client, isrc: str, tags: TrackTags) -> Found:
-    return Found(_best(client.recordings_with(isrc), tags))
+    return _best(client.recordings_with(isrc), tags)
 
 
 def _by_name(client: Client, tags: TrackTags) -> Found:
@@ -110,11 +116,14 @@ def _by_name(client: Client, tags: TrackTags) -> Found:
         hits, count = client.search(query)
         found = plausible(hits, tags)
         if count > len(hits):
-            found_narrower = _narrower(client, tags, found, length_ms)
-            if found_narrower.recordings:
-                return found_narrower
-        elif found:
-            return Found(found)
+            unseen = f"a search shows {len(hits)} of {count} recordings"
+            narrower = _narrower(client, tags, found.recordings, length_ms)
+            if narrower is None:
+                narrower = found._replace(unseen=unseen)
+            if narrower.recordings:
+                return narrower
+        elif found.recordings:
+            return found
     return Found()
 
 
@@ -126,7 +135,7 @@ _NARROWER: tuple[tuple[tuple[str, ...], ...], ...] = (
         ("status:official", "primarytype:single"),
     ),
 )
-"""Clauses of searches, the widest first; a row is complete if each search of it is."""
+"""Clauses of searches, the widest first; a row is complete if each search shows all it finds."""
 
 
 def _narrower(
@@ -134,35 +143,38 @@ def _narrower(
     tags: TrackTags,
     found: tuple[Recording, ...],
     length_ms: tuple[int, int] | None,
-) -> Found:
+) -> Found | None:
     """Search by the artist's id, then among official records, then among albums and singles.
 
     `found` are those among the hits shown that may be meant; the artist is theirs, or else that of
-    the tags. A search that shows all that it finds is complete.
+    the tags. Return None where the artist's id is not known.
     """
     artists = [credit.artist.id for one in found for credit in one.credits[:1]]
     tagged = (tags.artist_mbid or "").lower()
     artists += [ArtistId(tagged)] if MBID.fullmatch(tagged) else []
     if not artists:
-        return Found(found, is_complete=False)
+        return None
     title = bare_title(found[0].title or tags.title or "" if found else tags.title or "")
     seen = {one.id: one for one in found}
+    unseen = None
     for row in _NARROWER:
-        is_complete = True
+        unseen = None
         for only in row:
             query = ws.search_recordings_by(
                 artists[0], [title[:_MAX_SEARCHED]], length_ms, only=only
             )
             hits, count = client.search(query)
-            is_complete = is_complete and count <= len(hits)
+            if count > len(hits):
+                kinds = f" ({', '.join(only)})" if only else ""
+                unseen = f"a search{kinds} shows {len(hits)} of {count} recordings"
             seen |= {one.id: one for one in hits}
-        if is_complete:
+        if unseen is None:
             break
-    return Found(plausible(seen.values(), tags), is_complete)
+    return plausible(seen.values(), tags)._replace(unseen=unseen)
 
 
-def plausible(found: Iterable[Recording], tags: TrackTags) -> tuple[Recording, ...]:
-    """Return at most five recordings by this artist, of this title and length, best first.
+def plausible(found: Iterable[Recording], tags: TrackTags) -> Found:
+    """Return the recordings by this artist, of this title and length.
 
     Covers and karaoke are by others; a live or remixed recording of the song is kept only where
     the file says that it is one, or nothing else was found.
@@ -174,9 +186,20 @@ def plausible(found: Iterable[Recording], tags: TrackTags) -> tuple[Recording, .
     return _best(same or fitting, tags)
 
 
-def _best(found: Iterable[Recording], tags: TrackTags) -> tuple[Recording, ...]:
-    """Return at most five recordings, those first that agree best with the tags."""
-    return tuple(sorted(found, key=lambda one: _distance(one, tags))[:MAX_RECORDINGS])
+def _best(found: Iterable[Recording], tags: TrackTags) -> Found:
+    """Return at most five recordings to read, those first that agree best with the tags.
+
+    Of more than five they are the best and the earliest of the others: a much later one would
+    change no decision. Where releases are shown, one that is on none is left out.
+    """
+    ranked = sorted(found, key=lambda one: _distance(one, tags))
+    if len(ranked) <= MAX_RECORDINGS:
+        return Found(tuple(ranked))
+    if any(one.release_list for one in ranked):
+        ranked = [one for one in ranked if one.release_list]
+    early = sorted(ranked[1:], key=lambda one: partial_date(one.first_release_date).last)
+    unread = early[MAX_RECORDINGS - 1 :]
+    return Found(tuple(one for one in ranked if one not in unread), tuple(unread))
 
 
 def _is_other_song(recording: Recording, tags: TrackTags) -> bool:

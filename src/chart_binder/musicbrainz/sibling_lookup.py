@@ -21,7 +21,12 @@ from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.album import MIN_FILES, Catalogue, CatalogueCache
 from chart_binder.musicbrainz.client import CachedService, Client
-from chart_binder.musicbrainz.evidence import candidate_of, partial_date
+from chart_binder.musicbrainz.evidence import (
+    candidate_of,
+    is_much_later,
+    out_by,
+    partial_date,
+)
 from chart_binder.musicbrainz.siblings import (
     MARKED_APART_MS,
     SIBLING,
@@ -46,8 +51,8 @@ _OFFICIAL = ("status:official",)
 _MAX_SEARCHED = 200
 _FREE = 0.5
 """Lists of an artist that take fewer requests are in the cache."""
-_MUCH_LATER_DAYS = 730
-"""Far more than the default lead window of 90 days."""
+
+_UNREAD = "not all of the artist's recordings with this title were read"
 
 _log = logging.getLogger(__name__)
 
@@ -134,9 +139,9 @@ class _Lookup:
         if not self.may_have_siblings:
             return self._bundle
         siblings = self._siblings(hits)
-        out_by = _out_by(self._bundle.recording_candidates)
+        day = out_by(self._bundle.recording_candidates)
         for more in (self._by_isrc, self._by_work):
-            is_any_original = any(_may_be_original(one, out_by) for one, _ in siblings)
+            is_any_original = any(_may_be_original(one, day) for one, _ in siblings)
             has_room = not siblings or self._budget.left > 1  # the releases take one
             is_all = hits.are_of_artist or not hits.is_complete
             if not (is_all or is_any_original) and has_room:
@@ -144,14 +149,14 @@ class _Lookup:
                 siblings = self._siblings(hits)
         candidates = [*self._bundle.recording_candidates]
         for recording, why in siblings:
-            found = self._candidate(recording, why, hits, _out_by(candidates))
+            found = self._candidate(recording, why, hits, out_by(candidates))
             candidates += [] if is_on_other_versions_only(found) else [found]
         bundle = replace(
             self._bundle,
             recording_candidates=tuple(candidates),
             siblings=LOOKED_UP if hits.is_complete else self._bundle.siblings,
             complete=self._bundle.complete if hits.is_complete else False,
-            provenance=self._provenance(hits.fetched_at),
+            provenance=self._provenance(hits),
         )
         return read_bundle(bundle)
 
@@ -199,16 +204,15 @@ class _Lookup:
         return [one.work for one in found.work_relation_list if one.work] if found else ()
 
     def _candidate(
-        self, recording: Recording, why: str, hits: Hits, out_by: int
+        self, recording: Recording, why: str, hits: Hits, day: int
     ) -> RecordingCandidate:
         """Return a sibling as evidence; the hits are not complete if not all releases are known.
 
-        Those of one that is much later than the day `out_by`, on which the performance was out,
-        need not be: a much later record changes no decision.
+        Those of one that is much later than `day`, by which the performance was out, need not be.
         """
-        is_much_later = _since(recording) > out_by + _MUCH_LATER_DAYS
-        releases, are_all = self._releases(recording, hits, is_much_later=is_much_later)
-        hits.is_complete &= are_all or is_much_later
+        is_later = is_much_later(recording, day)
+        releases, are_all = self._releases(recording, hits, is_much_later=is_later)
+        hits.is_complete &= are_all or is_later
         home = self._bundle.performer.begin_area_country
         return replace(candidate_of(recording, releases, home), relation=SIBLING, because=why)
 
@@ -244,10 +248,12 @@ class _Lookup:
             return page, count == len(page)
         return self._client.releases_of(recording_id), True
 
-    def _provenance(self, shared_at: float) -> Provenance | None:
-        """Return the provenance with the age of the oldest response, these among them."""
+    def _provenance(self, hits: Hits) -> Provenance | None:
+        """Return the provenance with the age of the oldest response, and what was not read."""
         known, oldest_at = self._bundle.provenance, self._client.oldest_at
-        oldest_at = min(shared_at, math.inf if oldest_at is None else oldest_at)
+        if known and not hits.is_complete:
+            known = replace(known, unread=known.unread or _UNREAD)
+        oldest_at = min(hits.fetched_at, math.inf if oldest_at is None else oldest_at)
         if known is None or oldest_at == math.inf:
             return known
         age_s = round(self._service.age_s(oldest_at), 1)
@@ -320,22 +326,11 @@ def _first_day(recording: Recording) -> int:
     return min((date.last for date in known if date.is_known), default=LAST_DAY)
 
 
-def _since(recording: Recording) -> int:
-    """Return the first day on which a recording may have been out; 1 if none is known."""
-    return partial_date(recording.first_release_date).first
-
-
-def _may_be_original(recording: Recording, out_by: int) -> bool:
-    """Whether a sibling was out before the day `out_by`, and not on compilations alone."""
+def _may_be_original(recording: Recording, day: int) -> bool:
+    """Whether a sibling was out before a day, and not on compilations alone."""
     groups = [one.release_group for one in recording.release_list if one.release_group]
     is_gathered = groups and all("Compilation" in one.secondary_type_list for one in groups)
-    return _first_day(recording) < out_by and not is_gathered
-
-
-def _out_by(candidates: Iterable[RecordingCandidate]) -> int:
-    """Return the day by which an official release with one of the recordings was out."""
-    editions = (one for each in candidates for group in each.groups for one in group.editions)
-    return min((one.when.last for one in editions if one.is_official), default=LAST_DAY)
+    return _first_day(recording) < day and not is_gathered
 
 
 def _assigned(code: str) -> tuple[bool, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from chart_binder.config import MusicBrainzConfig
-from chart_binder.domain.evidence import Artist, EvidenceBundle, Provenance
+from chart_binder.domain.evidence import Artist, EvidenceBundle, Provenance, RecordingCandidate
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
@@ -15,7 +15,7 @@ from chart_binder.errors import LookupFailedError, NothingFoundError, Unidentifi
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.album import CatalogueCache, look_up_album
 from chart_binder.musicbrainz.client import AnswerCache, CachedService, Client
-from chart_binder.musicbrainz.evidence import candidate_of, country_of
+from chart_binder.musicbrainz.evidence import candidate_of, country_of, is_much_later, out_by
 from chart_binder.musicbrainz.http import RateLimiter, RequestError, Server, Throttle
 from chart_binder.musicbrainz.matching import Found, searches
 from chart_binder.musicbrainz.sibling_lookup import look_up_together
@@ -125,18 +125,21 @@ class MusicBrainzSource:
                 "no valid recording id, no ISRC, not both artist and title: nothing to look up"
             )
         results = (search.find() for search in tried)
-        found, is_complete = next((one for one in results if one.recordings), Found())
+        read = next((one for one in results if one.recordings), Found())
+        found = read.recordings
         if not found:
             wanted = ", nor ".join(search.wanted for search in tried)
             raise NothingFoundError(f"MusicBrainz ({self._service.host}) knows no {wanted}")
         artist = _artist(client, found[0])
         home = artist.begin_area_country
         candidates = tuple(candidate_of(one, client.releases_of(one.id), home) for one in found)
+        unread = _unread(read, candidates)
         oldest_at = client.oldest_at or 0.0
         provenance = Provenance(
             sources_used=("MB",),
             fetched_at_utc=datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds"),
             cache_age_s=round(self._service.age_s(oldest_at), 1),
+            unread=unread,
         )
         title = found[0].title or tags.title
         bundle = EvidenceBundle(
@@ -145,7 +148,7 @@ class MusicBrainzSource:
             title,
             artifact_of(tags),
             provenance,
-            complete=None if is_complete else False,
+            complete=False if unread else None,
         )
         return read_bundle(bundle)  # in normal form, as if it had come from a file
 
@@ -170,6 +173,17 @@ class MusicBrainzSource:
             empty = "the server has no data: import MusicBrainz' data into the mirror"
             problems = (empty, *problems)
         return Health(host, is_reachable=True, problems=problems)
+
+
+_MORE = "{} more recordings that may be meant were not read"
+
+
+def _unread(found: Found, read: Sequence[RecordingCandidate]) -> str | None:
+    """Return in words what was found and not read; None if nothing of it can matter."""
+    day = out_by(read)
+    early = sum(not is_much_later(one, day) for one in found.unread)
+    texts = [found.unseen, _MORE.format(early) if early else None]
+    return "; ".join(filter(None, texts)) or None
 
 
 def _artist(client: Client, recording: ws.Recording) -> Artist:

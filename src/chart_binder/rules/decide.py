@@ -50,7 +50,7 @@ def decide(
         return _overridden(override, contest, recordings, bundle)
     verdict = _settled(contest, recordings, bundle)
     if isinstance(verdict, Decided):
-        return verdict if bundle.complete is not False else _proposed(verdict)
+        return verdict if bundle.complete is not False else _proposed(verdict, bundle)
 
     def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
         others = sort_recordings(tried)
@@ -60,15 +60,20 @@ def decide(
 
     questions = questions_of(verdict.asked, bundle, settle)
     losers = explain_losers(contest, None, recordings.excluded)
-    return Open(verdict.because, questions, verdict.path, losers)
+    because = verdict.because
+    if bundle.complete is False:
+        because = f"{because}; {_cut_short(bundle)}"
+    return Open(because, questions, verdict.path, losers)
 
 
-def _proposed(verdict: Decided) -> Open:
+def _cut_short(bundle: EvidenceBundle) -> str:
+    unread = bundle.provenance and bundle.provenance.unread
+    return f"the evidence is cut short ({unread or 'more was found than was read'})"
+
+
+def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
     """Return the open case of evidence that is cut short, with what it would be decided for."""
-    text = (
-        "the evidence is cut short, because more was found than was read: does anything that was"
-        " not read show an earlier release?"
-    )
+    text = f"{_cut_short(bundle)}: does anything that was not read show an earlier release?"
     return Open(
         f"the evidence is cut short; by what was read, {verdict.because}",
         (Question("missing_original", text, (verdict.crg,)),),
