@@ -264,7 +264,7 @@ def _error_text(
     if detail["type"] == "value_error":
         return f"{place}: {detail['msg'].removeprefix('Value error, ')}"
     if detail["type"] == "string_pattern_mismatch" and (field := _field(list(path))):
-        allowed = f"this is its meaning: {field.description}"
+        allowed = f"{field.description} is allowed"
     else:
         kind, _, defect = detail["type"].partition("_")
         known = _ALLOWED.get(kind) if defect in ("type", "parsing") else None
