@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from chart_binder import plugins
 from chart_binder.config import Config
 from chart_binder.config.load import data_folder
-from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.vocabulary import RecordingId
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.jobs.decide import (
     Adjudicator,
@@ -207,6 +207,28 @@ def store_and_kept_evidence(
                 return None
 
         yield store, known
+
+
+def recording_evidence(config: Config, recording: RecordingId) -> EvidenceBundle:
+    """Return the evidence on a recording, by its id alone and without other recordings.
+
+    Raises `LookupFailedError`, `NothingFoundError` and `StoreError`.
+    """
+    with open_store(store_url(config)) as store:
+        source: EvidenceSource = _connected(config, store, 0.0)
+        return source.gather(TrackTags(recording_mbid=recording))
+
+
+def look_up_group(config: Config, group_id: ReleaseGroupId) -> ReleaseGroup | None:
+    """Return the title and artist credit of a release group, if MusicBrainz knows it.
+
+    Its id is another where it was merged. Raises `LookupFailedError` and `StoreError`.
+    """
+    with _musicbrainz(config) as client:
+        found = client.release_group(group_id)
+    if found is None:
+        return None
+    return ReleaseGroup(found.id, title=found.title, artist_credit=found.artist_credit_phrase)
 
 
 def tagged_recording(path: Path) -> RecordingId | None:

@@ -89,7 +89,7 @@ def test_an_override_of_a_file_goes_offline(
 
 def test_an_override_is_set_by_a_bundle_with_ids_in_capitals(canon: Canon, bundle: Path) -> None:
     bundle.write_text(bundle.read_text().replace(RECORDING, RECORDING.upper()))
-    kept = put(canon, bundle, ELSEWHERE.upper(), "--output=json").line
+    kept = put(canon, bundle, ELSEWHERE.upper(), "--force", "--output=json").line
     assert (kept["recording_mbid"], kept["crg_mbid"]) == (RECORDING, ELSEWHERE)
     assert ["--rr" in note for note in kept["notes"]] == [False, True]
     assert "not in the evidence" in kept["notes"][0]
@@ -149,16 +149,44 @@ def test_a_release_of_another_group_is_refused_with_both_groups(canon: Canon, bu
     assert put(canon, bundle, ALBUM, f"--rr={LP}").status == 0
 
 
-def test_an_id_that_evidence_lacks_is_noted(
-    canon: Canon, song: Path, mb: MusicBrainzStandIn
+OTHER_WORLDS = [golden("pf-time"), golden("policy-new-song-on-best-of"), golden("comp-kosmonova")]
+_SAMPLER = OTHER_WORLDS[2]["recording_candidates"][0]["rg_candidates"][0]
+_SAMPLER["artist_credit"] = "Various Artists"
+BY_OTHERS, BY_QUEEN, BY_VARIOUS = (
+    "f5093c06-23e3-404f-aeaa-40f72885ee3a",
+    "8db87251-8e8b-5675-9dba-268ebad7eac3",
+    _SAMPLER["mb_rg_id"],
+)
+UNRELATED = "has nothing to do with the recording 'Queen - Bohemian Rhapsody'"
+UNCHECKED = "whether it has to do with the recording was not checked"
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        ((SINGLE,), 0, ""),
+        ((BY_OTHERS,), 1, UNRELATED),
+        ((BY_OTHERS, "--force"), 0, "not in the evidence"),
+        ((BY_OTHERS, "--offline"), 0, UNCHECKED),
+        ((BY_QUEEN,), 0, "not in the evidence"),
+        ((BY_VARIOUS,), 0, "not in the evidence"),
+        ((ELSEWHERE,), 1, f"MusicBrainz knows no release group {ELSEWHERE}"),
+        ((ELSEWHERE, "--force"), 0, "not in the evidence"),
+    ],
+)
+@pytest.mark.parametrize("named", ["song", "id", "new id"])
+def test_a_group_that_has_nothing_to_do_with_the_recording_is_refused(
+    canon: Canon, song: Path, named: str, options: tuple[str, ...], status: int, words: str
 ) -> None:
-    canon("decide", song, **asking(mb))
-    asked = len(mb.requests)
-    doubted, known = (put(canon, RECORDING, crg, **asking(mb)) for crg in (ELSEWHERE, SINGLE))
-    assert len(mb.requests) == asked, "an id alone is looked up nowhere"
-    assert "not in the evidence" in doubted.out
-    assert "not in the evidence" not in known.out
-    assert f"in place of  {SITE}/release-group/{ELSEWHERE}" in known.out
+    with MusicBrainzStandIn([RHAPSODY["bundle"], *OTHER_WORLDS]) as mb:
+        if named != "new id":
+            canon("decide", song, **asking(mb))
+        subject = song if named == "song" else RECORDING
+        ran = put(canon, subject, *options, **asking(mb))
+    if named == "new id" and "--offline" in options:
+        words = "could not be held against evidence"
+    ran.must_end(status, words)
+    assert len(listed(canon)) == (status == 0)
 
 
 def test_a_recording_id_is_enough_where_a_look_up_fails(

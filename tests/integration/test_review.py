@@ -14,7 +14,7 @@ from chart_binder.domain.records import VerdictKind, VerdictRecord, now_utc
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
-from golden.bundles import Bundle, year_only_single
+from golden.bundles import Bundle, golden, year_only_single
 from integration.conftest import Canon
 from integration.services import ALBUM, LP, SINGLE, adjudicating, asking, file_of, final
 from integration.terminal import walking
@@ -410,4 +410,15 @@ def test_a_candidate_is_chosen_in_one_call(
 
 def test_what_is_no_candidate_cannot_be_chosen(canon: Canon, proposed: Path) -> None:
     canon("review", "choose", proposed, "C9").must_end(2, "C1, C2")
+    other = golden("pf-time")
+    (group,) = other["recording_candidates"][0]["rg_candidates"]
+    with MusicBrainzStandIn([BUNDLE, other]) as mb:
+        for words in (("choose", proposed, group["mb_rg_id"]),
+                      ("reject", proposed, "--reason=x", "--crg", group["mb_rg_id"])):  # fmt: skip
+            canon("review", *words, **asking(mb)).must_end(
+                1, "'The Dark Side of the Moon' by 'Pink Floyd'",
+                "nothing to do with the recording 'Queen - Bohemian Rhapsody'", "--force",
+            )  # fmt: skip
     assert waiting(canon) == ["proposed.flac"]
+    canon("review", *words, "--force").must_end(0, "not in the evidence")
+    assert waiting(canon) == []

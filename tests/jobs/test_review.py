@@ -11,6 +11,7 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
+from chart_binder.domain.records import local_time
 from chart_binder.errors import CanonError
 from chart_binder.jobs.calibrate import reviewed_answers
 from chart_binder.jobs.decide import Case, Decider, Decision, State
@@ -189,7 +190,8 @@ def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_pa
     renamed = msgspec.structs.replace(RECORDING, title="Bohemian Rhapsody (2011 mix)")
     other = put("other", proposing(with_recordings(renamed), SINGLE))
     (first,) = store.overrides.all().values()
-    said = rf"ruled otherwise .* C2 .*, said {first.set_at_utc} \(heard it\), .*copy too; --repl"
+    when = local_time(first.set_at_utc)
+    said = rf"ruled otherwise .* C2 .*, said {when} \(heard it\), .*copy too; --repl"
     with pytest.raises(CanonError, match=said):
         accept(store, other)
     with pytest.raises(CanonError, match="--replace"):

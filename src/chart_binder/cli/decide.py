@@ -46,7 +46,7 @@ from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig,
 from chart_binder.config.load import config_candidates, found_file
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.records import DecisionRecord
+from chart_binder.domain.records import DecisionRecord, local_time
 from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError, counted
@@ -111,7 +111,6 @@ _KEYS = """\
   url = "http://127.0.0.1:8888"
 """
 _ABOUT_COLUMN = 32
-_DAY = len("2026-11-21")
 
 
 @dataclass
@@ -146,7 +145,7 @@ class _Results:
             if pinned:
                 group, _ = find_entities(case.bundle, pinned.crg_mbid, None)
                 name = group_name(group) if group else pinned.crg_mbid
-                stands = f"{name} is kept, as decided on {pinned.decided_at_utc[:_DAY]}"
+                stands = f"{name} is kept, as decided on {local_time(pinned.decided_at_utc)}"
                 advice = "`canon drift unpin PATH` lets this one count"
                 print_lines(labelled("pinned", f"{stands}: {advice}"))
                 with suppress(StoreError):  # a damaged record is reported where it is used

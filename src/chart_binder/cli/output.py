@@ -16,7 +16,6 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
-from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -215,11 +214,6 @@ def duration(seconds: float) -> str:
             rest = left % size // smaller
             return f"{left // size} {unit}" + (f" {rest} {name}" if rest else "")
     return f"{left} s"
-
-
-def local_time(moment: str) -> str:
-    """Return a moment of ISO 8601 in the local zone, to the minute: `2026-11-23 10:30`."""
-    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def rate_text(per_second: float) -> str:

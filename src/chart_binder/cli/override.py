@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,7 +17,7 @@ from chart_binder.cli.options import (
     read_mbid,
     read_path_or_mbid,
 )
-from chart_binder.cli.output import labelled, labelled_list, local_time, one_line
+from chart_binder.cli.output import labelled, labelled_list, one_line
 from chart_binder.cli.render.decision import (
     find_entities,
     group_name,
@@ -25,10 +25,10 @@ from chart_binder.cli.render.decision import (
     release_name,
 )
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.records import is_new_id
+from chart_binder.domain.records import is_new_id, local_time, now_utc
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
-from chart_binder.errors import CanonError, LookupFailedError, UsageError
+from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import override_for
 from chart_binder.jobs.overrides import (
@@ -39,12 +39,23 @@ from chart_binder.jobs.overrides import (
     override_effect,
     recording_meant,
     require_home,
+    require_related,
     unknown_ids,
 )
 from chart_binder.jobs.stored_decisions import stored_bundle
-from chart_binder.wiring import store_and_evidence, store_and_kept_evidence, tagged_recording
+from chart_binder.wiring import (
+    look_up_group,
+    recording_evidence,
+    store_and_evidence,
+    store_and_kept_evidence,
+    tagged_recording,
+)
 
+_UNCHECKED = "the ids could not be held against evidence: {}"
 _NAME = click.argument("name", metavar="PATH_OR_ID", type=PATH)
+FORCE = click.option(
+    "--force", is_flag=True, help="Also where the release group has nothing to do with it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +77,36 @@ def override() -> None:
 @click.option("--crg", required=True, help="Where it belongs.")
 @click.option("--rr", help="The release; else the rules choose one of it.")
 @click.option("--reason", required=True, help="Why, in your words: shown with the decision.")
+@FORCE
 @pass_session
-def set_override(session: Session, name: str, crg: str, rr: str | None, reason: str) -> None:
+def set_override(
+    session: Session, name: str, crg: str, rr: str | None, reason: str, *, force: bool
+) -> None:
     """Rule on a recording: by its id, a file that leads to it, or a decision on such a file.
 
     PATH is an audio file, or an evidence bundle (.json). Ids of MusicBrainz may be bare or the
     addresses of pages; that of a decision is shown by `review`, `write` and `drift`.
 
-    Exit status: 0 kept, 1 no recording can be told, or the release is of another group, 2 what was
-    named is neither a file nor an id.
+    A release group that MusicBrainz does not list the recording on, and of which neither artist nor
+    title fits, is refused without --force.
+
+    Exit status: 0 kept, 1 no recording can be told, the release is of another group, or the group
+    has nothing to do with the recording; 2 what was named is neither a file nor an id.
     """
     words = one_line(reason)
     if not words:
         raise UsageError("--reason is blank: say in a few words why the rules are wrong")
     group = ReleaseGroupId(read_mbid(crg, "release-group"))
     release = ReleaseId(read_mbid(rr, "release")) if rr is not None else None
-    subject = _decision(session, name) or _look_up(session, read_path_or_mbid(name))
+    subject = _decision(session, name) or _look_up(session, read_path_or_mbid(name), asks=True)
     kept = OverrideRecord(
         subject.recording or _only_recording(subject, name),
         group,
         release,
         words,
-        datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        now_utc(),
     )
+    checked = check_group(session, subject.bundle, group, force=force)
     if subject.bundle:
         require_home(subject.bundle, kept)
     before = session.overrides.get(kept.recording_mbid)
@@ -98,6 +116,7 @@ def set_override(session: Session, name: str, crg: str, rr: str | None, reason: 
     others = list_files(each for each in decisions if each.crg_mbid != kept.crg_mbid)
     notes = (
         *subject.notes,
+        *checked,
         *(unknown_ids(subject.bundle, kept) if subject.bundle else ()),
         *([f"{DECIDE_AGAIN}: {others}"] if others else ()),
     )
@@ -160,6 +179,18 @@ def remove(session: Session, name: str) -> None:
     session.show(msgspec.to_builtins(kept) | {"to_decide_again": files}, lines)
 
 
+def check_group(
+    session: Session, bundle: EvidenceBundle | None, crg: str, *, force: bool
+) -> tuple[str, ...]:
+    """Return a remark if it is unknown whether a release group has to do with a recording.
+
+    Raises `CanonError` if it has not, unless `force`.
+    """
+    if force or bundle is None:
+        return ()
+    return tuple(require_related(bundle, crg, partial(look_up_group, session.config)))
+
+
 def _override_named(
     session: Session, name: str, kept: Mapping[str, OverrideRecord]
 ) -> OverrideRecord:
@@ -191,22 +222,32 @@ def _decision(session: Session, name: str) -> _Subject | None:
         return _Subject(known, stored_bundle(store, kept))
 
 
-def _look_up(session: Session, named: str | Path) -> _Subject:
-    """Return what an id of a recording or the path of a file leads to. Raises `CanonError`."""
+def _look_up(session: Session, named: str | Path, *, asks: bool = False) -> _Subject:
+    """Return what an id of a recording or the path of a file leads to. Raises `CanonError`.
+
+    Only if `asks` MusicBrainz is asked about an id.
+    """
     if isinstance(named, str):
         recording = RecordingId(named)
         with store_and_kept_evidence(session.config) as (_, evidence):
-            return _Subject(recording, evidence(recording))
+            found = evidence(recording)
+        try:
+            return _Subject(
+                recording,
+                recording_evidence(session.config, recording) if asks and not found else found,
+            )
+        except (LookupFailedError, NothingFoundError) as error:
+            return _Subject(recording, None, (_UNCHECKED.format(error),))
     if named.suffix.casefold() == ".json":
         return _Subject(None, read_bundle_file(str(named)))
     with store_and_evidence(session.config) as (_, gather):
         try:
             return _Subject(None, gather(named))
-        except LookupFailedError as error:
+        except (LookupFailedError, NothingFoundError) as error:
             tagged = tagged_recording(named)
             if tagged is None:
                 raise
-            return _Subject(tagged, None, (f"the ids could not be held against evidence: {error}",))
+            return _Subject(tagged, None, (_UNCHECKED.format(error),))
 
 
 def _only_recording(subject: _Subject, name: str) -> RecordingId:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from chart_binder.cli.options import (
     PATH,
@@ -25,6 +26,7 @@ from chart_binder.cli.output import (
     print_lines,
     print_notes,
 )
+from chart_binder.cli.override import FORCE, check_group
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.review import (
     case_lines,
@@ -217,6 +219,7 @@ def accept_proposal(
 @click.option("--reason", default="", help="Why, in your words: shown with the decision.")
 @_RECORDING
 @_REPLACES
+@FORCE
 @pass_session
 def choose_candidate(
     session: Session,
@@ -227,6 +230,7 @@ def choose_candidate(
     recording: str | None,
     *,
     replaces: bool,
+    force: bool,
 ) -> None:
     """Say which candidate is right, the proposed one or another; it becomes an override.
 
@@ -236,8 +240,9 @@ def choose_candidate(
         group = _read_label(case, candidate, "release-group")
         release = rr and _read_label(case, rr, "release")
         mbid = None if recording is None else read_mbid(recording, "recording")
+        notes = check_group(session, case.bundle, group, force=force)
         ruled = choose(store, case, group, one_line(reason), release, mbid, replaces=replaces)
-        _print_ruled(session, case, f"{candidate} is right", ruled)
+        _print_ruled(session, case, f"{candidate} is right", ruled, notes)
 
 
 @review.command("reject", epilog=_STATUS)
@@ -247,6 +252,7 @@ def choose_candidate(
 @click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
 @_RECORDING
 @_REPLACES
+@FORCE
 @pass_session
 def reject_proposal(
     session: Session,
@@ -257,6 +263,7 @@ def reject_proposal(
     recording: str | None,
     *,
     replaces: bool,
+    force: bool,
 ) -> None:
     """Say that what is proposed is wrong; with --crg what is right becomes an override.
 
@@ -271,8 +278,9 @@ def reject_proposal(
         group = crg and _read_label(case, crg, "release-group")
         release = rr and _read_label(case, rr, "release")
         mbid = None if recording is None else read_mbid(recording, "recording")
+        notes = check_group(session, case.bundle, group, force=force) if group else ()
         ruled = reject(store, case, words, group, release, mbid, replaces=replaces)
-        _print_ruled(session, case, "rejected", ruled)
+        _print_ruled(session, case, "rejected", ruled, notes)
 
 
 @review.command("keep", epilog=_STATUS)
@@ -310,7 +318,14 @@ def _case(session: Session, name: str) -> Iterator[tuple["Store", ReviewCase]]:
         yield store, find_case(store, name)
 
 
-def _print_ruled(session: Session, case: ReviewCase, done: str, ruled: VerdictResult) -> None:
+def _print_ruled(
+    session: Session,
+    case: ReviewCase,
+    done: str,
+    ruled: VerdictResult,
+    notes: tuple[str, ...] = (),
+) -> None:
+    ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
     fields = file_object(case.path, ruled_object(case, done, ruled))
     session.show(fields, ruled_lines(case, done, ruled))
 

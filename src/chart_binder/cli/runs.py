@@ -15,14 +15,13 @@ from chart_binder.cli.output import (
     duration,
     file_object,
     fit,
-    local_time,
     print_lines,
     rate_text,
     terminal_width,
     wrap,
 )
 from chart_binder.cli.render.decision import decision_object
-from chart_binder.domain.records import Measures, RunRecord, WriteState
+from chart_binder.domain.records import Measures, RunRecord, WriteState, local_time
 from chart_binder.errors import CanonError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text

@@ -36,7 +36,7 @@ from chart_binder.cli.output import (
 from chart_binder.cli.progress import stop_after_current
 from chart_binder.cli.render.decision import change_lines, note_lines
 from chart_binder.cli.write import NO_PATHS
-from chart_binder.domain.records import WriteRecord, utc_text
+from chart_binder.domain.records import WriteRecord, local_time, utc_text
 from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.journal import (
@@ -257,7 +257,7 @@ def _writes_named(
         problem = f"the run {name} wrote no tags, or all are put back"
     elif since:
         writes = writes_since(store, since)
-        problem = f"no tags were written since {since}, or all are put back"
+        problem = f"no tags were written since {local_time(since)}, or all are put back"
     else:
         run = next(runs_to_undo(store), None)
         writes = writes_to_undo(store, run) if run else iter(())

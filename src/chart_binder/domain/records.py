@@ -202,6 +202,11 @@ def utc_text(moment: datetime) -> str:
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def local_time(moment: str) -> str:
+    """Return a stored time for people, in the local zone to the minute: `2026-11-23 10:30`."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
 class StageCost(msgspec.Struct, frozen=True):
     """The number of files that went through a stage, and the seconds of all of them together."""
 

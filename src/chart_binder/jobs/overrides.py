@@ -5,19 +5,27 @@ verdict in review (`canon review`) is kept for all files that wait on the same e
 with an override unless the case is left as it is. `canon override set` keeps one by itself.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
-from chart_binder.domain.records import DecisionRecord, VerdictKind, VerdictRecord, now_utc
+from chart_binder.domain.naming import spaced_words
+from chart_binder.domain.records import (
+    DecisionRecord,
+    VerdictKind,
+    VerdictRecord,
+    local_time,
+    now_utc,
+)
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
-from chart_binder.errors import CanonError, DamagedRecordError
+from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedError
 from chart_binder.jobs.decide import State, override_for
 from chart_binder.jobs.review import ReviewCase, override_removed, same_evidence
 from chart_binder.jobs.stored_decisions import stored_bundle
+from chart_binder.rules.names import is_by, is_various
 from chart_binder.rules.recordings import format_length, sort_recordings
 
 if TYPE_CHECKING:
@@ -187,6 +195,51 @@ def require_home(bundle: EvidenceBundle, override: OverrideRecord) -> None:
         f" {crg}{titles.get(crg, '')}: name the two that go together, or no release, and the rules"
         " choose one"
     )
+
+
+GroupLookup = Callable[[ReleaseGroupId], ReleaseGroup | None]
+"""Returns a release group by its id, if there is one; raises `LookupFailedError`."""
+
+
+def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> Iterator[str]:
+    """Check that a release group has to do with a recording; yield a remark if that is unknown.
+
+    It has if it is among the candidates, by various artists, or if its artist or its title fits.
+    Raises `CanonError` if not, or if there is no such group.
+    """
+    groups = {bare_id(group.mb_rg_id): group for group in _groups(bundle)}
+    if bare_id(crg) in groups:
+        return
+    try:
+        found = look_up(ReleaseGroupId(crg))
+    except LookupFailedError as error:
+        yield f"whether it has to do with the recording was not checked: {error}"
+        return
+    if found is None:
+        raise CanonError(
+            f"MusicBrainz knows no release group {crg}: check the id; --force keeps it all the same"
+        )
+    tags = (bundle.artifact and bundle.artifact.tags) or {}
+    artists = filter(None, (bundle.performer.name, tags.get("artist"), tags.get("album_artist")))
+    titles = (bundle.recording_title, tags.get("album"), *(one.title for one in groups.values()))
+    if (
+        bare_id(found.mb_rg_id) not in groups
+        and not is_various(found, ())
+        and is_by(artists, found, ()) is False
+        and not any(_is_title_in(one, found.title) for one in filter(None, titles))
+    ):
+        raise CanonError(
+            f"the release group {found.title!r} by {found.artist_credit!r} ({crg}) has nothing to"
+            f" do with the recording {bundle.name!r}: neither artist nor title fits, and"
+            " MusicBrainz does not list the recording on it; check the id, or keep it all the same"
+            " with --force"
+        )
+
+
+def _is_title_in(one: str, other: str | None) -> bool:
+    """Return whether one title is the other, or stands in it."""
+    texts = spaced_words(one), spaced_words(other or "")
+    return all(text.strip() for text in texts) and (texts[0] in texts[1] or texts[1] in texts[0])
 
 
 def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[str]:
@@ -364,7 +417,7 @@ def _other_files(store: "Store", case: ReviewCase, override: OverrideRecord) -> 
 def _override_text(case: ReviewCase, override: OverrideRecord) -> str:
     known = next((one for one in case.labels.titles if bare_id(one) == override.crg_mbid), None)
     named = case.labels.name_of(known) if known else f"release group {override.crg_mbid}"
-    return f"{named}, said {override.set_at_utc} ({override.reason})"
+    return f"{named}, said {local_time(override.set_at_utc)} ({override.reason})"
 
 
 def _decisions_to_rule_on(

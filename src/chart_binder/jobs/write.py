@@ -31,6 +31,7 @@ from chart_binder.domain.records import (
     VerdictKind,
     VerdictRecord,
     WriteState,
+    local_time,
     now_utc,
 )
 from chart_binder.domain.tags import Chosen, Fields, Policy, WriteOptions
@@ -72,7 +73,6 @@ _OPEN = (
     "its release group is undecided, and waits in `canon review`; its date does not depend on it"
 )
 _DATES = WriteOptions()
-_MINUTES_LENGTH = len("2026-11-21T15:45")
 
 ReleaseLookup: TypeAlias = Callable[[str], WholeRelease | None]
 """Returns a release with its tracks by its id, or raises `LookupFailedError`."""
@@ -429,9 +429,9 @@ class Planner:
         if bundle and override_for(bundle, self.overrides):
             why = f"a person ruled on it since: {_unpin_first(kept)}decide again"
         elif decision.failure:  # what failed then may be well by now
-            when = kept.decided_at_utc[:_MINUTES_LENGTH].replace("T", " ")
+            when = local_time(kept.decided_at_utc)
             advice = advice_for(decision.cause)
-            why = f"when it was last decided, {when} UTC, {why}; {advice}"
+            why = f"when it was last decided, {when}, {why}; {advice}"
         return Refusal(path, why, kept)
 
     def _contradiction(

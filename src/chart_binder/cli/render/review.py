@@ -14,7 +14,7 @@ from chart_binder.cli.output import (
     wrap,
 )
 from chart_binder.cli.render.decision import musicbrainz_page, outcome_rows, recording_lines
-from chart_binder.domain.records import UnwrittenRecord, VerdictRecord
+from chart_binder.domain.records import UnwrittenRecord, VerdictRecord, local_time
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.errors import counted
 from chart_binder.files import path_text
@@ -89,7 +89,7 @@ def case_lines(
         yield from labelled("to do", advice_for(case.decision.cause))
     else:
         yield from _decision(case)
-    yield from labelled("decision", f"{case.kept.id}, {case.kept.decided_at_utc}")
+    yield from labelled("decision", f"{case.kept.id}, {local_time(case.kept.decided_at_utc)}")
     yield from _damage(case)
     if lapsed:
         yield from labelled("to do", _LAPSED)
@@ -97,7 +97,7 @@ def case_lines(
         label, said = "settled", "nobody has to look at it"
         if verdict:
             why = f": {verdict.reason}" if verdict.reason else ""
-            said = f"a person said {verdict.verdict}{why} ({verdict.at_utc})"
+            said = f"a person said {verdict.verdict}{why} ({local_time(verdict.at_utc)})"
         elif case.decision.is_stale:
             label, said = "to do", "the next batch decides it again"
         yield from labelled(label, said)

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.records import DecisionRecord, Measures, RunRecord, UnreadDecision
+from chart_binder.domain.records import (
+    DecisionRecord,
+    Measures,
+    RunRecord,
+    UnreadDecision,
+    local_time,
+)
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import AudioError, DamagedRecordError
 from chart_binder.files import quoted
@@ -45,7 +51,6 @@ _OPTIONS_WITHOUT_EFFECT = frozenset({
     "--scheduler", "--output", "--verbose", "--quiet", "--order",
 })  # fmt: skip
 """Options that change neither which files are decided nor the evidence for them."""
-_SECONDS_LENGTH = len("2026-11-21T18:12:03")
 
 
 class Which(StrEnum):
@@ -266,7 +271,7 @@ def interrupted_refresh(store: "Store", run: RunRecord) -> Refresh | None:
         found.add(before.id)
     if first is run:
         return None
-    begun = first.started_at_utc[:_SECONDS_LENGTH].replace("T", " ")
+    begun = local_time(first.started_at_utc)
     return Refresh(_started(first).timestamp(), frozenset(found), begun)
 
 
