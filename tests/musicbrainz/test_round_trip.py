@@ -47,12 +47,23 @@ def as_the_wire_has_it(bundle: EvidenceBundle) -> EvidenceBundle:
     )
 
 
+def looked_up(golden: dict[str, EvidenceBundle]) -> dict[str, EvidenceBundle]:
+    """The golden bundles that are as a look-up by id gives them, without siblings and facts."""
+    return {
+        name: bundle
+        for name, bundle in golden.items()
+        if len(bundle.recording_candidates) == 1
+        and bundle.siblings is bundle.complete is None
+        and not any(one.premiere for one in bundle.recording_candidates[0].groups)
+    }
+
+
 def test_every_golden_bundle_comes_back(
     harness: Harness, golden: dict[str, EvidenceBundle]
 ) -> None:
     with MusicBrainzStandIn(golden.values()) as harness.server:
         source = harness.source()
-        for name, bundle in golden.items():
+        for name, bundle in looked_up(golden).items():
             (recording,) = bundle.recording_candidates
             tags = TrackTags(recording_mbid=recording.mb_recording_id, duration_ms=1000)
             gathered = source.gather(tags)
@@ -73,7 +84,7 @@ def with_siblings(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
 
 
 def test_every_golden_bundle_is_the_same_together(golden: dict[str, EvidenceBundle]) -> None:
-    for name, bundle in golden.items():
+    for name, bundle in looked_up(golden).items():
         served = list(with_siblings(bundle))
         files = [
             TrackTags(

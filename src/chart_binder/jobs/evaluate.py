@@ -329,7 +329,7 @@ def evaluate(
         defects = _first_defects(one.expected.first_release, one.decision.first_release)
         first.update((one.first, *defects))
         rules.update(_told(one))
-        rightly_open += one.crg is Mark.RIGHT and not one.decision.crg_mbid
+        rightly_open += one.crg is Mark.RIGHT and not one.expected.crg_mbid
         if (result := one.decision.adjudication) and result.crg_mbid:
             is_right = bare_id(result.crg_mbid) == one.expected.crg_mbid
             answers.append(KnownAnswer(result.confidence, is_right))
@@ -372,6 +372,7 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
         path=case.verdict.path if case.verdict else (),
         is_by_another_rule=crg is Mark.RIGHT
         and decision.decided_by == "rules"
+        and decision.state is State.DECIDED
         and (
             expected.crg_rule not in (None, decision.crg_rule)
             or (rr in _UNBLAMED and expected.rr_rule not in (None, decision.rr_rule))
@@ -467,9 +468,12 @@ def _told(one: ScoredCase) -> Iterator[tuple[str, str]]:
     """Yield what one case adds to the rows of rules, as rule and column."""
     expected, decision = one.expected, one.decision
     rr = one.rr if expected.crg_mbid else one.crg
+    crg_rule, rr_rule = decision.crg_rule, decision.rr_rule
+    if decision.state is State.REVIEW and decision.decided_by == "rules":  # only proposed
+        crg_rule, rr_rule = f"CRG:{INDETERMINATE}", f"RR:{INDETERMINATE}"
     for wanted, found, mark in (
-        (expected.crg_rule, decision.crg_rule, one.crg),
-        (expected.rr_rule, decision.rr_rule, rr),
+        (expected.crg_rule, crg_rule, one.crg),
+        (expected.rr_rule, rr_rule, rr),
     ):
         if wanted:
             yield wanted, "expected"
