@@ -48,12 +48,11 @@ OF_OLLAMA = {
         ("429", "429 for an hour"),
         "has had enough requests for now (HTTP 429: too many requests): ask later",
     ),
-    "500 list": 'failed (HTTP 500: ["no"]): look into the server\'s log',
-    **dict.fromkeys(("garbage", "html", "list", "number"), NOT_OLLAMA),
-    **dict.fromkeys(("no message", "deep", "bad gzip", "garbage in mid-stream"), NOT_OLLAMA),
     **dict.fromkeys(
-        ("message is text", "error object in mid-stream"), "broke its reply off with an error: "
+        ("500 list", "garbage", "html", "list", "number", "message is text"), NOT_OLLAMA
     ),
+    **dict.fromkeys(("no message", "deep", "bad gzip", "garbage in mid-stream"), NOT_OLLAMA),
+    "error object in mid-stream": NOT_OLLAMA,
 }
 OF_OPENAI = {
     **dict.fromkeys(("absent, vLLM", "absent, Ollama", "absent, 400"), MISSING),

@@ -59,6 +59,13 @@ def test_a_raw_prompt_passes_the_template_by_with_the_same_options() -> None:
     assert (reply.prompt_tokens, reply.completion_tokens) == (13, 1)
 
 
+def test_a_key_nobody_configured_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_API_KEY", "meant for another host")
+    with OllamaStandIn(["well"]) as server:
+        ask(server)
+    assert "authorization" not in server.requests[0].headers
+
+
 @pytest.mark.parametrize("environ", [{}, {"MY_KEY": " "}, {"MY_KEY": "s3\ncret"}])
 def test_a_key_that_cannot_be_sent_is_refused_unseen(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match=r"api_key_env.*'MY_KEY'|'MY_KEY'.*api_key_env") as no:

@@ -356,7 +356,7 @@ sys.addaudithook(lambda event, _: event.startswith("socket.") and heard.append(e
 from chart_binder.chat.{kind.provider} import connect
 from chart_binder.config import LLMConfig
 assert connect(LLMConfig()).model_id == "llama3.2"
-print(heard, {{"httpx", "ssl"}} & set(sys.modules))
+print(heard, {{"ollama", "httpx", "ssl"}} & set(sys.modules))
 """
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

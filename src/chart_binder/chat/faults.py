@@ -84,13 +84,12 @@ def parse_json(text: bytes) -> Any:
 def error_in(said: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
     """Return the error that a document holds, if any: servers have many ways to tell.
 
-    They are `{"error": {"message"}}`, `{"error": "..."}`, `{"message": "..."}`, `{"detail"}`, and
-    any of them under the status 200 with the code inside.
+    They are `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}`, `{"detail"}`, and any of
+    them under the status 200 with the code inside.
     """
     if not isinstance(said, dict) or ("choices" in said and not said.get("error")):
         return None
-    about = said.get("error") or said.get("detail")
-    about = about or (isinstance(said.get("message"), str) and said)
+    about = said.get("error") or said.get("detail") or ("message" in said and said)
     if not about:
         return None
     words = about.get("message", about) if isinstance(about, dict) else about
@@ -180,7 +179,7 @@ class Faults:
         import httpx  # loaded by now, as it raised or was about to
 
         rows: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
-            ((httpx.ConnectError, httpx.ConnectTimeout), self.absent),
+            ((httpx.ConnectError, httpx.ConnectTimeout, ConnectionError), self.absent),
             ((httpx.TimeoutException,), LATE),
             ((httpx.ProxyError,), PROXY),
             ((httpx.TransportError,), BROKEN_OFF),
@@ -188,7 +187,9 @@ class Faults:
         )
         # Else the body is not what its reader takes it for: no JSON, another shape, too deep.
         fault = next((row for kinds, row in rows if isinstance(error, kinds)), self.wrong_format)
-        words = _ERROR_NUMBER.sub("", str(error))
+        # The client library of Ollama hides a failed connection behind words of its own.
+        cause = error.__context__ if isinstance(error, ConnectionError) else None
+        words = _ERROR_NUMBER.sub("", str(cause or error))
         return fault.error(request, words or type(error).__name__)
 
     def for_answer(self, answer: ErrorAnswer, request: RequestInfo) -> ChatError:
@@ -204,12 +205,20 @@ class Faults:
 
 @contextmanager
 def translated(faults: Faults, request: RequestInfo, deadline: "Deadline") -> Iterator[None]:
-    """Raise `ChatError` for whatever is raised for what a server does."""
+    """Raise `ChatError` for whatever a library raises for what a server does."""
     import httpx  # as above
 
     try:
         yield
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
+    except (
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        ConnectionError,
+        ValueError,
+        AttributeError,
+        TypeError,
+        RecursionError,
+    ) as error:
         if deadline.has_passed:
             raise LATE.error(request) from error
         raise faults.for_exception(error, request) from error

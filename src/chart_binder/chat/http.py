@@ -1,11 +1,11 @@
-"""How a model server is reached: address, key, HTTP client, further tries."""
+"""How a model server is reached: address, key, HTTP options, further tries."""
 
 import ipaddress
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from time import sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chart_binder.chat.faults import PassingError
@@ -52,8 +52,8 @@ class Endpoint:
             return False
         return address.is_loopback or address.is_unspecified
 
-    def client(self, deadline: "Deadline", max_tokens: int = 0) -> "httpx.Client":
-        """Return the client for one request, which ends with the deadline.
+    def http_options(self, deadline: "Deadline", max_tokens: int = 0) -> dict[str, Any]:
+        """Return the arguments of an `httpx.Client` for one request that ends with the deadline.
 
         Proxies from the environment serve remote servers only. Redirects are not followed: one
         would turn a POST into a GET, and carry a prompt to a host nobody configured. Connections
@@ -62,20 +62,21 @@ class Endpoint:
         """
         import httpx  # 170 ms, for those who really ask a model
 
-        headers = {"connection": "close", "accept-encoding": "identity"}
-        if self.key:
-            headers["authorization"] = f"Bearer {self.key}"
+        def prepare(request: httpx.Request) -> None:
+            request.extensions["trace"] = deadline.watch
+            request.headers.pop("authorization", None)  # ollama sends OLLAMA_API_KEY to any host
+            if self.key:
+                request.headers["authorization"] = f"Bearer {self.key}"
+
         limit = _limit_size(max(MOST_BYTES, MOST_BYTES_A_TOKEN * max_tokens))
-        return httpx.Client(
-            headers=headers,
-            timeout=httpx.Timeout(deadline.left_s, connect=min(CONNECT_S, deadline.left_s)),
-            trust_env=not self.is_local,
-            verify=_trusted_roots(),
-            event_hooks={
-                "request": [lambda request: request.extensions.update(trace=deadline.watch)],
-                "response": [limit],
-            },
-        )
+        return {
+            "headers": {"connection": "close", "accept-encoding": "identity"},
+            "timeout": httpx.Timeout(deadline.left_s, connect=min(CONNECT_S, deadline.left_s)),
+            "trust_env": not self.is_local,
+            "verify": _trusted_roots(),
+            "follow_redirects": False,
+            "event_hooks": {"request": [prepare], "response": [limit]},
+        }
 
 
 def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:

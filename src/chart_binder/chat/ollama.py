@@ -1,14 +1,15 @@
 """Models on an Ollama server: connecting, checking, asking.
 
-The library `ollama` takes 180 ms to load on top of httpx, and more code to adapt than it replaces.
+The client library and httpx take 350 ms to load, so that what asks a server imports them itself.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from chart_binder.chat.faults import ErrorAnswer, Fault, Faults, RequestInfo
+from chart_binder.chat.faults import ErrorAnswer, Fault, Faults, RequestInfo, translated
 from chart_binder.chat.http import Endpoint
 from chart_binder.chat.served_model import (
     Fields,
@@ -22,13 +23,12 @@ from chart_binder.chat.served_model import (
     examine,
     names_of,
 )
-from chart_binder.chat.streaming import Part, lines
+from chart_binder.chat.streaming import Part
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatError, ChatModel
-from chart_binder.typed_json import convert_json
 
 if TYPE_CHECKING:
-    import httpx
+    from ollama import ChatResponse, Client, GenerateResponse
 
 _LOADED = "/api/ps"
 _NOT_FOUND = 404
@@ -41,7 +41,7 @@ def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatM
 
     Raises `ConfigError` for an impossible `base_url`, and for an `api_key_env` that is not set.
     """
-    return ServedModel(config, Endpoint.of(config, environ), _OllamaApi(), _FAULTS)
+    return ServedModel(config, Endpoint.of(config, environ), OllamaApi(), _FAULTS)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
@@ -52,80 +52,91 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
     return examine(config, lambda: Endpoint.of(config, environ), _FAULTS, _health)
 
 
-class _OllamaApi:
+class OllamaApi:
     """The `ServerApi` of Ollama's own format."""
 
     more_context = "raise llm.num_ctx, or choose a model with more context"
     optional: tuple[OptionalField, ...] = (_SCHEMA,)
 
     def optional_fields(self, request: Request) -> Fields:
+        """Return the schema, if one is wanted."""
         schema = request.terms.schema
         return {_SCHEMA.name: schema} if schema else {}
 
-    def path_and_body(self, request: Request, optional: Fields) -> tuple[str, Fields]:
-        config = request.config
-        fields = {
-            "model": config.model_id,
-            "stream": config.stream,
-            "options": {  # the same each time, as a change reloads the model
-                "num_ctx": config.num_ctx,
-                "num_predict": config.max_tokens,
-                "temperature": request.temperature,
-                "seed": config.seed,
-                "stop": list(request.stop),
-            },
-            **optional,
-        }
-        if config.prompting == "raw":
-            return "/api/generate", fields | {
-                "prompt": completion_prompt(request.messages),
-                "raw": True,
-            }
-        sent = [{"role": each.role, "content": each.content} for each in request.messages]
-        return "/api/chat", fields | {"messages": sent}
+    def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
+        """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
+        from ollama import Client, ResponseError
 
-    def parts(self, answer: "httpx.Response", read: Callable[[bytes], Any]) -> Iterator[Part]:
-        return (_read_part(read(line)) for line in lines(answer.iter_bytes()) if line.strip())
+        from chart_binder.net import retry_after_s
 
-    def error(self, answer: ErrorAnswer, request: Request) -> ChatError:
-        return _FAULTS.for_answer(answer, request.server.info)
+        info = request.server.info
+        options = request.server.endpoint.http_options(
+            request.server.deadline, request.config.max_tokens
+        )
+        waits: list[str] = []  # the library keeps no headers of a refusal
+        options["event_hooks"]["response"].append(
+            lambda response: waits.append(response.headers.get("retry-after", ""))
+        )
+        with (
+            translated(_FAULTS, info, request.server.deadline),
+            Client(request.server.endpoint.address, **options) as client,
+        ):
+            try:
+                with closing(_answers(client, request, optional)) as answers:
+                    for answer in answers:
+                        yield _part(answer)
+            except ResponseError as error:
+                wait_s = retry_after_s("".join(waits))
+                answered = ErrorAnswer(max(error.status_code, 0), str(error.error), wait_s)
+                raise _FAULTS.for_answer(answered, info) from error
 
     def context_length(self, server: Server) -> int | None:
+        """Return the context in tokens that the loaded model has, if its server tells."""
         return server.context_length(_LOADED)
 
 
-@dataclass(frozen=True)
-class _Written:
-    content: str | None = None
-    thinking: str | None = None
-    tool_calls: object = None
+def _answers(
+    client: "Client", request: Request, optional: Fields
+) -> "Generator[ChatResponse | GenerateResponse, None, None]":
+    """Send the request; the options are the same each time, as a change reloads the model."""
+    config, messages = request.config, request.messages
+    common: dict[str, Any] = {
+        "model": config.model_id,
+        "stream": config.stream,
+        "options": {
+            "num_ctx": config.num_ctx,
+            "num_predict": config.max_tokens,
+            "temperature": request.temperature,
+            "seed": config.seed,
+            "stop": list(request.stop),
+        },
+        **optional,
+    }
+    if config.prompting == "raw":
+        answer = client.generate(prompt=completion_prompt(messages), raw=True, **common)
+    else:
+        sent = [{"role": message.role, "content": message.content} for message in messages]
+        answer = client.chat(messages=sent, **common)
+    yield from answer if config.stream else (answer,)
 
 
-@dataclass(frozen=True)
-class _Answer:
-    message: _Written | None = None  # of a chat
-    response: str | None = None  # of a completion
-    thinking: str | None = None
-    done: bool | None = None
-    done_reason: str | None = None
-    prompt_eval_count: object = None
-    eval_count: object = None
+def _part(answer: "ChatResponse | GenerateResponse") -> Part:
+    from ollama import ChatResponse
 
-
-def _read_part(document: Any) -> Part:
-    """Return the part of a reply that a document holds; raise `ValueError` for another format."""
-    answer = convert_json(document, _Answer)
-    if answer.message is None and answer.response is None:
-        raise ValueError("neither message nor response")
-    message = answer.message or _Written(answer.response, answer.thinking)
+    calls_tool = False
+    if isinstance(answer, ChatResponse):
+        content, thinking = answer.message.content, answer.message.thinking
+        calls_tool = bool(answer.message.tool_calls)
+    else:
+        content, thinking = answer.response, answer.thinking
     return Part(
-        message.content or "",
-        message.thinking or "",
+        content or "",
+        thinking or "",
         answer.done_reason,
         answer.prompt_eval_count,
         answer.eval_count,
         is_last=bool(answer.done),
-        calls_tool=bool(message.tool_calls),
+        calls_tool=calls_tool,
     )
 
 

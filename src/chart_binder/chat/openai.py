@@ -1,8 +1,11 @@
-"""Models on a server of OpenAI's format (vLLM, llama.cpp, LM Studio, Ollama's /v1)."""
+"""Models on a server of OpenAI's format (vLLM, llama.cpp, LM Studio, Ollama's /v1).
+
+httpx takes 170 ms to load, so that what asks a server imports it itself.
+"""
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -13,6 +16,10 @@ from chart_binder.chat.faults import (
     Fault,
     Faults,
     RequestInfo,
+    error_in,
+    parse_json,
+    read_error,
+    translated,
 )
 from chart_binder.chat.http import Endpoint
 from chart_binder.chat.served_model import (
@@ -58,7 +65,7 @@ def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatM
 
     Raises `ConfigError` for an impossible `base_url`, and for an `api_key_env` that is not set.
     """
-    return ServedModel(config, api_at(Endpoint.of(config, environ)), _OpenAIApi(), _FAULTS)
+    return ServedModel(config, api_at(Endpoint.of(config, environ)), OpenAIApi(), _FAULTS)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
@@ -74,7 +81,7 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
         health = replace(health, models=_models(server))
     except ChatError as error:
         return replace(health, problems=(str(error),))
-    health = replace(health, context_length=_OpenAIApi().context_length(server))
+    health = replace(health, context_length=OpenAIApi().context_length(server))
     return replace(health, problems=tuple(_misfits(health, config)))
 
 
@@ -85,7 +92,7 @@ def api_at(endpoint: Endpoint) -> Endpoint:
     return replace(endpoint, address=address if versioned else f"{address}/v1")
 
 
-class _OpenAIApi:
+class OpenAIApi:
     """The `ServerApi` of OpenAI's format.
 
     Counts in a stream, a seed and a schema are asked for, and left out where a server declines
@@ -96,6 +103,7 @@ class _OpenAIApi:
     optional: tuple[OptionalField, ...] = (_COUNTS, _SCHEMA, _SEED)
 
     def optional_fields(self, request: Request) -> Fields:
+        """Return what a server may decline."""
         fields: dict[str, object] = {_SEED.name: request.config.seed}
         if request.config.stream:
             fields[_COUNTS.name] = {"include_usage": True}
@@ -104,51 +112,35 @@ class _OpenAIApi:
             fields[_SCHEMA.name] = {"type": "json_schema", "json_schema": schema}
         return fields
 
-    def path_and_body(self, request: Request, optional: Fields) -> tuple[str, Fields]:
-        config, stop = request.config, request.stop[:MOST_STOPS]
-        fields: dict[str, object] = {
-            "model": config.model_id,
-            "stream": config.stream,
-            "max_tokens": config.max_tokens,
-            "temperature": request.temperature,
-            **({"stop": list(stop)} if stop else {}),
-            **optional,
-        }
-        if config.prompting == "raw":
-            return "/completions", {**fields, "prompt": completion_prompt(request.messages)}
-        return "/chat/completions", {**fields, "messages": list(_messages(request.messages))}
+    def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
+        """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
+        import httpx
 
-    def parts(self, answer: "httpx.Response", read: Callable[[bytes], Any]) -> Iterator[Part]:
-        # A reply is streamed, or comes whole, whatever was asked for.
-        is_stream = "event-stream" in answer.headers.get("content-type", "")
-        body = b"" if is_stream else answer.read()
-        if not is_stream and not body.lstrip().startswith(_EVENT_STREAM):
-            yield replace(_read_part(read(body)), is_last=True)
-            return
-        for text in events(answer.iter_bytes() if is_stream else [body]):
-            if text.strip() == _DONE:
-                yield Part(is_last=True)
-                return
-            yield _read_part(read(text))
+        from chart_binder.net import retry_after_s
 
-    def error(self, answer: ErrorAnswer, request: Request) -> ChatError:
-        info = request.server.info
-        is_raw = request.config.prompting == "raw"
-        if _is_missing_model(answer):
-            try:
-                models = _models(request.server)
-            except ChatError:
-                models = ()
-            return _NO_MODEL.error(info, _which_model(models))
-        if answer.status in {_NOT_FOUND, 405, 501} and is_raw:
-            return _NO_COMPLETIONS.error(info, answer.detail)
-        has_tool = not is_raw and any(message.role == "tool" for message in request.messages)
-        is_about_roles = any(mark in answer.words.casefold() for mark in _ROLES)
-        if has_tool and answer.status in DECLINING and is_about_roles:
-            return _NO_TOOL_ROLE.error(info, answer.detail)
-        return _FAULTS.for_answer(answer, info)
+        server = request.server
+        options = server.endpoint.http_options(server.deadline, request.config.max_tokens)
+        address, body = _address_and_body(request, optional)
+        with (
+            translated(_FAULTS, server.info, server.deadline),
+            httpx.Client(**options) as client,
+            client.stream("POST", address, json=body) as answer,
+        ):
+            if not answer.is_success:
+                wait_s = retry_after_s(answer.headers.get("retry-after", ""))
+                said = read_error(answer.read(), answer.status_code, wait_s)
+                raise _explained(said, request)
+            for text, is_whole in _documents(answer):
+                if text.strip() == _DONE:
+                    yield Part(is_last=True)
+                    return
+                document = parse_json(text)
+                if error := error_in(document):
+                    raise _explained(error, request)
+                yield replace(_read_part(document), is_last=is_whole)
 
     def context_length(self, server: Server) -> int | None:
+        """Return the context in tokens that the model has, if its server tells in any way."""
         root = replace(server.endpoint, address=server.endpoint.address.removesuffix("/v1"))
         places = ((server.endpoint, "/models"), *((root, path) for path in _CONTEXT_PATHS))
         for endpoint, path in places:
@@ -161,6 +153,35 @@ class _OpenAIApi:
         return None
 
 
+def _documents(answer: "httpx.Response") -> Iterator[tuple[bytes, bool]]:
+    """Yield the documents of an answer, streamed or the one whole, whatever was asked for."""
+    if "event-stream" in answer.headers.get("content-type", ""):
+        yield from ((text, False) for text in events(answer.iter_bytes()))
+        return
+    body = answer.read()
+    if body.lstrip().startswith(_EVENT_STREAM):
+        yield from ((text, False) for text in events([body]))
+    else:
+        yield body, True
+
+
+def _address_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
+    config, stop = request.config, request.stop[:MOST_STOPS]
+    fields: dict[str, object] = {
+        "model": config.model_id,
+        "stream": config.stream,
+        "max_tokens": config.max_tokens,
+        "temperature": request.temperature,
+        **({"stop": list(stop)} if stop else {}),
+        **optional,
+    }
+    if config.prompting == "raw":
+        path, fields["prompt"] = "/completions", completion_prompt(request.messages)
+    else:
+        path, fields["messages"] = "/chat/completions", list(_messages(request.messages))
+    return request.server.endpoint.address + path, fields
+
+
 def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
     """Yield the messages as the format has them.
 
@@ -171,6 +192,25 @@ def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
     for number, message in enumerate(messages):
         sent = {"role": message.role, "content": message.content}
         yield sent | {"tool_call_id": f"call{number:05}"} if message.role == "tool" else sent
+
+
+def _explained(answer: ErrorAnswer, request: Request) -> ChatError:
+    """Return what to raise for an answer that is no reply to this request."""
+    info = request.server.info
+    is_raw = request.config.prompting == "raw"
+    if _is_missing_model(answer):
+        try:
+            models = _models(request.server)
+        except ChatError:
+            models = ()
+        return _NO_MODEL.error(info, _which_model(models))
+    if answer.status in {_NOT_FOUND, 405, 501} and is_raw:
+        return _NO_COMPLETIONS.error(info, answer.detail)
+    has_tool = not is_raw and any(message.role == "tool" for message in request.messages)
+    is_about_roles = any(mark in answer.words.casefold() for mark in _ROLES)
+    if has_tool and answer.status in DECLINING and is_about_roles:
+        return _NO_TOOL_ROLE.error(info, answer.detail)
+    return _FAULTS.for_answer(answer, info)
 
 
 def _which_model(models: tuple[str, ...]) -> str:

@@ -5,15 +5,14 @@
 
 import logging
 import threading
-from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from chart_binder.chat.faults import (
     DeclinedError,
-    ErrorAnswer,
     Faults,
     OnlyThinkingError,
     RequestInfo,
@@ -32,8 +31,6 @@ from chart_binder.react.parsing.lexer import strip_thinking
 from chart_binder.typed_json import convert_json
 
 if TYPE_CHECKING:
-    import httpx
-
     from chart_binder.net import Deadline
 
 T = TypeVar("T")
@@ -136,8 +133,10 @@ class Server:
 
     def ask(self, path: str, kind: type[T], question: Mapping[str, str] | None = None) -> T:
         """Return what the server says below its address, or raise `ChatError`."""
+        import httpx  # 170 ms, for those who really ask a model
+
         with translated(self.faults, self.info, self.deadline):
-            with self.endpoint.client(self.deadline) as client:
+            with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
                 method = "POST" if question else "GET"
                 answer = client.request(method, self.endpoint.address + path, json=question)
             if not answer.is_success:
@@ -201,20 +200,8 @@ class ServerApi(Protocol):
         """Return the optional fields that the request calls for."""
         ...
 
-    def path_and_body(self, request: Request, optional: Fields) -> tuple[str, Fields]:
-        """Return where a request is sent to, below the address, and what is sent."""
-        ...
-
-    def parts(self, answer: "httpx.Response", read: Callable[[bytes], Any]) -> Iterator[Part]:
-        """Yield the parts of a reply.
-
-        `read` returns the JSON of a document, and raises `ChatError` for one that is an error. For
-        another format `ValueError` is raised.
-        """
-        ...
-
-    def error(self, answer: ErrorAnswer, request: Request) -> ChatError:
-        """Return what to raise for an answer that is no reply to this request."""
+    def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
+        """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
         ...
 
     def context_length(self, server: Server) -> int | None:
@@ -291,33 +278,9 @@ class ServedModel:
                 return reply
 
     def _ask_once(self, request: Request, optional: Fields) -> Reply:
-        parts, server = self._parts(request, optional), request.server
+        parts, server = self._api.parts(request, optional), request.server
         most = self._config.max_tokens
         return read_stream(parts, request.terms, most, server.info, server.deadline)
-
-    def _parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
-        """Send a request once and yield the reply; raise `ChatError`."""
-        from chart_binder.net import retry_after_s
-
-        server = request.server
-        path, body = self._api.path_and_body(request, optional)
-
-        def read(text: bytes) -> Any:
-            document = parse_json(text)
-            if error := error_in(document):
-                raise self._api.error(error, request)
-            return document
-
-        with (
-            translated(self._faults, server.info, server.deadline),
-            server.endpoint.client(server.deadline, self._config.max_tokens) as client,
-            client.stream("POST", server.endpoint.address + path, json=body) as answer,
-        ):
-            if not answer.is_success:
-                wait_s = retry_after_s(answer.headers.get("retry-after", ""))
-                error = read_error(answer.read(), answer.status_code, wait_s)
-                raise self._api.error(error, request)
-            yield from self._api.parts(answer, read)
 
     def _blamed(self, kept: Fields, refusal: DeclinedError) -> frozenset[str]:
         """Return the fields that a refusal names, or else those it may be about by its status."""

@@ -276,7 +276,7 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
     delays of events are passed over. The last event may lack the empty line that ends it.
     """
     data: list[bytes] = []
-    for line in lines(pieces):
+    for line in _lines(pieces):
         name, _, value = line.partition(b":")
         if not line and data:
             yield b"\n".join(data)
@@ -287,7 +287,7 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield b"\n".join(data)
 
 
-def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the lines without their ends, of which there are three kinds, as soon as they end."""
     ends = IncrementalNewlineDecoder(None, translate=True)  # a byte is a letter of Latin-1 here
     begun: list[str] = []
