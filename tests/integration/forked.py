@@ -25,7 +25,6 @@ from chart_binder import plugins
 
 _NOT_LOADED = (
     "chart_binder.__main__", "chart_binder.testing", "chart_binder.jobs.batch.dask_",
-    "chart_binder.react.json.lenient",
     "mutagen._tools", "mutagen.m4a",
 )  # fmt: skip
 _AND = (

@@ -43,9 +43,3 @@ def test_the_object_meant_is_found(text: str, value: object) -> None:
 def test_a_defect_is_named(text: str, problem: str) -> None:
     with pytest.raises(LenientJSONError, match=problem):
         read_json(text)
-
-
-def test_the_former_name_of_the_reader_of_json_warns() -> None:
-    with pytest.warns(DeprecationWarning, match="parsing.lenient_json"):
-        from chart_binder.react.json.lenient import read_json as former
-    assert former is read_json

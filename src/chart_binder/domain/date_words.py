@@ -6,18 +6,17 @@ that it is of something else. What it does not have, the second reading decides.
 
 import re
 from collections.abc import Iterable
-from importlib.resources import files
-
-import tomli
 
 from chart_binder.domain.dates_in_text import Mention
+from chart_binder.domain.vocabulary import word_table
+
+_TABLE = word_table("date_words")
 
 
 def _pattern(kind: str) -> re.Pattern[str]:
-    """Compile the words of one kind; package data has them by language."""
-    words = tomli.loads(files("chart_binder.domain").joinpath("date_words.toml").read_text("utf-8"))
-    whole = "|".join(word for each in words[kind].values() for word in each)
-    parts = "|".join(words["unspaced"][kind])
+    """Compile the words of one kind, which the table has by language."""
+    whole = "|".join(word for each in _TABLE[kind].values() for word in each)
+    parts = "|".join(_TABLE["unspaced"][kind])
     return re.compile(rf"(?<![\w-])(?:{whole})(?!\w)|{parts}", re.IGNORECASE)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.month_names import AMBIGUOUS_MONTHS, ENGLISH_MONTHS, MONTHS
-from chart_binder.domain.vocabulary import fold
+from chart_binder.domain.vocabulary import fold, word_table
 
 
 class Mention(NamedTuple):
@@ -103,62 +103,9 @@ _WORDS: dict[str, Iterable[str]] = {
     "month": MONTHS.keys() - AMBIGUOUS_MONTHS,
     "word or month": AMBIGUOUS_MONTHS,
     "inflected": {name for name in MONTHS if name.endswith(("ban", "ben"))},  # Hungarian
-    **{role: words.split() for role, words in {
-        "roman": "ii iii iv vi vii viii ix xi xii",
-        "roman letter": "i v x",
-        "of": "of the de del di den der do d του",
-        "part of year": "mid early late",
-        "decade": "s ler lerde lerden leri lerin li lik lar larda lardan lari larin lu",  # 1970'ler
-        "in": "ban ben",  # 1974-ben
-        "until": "ig",  # 1974-ig
-        "near": """
-            circa ca ca. c. cca cca. around about approximately approx approx. roughly before until
-            till after by prior previous subsequent than est. estimated etwa ungefähr rund gegen um
-            vor nach bis spätestens frühestens zirka vers environ avant après alentours autour
-            jusqu hacia alrededor aproximadamente antes después hasta cerca verso intorno prima dopo
-            fino entro attorno volta depois após até torno rond omstreeks ongeveer voor tot
-            omkring cirka runt rundt före før efter etter inden innan omtrent około ok. przed
-            okolicach najpóźniej около ок. примерно до после позднее ранее близько після přibližně
-            zhruba kolem okolo před nejpozději noin arviolta ennen viimeistään περίπου γύρω πριν
-            μετά έως μέχρι δεκαετία yaklaşık takriben körülbelül kb. mintegy legkésőbb jurul înainte
-            după până""",
-        "near if next": "na po do к asi",  # other words in other languages
-        "unsure": """
-            possibly probably perhaps maybe presumably reportedly likely uncertain wahrscheinlich
-            vermutlich vielleicht possiblement probablement être incertaine posiblemente quizás
-            probablemente probabilmente forse provavelmente talvez waarschijnlijk misschien troligen
-            kanske måske kanskje prawdopodobnie chyba возможно вероятно ймовірно možná snad
-            mahdollisesti ehkä πιθανώς ίσως muhtemelen belki talán valószínűleg probabil""",
-        "denied": "not never didn wasn weren isn hadn no não nunca",
-        "until when": "until till hasta até",  # it was not out until then
-        "vague": "circa ca ca. approx approx. approximately ungefähr environ ongeveer",
-        "vague choice": "so thereabouts earlier later before after früher später",
-        "extreme": "latest earliest",
-        "case": "yılının tarihinde tarihinden tarihine ayında yılında yılından yılına päivänä",
-        "behind": """
-            jälkeen mennessä saakka tienoilla paikkeilla välillä civarı civarında dolaylarında
-            arasında körül előtt után között táján""",
-        "behind case": "önce sonra kadar beri",  # `once` is English where no case is before it
-        "spanned": "välillä arasında között",
-        "between": "between zwischen entre tra fra tussen mellan mellem mellom między между між"
-        " mezi μεταξύ între",
-        "and": "and und et y e i и та en och og a ja και ve ile és și",
-        "to": "to until till til thru through bis or oder ou eller lub albo tot или до по або nebo"
-        " tai έως μέχρι veya vagy sau",
-        "to year": "a al o u of do až ή",  # words with other meanings, but not between two years
-        "time": """
-            the in on for of it be early mid late beginning start middle end summer spring autumn
-            fall winter at from to year monday tuesday wednesday thursday friday saturday sunday am
-            im der dem den für auf anfang mitte ende sommer frühjahr herbst jahr zum zu le la l en
-            au aux du de pour mois début mi fin été année el del los para principios mediados
-            finales año il nel nell dell all per al anno inizio metà fine o em da dia ano início
-            meados final op het begin midden eind einde i på till att slutet av året w we dnia
-            początku końca roku в на у начале конце году год года року v ve roce dne začátku konci
-            vuonna vuoden alussa lopussa το τον τη την της του των τις στις στα στην στο στον από
-            για αρχές τέλη în anul""",
-    }.items()}
-}  # fmt: skip
-"""Words by what they do beside a date; those of `time` may stand between another and the date."""
+    **{role: words.split() for role, words in word_table("words_beside_dates").items()},
+}
+"""Words by what they do beside a date."""
 _FIRST_NOT_LATIN, _FIRST_SIGN = "\u0250", 0xF0000
 
 

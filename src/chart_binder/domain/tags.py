@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from enum import EnumMeta, StrEnum
-from typing import NoReturn, TypeAlias
+from enum import StrEnum
+from typing import TypeAlias
 
 from chart_binder.domain.evidence import Artifact
 from chart_binder.errors import replaced_policy
@@ -41,14 +41,7 @@ def artifact_of(tags: TrackTags) -> Artifact:
     return Artifact(duration_ms=tags.duration_ms, tags=dict(texts))
 
 
-class _PolicyType(EnumMeta):
-    """Answers the name of a former policy with what to use instead."""
-
-    def __getattr__(cls, name: str) -> NoReturn:
-        raise AttributeError(replaced_policy(name.lower()) or f"there is no Policy.{name}")
-
-
-class Policy(StrEnum, metaclass=_PolicyType):
+class Policy(StrEnum):
     """What is written: first-release dates, notes under keys of our own, or a whole release.
 
     Looking up a policy of earlier versions raises an error that says what to use instead.

@@ -3,7 +3,8 @@
 import re
 import unicodedata
 from functools import lru_cache
-from typing import NewType
+from importlib.resources import files
+from typing import Any, NewType
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _OTHER_DIGITS = re.compile(r"[^\D0-9]")
@@ -79,6 +80,14 @@ def country_code(written: str | None) -> str | None:
     """Return an ISO 3166-1 code as MusicBrainz writes it; `UK` is read as `GB`, `GB-LND` too."""
     code = (written or "").strip().upper().partition("-")[0]
     return "GB" if code == "UK" else code or None
+
+
+def word_table(name: str) -> dict[str, Any]:
+    """Return a table of words from the package's data: `date_words.toml` for `date_words`."""
+    import tomli
+
+    table = files("chart_binder.domain").joinpath(f"{name}.toml")
+    return tomli.loads(table.read_text("utf-8"))
 
 
 def isrc(written: str) -> str:
