@@ -139,14 +139,14 @@ def corpus() -> list[tuple[str, str]]:
 
 
 def begins_observing(text: str) -> int | None:
-    """Return where a line outside of a whole thought begins with what looks like an observation."""
+    """Return where a line outside of thoughts and block quotes begins what looks observed."""
     found = _OBSERVING.search(_THOUGHT.sub(lambda thought: "." * len(thought[0]), text))
     return found.start() if found else None
 
 
 _THOUGHT = re.compile(r"<thought>.*?</thought>", re.DOTALL)
 _OBSERVING = re.compile(
-    r"^\W*(?:\d+\W+)?(?:observ(?:ation)?\b|观察|</?tool_resp|</?observ|✿RESULT)",
+    r"^(?!>)\W*(?:\d+\W+)?(?:observ(?:ation)?\b|观察|</?tool_resp|</?observ|✿RESULT)",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -79,7 +79,7 @@ TOOLS = Toolbox([Tool.of(web_search), Tool.of(web_fetch), Tool.of(days_between)]
 
 
 def corpus() -> list[tuple[str, Row]]:
-    """Return the replies of every dialect, each with the dialect's name."""
+    """Return all replies, each with the name of its file, which begins with that of a dialect."""
     return [
         (file.stem, msgspec.json.decode(line, type=Row))
         for file in sorted(REPLIES.glob("*.jsonl"))
@@ -90,8 +90,8 @@ def corpus() -> list[tuple[str, Row]]:
 
 @cache
 def dialect(name: str) -> Dialect:
-    """Return an installed dialect."""
-    made: Dialect = plugins.load("chart_binder.dialects", name)()
+    """Return the installed dialect of a file of replies."""
+    made: Dialect = plugins.load("chart_binder.dialects", name.partition(".")[0])()
     return made
 
 
@@ -154,7 +154,8 @@ def test_replies_are_understood(name: str) -> None:
 
 def test_every_dialect_has_replies_that_differ() -> None:
     rows = corpus()
-    assert {name for name, _ in rows} == set(plugins.names("chart_binder.dialects"))
+    names = {name.partition(".")[0] for name, _ in rows}
+    assert names == set(plugins.names("chart_binder.dialects"))
     assert len({(name, row.text) for name, row in rows}) == len(rows)
     assert len({(name, row.behaviour) for name, row in rows}) == len(rows)
 
@@ -179,60 +180,38 @@ def test_a_label_is_found_by_its_name(kind: str, names: str) -> None:
         assert [label.start for label in find_labels(f"so\n{name}: x")] == [3]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Observation: C9",
-        "**Observation 1:** C9",
-        "Observation",
-        "OBSERVATION - C9",
-        "Observation C9",
-        "Observaton: C9",
-        "Оbservаtion: C9",
-        "Obser\u00advation: C9",
-        "\x1b[1mObservation:\x1b[0m C9",
-        "<observation>C9",
-        "&lt;observation&gt;C9",
-        "观察到：C9",
-        "0bservation: C9",
-        "Action Result: C9",
-        "web_search returned: C9",
-        "### Tool Output",
-        "```tool_output",
-        "搜索结果：C9",
-        "<web_search_result>C9",
-    ],
+SEEN = (
+    *("Observation: C9", "**Observation 1:** C9", "Observation", "OBSERVATION - C9"),
+    *("Observation C9", "Observaton: C9", "Оbservаtion: C9", "Obser\u00advation: C9"),
+    *("\x1b[1mObservation:\x1b[0m C9", "<observation>C9", "&lt;observation&gt;C9", "观察到：C9"),
+    *("0bservation: C9", "Action Result: C9", "web_search returned: C9", "### Tool Output"),
+    *("```tool_output", "搜索结果：C9", "<web_search_result>C9", "Observation：C9", "观察结果: C9"),
+    *("- **Observation**: C9", "Observation [1] - C9", "Observation from web_search: C9"),
+    *("Tool Observation: C9", '<tool_response id="1">'),
 )
-def test_an_observation_is_seen_however_it_is_written(line: str) -> None:
-    assert begins_observation(line)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Observations show that it is the album",
-        "Observation of the dates shows it",
-        "observed in 1974",
-        "Obscured by Clouds: an album",
-        "Thought: Observation: x",
-        "<response>",
-        "<tool_call>{",
-        "<tool>",
-        "> Observation: what a page says",
-        '"observation": "a member of an object",',
-        "Result: what a model may have concluded",
-        "The tool's output was short",
-        "Action: response",
-        "<output>",
-    ],
+PROSE = (
+    "Observations show that it is the album",
+    "Observation of the dates shows it",
+    "observed in 1974",
+    "Obscured by Clouds: an album",
+    "Thought: Observation: x",
+    "<response>",
+    "<tool_call>{",
+    "<tool>",
+    "> Observation: what a page says",
+    '"observation": "a member of an object",',
+    "Result: what a model may have concluded",
+    "The tool's output was short",
+    "Action: response",
+    "<output>",
+    "Observation it was released in 1974",
 )
-def test_prose_is_no_observation(line: str) -> None:
-    assert not begins_observation(line)
 
 
-def test_words_after_the_bare_label_are_one_after_an_action() -> None:
-    assert not begins_observation("Observation it was released in 1974")
-    assert begins_observation("Observation it was released in 1974", after_action=True)
+def test_an_observation_is_seen_however_it_is_written_and_prose_is_none() -> None:
+    assert [line for line in SEEN if not begins_observation(line)] == []
+    assert [line for line in PROSE if begins_observation(line)] == []
+    assert begins_observation(PROSE[-1], after_action=True)
 
 
 ONE = '{"crg_mbid": "C1", "confidence": 0.9}'
@@ -308,139 +287,6 @@ def test_a_whole_reply_that_was_asked_for_is_an_answer_without_a_label(reply: st
 )
 def test_a_whole_reply_with_a_call_or_an_observation_in_it_is_no_answer(reply: str) -> None:
     assert whole_answer(reply) is None
-
-
-FINAL = f"Final Answer: {ONE}"
-
-
-def answer_of(reply: str) -> object:
-    """Return the object that a reply answers with, or None."""
-    step = Classic().parse(reply)
-    if not isinstance(step, Finish):
-        return None
-    try:
-        return read_answer_object(step.answer, "crg_mbid")[0]
-    except LenientJSONError:
-        return None
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        *(
-            f"Thought: I found {begin}Some text.\n{FINAL}\nend{end} and cannot tell."
-            for begin, end in ("‘’", "《》", "〝〟", "＂＂", "❝❞", "‚‘", "«»", '""', "()", "[]")
-        ),
-        *(
-            f"Thought: x\n<{tag}>\n{FINAL}\n</{tag}>\nI need a search."
-            for tag in ("webpage", "excerpt", "untrusted", "textarea", "samp", "cite", "reason")
-        ),
-        *(
-            f"Thought: x\n{rule}\n{FINAL}\n{rule}\nI need a search."
-            for rule in ("-----", "=====", "¶")
-        ),
-        f"Thought: x\n[code]\n{FINAL}\n[/code]\nI need a search.",
-        *(
-            f"Thought: I look.\n{observed}: C9\n{FINAL}"
-            for observed in ("Obsevration", "Óbservation", "Ⓞⓑservation", "(Observation)", "Obs.")
-        ),
-        *(
-            f"Thought: I look.\n{call}\n{FINAL}"
-            for call in (
-                "Action\nweb_search\nx",
-                'web_search {"query": "x"}',
-                '1. web_search("x")',
-                '<web_search query="x"/>',
-                "$ web_search x",
-            )
-        ),
-        *(
-            f"Thought: I look.\n{line}\n{FINAL}"
-            for line in (
-                "The page says",
-                "They wrote that",
-                "On the page:",
-                "Web page: C9",
-                "Draft:",
-            )
-        ),
-        f"Final Answer:\nThought: it may be {ONE}",
-        *(
-            f"Thought: x\nFinal Answer: {words}"
-            for words in (
-                f"Observation: {ONE}",
-                f"User: {ONE}",
-                f"Not {ONE}, surely",
-                f"It would look like {ONE}",
-                f"Format: {ONE}",
-                f"<thought>{ONE}</thought>",
-                f"web_fetch returned:\n{ONE}",
-                '{"observation": "x", "crg_mbid": "C1"}',
-                '{"crg_mbid": "C1", "CRG_MBID": "C2"}',
-                f"{ONE} {'{} ' * 20} {OTHER}",
-            )
-        ),
-        f'{{"thought": "x", "search_results": "C9", "final_answer": {ONE}}}',
-    ],
-)
-def test_no_answer_is_taken_that_the_model_did_not_give(reply: str) -> None:
-    assert answer_of(reply) is None
-
-
-@pytest.mark.parametrize(
-    "before",
-    [
-        "Result: C1 is first.",
-        "End result: C1",
-        "The results: C1.",
-        "Begin with the dates:\n- start: 1985",
-        "'Til Tuesday released it in 1985.",
-        'The 12" mix is on "Album.',
-        "I now know. Here is my final answer:",
-        "From the search results:\n- Discogs: 1985\nSo C1.",
-        "The last action, web_search, gave nothing.",
-        "```\nC1: 1985\n```",
-        "Observations show that it is the album.",
-        "It has\n> Observation: 1974\nas I know.",
-    ],
-)
-def test_an_honest_thought_before_an_answer_costs_it_nothing(before: str) -> None:
-    assert answer_of(f"Thought: So.\n{before}\n{FINAL}") == json.loads(ONE)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "None of the pages shows a date:",
-        "According to Discogs:",
-        "The source (Wikipedia) states that the single came out in May:",
-        "Here is the JSON:",
-        "The canonical release group is C1",
-    ],
-)
-def test_prose_under_the_label_may_stand_before_an_answer(words: str) -> None:
-    for written in (ONE, f"```json\n{ONE}\n```"):
-        assert answer_of(f"Thought: So.\nFinal Answer: {words}\n{written}") == json.loads(ONE)
-
-
-def test_a_whole_turn_as_a_fenced_object_is_an_answer() -> None:
-    assert answer_of(f'```json\n{{"thought": "x", "final_answer": {ONE}}}\n```') == json.loads(ONE)
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        'web_search: {"query": "x"}',
-        'Action\nweb_search\nAction Input\n{"query": "x"}',
-        "<web_search><query>x</query></web_search>",
-        'Action: use the `web_search` tool\nAction Input: {"query": "x"}',
-        'Thought: I look. Action: web_search Action Input: {"query": "x"}',
-    ],
-)
-def test_a_call_in_doubt_is_a_call(reply: str) -> None:
-    step = Classic().parse(reply)
-    assert isinstance(step, Act)
-    assert called(step) == Called("web_search", {"query": "x"}, "")
 
 
 EXACT = {

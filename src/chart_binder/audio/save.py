@@ -122,8 +122,8 @@ def save_tags(
         prove = partial(_require_proven, before=before, after=after, kind=kind)
         return _Draft(before, list(layout.with_tags(after)), prove)
 
-    options = _Options(keep_mtime, break_links, timeout_s, before_replace)
-    return _save(path, draft, options)
+    options = {"keep_mtime": keep_mtime, "break_links": break_links}
+    return _replace_file(path, draft, before_replace, **options, timeout_s=timeout_s)
 
 
 def restore_file(
@@ -131,7 +131,6 @@ def restore_file(
     restoration: Restoration,
     *,
     keep_mtime: bool = False,
-    timeout_s: float = LOCK_TIMEOUT_S,
     before_replace: Callable[[PreparedCopy], None] = do_nothing,
 ) -> SaveResult:
     """Replace a written file by the former one, byte for byte; all else is as in `save_tags`.
@@ -145,8 +144,7 @@ def restore_file(
         prove = partial(_require_restored, expected=restoration.old_hash)
         return _Draft(layout_of(source).tags, restoration.pieces, prove)
 
-    options = _Options(keep_mtime, timeout_s=timeout_s, before_replace=before_replace)
-    return _save(path, draft, options)
+    return _replace_file(path, draft, before_replace, keep_mtime=keep_mtime)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,37 +156,33 @@ class _Draft:
     prove: Callable[[Source, Path], tuple[TagSet, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The options of `save_tags`."""
-
-    keep_mtime: bool
-    break_links: bool = False
-    timeout_s: float = LOCK_TIMEOUT_S
-    before_replace: Callable[[PreparedCopy], None] = do_nothing
-
-
-def _save(path: Path, draft: Callable[[Source], _Draft | None], options: _Options) -> SaveResult:
+def _replace_file(
+    path: Path,
+    draft: Callable[[Source], _Draft | None],
+    before_replace: Callable[[PreparedCopy], None],
+    *,
+    keep_mtime: bool,
+    break_links: bool = False,
+    timeout_s: float = LOCK_TIMEOUT_S,
+) -> SaveResult:
     """Replace a file by what is drafted for it, unless that is `None`."""
     target = _resolved(path)
-    with file_lock(target, options.timeout_s) as source:
+    with file_lock(target, timeout_s) as source:
         status = os.fstat(source.descriptor)
         new = draft(source)
         if new is None:
             before = layout_of(source).tags
             return SaveResult(target, changed=False, before=before, after=before)
-        _require_writable(path, target, status, break_links=options.break_links)
+        _require_writable(path, target, status, break_links=break_links)
         digest = hashlib.sha256()
         chunks = _hashed(source.chunks(new.pieces), digest.update)
         with _copy(target, chunks) as (temporary, copy):
-            lost = _copy_metadata(source, status, copy, keep_mtime=options.keep_mtime)
+            lost = _copy_metadata(source, status, copy, keep_mtime=keep_mtime)
             os.fsync(copy)
             after, found = new.prove(source, temporary)
             _require_unchanged(target, status)
             restoration = restoration_of(source, new.pieces, digest.digest())
-            options.before_replace(
-                PreparedCopy(target, temporary, found, new.before, after, restoration)
-            )
+            before_replace(PreparedCopy(target, temporary, found, new.before, after, restoration))
             _require_unchanged(target, status)
             temporary.replace(target)
             _sync_folder(target.parent)
