@@ -92,7 +92,7 @@ def _tensors(random: Any, tokens: int) -> Iterator[tuple[str, Any]]:
     def weights(rows: int, columns: int, spread: float = 1.0) -> Any:
         return (random.normal(0, spread / np.sqrt(columns), (rows, columns))).astype(np.float32)
 
-    ones = np.ones(WIDTH, np.float32)
+    ones: Any = np.ones(WIDTH, np.float32)
     yield "token_embd.weight", weights(tokens, WIDTH)
     for block in range(BLOCKS):
         here = f"blk.{block}"

@@ -53,7 +53,8 @@ def looked_up(golden: dict[str, EvidenceBundle]) -> dict[str, EvidenceBundle]:
         name: bundle
         for name, bundle in golden.items()
         if len(bundle.recording_candidates) == 1
-        and bundle.siblings is bundle.complete is None
+        and bundle.siblings is None
+        and bundle.complete is None
         and not any(one.premiere for one in bundle.recording_candidates[0].groups)
     }
 
