@@ -134,7 +134,9 @@ def test_a_written_key_that_was_changed_is_kept_unless_forced(
     canon("undo", song).must_end(1)
 
 
-def test_moved_copies_of_one_recording_get_their_own_tags_back(canon: Canon, home: Path) -> None:
+@pytest.fixture
+def copies(canon: Canon, home: Path) -> tuple[list[Path], list[bytes]]:
+    """Two copies of one recording on albums of other years, written, and what they were before."""
     files = []
     for album, year in (("A", "1991"), ("B", "2004")):
         folder = home / "music" / album
@@ -143,7 +145,46 @@ def test_moved_copies_of_one_recording_get_their_own_tags_back(canon: Canon, hom
     with MusicBrainzStandIn([BUNDLE]) as mb:
         canon("decide", *files, **asking(mb)).must_end(0)
     before = [file.read_bytes() for file in files]
-    canon("write", *files, "--apply").must_end(0)
+    canon("write", *files, "--apply", "--also-date").must_end(0)
+    return files, before
+
+
+def test_moved_copies_of_one_recording_get_their_own_tags_back(
+    canon: Canon, home: Path, copies: tuple[list[Path], list[bytes]]
+) -> None:
     (home / "music").rename(home / "moved")
+    canon("undo").must_end(1, "if it was moved, name the folder that it is in now: `canon undo F")
     canon("undo", home / "moved").must_end(0, "2 put back")
-    assert [(home / "moved" / name / "song.flac").read_bytes() for name in "AB"] == before
+    assert [(home / "moved" / name / "song.flac").read_bytes() for name in "AB"] == copies[1]
+
+
+@pytest.mark.parametrize("name", ["run", "folder"])
+def test_copies_of_which_the_names_were_swapped_get_their_own_tags_back(
+    canon: Canon, home: Path, copies: tuple[list[Path], list[bytes]], name: str
+) -> None:
+    (first, second), (old_first, old_second) = copies
+    between = home / "between"
+    first.rename(between)
+    second.rename(first)
+    between.rename(second)
+    canon("verify", first, second).must_end(0, "2 as written")
+    arguments = () if name == "run" else (home / "music",)
+    assert states(canon, *arguments, "--dry-run") == ["planned"] * 2
+    canon("undo", *arguments).must_end(0, "2 put back", f"it was '{first}' when its tags were")
+    assert (first.read_bytes(), second.read_bytes()) == (old_second, old_first)
+    canon("verify", first, second).must_end(0, "2 put back")
+
+
+def test_undo_of_a_run_finds_files_that_were_renamed_or_decided_again(
+    canon: Canon, songs: list[Path], home: Path
+) -> None:
+    renamed, moved = songs[0].with_name("01.flac"), home / "elsewhere.flac"
+    songs[0].rename(renamed)
+    songs[2].rename(moved)
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        canon("decide", moved, **asking(mb)).must_end(0)
+    assert states(canon, "--dry-run") == ["planned"] * 3
+    canon("undo").must_end(0, "3 put back", f"it was '{songs[2]}' when its")
+    old = [song.with_suffix(".before").read_bytes() for song in songs]
+    assert [path.read_bytes() for path in (renamed, songs[1], moved)] == old
+    canon("verify", renamed, songs[1]).must_end(0, "2 put back")

@@ -16,10 +16,9 @@ from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import field_texts, with_fields
 from chart_binder.domain.records import WriteRecord, WriteState, now_utc
-from chart_binder.jobs.journal import ChangedKey, WritingRun
+from chart_binder.jobs.journal import UNDO, ChangedKey, WritingRun
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.undo import (
-    UNDO,
     UndoReport,
     last_write,
     plan_undo,

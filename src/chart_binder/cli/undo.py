@@ -40,14 +40,14 @@ from chart_binder.domain.records import WriteRecord, local_time, utc_text
 from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.journal import (
+    UNDO,
     ChangedKey,
     WritingRun,
-    moved_write,
     only_done,
     repair_journal,
 )
+from chart_binder.jobs.moved_files import MovedFiles
 from chart_binder.jobs.undo import (
-    UNDO,
     UndoReport,
     last_write,
     plan_undo,
@@ -76,8 +76,10 @@ _AGO = re.compile(r"(\d+) ?(m|min|h|d|w)")
 _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FINDINGS = {VerifyState.SAME: "as written", VerifyState.UNRECORDED: "never written"}
 """What the sums say, where a state has no word for people."""
+_UNREMARKABLE = (VerifyState.SAME, VerifyState.PUT_BACK, VerifyState.UNRECORDED)
 _VERIFY_STATUS = {
     VerifyState.SAME: 0,
+    VerifyState.PUT_BACK: 0,
     VerifyState.UNRECORDED: 0,
     VerifyState.OPEN: 3,
     VerifyState.TAGS_DIFFER: 3,
@@ -115,7 +117,7 @@ def undo(
         if not dry_run:
             print_notes(repair_journal(store))
         run = WritingRun.of(store, UNDO, command_line(), keep_mtime=keep_mtime)
-        moved: dict[str, Path] = {}
+        moved = MovedFiles(store, last_write)
         with _recording_end(run, results):
             writes = _writes_named(store, name, moment, moved)
             reports = (
@@ -232,9 +234,9 @@ def _moment(text: str) -> str:
 
 
 def _writes_named(
-    store: "Store", name: str | None, since: str | None, moved: dict[str, Path]
+    store: "Store", name: str | None, since: str | None, moved: MovedFiles
 ) -> Iterator[WriteRecord]:
-    """Return the writes to take back; `moved` gets the present path of files that were renamed.
+    """Return the writes to take back; `moved` learns where files are that are named.
 
     Raises `CanonError` where there are none.
     """
@@ -245,7 +247,7 @@ def _writes_named(
         if since:
             writes = writes_since(store, since, paths)
         else:
-            writes = filter(None, (_last_write(store, path, moved) for path in paths))
+            writes = filter(None, map(moved.last_write, paths))
         problem = f"{path_text(name)}: no tags were written there, or all are put back"
     elif name is not None:
         if since:
@@ -265,15 +267,6 @@ def _writes_named(
     for first in writes:
         return chain([first], writes)  # not in a list, for there may be very many
     raise CanonError(problem)
-
-
-def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> WriteRecord | None:
-    if own := last_write(store, path):
-        return own
-    write = moved_write(store, path, last_write)
-    if write:
-        moved[write.id] = path
-    return write
 
 
 @click.command("verify")
@@ -317,7 +310,7 @@ def _show_verified(session: Session, result: Verification, *, is_missed: bool) -
             "changes": result.changes,
         }  # fmt: skip
         print_json(file_object(result.path, fields))
-    elif is_missed or result.finding not in (VerifyState.SAME, VerifyState.UNRECORDED):
+    elif is_missed or result.finding not in _UNREMARKABLE:
         click.echo(path_text(result.path))
         print_lines(note_lines(result.finding, result.why or ""))
         print_lines(_key_lines(result.changes))

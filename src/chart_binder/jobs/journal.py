@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.audio.containers import audio_hash, read_tag_set
+from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import FIELDS, field_texts, is_same_key, item_texts
 from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
 from chart_binder.audio.restoration import Restoration
@@ -43,6 +43,8 @@ from chart_binder.typed_json import decode_json
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
+UNDO = "undo"
+"""The name of the command that undoes writes, as its runs have it."""
 Texts = tuple[str, ...]
 
 _MAX_TEXT = 2_000
@@ -399,46 +401,15 @@ def _leftover_text(found: Leftover) -> str:
     return f"{found.path}: left over by a save that was cut short, removed"
 
 
-def moved_write(
-    store: "Store", path: Path, last: Callable[["Store", Path], WriteRecord | None]
-) -> WriteRecord | None:
-    """Return the write of a file that was moved since, found by its audio under a former name.
-
-    `last` returns the write of a former name. A name that still has this audio is a copy, and does
-    not count. Of several files with this audio it is the one whose written tags the file has, else
-    none: their tags must not be mixed up. Files without a decision's trace in their tags are not
-    looked up, which saves hashing their audio; nor are files that cannot be read. Raises
-    `StoreError`.
-    """
-    try:
-        tags = read_tag_set(path)
-        if not field_texts(tags, "decision_trace"):
-            return None
-        sound = audio_hash(path)
-    except AudioError:
-        return None
-    own = path_bytes(path)
-    names = dict.fromkeys(write.path for write in store.journal.of_audio(sound))
-    former = [path_from_bytes(name) for name in names if name != own]
-    found = [last(store, path) for path in former if not _has_audio(path, sound)]
-    writes = [write for write in found if write]
-    same = [write for write in writes if write.tags_after_hash == tags.hash]
-    return writes[0] if len(writes) == 1 else same[0] if len(same) == 1 else None
-
-
-def _has_audio(path: Path, sound: str) -> bool:
-    try:
-        return path.is_file() and audio_hash(path) == sound
-    except AudioError:  # another file, or a damaged one
-        return False
-
-
-def moved_text(write: WriteRecord, why: str | None) -> str:
-    """Return the remark that a file was moved since a write, with what else is to say."""
-    moved = f"it was {quoted(path_from_bytes(write.path))} when its tags were written"
-    return f"{moved}; {why}" if why else moved
-
-
 def only_done(writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
     """Yield the writes that are done and not undone."""
     return (write for write in writes if write.state is WriteState.DONE)
+
+
+def is_undoing(store: "Store", write: WriteRecord) -> bool:
+    """Return whether a write undid another; one that undid an undoing wrote the tags again."""
+    if write.undoes is None:  # before version 5 of the store it was not recorded which
+        run = store.runs.get(write.run_id)
+        return run is not None and run.command == UNDO
+    undone = store.journal.get(write.undoes)
+    return undone is None or not is_undoing(store, undone)

@@ -1,6 +1,6 @@
 """Undo what was written into files: the former file is made again, or its keys are put back."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,14 @@ from chart_binder.audio.save import ChangedSinceError, PreparedCopy, SaveResult
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.domain.records import RunRecord, WriteRecord, now_utc
 from chart_binder.errors import CanonError, SaveError, StoreError
-from chart_binder.jobs.journal import ChangedKey, WritingRun, field_changes, moved_text, only_done
+from chart_binder.jobs.journal import (
+    ChangedKey,
+    WritingRun,
+    field_changes,
+    is_undoing,
+    only_done,
+)
+from chart_binder.jobs.moved_files import MovedFiles, moved_text
 from chart_binder.jobs.put_back import PutBack, tags_put_back
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.jobs.write import WriteReport, WriteStatus
@@ -21,11 +28,10 @@ from chart_binder.jobs.write import WriteReport, WriteStatus
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-UNDO = "undo"
 _ALREADY = "its tags are as they were already"
 _ALL_CHANGED = "all that was written changed since: --force puts it back"
 _OTHER_AUDIO = "its audio is not that which the tags were written for"
-_GONE = "; if it was moved, `canon undo` with its path of today knows it again by its audio"
+_GONE = "; if it was moved, name the folder that it is in now: `canon undo FOLDER` finds it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +72,13 @@ def last_write(store: "Store", path: Path) -> WriteRecord | None:
 
 
 def _not_undoing(store: "Store", writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
-    return (write for write in only_done(writes) if not _is_undoing(store, write))
-
-
-def _is_undoing(store: "Store", write: WriteRecord) -> bool:
-    """Return whether a write undid another; one that undid an undoing wrote the tags again."""
-    if write.undoes is None:  # before version 5 of the store it was not recorded which
-        run = store.runs.get(write.run_id)
-        return run is not None and run.command == UNDO
-    undone = store.journal.get(write.undoes)
-    return undone is None or not _is_undoing(store, undone)
+    return (write for write in only_done(writes) if not is_undoing(store, write))
 
 
 def undo_writes(
     writes: Iterable[WriteRecord],
     run: WritingRun,
-    moved: Mapping[str, Path] | None = None,
+    moved: MovedFiles | None = None,
     *,
     force: bool = False,
 ) -> Iterator[UndoReport]:
@@ -89,36 +86,36 @@ def undo_writes(
 
     A file that was not changed since is made again byte by byte. In another, the written keys are
     put back, and the rest stays; a written key that somebody changed since is kept unless `force`.
-    Each undoing is a write in the journal, which can be undone itself. `moved` has the present
-    paths of moved files, by the id of the write. Raises `StoreError`.
+    Each undoing is a write in the journal, which can be undone itself. `moved` finds files that
+    were moved since. Raises `StoreError`.
     """
+    moved = moved or MovedFiles(run.store, last_write)
     for write in writes:
-        yield _told(write, moved, partial(_undo, run=run, force=force))
+        yield _report_on(write, moved, partial(_undo, run=run, force=force))
 
 
 def plan_undo(
     store: "Store",
     writes: Iterable[WriteRecord],
-    moved: Mapping[str, Path] | None = None,
+    moved: MovedFiles | None = None,
     *,
     force: bool = False,
 ) -> Iterator[UndoReport]:
     """Yield what `undo_writes` would report, and change nothing. Raises `StoreError`."""
+    moved = moved or MovedFiles(store, last_write)
     planned: dict[bytes, list[str]] = {}
     for write in writes:
         newer = planned.setdefault(write.path, [])
         earlier = [found for name in newer if (found := store.journal.get(name))]
-        report = _told(write, moved, partial(_plan, newer=earlier, force=force))
+        report = _report_on(write, moved, partial(_plan, newer=earlier, force=force))
         if report.status is WriteStatus.PLANNED:
             newer.append(write.id)
         yield report
 
 
-def _told(write: WriteRecord, moved: Mapping[str, Path] | None, undo: "_Undo") -> UndoReport:
+def _report_on(write: WriteRecord, moved: MovedFiles, undo: "_Undo") -> UndoReport:
     """Return the report on one file; what went wrong is part of it. Raises `StoreError`."""
-    former = path_from_bytes(write.path)
-    now = moved.get(write.id) if moved else None
-    path = now or former
+    former, path = path_from_bytes(write.path), moved.path_of(write)
     try:
         report = undo(write, path)
     except StoreError:
@@ -127,7 +124,7 @@ def _told(write: WriteRecord, moved: Mapping[str, Path] | None, undo: "_Undo") -
         is_left = isinstance(error, FileInUseError | _LeftAloneError)
         status = WriteStatus.REFUSED if is_left else WriteStatus.FAILED
         report = UndoReport(path, status, why=str(error), decision_id=write.decision_id)
-    if now:
+    if path != former:
         return replace(report, why=moved_text(write, report.why))
     if report.status is WriteStatus.FAILED and not former.exists():
         return replace(report, why=f"{report.why}{_GONE}")

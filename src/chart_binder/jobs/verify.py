@@ -12,10 +12,10 @@ from chart_binder.errors import AudioError
 from chart_binder.jobs.journal import (
     ChangedKey,
     changes_since_write,
-    moved_text,
-    moved_write,
+    is_undoing,
     only_done,
 )
+from chart_binder.jobs.moved_files import moved_text, write_of_file
 from chart_binder.jobs.stored_decisions import path_bytes
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class VerifyState(StrEnum):
     """How a file compares with the journal."""
 
     SAME = "same"
+    PUT_BACK = "put back"
     UNRECORDED = "unrecorded"
     OPEN = "open"
     TAGS_DIFFER = "tags differ"
@@ -53,14 +54,15 @@ def verify(store: "Store", path: Path) -> Verification:
         why = "a run is writing it, or was cut short: the next that writes settles that"
         return Verification(path, VerifyState.OPEN, why, write=begun)
     try:
-        if write:
-            return _compare(path, write)
-        write = moved_write(store, path, _last_done)
+        write = write_of_file(store, path, _last_done)
         if write is None:
             why = "no tags were written into it by canon"
             return Verification(path, VerifyState.UNRECORDED, why)
         found = _compare(path, write)
-        return replace(found, why=moved_text(write, found.why))
+        if found.finding is VerifyState.SAME and is_undoing(store, write):
+            found = replace(found, finding=VerifyState.PUT_BACK)
+        is_moved = write.path != path_bytes(path)
+        return replace(found, why=moved_text(write, found.why)) if is_moved else found
     except AudioError as error:
         return Verification(path, VerifyState.UNREADABLE, str(error), write=write)
 

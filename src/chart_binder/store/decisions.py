@@ -153,6 +153,11 @@ class Decisions:
         wanted = sa.select(decisions).where(decisions.c.id == decision)
         return self._database.record(DecisionRecord, wanted)
 
+    def paths_of(self, evidence_hash: str) -> tuple[bytes, ...]:
+        """Return the paths of the files that were decided by this evidence."""
+        wanted = sa.select(decisions.c.path).where(decisions.c.evidence_hash == evidence_hash)
+        return tuple(row.path for row in self._database.rows(wanted.distinct()))
+
     def by_evidence(self, evidence_hash: str, adjudicator: str) -> DecisionRecord | None:
         """Return the last decision on this evidence, of any file, that this adjudicator answered.
 
