@@ -164,7 +164,7 @@ def test_a_date_of_an_earlier_decision_is_replaced_by_a_later_one(
         each for each in groups if each["primary_type"] == "Album"
     ]
     decide(canon, song, bundle=later)
-    canon("write", song, "--apply").must_end(0, "1975-10-31 -> 1975-11-21")
+    canon("write", song, "--apply", "-v").must_end(0, "1975-10-31 -> 1975-11-21")
     audio = FLAC(song)
     audio["originaldate"] = ["1975-10-31"]  # by hand
     audio.save()
@@ -411,10 +411,11 @@ def test_a_moved_file_is_known_again_by_its_audio(canon: Canon, song: Path, home
     copy = Path(shutil.copy(song, home / "copy.flac"))
     assert canon("undo", copy).status == 1, "nothing was written into a copy"
     copy.unlink()
-    moved = song.rename(home / "moved.flac")
+    (home / "new").mkdir()
+    moved = song.rename(home / "new" / "moved.flac")
     assert canon("verify", moved).status == 0
     lost = canon("undo", "--output=json").must_end(1)
-    assert "knows it again by its audio" in lost.lines[0]["why"]
+    assert "name the folder that it is in now: `canon undo FOLDER`" in lost.lines[0]["why"]
     (line,) = canon("undo", home, "--output=json").lines
     assert (line["state"], line["path"]) == ("undone", str(moved))
     assert f"it was '{song}'" in line["why"]

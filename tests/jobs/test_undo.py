@@ -19,7 +19,6 @@ from chart_binder.domain.records import WriteRecord, WriteState, now_utc
 from chart_binder.jobs.journal import UNDO, ChangedKey, WritingRun
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.undo import (
-    UndoReport,
     last_write,
     plan_undo,
     runs_to_undo,
@@ -28,7 +27,7 @@ from chart_binder.jobs.undo import (
     writes_to_undo,
 )
 from chart_binder.jobs.verify import verify
-from chart_binder.jobs.write import WriteStatus
+from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.store.store import Store
 
 Fields = dict[str, tuple[str, ...]]
@@ -45,7 +44,7 @@ def write(store: Store, path: Path, fields: Fields = FIELDS) -> WriteRecord:
     return record
 
 
-def undo(store: Store, *writes: WriteRecord, force: bool = False) -> list[UndoReport]:
+def undo(store: Store, *writes: WriteRecord, force: bool = False) -> list[WriteReport]:
     run = WritingRun.of(store, UNDO, (), keep_mtime=False)
     reports = list(undo_writes(writes, run, force=force))
     run.end(0)

@@ -3,13 +3,13 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,21 +34,20 @@ from chart_binder.cli.output import (
     wrap,
 )
 from chart_binder.cli.progress import stop_after_current
-from chart_binder.cli.render.decision import change_lines, note_lines
-from chart_binder.cli.write import NO_PATHS
+from chart_binder.cli.render.decision import note_lines
+from chart_binder.cli.render.tags import UNDO_WORDS, Words, changed_key_lines
+from chart_binder.cli.write import NO_PATHS, TagResults
 from chart_binder.domain.records import WriteRecord, local_time, utc_text
 from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.journal import (
     UNDO,
-    ChangedKey,
     WritingRun,
     only_done,
     repair_journal,
 )
 from chart_binder.jobs.moved_files import MovedFiles
 from chart_binder.jobs.undo import (
-    UndoReport,
     last_write,
     plan_undo,
     runs_to_undo,
@@ -58,20 +57,12 @@ from chart_binder.jobs.undo import (
 )
 from chart_binder.jobs.verify import Verification, VerifyState
 from chart_binder.jobs.verify import verify as verify_file
-from chart_binder.jobs.write import WriteStatus
+from chart_binder.jobs.write import WriteReport, WriteStatus
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 _FAILED = 1
-_STATUS = {WriteStatus.REFUSED: 3, WriteStatus.FAILED: _FAILED}
-_WORDS = {
-    WriteStatus.PLANNED: "would be put back",
-    WriteStatus.UNDONE: "put back",
-    WriteStatus.UNCHANGED: "nothing to change",
-    WriteStatus.REFUSED: "not changed",
-    WriteStatus.FAILED: "failed",
-}
 _AGO = re.compile(r"(\d+) ?(m|min|h|d|w)")
 _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FINDINGS = {VerifyState.SAME: "as written", VerifyState.UNRECORDED: "never written"}
@@ -109,10 +100,13 @@ def undo(
     since, the written keys are put back and the rest stays. A written key that somebody changed
     since is named and stays, unless with --force. The run of an undo can be undone by its name.
 
+    Files are counted by album; -v and --dry-run show what is put back in each.
+
     Exit status: 0 all is put back, 3 something was changed since and stays, 1 something failed.
     """
     moment = _moment(since) if since else None
-    results = _Undone(session.as_json)
+    verbose = session.verbosity > 0
+    results = _UndoResults(session.as_json, detailed=verbose or dry_run, verbose=verbose)
     with session.open_store() as store, stop_after_current() as stop:
         if not dry_run:
             print_notes(repair_journal(store))
@@ -131,11 +125,12 @@ def undo(
                 if stop.is_set():
                     results.status = INTERRUPTED
                     break
+            results.flush()
         _print_end(store, run, results, is_last=name is None and since is None)
         return results.status
 
 
-def _print_end(store: "Store", run: WritingRun, results: "_Undone", *, is_last: bool) -> None:
+def _print_end(store: "Store", run: WritingRun, results: "_UndoResults", *, is_last: bool) -> None:
     """Print how many files there were of each outcome, and what can be done next."""
     hint = f"; `canon undo {run.run.id}` takes it back" if run.has_begun else ""
     if results.status == INTERRUPTED:
@@ -144,15 +139,14 @@ def _print_end(store: "Store", run: WritingRun, results: "_Undone", *, is_last: 
         hint += "; without --dry-run it is done"
     if results.has_kept:
         hint += "; --force puts back what is kept"
-    counted = (f"{count} {_WORDS[status]}" for status, count in results.counts.items())
-    print_notes(wrap(f"{', '.join(counted) or 'no file'}{hint}", indent=2))
+    print_notes(wrap(f"{results.summary or 'no file'}{hint}", indent=2))
     before = next(islice(runs_to_undo(store), 1, 2), None) if is_last and results.status else None
     if before:
         print_notes([f"what was written before that is taken back by `canon undo {before.id}`"])
 
 
 @contextmanager
-def _recording_end(run: WritingRun, results: "_Undone") -> Iterator[None]:
+def _recording_end(run: WritingRun, results: "_UndoResults") -> Iterator[None]:
     """Store how a run ended, also where it is interrupted or its results cannot be printed."""
     try:
         yield
@@ -164,58 +158,32 @@ def _recording_end(run: WritingRun, results: "_Undone") -> Iterator[None]:
     _end(run, results)
 
 
-def _end(run: WritingRun, results: "_Undone") -> None:
+def _end(run: WritingRun, results: "_UndoResults") -> None:
     run.counts.update({status.value: count for status, count in results.counts.items()})
     run.end(results.status)
 
 
 @dataclass
-class _Undone:
-    """Prints each file as it comes."""
+class _UndoResults(TagResults):
+    """Prints files as they come, with the newest write first in JSON, by name in an album."""
 
-    as_json: bool
-    status: int = 0
-    counts: Counter[WriteStatus] = field(default_factory=Counter)
+    words: Words = field(default_factory=lambda: UNDO_WORDS)
     has_kept: bool = False
 
-    def show(self, report: UndoReport) -> None:
-        """Print one file."""
-        self.counts[report.status] += 1
+    def show(self, report: WriteReport) -> None:
+        """Print one file, or hold it back until its album is complete."""
         self.has_kept |= bool(report.kept)
-        self.status = worst(self.status, _STATUS.get(report.status, 3 if report.kept else 0))
-        if not self.as_json:
-            click.echo(path_text(report.path))
-            print_lines(_file_lines(report))
-            return
+        super().show(report)
+
+    def flush(self) -> None:
+        """Print what is held back."""
+        self.held.sort(key=lambda report: report.path)
+        super().flush()
+
+    def fields(self, report: WriteReport) -> dict[str, Any]:
+        """Return what is printed of a file in JSON."""
         names = ("why", "kept", "others", "decision_id", "run_id", "write_id", "lost", "changes")
-        fields = {name: getattr(report, name) for name in names}
-        print_json(file_object(report.path, {"state": report.status, **fields}))
-
-
-def _file_lines(report: UndoReport) -> Iterator[str]:
-    word = _WORDS[report.status]
-    yield from note_lines(word, report.why) if report.why else [f"  {word}"]
-    yield from change_lines(report.changes, 4)
-    if report.kept:
-        yield "  kept, for somebody changed it since:"
-        yield from _key_lines(report.kept)
-    if report.others:
-        yield "  changed since by others, and left as it is:"
-        yield from _key_lines(report.others)
-    if report.lost:
-        yield from note_lines("lost", f"extended attributes {', '.join(report.lost)}")
-
-
-def _key_lines(keys: Iterable[ChangedKey]) -> Iterator[str]:
-    """Yield each key by its name, with what it said, the oldest first."""
-    for key in keys:
-        yield f"    {key.field}"
-        before = () if key.before is None else (("before", key.before),)
-        for label, texts in (*before, ("written", key.old), ("now", key.new)):
-            head = f"      {label:<8} "
-            for text in texts or ("-",):
-                yield from wrap(text, head, len(head))
-                head = " " * len(head)
+        return {"state": report.status, **{name: getattr(report, name) for name in names}}
 
 
 def _moment(text: str) -> str:
@@ -313,4 +281,4 @@ def _show_verified(session: Session, result: Verification, *, is_missed: bool) -
     elif is_missed or result.finding not in _UNREMARKABLE:
         click.echo(path_text(result.path))
         print_lines(note_lines(result.finding, result.why or ""))
-        print_lines(_key_lines(result.changes))
+        print_lines(changed_key_lines(result.changes, 4))

@@ -33,7 +33,7 @@ from chart_binder.cli.output import (
     wrap,
 )
 from chart_binder.cli.progress import stop_after_current
-from chart_binder.cli.render.tags import album_lines, album_of, counts_text
+from chart_binder.cli.render.tags import WORDS, Words, album_lines, album_of, counts_text
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
@@ -72,8 +72,8 @@ def write(
 ) -> int:
     """Show what the decisions on files change in their tags; --apply writes it, safely.
 
-    Files are shown by album. With -v ids stand behind names. `canon undo` takes back what was
-    written.
+    Files are shown by album. What is written is counted for each album; -v shows it, with ids
+    behind names. `canon undo` takes back what was written.
 
     Exit status: 0 written, or nothing to change; 3 something may not be written, 1 a file could not
     be read or saved.
@@ -82,7 +82,8 @@ def write(
         raise UsageError(NO_PATHS)
     config = session.config
     options = write_options(config, **tags)
-    results = TagResults(session.as_json, verbose=session.verbosity > 0)
+    verbose = session.verbosity > 0
+    results = TagResults(session.as_json, detailed=verbose or not applies, verbose=verbose)
     with open_store(store_url(config)) as store, stop_after_current() as stop:
         lookup = release_lookup(config, store)
         planner = Planner(store, overrides(config)(), options, lookup, config.rules)
@@ -216,7 +217,9 @@ class TagResults:
     """Prints files as they come: JSON at once, text when all files of their album are there."""
 
     as_json: bool
+    detailed: bool = True
     verbose: bool = False
+    words: Words = field(default_factory=lambda: WORDS)
     status: int = 0
     counts: Counter[WriteStatus] = field(default_factory=Counter)
     withheld: int = 0
@@ -230,7 +233,7 @@ class TagResults:
         waiting = 3 if report.waits else 0
         self.status = worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
         if self.as_json:
-            print_json(file_object(report.path, _fields(report)))
+            print_json(file_object(report.path, self.fields(report)))
             return
         is_next = self.held and album_of(self.held[-1]) != album_of(report)
         if is_next or len(self.held) == _MAX_HELD:
@@ -241,27 +244,28 @@ class TagResults:
         """Print what is held back."""
         held, self.held = self.held, []
         if held:
-            print_lines(chain([""] * self.printed, album_lines(held, verbose=self.verbose)))
-            self.printed = True
+            lines = album_lines(held, self.words, detailed=self.detailed, verbose=self.verbose)
+            print_lines(chain([""] * self.printed, lines))
+            self.printed = self.detailed
 
     @property
     def summary(self) -> str:
         """The number of files of each outcome."""
-        return counts_text(self.counts, self.withheld)
+        return counts_text(self.counts, self.withheld, self.words)
 
-
-def _fields(report: WriteReport) -> dict[str, Any]:
-    chosen = report.plan.chosen if report.plan else None
-    return {
-        "state": report.status,
-        "why": report.why or report.withheld,
-        "crg_mbid": chosen.release_group if chosen else None,
-        "rr_mbid": chosen.release if chosen else None,
-        "policy": report.plan.policy if report.plan else None,
-        "decision_id": report.decision_id,
-        "run_id": report.run_id,
-        "write_id": report.write_id,
-        "lost": report.lost,
-        "notes": report.notes,
-        "changes": report.changes,
-    }
+    def fields(self, report: WriteReport) -> dict[str, Any]:
+        """Return what is printed of a file in JSON."""
+        chosen = report.plan.chosen if report.plan else None
+        return {
+            "state": report.status,
+            "why": report.why or report.withheld,
+            "crg_mbid": chosen.release_group if chosen else None,
+            "rr_mbid": chosen.release if chosen else None,
+            "policy": report.plan.policy if report.plan else None,
+            "decision_id": report.decision_id,
+            "run_id": report.run_id,
+            "write_id": report.write_id,
+            "lost": report.lost,
+            "notes": report.notes,
+            "changes": report.changes,
+        }

@@ -1,7 +1,7 @@
 """Undo what was written into files: the former file is made again, or its keys are put back."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.domain.records import RunRecord, WriteRecord, now_utc
 from chart_binder.errors import CanonError, SaveError, StoreError
 from chart_binder.jobs.journal import (
-    ChangedKey,
     WritingRun,
     field_changes,
     is_undoing,
@@ -23,7 +22,7 @@ from chart_binder.jobs.journal import (
 from chart_binder.jobs.moved_files import MovedFiles, moved_text
 from chart_binder.jobs.put_back import PutBack, tags_put_back
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
-from chart_binder.jobs.write import WriteReport, WriteStatus
+from chart_binder.jobs.write import WriteReport, WriteStatus, read_file_tags
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -32,18 +31,6 @@ _ALREADY = "its tags are as they were already"
 _ALL_CHANGED = "all that was written changed since: --force puts it back"
 _OTHER_AUDIO = "its audio is not that which the tags were written for"
 _GONE = "; if it was moved, name the folder that it is in now: `canon undo FOLDER` finds it"
-
-
-@dataclass(frozen=True, slots=True)
-class UndoReport(WriteReport):
-    """The outcome for one file.
-
-    `kept` are written keys that somebody changed since, which stay unless they are forced;
-    `others` are keys that were not written, changed since, and stay in any case.
-    """
-
-    kept: tuple[ChangedKey, ...] = ()
-    others: tuple[ChangedKey, ...] = ()
 
 
 def runs_to_undo(store: "Store") -> Iterator[RunRecord]:
@@ -81,7 +68,7 @@ def undo_writes(
     moved: MovedFiles | None = None,
     *,
     force: bool = False,
-) -> Iterator[UndoReport]:
+) -> Iterator[WriteReport]:
     """Undo writes, of each file the newest first, and yield a report for each.
 
     A file that was not changed since is made again byte by byte. In another, the written keys are
@@ -100,7 +87,7 @@ def plan_undo(
     moved: MovedFiles | None = None,
     *,
     force: bool = False,
-) -> Iterator[UndoReport]:
+) -> Iterator[WriteReport]:
     """Yield what `undo_writes` would report, and change nothing. Raises `StoreError`."""
     moved = moved or MovedFiles(store, last_write)
     planned: dict[bytes, list[str]] = {}
@@ -113,7 +100,7 @@ def plan_undo(
         yield report
 
 
-def _report_on(write: WriteRecord, moved: MovedFiles, undo: "_Undo") -> UndoReport:
+def _report_on(write: WriteRecord, moved: MovedFiles, undo: "_Undo") -> WriteReport:
     """Return the report on one file; what went wrong is part of it. Raises `StoreError`."""
     former, path = path_from_bytes(write.path), moved.path_of(write)
     try:
@@ -123,7 +110,8 @@ def _report_on(write: WriteRecord, moved: MovedFiles, undo: "_Undo") -> UndoRepo
     except CanonError as error:
         is_left = isinstance(error, FileInUseError | _LeftAloneError)
         status = WriteStatus.REFUSED if is_left else WriteStatus.FAILED
-        report = UndoReport(path, status, why=str(error), decision_id=write.decision_id)
+        report = WriteReport(path, status, why=str(error), decision_id=write.decision_id)
+    report = replace(report, file=read_file_tags(path))
     if path != former:
         return replace(report, why=moved_text(write, report.why))
     if report.status is WriteStatus.FAILED and not former.exists():
@@ -131,14 +119,14 @@ def _report_on(write: WriteRecord, moved: MovedFiles, undo: "_Undo") -> UndoRepo
     return report
 
 
-_Undo = partial[UndoReport]
+_Undo = partial[WriteReport]
 
 
 class _LeftAloneError(SaveError):
     """The file is another than the one that was written."""
 
 
-def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> UndoReport:
+def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> WriteReport:
     changes = TagChanges.from_json(write.changes)
     journal = run.store.journal
     if read_tag_set(path).hash == write.tags_before_hash:
@@ -165,7 +153,7 @@ def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> Un
 
 def _plan(
     write: WriteRecord, path: Path, *, newer: Iterable[WriteRecord], force: bool
-) -> UndoReport:
+) -> WriteReport:
     """Return what `_undo` would report, once newer writes of the file are undone."""
     now = read_tag_set(path)
     for each in newer:
@@ -188,8 +176,8 @@ def _report(
     status: WriteStatus,
     back: PutBack | None = None,
     why: str | None = None,
-) -> UndoReport:
-    report = UndoReport(path, status, why=why, decision_id=write.decision_id)
+) -> WriteReport:
+    report = WriteReport(path, status, why=why, decision_id=write.decision_id)
     return replace(report, kept=back.kept, others=back.others) if back else report
 
 

@@ -52,7 +52,13 @@ from chart_binder.jobs.decide import (
     complete,
     override_for,
 )
-from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, field_values
+from chart_binder.jobs.journal import (
+    ChangedKey,
+    FieldChange,
+    WritingRun,
+    field_changes,
+    field_values,
+)
 from chart_binder.jobs.stored_decisions import (
     current_decision,
     path_bytes,
@@ -184,7 +190,9 @@ class WriteReport:
     `notes` name what stays although the decision says something else; `withheld` says why what the
     policy is for was not written. `lost` are extended attributes that the file could not keep.
     `file` has the tags from before, where they were read. `in_review` says whether its decision
-    waits for a person anyhow.
+    waits for a person anyhow. Where a write is undone, `kept` are written keys that somebody
+    changed since, which stay unless they are forced, and `others` are keys that were not written,
+    changed since, which stay in any case.
     """
 
     path: Path
@@ -200,12 +208,14 @@ class WriteReport:
     withheld: str | None = None
     file: TaggedFile | None = None
     in_review: bool = False
+    kept: tuple[ChangedKey, ...] = ()
+    others: tuple[ChangedKey, ...] = ()
 
     @property
     def waits(self) -> bool:
         """Whether a person has to look at the file, although something may be written into it."""
         is_open = self.plan is not None and self.plan.chosen.release_group is None
-        return is_open or self.withheld is not None
+        return is_open or self.withheld is not None or bool(self.kept)
 
     @property
     def fate(self) -> WriteStatus:

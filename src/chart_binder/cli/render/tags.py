@@ -11,7 +11,7 @@ from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.errors import counted
 from chart_binder.files import absolute_path, path_text
-from chart_binder.jobs.journal import FieldChange
+from chart_binder.jobs.journal import ChangedKey, FieldChange
 from chart_binder.jobs.write import Plan, WriteReport, WriteStatus
 
 WORDS = {
@@ -23,6 +23,11 @@ WORDS = {
     WriteStatus.FAILED: "failed",
 }
 """The outcomes of a file, for people."""
+UNDO_WORDS = WORDS | {
+    WriteStatus.PLANNED: "would be put back",
+    WriteStatus.REFUSED: "not changed",
+}
+Words = Mapping[WriteStatus, str]
 WITHHELD = "without a new date"
 """What is counted beside them: files of which the policy's main part was not written."""
 
@@ -30,6 +35,7 @@ _INDENT, _LABEL_WIDTH = 2, 18
 _IN_PARTS = frozenset({"track", "disc"})
 """Fields whose keys hold a number or a total each."""
 _NONE = "(none)"
+_DONE = (WriteStatus.WRITTEN, WriteStatus.UNDONE, WriteStatus.UNCHANGED)
 _IDS = frozenset({
     "recording_mbid", "release_track_mbid", "release_mbid", "release_group_mbid", "artist_mbids",
     "album_artist_mbids", "disc_id", "note_release_group_mbid", "note_release_mbid",
@@ -53,31 +59,28 @@ def album_of(report: WriteReport) -> AlbumKey:
     return report.file.album if report.file else album_key(Path(absolute_path(report.path)), {})
 
 
-def count_text(reports: Iterable[WriteReport]) -> str:
-    """Return the number of files of each outcome: `8 would change, 2 not written`."""
-    whole = list(reports)
-    return counts_text(
-        Counter(one.status for one in whole), sum(one.withheld is not None for one in whole)
-    )
-
-
-def counts_text(counts: Mapping[WriteStatus, int], withheld: int) -> str:
+def counts_text(counts: Mapping[WriteStatus, int], withheld: int, words: Words = WORDS) -> str:
     """Return counts of outcomes as text; `withheld` are counted among them."""
-    texts = [f"{count} {WORDS[status]}" for status, count in counts.items()]
+    texts = [f"{count} {words[status]}" for status, count in counts.items()]
     return ", ".join([*texts, *([f"{withheld} of them {WITHHELD}"] if withheld else [])])
 
 
-def album_lines(reports: Sequence[WriteReport], *, verbose: bool) -> Iterator[str]:
+def album_lines(
+    reports: Sequence[WriteReport], words: Words = WORDS, *, detailed: bool, verbose: bool
+) -> Iterator[str]:
     """Yield the files of one album: a line with counts, shared changes once, then each file.
 
-    If `verbose`, ids are shown behind names.
+    Without `detailed` only files are named of which something is to be said but the changes. If
+    `verbose`, ids are shown behind names.
     """
     key = album_of(reports[0])
     first = reports[0].file
     title = next(iter(first.fields.get("album", ())), "") if first else ""
     head = f"{title or 'no album'}, {counted(len(reports), 'file')}"
-    yield from wrap(f"{head}: {count_text(reports)}  [{path_text(key.folder)}]", "", 2)
-    entries = {id(one): list(_entries(one, verbose=verbose)) for one in reports}
+    withheld = sum(one.withheld is not None for one in reports)
+    counts = counts_text(Counter(one.status for one in reports), withheld, words)
+    yield from wrap(f"{head}: {counts}  [{path_text(key.folder)}]", "", 2)
+    entries = {id(one): list(_entries(one, verbose=verbose)) if detailed else [] for one in reports}
     changing = [each for each in entries.values() if each]
     shared = _shared(changing)
     if shared:
@@ -90,7 +93,10 @@ def album_lines(reports: Sequence[WriteReport], *, verbose: bool) -> Iterator[st
     for one in reports:
         own = [each for each in entries[id(one)] if each not in shared]
         is_said = reasons[_reason(one)] > 1
-        yield from _file_lines(one, own, key.folder, is_said=is_said)
+        own_reason = _reason(one) and not is_said
+        is_done = one.status in _DONE and not one.waits
+        if detailed or own_reason or not is_done or one.notes or one.lost or one.others:
+            yield from _file_lines(one, own, key.folder, words, is_said=is_said)
 
 
 def _shared(changing: Sequence[Sequence[Entry]]) -> Sequence[Entry]:
@@ -106,12 +112,12 @@ def _reason(report: WriteReport) -> str:
 
 
 def _file_lines(
-    report: WriteReport, own: Sequence[Entry], folder: Path, *, is_said: bool
+    report: WriteReport, own: Sequence[Entry], folder: Path, words: Words, *, is_said: bool
 ) -> Iterator[str]:
     """Yield one file: its name with what became of it, then what only it changes."""
     path = Path(absolute_path(report.path))
     name = path.relative_to(folder) if path.is_relative_to(folder) else report.path
-    state = WORDS[report.status]
+    state = words[report.status]
     if report.withheld:
         state += f", {WITHHELD}"
     reason = "" if is_said else _reason(report)
@@ -125,6 +131,24 @@ def _file_lines(
         yield from wrap(text, "    ", 6)
     if report.lost:
         yield from note_lines("lost", f"extended attributes {', '.join(report.lost)}", 4)
+    if report.kept:
+        yield "    kept, for somebody changed it since:"
+        yield from changed_key_lines(report.kept, 6)
+    if report.others:
+        yield "    changed since by others, and not touched:"
+        yield from changed_key_lines(report.others, 6)
+
+
+def changed_key_lines(keys: Iterable[ChangedKey], indent: int) -> Iterator[str]:
+    """Yield each key by its name, with what it said, the oldest first."""
+    for key in keys:
+        yield f"{'':{indent}}{key.field}"
+        before = () if key.before is None else (("before", key.before),)
+        for label, texts in (*before, ("written", key.old), ("now", key.new)):
+            head = f"{'':{indent}}  {label:<8} "
+            for text in texts or ("-",):
+                yield from wrap(text, head, len(head))
+                head = " " * len(head)
 
 
 def _entry_lines(entries: Iterable[Entry], indent: int) -> Iterator[str]:
@@ -145,7 +169,7 @@ def _entries(report: WriteReport, *, verbose: bool) -> Iterator[Entry]:
         if change.field in parts:
             continue
         label = _LABELS.get(change.field, change.field.replace("_", " "))
-        if change.field in _IDS and report.plan:
+        if change.field in _IDS:
             yield label, _id_text(change, report.plan, verbose=verbose)
         else:
             yield label, _arrow("; ".join(change.old), "; ".join(change.new))
@@ -164,7 +188,7 @@ def _arrow(old: str, new: str) -> str:
     return f"{old or _NONE} -> {new or _NONE}"
 
 
-def _id_text(change: FieldChange, plan: Plan, *, verbose: bool) -> str:
+def _id_text(change: FieldChange, plan: Plan | None, *, verbose: bool) -> str:
     """Return the names that ids stand for, and with `verbose` the ids behind them."""
     ids = _arrow(" ".join(change.old), " ".join(change.new))
     named = [_names(change.field, texts, plan) for texts in (change.old, change.new)]
@@ -176,9 +200,9 @@ def _id_text(change: FieldChange, plan: Plan, *, verbose: bool) -> str:
     return f"{text}  [{ids}]" if verbose else text
 
 
-def _names(field: str, ids: Sequence[str], plan: Plan) -> str:
+def _names(field: str, ids: Sequence[str], plan: Plan | None) -> str:
     """Return what ids of a field stand for, by the evidence; else by the file's own tags."""
-    if not ids:
+    if not ids or not plan:
         return ""
     bundle, before = plan.bundle, plan.draft.file.fields
     is_old = before.get(field) == tuple(ids)
