@@ -23,7 +23,7 @@ from servers.ollama import OllamaStandIn
 
 ANSWER: dict[str, object] = {"rationale": "so", "crg_mbid": "C2", "rr_mbid": None}
 ANSWER |= {"confidence": 0.9, "facts": [DAY]}
-LONG_PAGE = " ".join([f"{QUOTE}."] * 40)
+LONG_PAGE = " ".join([f"{QUOTE}."] * 40 + ["Queen"])
 
 
 @pytest.mark.parametrize(

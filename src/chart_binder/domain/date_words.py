@@ -20,7 +20,7 @@ def _pattern(kind: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{whole})(?!\w)|{parts}", re.IGNORECASE)
 
 
-_OF_ELSE, _OF_RELEASE = _pattern("else"), _pattern("release")
+_OF_ELSE, _OF_RELEASE, _OF_OTHER = map(_pattern, ("else", "release", "other"))
 
 _LONGEST = 400
 """How many characters of a clause are looked at on either side of its date."""
@@ -39,8 +39,7 @@ _QUOTED = re.compile(
     '“[^“”\n]{1,80}”|"[^"\n]{1,80}"|«[^«»\n]{1,80}»|„[^„“”\n]{1,80}[“”]|「[^「」]{1,80}」'
     "|『[^『』]{1,80}』|(?<!\\w)‘[^‘’\n]{1,80}’(?!\\w)"
 )
-
-
+_NAMED_BEFORE = re.compile(rf"({_QUOTED.pattern}),?(?: [\w’']+){{1,4}} $")
 _YEAR = re.compile("(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
 
 
@@ -61,15 +60,41 @@ def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> 
     quoted or a part of one of the titles: "Radio Ga Ga".
     """
     start, end = _clause(text, mention.start, mention.end)
-    clause = _QUOTED.sub(_blank, text[start:end])
-    for title in filter(str.strip, titles):
-        clause = re.sub(rf"(?<!\w){re.escape(title)}(?!\w)", _blank, clause, flags=re.IGNORECASE)
+    clause = _without_titles(text[start:end], titles)
     place = mention.start - start, mention.end - start
     doubts = [word[0] for word in _OF_ELSE.finditer(clause) if _is_beside(word, place)]
     rest = _OF_ELSE.sub(_blank, clause)
     if any(_is_beside(word, place) for word in _OF_RELEASE.finditer(rest)):
         return None
     return doubts[0] if doubts else None
+
+
+def other_issue(
+    text: str, mention: Mention, titles: Iterable[str], countries: Iterable[str]
+) -> str | None:
+    """Return what the clause of a date says came out in place of the record, or None.
+
+    That is another version or edition, what is not certain, an issue `in` one of `countries`, or a quoted title, right
+    before the date, that is none of `titles`.
+    """
+    start, end = _clause(text, mention.start, mention.end)
+    plain = _without_titles(text[start:end], titles)
+    if said := _OF_OTHER.search(plain):
+        return said[0]
+    names = "|".join(map(re.escape, countries))
+    abroad = rf"\b(?:in|en|au|aux) (?:the )?(?:{names})\b"
+    if names and (said := re.search(abroad, plain, re.IGNORECASE)):
+        return said[0]
+    named = _NAMED_BEFORE.search(text, start, mention.start)
+    known = text[start:end].casefold()
+    return named[1] if named and not any(one.casefold() in known for one in titles if one) else None
+
+
+def _without_titles(clause: str, titles: Iterable[str]) -> str:
+    clause = _QUOTED.sub(_blank, clause)
+    for title in filter(str.strip, titles):
+        clause = re.sub(rf"(?<!\w){re.escape(title)}(?!\w)", _blank, clause, flags=re.IGNORECASE)
+    return clause
 
 
 def _clause(text: str, start: int, end: int) -> tuple[int, int]:

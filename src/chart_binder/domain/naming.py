@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
@@ -35,6 +35,8 @@ class Subject:
     """The titles of the other records."""
     types: tuple[str, frozenset[str]]
     """Its primary type, and those of other records of its title."""
+    labels: frozenset[str]
+    """The labels of its releases, as `spaced_words`."""
     codes: frozenset[str]
     """Its catalogue numbers, folded."""
     countries: frozenset[str]
@@ -78,11 +80,38 @@ class Subject:
                 if title not in titles and not any(title in artist for artist in artists)
             ),
             types=(primary or "", frozenset(filter(None, same - {primary}))),
+            labels=frozenset(spaced_words(one.label) for one in releases if one.label),
             codes=codes,
             countries=frozenset(one.place for one in releases if one.place),
             years=frozenset(one.date[:4] for one in releases if one.date),
             other_codes=_codes(siblings) - codes,
             is_one_of_several=any(one.is_official for one in siblings),
+        )
+
+    @property
+    def of_recording(self) -> "Subject":
+        """The recording itself as a subject: whatever release of it, in whatever country."""
+        own = frozenset(_titles(self.recording))
+        return replace(
+            self, title=self.recording, kind="", own=own, others=self.others - own,
+            types=("", frozenset()), countries=frozenset(),
+        )  # fmt: skip
+
+    def is_told_apart_in(self, text: str) -> bool:
+        """Return whether a text tells it from a record of the same title by another artist.
+
+        It does by half of the words of the artist's name (articles do not count), by the label or a
+        catalogue number, or by another title of the evidence; also where no artist is known.
+        """
+        words = spaced_words(text)
+        closed = words.replace(" ", "")
+        names = [[word for word in name.split() if word not in _COMMON] for name in self.artists]
+        codes = (spaced_words(code) for code in self.codes if len(code) >= _MIN_CODE)
+        if not any(names) or any(one in words for one in (*codes, *self.labels, *self.others)):
+            return True
+        return any(
+            "".join(name) in closed or 2 * sum(_is_in(word, words) for word in name) >= len(name)
+            for name in filter(None, names)
         )
 
     def is_named_in(self, text: str) -> bool:
@@ -100,6 +129,20 @@ class Subject:
         """Return whether a text names another record of the evidence, and not this one."""
         words = spaced_words(text)
         return any(title in words for title in self.others) and not self.is_named_in(text)
+
+
+_MIN_CODE = 5
+"""Letters of a catalogue number that is no part of a date or an address."""
+_COMMON = frozenset(
+    ["the", "and", "of", "a", "los", "las", "les", "le", "la", "die", "der", "das", "de", "il"]
+)
+"""Words of names that stand in any text."""
+
+
+def _is_in(word: str, words: str) -> bool:
+    """Return whether a word is among spaced ones; a long one with any ending: Nová, Nové."""
+    stem = word[: max(4, len(word) - 2)]
+    return f" {word} " in words or (len(word) > len(stem) and f" {stem}" in words)
 
 
 def _codes(releases: Iterable[Release]) -> frozenset[str]:

@@ -182,8 +182,7 @@ def _premiere(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     groups, _ = things(bundle, patch.about)
     if any(group.premiere for group in groups):
         return bundle, patch.value
-    days = [one.when.first for group in groups for one in group.editions if one.is_official]
-    since = min(days or (group.first_date.first for group in groups), default=0)
+    since = first_day(bundle, patch.about)
     for recording in bundle.recording_candidates:
         for group in recording.groups:
             for one in group.editions if group.mb_rg_id != patch.about else ():
@@ -223,6 +222,13 @@ def _narrower(known: PartialDate, date: PartialDate) -> str:
 def _not_before(known: PartialDate, date: PartialDate) -> str:
     """Return what is known without the days before a date, as an interval."""
     return f"{date.text}/{known.text.rpartition('/')[2] or '..'}"
+
+
+def first_day(bundle: EvidenceBundle, group: str) -> int:
+    """Return the first day on which a group may have come out officially."""
+    groups, _ = things(bundle, group)
+    days = [one.when.first for each in groups for one in each.editions if one.is_official]
+    return min(days or (each.first_date.first for each in groups), default=0)
 
 
 def things(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list[Release]]:

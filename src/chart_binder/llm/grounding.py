@@ -8,7 +8,7 @@ heading, the page's title). Whether a date is that of the release is for the sec
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from itertools import chain
 from urllib.parse import unquote, urlsplit
@@ -19,6 +19,7 @@ from chart_binder.domain.date_words import (
     clause_around,
     doubt_in_clause,
     doubt_in_heading,
+    other_issue,
     says_release,
 )
 from chart_binder.domain.dates_in_text import Mention, find_dates, states
@@ -73,6 +74,24 @@ class Ground:
         """The row in which it stands, else the clause."""
         return self.line if self.is_row else self.clause
 
+    @cached_property
+    def surroundings(self) -> frozenset[tuple[str, ...]]:
+        """The runs of five words in the sentences around it, of those long enough to tell."""
+        text, near = self.document.text, MAX_PASSAGE // 2
+        ends = [each.end() for each in _SENTENCE_END.finditer(text)]
+        first = max((each for each in ends if each <= self.start), default=0)
+        last = min((each for each in ends if each >= self.end), default=len(text))
+        parts = (text[max(0, self.start - near) : first], text[last : self.end + near])
+        rows = (row for part in parts for row in _SENTENCE_END.split(part) if CELLS not in row)
+        told = [_WORD.findall(fold(row)) for row in rows if len(row) >= _MIN_SENTENCE]
+        return frozenset(tuple(row[at : at + _RUN]) for row in told for at in range(len(row) - 4))
+
+    def is_copy_of(self, other: "Ground") -> bool:
+        """Return whether the sentences around both are one text, which then is one source."""
+        shared = len(self.surroundings & other.surroundings)
+        least = min(len(self.surroundings), len(other.surroundings))
+        return shared >= _MIN_SHARED and 2 * shared >= least
+
     @property
     def is_row(self) -> bool:
         """Whether it stands in a row of a table."""
@@ -85,6 +104,11 @@ class Ground:
 
 
 _LABELLED = re.compile(r"[^.:]{1,30}: ")
+_SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
+"""A word; of what is written without spaces, a letter."""
+_RUN, _MIN_SHARED, _MIN_SENTENCE = 5, 4, 25
+"""Words of a run; the shared runs that make one text of two; letters of a sentence that counts."""
 
 
 def _link_problem(ground: Ground, subject: Subject) -> str | None:
@@ -96,8 +120,8 @@ def _link_problem(ground: Ground, subject: Subject) -> str | None:
     """
     document, line, is_row = ground.document, ground.line, ground.is_row
     begin, stop = document.line(ground.start)
-    if other := _other_artist(document, subject):
-        return f"the page is about {subject.title!r} by {other!r}"
+    if problem := _artist_problem(document, subject):
+        return problem
     if subject.is_named_in(line):
         if is_row and not subject.has_artist_in(line) and _is_credited(document, subject):
             return "the row names another artist"
@@ -117,14 +141,21 @@ def _link_problem(ground: Ground, subject: Subject) -> str | None:
 
 
 @lru_cache(256)
-def _other_artist(document: Document, subject: Subject) -> str | None:
-    """Return whom the page's title puts before the subject's, where it names the artist nowhere."""
-    before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
-    artist = {word for name in subject.artists for word in name.split()}
-    said = set(spaced_words(f"{document.title} {document.text}").split())
-    if not (dash and artist and subject.is_named_in(rest)) or artist & said:
+def _artist_problem(document: Document, subject: Subject) -> str | None:
+    """Return why what was read of a page may be about another artist's record, or None.
+
+    A page that is no longer than a passage is shown to the second reading as a whole, so only its
+    title is looked at here.
+    """
+    places = unquote(" ".join(document.addresses)) if "//" in document.address else ""
+    if subject.is_told_apart_in(f"{document.title} {document.text} {places}"):
         return None
-    return before
+    before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
+    if dash and subject.is_named_in(rest):
+        return f"the page is about {subject.title!r} by {before!r}"
+    if len(document.text) > MAX_PASSAGE:
+        return f"the page names neither {subject.artist!r} nor the label of {subject.title!r}"
+    return None
 
 
 def _other_type(line: str, subject: Subject) -> str | None:
@@ -364,6 +395,11 @@ def _doubt(document: Document, mention: Mention, subject: Subject) -> str | None
     """Return a word that says that a date is of something else: in its clause, or its heading."""
     if doubt := doubt_in_clause(document.text, mention, subject.names):
         return doubt
+    sides = (side for name in (*subject.names, subject.recording) for side in name.split(" / "))
+    if "+" not in subject.kind and (
+        said := other_issue(document.text, mention, frozenset(sides), _abroad(subject.countries))
+    ):
+        return said
     for above in reversed(document.headings(mention.start)):
         heading = _column(above, document, mention) if CELLS in above else above
         if subject.is_named_in(heading):
@@ -373,6 +409,14 @@ def _doubt(document: Document, mention: Mention, subject: Subject) -> str | None
         if heading is above and says_release(heading):
             return None
     return None
+
+
+@lru_cache(64)
+def _abroad(own: frozenset[str]) -> frozenset[str]:
+    """Return the names of the countries that are none of these; none where it has none."""
+    known = fact_words()[COUNTRY].items()
+    others = (names for code, names in known if code not in {*own, "XE", "XW"})
+    return frozenset(name for names in others for name in names) if own else frozenset()
 
 
 def _column(names: str, document: Document, mention: Mention) -> str:
@@ -391,7 +435,6 @@ def states_words(fact: Fact, documents: Sequence[Document]) -> bool:
 
 # Quotes.
 
-_SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
 _QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
 """What `web_fetch` shows before each line of a page, and models copy."""
 _ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…|\[\.\.\.\])\s*")

@@ -12,12 +12,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from chart_binder.domain.date_words import says_release
 from chart_binder.domain.dates_in_text import Mention
 from chart_binder.domain.naming import Subject
 from chart_binder.domain.patches import (
     Patch,
     adds_to,
     apply_patches,
+    first_day,
     is_overlapping,
     is_stated,
 )
@@ -146,12 +148,11 @@ class Verifier:
         cited = {ground.document.address for ground, _ in supports}
         supports += self._corroborated(patch, claims[0], cited)
         supports.sort(key=lambda each: not self._is_trusted(each[0].document))
-        standing: list[str] = []
+        standing: list[Ground] = []
         for ground, claim in supports:
             address = ground.document.address
-            if len(independent_sources([*standing, address])) == len(standing):
-                told = claim.fact.problem or "another page of this site says so already"
-                claim.tell(problem=told)
+            if told := _said_by(ground, standing):
+                claim.tell(problem=claim.fact.problem or told)
                 continue
             if claim.fact.verified:
                 claim = claim.at(address)  # noqa: PLW2901
@@ -162,7 +163,7 @@ class Verifier:
             claim.tell(verified=True, source=address, before=before, trusted=is_known)
             if all(claim is not each for each in claims):
                 more.append(claim)
-            standing.append(address)
+            standing.append(ground)
             if is_known or len(standing) >= self.case.config.acceptance.min_sources:
                 break
         return more
@@ -260,8 +261,22 @@ class Verifier:
             yield _Contrary(ground, subject, date, date, is_clear or date in cited)
 
     def _other_firsts(self, patch: Patch) -> Iterator["_Contrary"]:
-        """Yield where the recording may be said to have first come out on another candidate."""
+        """Yield where the recording may be said to have first come out on another record.
+
+        That is another candidate, or whatever came out before the first day of this one.
+        """
         own = Subject.of(patch.about, self.case.bundle)
+        song, since = own.of_recording, first_day(self.case.bundle, patch.about)
+        earlier = dates_about(self.documents, song, lambda each: _is_before(each, since))
+        for mention, ground, _ in earlier:
+            about = (
+                ground.statement,
+                *ground.document.headings(ground.start),
+                ground.document.title,
+            )
+            if says_release(ground.statement) and any(map(song.is_named_in, about)):
+                date = mention.dates[0].text
+                yield _Contrary(ground, song, date, f"that it came out on {date}")
         subjects = {
             group: Subject.of(group, self.case.bundle)
             for group in self.case.labels.titles
@@ -283,6 +298,19 @@ class _Contrary:
     date: str | None
     says: str
     is_plain: bool = True
+
+
+def _is_before(mention: Mention, day: int) -> bool:
+    return len(mention.dates) == 1 and mention.dates[0].last < day
+
+
+def _said_by(ground: Ground, standing: Sequence[Ground]) -> str | None:
+    """Return why a place is no further source beside those that stand, or None."""
+    addresses = [each.document.address for each in (*standing, ground)]
+    if len(independent_sources(addresses)) == len(standing):
+        return "another page of this site says so already"
+    copied = next((each.document.address for each in standing if ground.is_copy_of(each)), None)
+    return copied and f"{copied} has the same text, so both are one source"
 
 
 def _first_on(group: str, case: OpenCase) -> str:

@@ -42,6 +42,8 @@ from servers.searxng import hit
 
 HERE = Path(__file__).parent
 READINGS = ("first_release", "other_release", "other_title", "not_a_release", "unclear")
+PREMIERE = "premiere"
+"""In place of the date, of what a passage says of where a recording first came out."""
 Json = dict[str, Any]
 
 
@@ -91,7 +93,8 @@ def load_evidence(name: str, raw: Json) -> Evidence:
         for n, one in enumerate(group["releases"], 1):
             ids[f"{key}.{n}"] = one["mb_release_id"]
     titles = {key: group["title"] for key, group in keyed.items()}
-    types = {key: group["primary_type"] or "" for key, group in keyed.items()}
+    titles["*"] = document["recording_title"]
+    types = {key: group["primary_type"] or "" for key, group in keyed.items()} | {"*": ""}
     return Evidence(document, ids, titles, types)
 
 
@@ -273,7 +276,7 @@ class Player:
         fields = dict(
             re.findall(r"^(Release|Artist|Type|Country|Date): *(.*)$", asked, re.MULTILINE)
         )
-        passage, date = _folded(asked), fields.get("Date", "")
+        passage, date = _folded(asked), fields.get("Date", "").replace("none is claimed", PREMIERE)
         for one in self.case.all_truths:
             if _folded(one.piece) in passage and (
                 one.date == date or one.date.startswith(f"{date}-")
@@ -444,7 +447,8 @@ def patched(evidence: Evidence, truth: Mapping[str, str]) -> str:
                 for one in sorted(vague, key=lambda one: len(one["date"] or ""))[:1]:
                     one["date"] = value
             elif group["mb_rg_id"] == wanted:
-                group[what] = value.split("+") if what == "secondary_types" else value
+                made = {"secondary_types": value.split("+"), PREMIERE: True}
+                group[what] = made.get(what, value)
     verdict = decide(read_bundle(document), RulesConfig())
     if not isinstance(verdict, Decided):
         return ""
