@@ -332,7 +332,8 @@ def _kind_of(mark: re.Match[str], closed: set[str]) -> Kind | None:
     if kind := _TAGS.get(folded):
         return kind
     if _OBSERVING_TAG.fullmatch(folded):
-        return "observation"
+        is_word = folded.startswith("obs") and "\n" in mark["attributes"]  # `<observ`, `>` far off
+        return None if is_word else "observation"
     is_given = bool(mark["attributes"].strip(" /")) or mark["name"] in closed
     return "call" if "_" in name and name not in _INNER and is_given else None
 
