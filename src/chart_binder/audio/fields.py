@@ -224,25 +224,19 @@ _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 _NUMBERS = re.compile(r"\s*0*(\d+)\s*(?:/\s*0*(\d+)\s*)?")
 
 
-def _year(text: str) -> str | None:
-    date = _DATE.match(text)
-    return date[1] if date else None
+def _groups(form: re.Pattern[str], *numbers: int) -> Callable[[str], str | None]:
+    """Return what takes these groups of a form out of a text; `None` where one is not there."""
+
+    def part(text: str) -> str | None:
+        found = form.match(text)
+        groups = [found[number] for number in numbers] if found else [None]
+        return None if None in groups else "".join(filter(None, groups))
+
+    return part
 
 
-def _day_and_month(text: str) -> str | None:
-    date = _DATE.match(text)
-    return date[3] + date[2] if date and date[3] else None
-
-
-def _number(text: str) -> str | None:
-    numbers = _NUMBERS.match(text)
-    return numbers[1] if numbers else None
-
-
-def _total(text: str) -> str | None:
-    numbers = _NUMBERS.match(text)
-    return numbers[2] if numbers else None
-
+_year, _day_and_month = _groups(_DATE, 1), _groups(_DATE, 3, 2)
+_number, _total = _groups(_NUMBERS, 1), _groups(_NUMBERS, 2)
 
 # Keys that hold a part of a field's text, by how they get it. Others that are named for a year are
 # defined to hold a date: APE's `Year`, and `WM/Year`, where Picard, beets and foobar2000 keep the

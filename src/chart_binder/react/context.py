@@ -135,11 +135,11 @@ class Context:
         Raises `ChatError` where even the shortest form is too long: by a server's count, or, as
         long as there is none, by the least it can take.
         """
-        for shorten, which in _STEPS:
+        for content, which in _STEPS:
             for place in range(len(self._rounds))[which]:
                 if self.tokens <= self._window:
                     return tuple(self._messages)
-                self._replace(place, shorten(self._rounds[place], self._dialect))
+                self._replace(place, _shortened(self._rounds[place], content, self._dialect))
         has_counted = self.estimate.has_counted
         tokens = self.tokens if has_counted else fewest_tokens(self._messages)
         if min(tokens, self.tokens) > self._window:
@@ -165,20 +165,7 @@ class Context:
         return Message("assistant", turn.reply), Message(self._role, closed)
 
 
-Shorten = Callable[[Round, Dialect], Round]
-
-
-def _each_content(shortened: Callable[[Observation], str]) -> Shorten:
-    """Return a function that replaces what the model was shown for each call of a turn."""
-
-    def shorten(turn: Round, dialect: Dialect) -> Round:  # noqa: ARG001 (a `Shorten`)
-        results = []
-        for each in turn.results:
-            seen = replace(each.observation, content=shortened(each.observation))
-            results.append(replace(each, observation=seen))
-        return replace(turn, results=tuple(results))
-
-    return shorten
+_Content = Callable[[Observation], str]
 
 
 def _sources_line(observation: Observation) -> str:
@@ -189,8 +176,14 @@ def _sources_line(observation: Observation) -> str:
     return min(observation.content, line, key=len)
 
 
-def _drop_thoughts(turn: Round, dialect: Dialect) -> Round:
-    """Reduce the model's text to its calls, where that is shorter."""
+def _shortened(turn: Round, content: _Content | None, dialect: Dialect) -> Round:
+    """Replace what the model was shown for each call; without `content`, its text by its calls."""
+    if content:
+        seen = [
+            replace(each.observation, content=content(each.observation)) for each in turn.results
+        ]
+        results = zip(turn.results, seen, strict=True)
+        return replace(turn, results=tuple(replace(each, observation=new) for each, new in results))
     gist = "(no step)"
     if turn.act:
         also = tuple(replace(each, thought="") for each in turn.act.also)
@@ -199,16 +192,18 @@ def _drop_thoughts(turn: Round, dialect: Dialect) -> Round:
     return replace(turn, reply=min(turn.reply, gist, key=len))
 
 
-_cut = _each_content(lambda seen: bounded(seen.content, _CUT_CHARS))
-_name_sources = _each_content(_sources_line)
+def _cut(observation: Observation) -> str:
+    return bounded(observation.content, _CUT_CHARS)
+
+
 _OLDER, _NEWEST = slice(None, -1), slice(-1, None)
-_STEPS: tuple[tuple[Shorten, slice], ...] = (
+_STEPS: tuple[tuple[_Content | None, slice], ...] = (
     (_cut, _OLDER),
-    (_name_sources, _OLDER),
+    (_sources_line, _OLDER),
     (_cut, _NEWEST),
-    (_drop_thoughts, _OLDER),
-    (_name_sources, _NEWEST),
-    (_drop_thoughts, _NEWEST),
+    (None, _OLDER),
+    (_sources_line, _NEWEST),
+    (None, _NEWEST),
 )
-"""How turns are shortened, one by one, until all fits. What the model has not read yet, and its own
-thoughts on what it has, stay longest."""
+"""How turns are shortened, one by one, until all fits: observations, or thoughts (None). What the
+model has not read yet, and its own thoughts on what it has, stay longest."""

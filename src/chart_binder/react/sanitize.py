@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from chart_binder.react.parsing.advice import DialectRules, Wording
+from chart_binder.react.parsing.advice import NO_DIALECT
 from chart_binder.react.parsing.labels import label_at
 from chart_binder.react.parsing.lenient_json import opens_object
 from chart_binder.react.parsing.steps import read_reply
@@ -75,9 +75,6 @@ _CALL: Final = re.compile(
 _MAY_ASK: Final = re.compile(r"[({\[<]")
 """What no call or answer lacks, where nothing is a label."""
 _MOST_LOOKS: Final = 200
-_ANY: Final = DialectRules(
-    "any", Wording("call", "answer", "observation", "call", "call", "answer")
-)
 _SHOWN: Final = "> "
 """A block quote, which only shows, in every dialect."""
 
@@ -208,7 +205,7 @@ def _quote_steps(text: str) -> str:
 
 def _is_step(text: str) -> bool:
     """Tell whether a reply of these words would be a call or an answer."""
-    return isinstance(read_reply(text, _ANY), Act | Finish)
+    return isinstance(read_reply(text, NO_DIALECT), Act | Finish)
 
 
 def _quoted(line: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from chart_binder.react.dialect import arguments_as_text, render_readably
@@ -14,52 +14,28 @@ from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool, listed
 
+_TOOL: Final = "the name of one tool"
 _GIVEN: Final = "its arguments as one JSON object on one line"
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """The labels of a dialect: that of an answer, what a call's input is called, a whole call.
-
-    The lines of a `call` hold `{tool}` and `{given}`; `tool` asks for the name of one.
-    """
-
-    answer: str
-    given: str
-    call: str
-    tool: str = "the name of one tool"
-
-    def called(self, tool: str, given: str) -> str:
-        """Return the lines of a call."""
-        return self.call.format(tool=tool, given=given)
-
-    @property
-    def wording(self) -> Wording:
-        """What advice calls the parts of a turn."""
-        return Wording(
-            action="Action",
-            answer=self.answer,
-            observation="Observation",
-            given=self.given,
-            call=self.called("{tool}", '{"argument": "value"}'),
-            finish=f"{self.answer}: your answer",
-        )
 
 
 class Labelled:
     """Steps as labelled lines, one a turn.
 
     `Finish.answer` is the text after the label, a fence around it kept. Of several steps in a turn
-    the first counts.
+    the first counts. `answer` is the label of an answer, `given` what a call's input is called; the
+    lines of a `call` hold `{tool}` and `{given}`, and `tool` asks for the name of one.
     """
 
     stop = ("\nObservation:",)
 
-    def __init__(self, name: str, labels: Labels) -> None:
+    def __init__(self, name: str, answer: str, *, given: str, call: str, tool: str = _TOOL) -> None:
         self.name = name
-        self._labels = labels
-        self._rules = DialectRules(name, labels.wording)
-        self._exact = ExactForm(labels.call, labels.answer)
+        self._answer, self._call, self._tool = answer, call, tool
+        example = call.format(tool="{tool}", given='{"argument": "value"}')
+        finish = f"{answer}: your answer"
+        wording = Wording("Action", answer, "Observation", given, example, finish)
+        self._rules = DialectRules(name, wording)
+        self._exact = ExactForm(call, answer)
 
     def tools(self, tools: Sequence[Tool]) -> str:
         """List the tools, each by its call."""
@@ -67,7 +43,7 @@ class Labelled:
 
     def form(self, tools: Sequence[Tool]) -> str:
         """Say how to write a step."""
-        return "\n".join(_form(self._labels, tools))
+        return "\n".join(self._form(tools))
 
     def parse(self, reply: str) -> Step:
         """Read one reply."""
@@ -77,9 +53,9 @@ class Labelled:
         """Write a step as labelled lines; of several calls the first, for a turn has one."""
         if isinstance(step, Act):
             step = replace(step, also=(), id="")
-            written = self._labels.called(step.tool, arguments_as_text(step.arguments))
+            written = self._call.format(tool=step.tool, given=arguments_as_text(step.arguments))
         else:
-            written = f"{self._labels.answer}: {step.answer}"
+            written = f"{self._answer}: {step.answer}"
         plain = f"Thought: {step.thought}\n{written}" if step.thought else written
         return render_readably(self, plain, step)
 
@@ -88,23 +64,24 @@ class Labelled:
         del of  # a turn has one call
         return f"Observation: {content}"
 
-
-def _form(labels: Labels, tools: Sequence[Tool]) -> Iterator[str]:
-    if tools:
-        yield "To use one, write exactly these three lines, then stop:"
+    def _form(self, tools: Sequence[Tool]) -> Iterator[str]:
+        if tools:
+            yield "To use one, write exactly these three lines, then stop:"
+            yield ""
+            yield "Thought: what you know, what is missing"
+            yield self._call.format(tool=self._tool, given=_GIVEN)
+            yield ""
+            yield "The next message brings the tool's answer as an Observation. Never write one."
+            yield "When you know enough, write instead:"
+        else:
+            yield "Write your turn in exactly this form:"
         yield ""
-        yield "Thought: what you know, what is missing"
-        yield labels.called(labels.tool, _GIVEN)
+        yield "Thought: what your answer rests on"
+        yield f"{self._answer}: your answer"
         yield ""
-        yield "The next message brings the tool's answer as an Observation. Never write one."
-        yield "When you know enough, write instead:"
-    else:
-        yield "Write your turn in exactly this form:"
-    yield ""
-    yield "Thought: what your answer rests on"
-    yield f"{labels.answer}: your answer"
-    yield ""
-    yield (f"Each label begins a line. One turn has one Action or one {labels.answer}, never both.")
+        yield (
+            f"Each label begins a line. One turn has one Action or one {self._answer}, never both."
+        )
 
 
 class Classic(Labelled):
@@ -113,7 +90,9 @@ class Classic(Labelled):
     def __init__(self) -> None:
         call = "Action: {tool}\nAction Input: {given}"
         tool = "the name of one tool, nothing else"
-        super().__init__("classic", Labels("Final Answer", "Action Input", call, tool))
+        super().__init__(
+            "classic", answer="Final Answer", given="Action Input", call=call, tool=tool
+        )
 
 
 # A turn in exactly the form that is asked for, read at one look.

@@ -1,6 +1,6 @@
 """The pause dialect: `Action: name: input`, then PAUSE; `Answer:` at the end."""
 
-from chart_binder.react.dialects.classic import Labelled, Labels
+from chart_binder.react.dialects.classic import Labelled
 
 
 class Pause(Labelled):
@@ -12,4 +12,4 @@ class Pause(Labelled):
 
     def __init__(self) -> None:
         call = "Action: {tool}: {given}\nPAUSE"
-        super().__init__("pause", Labels("Answer", "Action's input", call))
+        super().__init__("pause", "Answer", given="Action's input", call=call)

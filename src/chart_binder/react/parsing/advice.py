@@ -96,6 +96,12 @@ class DialectRules:
         return () if self.name in dialects else (f"written in the {dialects[0]} dialect",)
 
 
+NO_DIALECT: Final = DialectRules(
+    "any", Wording("call", "answer", "observation", "call", "call", "answer")
+)
+"""For replies whose advice nobody is shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Defect:
     """Why there is no step: the key of a sentence above, with what it says."""

@@ -143,10 +143,9 @@ def strip_thinking(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
         blocks, unclosed = _thoughts(tags, len(reply))
         text = _without(reply, blocks)
     own = _own_turn(text)
-    told = [(bool(blocks), "thinking discarded")]
-    told.append((len(own) < len(text), "text after the end of the turn discarded"))
-    notes = tuple(note for is_so, note in told if is_so)
-    return Spoken(own, notes, bool(blocks), unclosed)
+    notes = ["thinking discarded"] * bool(blocks)
+    notes += ["text after the end of the turn discarded"] * (len(own) < len(text))
+    return Spoken(own, tuple(notes), bool(blocks), unclosed)
 
 
 # A string of an object is open: its mark stands behind a sign of JSON.

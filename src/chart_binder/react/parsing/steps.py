@@ -14,7 +14,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Final
 
-from chart_binder.react.parsing.advice import Defect, DialectRules, Wording, Writing
+from chart_binder.react.parsing.advice import NO_DIALECT, Defect, DialectRules, Writing
 from chart_binder.react.parsing.answers import is_introduced, read_answer_object
 from chart_binder.react.parsing.calls import (
     Taken,
@@ -49,9 +49,6 @@ from chart_binder.react.parsing.turns import (
 )
 from chart_binder.react.steps import Act, Finish, Step
 
-_PLAIN_RULES: Final = DialectRules(
-    "any", Wording("call", "answer", "observation", "call", "call", "answer")
-)
 _MAX_OBJECTS: Final = 16
 _MAX_REFUSED: Final = 4
 """After so many answers that are somebody else's no further one is looked at."""
@@ -114,7 +111,7 @@ def whole_answer(reply: str) -> str | None:
     passes on.
     """
     said = speak(reply, frozenset())
-    turn = find_turn(said.text, _PLAIN_RULES)
+    turn = find_turn(said.text, NO_DIALECT)
     found = _first(turn)
     if found is not None:
         return found.step.answer if isinstance(found.step, Finish) else None
