@@ -3,7 +3,7 @@
 import hashlib
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -22,9 +22,6 @@ from chart_binder.domain.evidence import (
     Value,
 )
 from chart_binder.domain.vocabulary import (
-    RecordingId,
-    ReleaseGroupId,
-    ReleaseId,
     bare_id,
     country_code,
     isrc,
@@ -176,7 +173,6 @@ def _ordered(words: Iterable[str]) -> list[str]:
 # Normal form: no blank texts, ids as MusicBrainz writes them, dates as short as possible, no
 # duplicates. Most bundles have it already, so it is first checked by a few looks at everything.
 
-Id = TypeVar("Id", bound=str)
 V = TypeVar("V", bound=Value)
 
 _TEXTS: dict[type[Value], tuple[str, ...]] = {
@@ -283,48 +279,32 @@ def _rewritten(bundle: EvidenceBundle) -> EvidenceBundle:
         recording_title=non_blank(bundle.recording_title),
         siblings=non_blank(bundle.siblings),
         artifact=bundle.artifact and replace(bundle.artifact, tags=tags),
-        recording_candidates=_each(_recording, bundle.recording_candidates, "recording_candidates"),
+        recording_candidates=_each(bundle.recording_candidates, "recording_candidates"),
     )
 
 
-def _recording(one: RecordingCandidate, where: str) -> RecordingCandidate:
-    return replace(
-        _without_blanks(one),
-        mb_recording_id=_id(RecordingId, one.mb_recording_id, f"{where}.mb_recording_id"),
-        first_release_date=_date(one.first_release_date, f"{where}.first_release_date"),
-        rg_candidates=one.rg_candidates
-        and _each(_group, one.rg_candidates, f"{where}.rg_candidates"),
-    )
+_RECORDS: dict[type[Value], tuple[str, str, str]] = {
+    RecordingCandidate: ("mb_recording_id", "first_release_date", "rg_candidates"),
+    ReleaseGroup: ("mb_rg_id", "first_release_date", "releases"),
+    Release: ("mb_release_id", "date", ""),
+}
+"""Where a record has its id, its date, and the records inside it."""
 
 
-def _group(one: ReleaseGroup, where: str) -> ReleaseGroup:
-    return replace(
-        _without_blanks(one),
-        mb_rg_id=_id(ReleaseGroupId, one.mb_rg_id, f"{where}.mb_rg_id"),
-        first_release_date=_date(one.first_release_date, f"{where}.first_release_date"),
-        releases=one.releases and _each(_release, one.releases, f"{where}.releases"),
-    )
-
-
-def _release(one: Release, where: str) -> Release:
-    return replace(
-        _without_blanks(one),
-        mb_release_id=_id(ReleaseId, one.mb_release_id, f"{where}.mb_release_id"),
-        date=_date(one.date, f"{where}.date"),
-    )
-
-
-def _each(rewrite: Callable[[V, str], V], values: Sequence[V], where: str) -> tuple[V, ...]:
-    """Return the values rewritten, without duplicates."""
-    written = (rewrite(one, f"{where}[{number}]") for number, one in enumerate(values))
+def _each(values: Iterable[V], where: str) -> tuple[V, ...]:
+    """Return records rewritten, without duplicates."""
+    written = (_record(one, f"{where}[{number}]") for number, one in enumerate(values))
     return tuple(dict.fromkeys(written))
 
 
-def _id(kind: Callable[[str], Id], written: str, where: str) -> Id:
-    bare = bare_id(written)
-    if not bare:
-        raise EvidenceError("found a blank id; a MusicBrainz id is required", where)
-    return kind(bare)
+def _record(one: V, where: str) -> V:
+    id_, date, inside = _RECORDS[type(one)]
+    if not (bare := bare_id(getattr(one, id_))):
+        raise EvidenceError("found a blank id; a MusicBrainz id is required", f"{where}.{id_}")
+    changed: dict[str, object] = {id_: bare, date: _date(getattr(one, date), f"{where}.{date}")}
+    if inside and (records := getattr(one, inside)):
+        changed[inside] = _each(records, f"{where}.{inside}")
+    return replace(_without_blanks(one), **changed)
 
 
 def _date(written: str | None, where: str) -> str | None:

@@ -179,11 +179,11 @@ def _sources_line(observation: Observation) -> str:
 def _shortened(turn: Round, content: _Content | None, dialect: Dialect) -> Round:
     """Replace what the model was shown for each call; without `content`, its text by its calls."""
     if content:
-        seen = [
-            replace(each.observation, content=content(each.observation)) for each in turn.results
-        ]
-        results = zip(turn.results, seen, strict=True)
-        return replace(turn, results=tuple(replace(each, observation=new) for each, new in results))
+        shown = tuple(
+            replace(each, observation=replace(each.observation, content=content(each.observation)))
+            for each in turn.results
+        )
+        return replace(turn, results=shown)
     gist = "(no step)"
     if turn.act:
         also = tuple(replace(each, thought="") for each in turn.act.also)
