@@ -11,8 +11,7 @@ from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.confidence_map import ConfidenceMap, Point, read_confidence_map
 from chart_binder.errors import ConfigError, TranscriptError
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.acceptance import SENT_BACK
-from chart_binder.llm.confidence import CHECK_CEILINGS, CHECK_FACTORS, lower_by_checks
+from chart_binder.llm.acceptance import CHECK_CEILINGS, CHECK_FACTORS, SENT_BACK, lower_by_checks
 from chart_binder.llm.result import (
     STALE,
     AdjudicationResult,

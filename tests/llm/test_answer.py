@@ -6,8 +6,7 @@ import math
 import pytest
 
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.answer import read_answer, read_id
-from chart_binder.llm.confidence import CONFIDENCE_WORDS, read_confidence
+from chart_binder.llm.answer import CONFIDENCE_WORDS, read_answer, read_confidence, read_id
 from chart_binder.react.loop import RefusedError
 from chart_binder.rules.labels import Labels
 from golden.bundles import year_only_single

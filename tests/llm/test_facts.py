@@ -14,7 +14,7 @@ from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.patches import Patch, apply_patches
 from chart_binder.domain.verdict import Decided
-from chart_binder.llm.facts import read_patch
+from chart_binder.llm.open_case import read_patch
 from chart_binder.llm.result import Fact
 from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels

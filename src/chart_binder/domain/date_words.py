@@ -74,8 +74,8 @@ def other_issue(
 ) -> str | None:
     """Return what the clause of a date says came out in place of the record, or None.
 
-    That is another version or edition, what is not certain, an issue `in` one of `countries`, or a quoted title, right
-    before the date, that is none of `titles`.
+    That is another version or edition, what is not certain, an issue `in` one of `countries`, or a
+    quoted title, right before the date, that is none of `titles`.
     """
     start, end = _clause(text, mention.start, mention.end)
     plain = _without_titles(text[start:end], titles)

@@ -40,6 +40,8 @@ class Subject:
     codes: frozenset[str]
     """Its catalogue numbers, folded."""
     countries: frozenset[str]
+    home: str
+    """The artist's country; empty where it is not known."""
     years: frozenset[str]
     """The years of its releases."""
     other_codes: frozenset[str]
@@ -83,6 +85,7 @@ class Subject:
             labels=frozenset(spaced_words(one.label) for one in releases if one.label),
             codes=codes,
             countries=frozenset(one.place for one in releases if one.place),
+            home=bundle.performer.country or "",
             years=frozenset(one.date[:4] for one in releases if one.date),
             other_codes=_codes(siblings) - codes,
             is_one_of_several=any(one.is_official for one in siblings),

@@ -5,7 +5,7 @@ are read a second time, verified facts go into a copy of the evidence, and the r
 does not stand goes back to the model once; then the answer is judged as it is.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -15,10 +15,9 @@ from chart_binder.domain.patches import PREMIERE, apply_patches
 from chart_binder.domain.verdict import Decided
 from chart_binder.errors import counted
 from chart_binder.llm.answer import FinalAnswer, read_answer
-from chart_binder.llm.confidence import lower_by_checks
 from chart_binder.llm.open_case import OpenCase, Weighed
+from chart_binder.llm.record_lookup import RecordFinder
 from chart_binder.llm.recording import Record
-from chart_binder.llm.records import RecordFinder
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.verification import Verifier
@@ -34,6 +33,10 @@ _MENDABLE = frozenset({"fact", "contradiction", "evidence", "sources", "record"}
 """The checks that a model can mend with what it looks up."""
 _MAX_TOLD = 3
 """How many failed checks `problem` names."""
+CHECK_FACTORS = {"candidate": 0.5, "fact": 0.6, "contradiction": 0.8, "sources": 0.8}
+"""The factor by which each failed check of this name multiplies confidence."""
+CHECK_CEILINGS = {"rules": 0.3}
+"""The highest confidence where a check of this name failed."""
 
 
 @dataclass(slots=True)
@@ -309,6 +312,15 @@ def settled(
         rules=standing,
         independent_sources=weighed.sources,
     )
+
+
+def lower_by_checks(confidence: float, checks: Iterable[Check]) -> float:
+    """Return confidence (0..1) lowered by the failed checks; passed checks do not raise it."""
+    for check in checks:
+        if not check.passed:
+            confidence *= CHECK_FACTORS.get(check.name, 1.0)
+            confidence = min(confidence, CHECK_CEILINGS.get(check.name, confidence))
+    return confidence
 
 
 def _outcome(

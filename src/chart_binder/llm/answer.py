@@ -1,12 +1,12 @@
 """Final answers: the labels that stand for candidates, and the answer read from a model's text."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from chart_binder.domain.vocabulary import MBID
-from chart_binder.llm.confidence import read_confidence
 from chart_binder.llm.result import Fact
 from chart_binder.react.loop import LastWord, RefusedError
 from chart_binder.react.parsing.answers import read_answer_object
@@ -51,6 +51,10 @@ No turn is left. Answer now with what you know: write one JSON object and nothin
 "crg_mbid": null means that you cannot tell."""
 
 
+CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
+"""Confidence in words: by the default thresholds accepted, for review, and rejected."""
+_NUMBER = re.compile(r"([+-]?\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(%|percent)?", re.IGNORECASE)
+_MAX_PERCENT = 100
 _MOST_FACTS = 60
 _TOO_MANY = Fact("", "unreadable", f"more than {_MOST_FACTS} facts", "")
 
@@ -126,6 +130,35 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
             f'"{field}" is {value[:80]!r}; write a label such as "C1", an id, or null'
         )
     return ids.pop()
+
+
+def read_confidence(value: object, default: float | None = None) -> float:
+    """Return confidence as 0..1; `90` and `"90%"` are 0.9, words as in `CONFIDENCE_WORDS`.
+
+    For anything else (missing, not finite, negative, above 100) it is `default`, and without one
+    `RefusedError` is raised.
+    """
+    amount, is_percent = _amount(value)
+    if is_percent or amount > 1:
+        amount /= 100
+    if not 0 <= amount <= 1:  # which nothing is that is not a number
+        if default is not None:
+            return default
+        shown = "missing" if value is None else repr(value)[:40]
+        raise RefusedError(f'"confidence" is {shown}; write a number from 0 to 1, such as 0.8')
+    return amount
+
+
+def _amount(value: object) -> tuple[float, bool]:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return (float(value) if abs(value) <= _MAX_PERCENT else math.nan), False
+    if isinstance(value, str):
+        word = value.strip().casefold()
+        if word in CONFIDENCE_WORDS:
+            return CONFIDENCE_WORDS[word], False
+        if number := _NUMBER.fullmatch(word):
+            return float(number[1].replace(",", ".")), bool(number[2])
+    return math.nan, False
 
 
 def _facts(value: object) -> tuple[Fact, ...]:

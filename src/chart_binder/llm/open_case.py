@@ -1,20 +1,42 @@
-"""The open case: the evidence with its labels, and what verified facts make of it."""
+"""The open case: the evidence with its labels, what facts change in it, and what they lead to.
+
+The fields of facts, and what is impossible, are those of docs/adjudicator.md ("Facts").
+"""
 
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.confidence_map import AS_STATED, ConfidenceMap
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import with_recordings
-from chart_binder.domain.patches import Patch, adds_to, apply_patches
+from chart_binder.domain.patches import (
+    COUNTRY,
+    DATE,
+    FIRST_DATE,
+    PREMIERE,
+    PRIMARY_TYPE,
+    SECONDARY_TYPES,
+    STATUS,
+    Patch,
+    adds_to,
+    apply_patches,
+    is_stated,
+    things,
+)
+from chart_binder.domain.value_words import fact_words, field_named, is_release_date, named_value
 from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.llm.facts import read_patch
+from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.result import Fact
 from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels
 from chart_binder.web.sites import independent_sources
+
+RECORDING = "recording"
+"""The field that says which recording a record has: checked at MusicBrainz (llm.record_lookup)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +125,66 @@ class OpenCase:
 def weigh_facts(bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfig) -> Weighed:
     """Return what the verified facts of a result lead to, as the rules are today."""
     return OpenCase(bundle, Labels.of(bundle), rules, LLMConfig()).weigh(facts)
+
+
+# What a fact changes.
+
+
+def read_patch(fact: Fact, labels: Labels) -> Patch | None:
+    """Return what a fact changes; None for a field that moves nothing, or an unknown subject.
+
+    Raises `ValueError` for a value that cannot be read, or a field that the subject does not have.
+    """
+    about = labels.meant_by(fact.about)
+    known = field_named(fact.field)
+    if known == PREMIERE:
+        return _premiere(about, fact.value, labels)
+    is_group, is_release = about in labels.titles, about in labels.home
+    if not (is_group or is_release):
+        return None
+    if is_release_date(fact.field):
+        from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
+
+        date = read_date(fact.value)
+        if date is None:
+            raise ValueError(f"{fact.value!r} is no date that can be read in one way")
+        return Patch(about, FIRST_DATE if is_group else DATE, date.text)
+    if known in (None, RECORDING):
+        return None
+    if is_group and known in (COUNTRY, STATUS):
+        raise ValueError(f"{known} is a field of a release, such as C1.R1, not of a group")
+    if is_release and known in (PRIMARY_TYPE, SECONDARY_TYPES):
+        raise ValueError(f"{known} is a field of a group, such as C1, not of a release")
+    if value := named_value(known, fact.value):
+        return Patch(about, known, value)
+    allowed = ", ".join(fact_words()[known]) if known != COUNTRY else "a country or its code"
+    raise ValueError(f"{fact.value!r} is no {known}: {allowed}")
+
+
+def _premiere(about: str, value: str, labels: Labels) -> Patch | None:
+    """Return the patch that a group was the premiere; either side of the fact may name the group.
+
+    Raises `ValueError` where they name two, or the value is no.
+    """
+    named = labels.meant_by(value)
+    groups = {labels.home.get(one, one) for one in (about, named)} & labels.titles.keys()
+    is_said = fold(value.strip(" .\"'")) in fact_words()["yes"]["yes"]
+    if not groups:
+        return None
+    if len(groups) > 1 or not (is_said or named in (*labels.titles, *labels.home)):
+        raise ValueError(f"{value!r} is no {PREMIERE}: true, of one group")
+    return Patch(groups.pop(), PREMIERE, "true")
+
+
+def is_in_evidence(fact: Fact, patch: Patch | None, bundle: EvidenceBundle) -> bool:
+    """Return whether a fact names no source of its own, and the evidence says it."""
+    if _OF_SOURCES & set(fact.source) or any(sign.isdigit() for sign in fact.source):
+        return False
+    if patch:
+        return is_stated(bundle, patch)
+    groups, releases = things(bundle, fact.about)
+    written = (each for one in (*groups, *releases) for each in msgspec.structs.astuple(one))
+    return fold(fact.value.strip()) in {fold(each) for each in written if isinstance(each, str)}
+
+
+_OF_SOURCES = frozenset("./:")

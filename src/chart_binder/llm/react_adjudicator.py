@@ -23,8 +23,8 @@ from chart_binder.llm.answer import FinalAnswer, last_word
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
-from chart_binder.llm.recording import Record, failed_services, partial_findings, record_run
-from chart_binder.llm.records import RecordFinder, Records
+from chart_binder.llm.record_lookup import RecordFinder, Records
+from chart_binder.llm.recording import Record, failed_services, record_run
 from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
 from chart_binder.llm.sampling import Way, run_methods, run_samples
 from chart_binder.llm.second_reading import SecondReader
@@ -44,6 +44,7 @@ from chart_binder.react.transcript import (
     Run,
     Said,
     Watch,
+    partial_findings,
 )
 from chart_binder.rules.labels import Labels
 

@@ -8,14 +8,10 @@ from typing import TypeVar
 
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.llm.result import Check
-from chart_binder.react.dialect import Dialect
-from chart_binder.react.sanitize import one_line
-from chart_binder.react.steps import Malformed
 from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import (
     AnyEvent,
     Observed,
-    Replied,
     Run,
     Stepped,
     Watch,
@@ -26,9 +22,6 @@ from chart_binder.web.sites import host_of
 FAILED_SERVICE = "unanswered"
 """The name of the check for a service that failed: the run is worth repeating."""
 _E = TypeVar("_E")
-_MAX_THOUGHT_CHARS = 400
-_MAX_SOURCE_CHARS = 200
-_MAX_SOURCES = 10
 
 
 @dataclass(slots=True)
@@ -83,27 +76,6 @@ def record_run(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[R
     path = folder / name if folder else None
     with record_in_file(path) if path else nullcontext() as recorder:
         yield Record(tuple(filter(None, (recorder, watch))), path if recorder else None)
-
-
-def partial_findings(events: Iterable[AnyEvent], dialect: Dialect) -> str:
-    """Return the last thought and the sources that were read, in one line; empty if none."""
-    events = tuple(events)
-    sources = dict.fromkeys(
-        one_line(source, _MAX_SOURCE_CHARS)
-        for event in events
-        if isinstance(event, Observed) and not event.error
-        for source in event.sources
-    )
-    more = f" and {len(sources) - _MAX_SOURCES} more" if len(sources) > _MAX_SOURCES else ""
-    steps = (dialect.parse(event.content) for event in events if isinstance(event, Replied))
-    thoughts = [step.thought for step in steps if not isinstance(step, Malformed) and step.thought]
-    thought = one_line(thoughts[-1], _MAX_THOUGHT_CHARS) if thoughts else ""
-    findings = (
-        f'the last thought was "{thought}"' if thought else "",
-        f"read: {' '.join(list(sources)[:_MAX_SOURCES])}{more}" if sources else "",
-    )
-    found = "; ".join(filter(None, findings))
-    return f"no answer was reached; {found}" if found else ""
 
 
 def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:

@@ -18,12 +18,12 @@ from msgspec.structs import replace
 
 from chart_binder.domain.naming import Subject
 from chart_binder.llm.answer import object_schema
-from chart_binder.llm.grounding import Ground
 from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Terms, ask
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import NOT_ANSWERED, Read, ReadingScript, Watch
+from chart_binder.web.places import Place
 
 MAX_READINGS: Final = 6
 """Questions in one run."""
@@ -88,7 +88,7 @@ class SecondReader:
         return self.has_failed or self.asked >= MAX_READINGS or self.seconds_left() <= 0
 
     def read(
-        self, fact: int, kind: Kind, ground: Ground, subject: Subject, date: str | None, turn: int
+        self, fact: int, kind: Kind, ground: Place, subject: Subject, date: str | None, turn: int
     ) -> Reading:
         """Return what the passage at a place says of a date, or of a premiere where it is None.
 

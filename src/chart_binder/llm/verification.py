@@ -23,21 +23,21 @@ from chart_binder.domain.patches import (
     is_overlapping,
     is_stated,
 )
-from chart_binder.llm.facts import RECORDING, field_named, is_in_evidence, read_patch
+from chart_binder.domain.value_words import field_named
 from chart_binder.llm.grounding import (
-    Ground,
     GroundingError,
     dates_about,
     ground_fact,
     premieres_said,
     states_words,
 )
-from chart_binder.llm.open_case import OpenCase
-from chart_binder.llm.records import SITE, RecordFinder
+from chart_binder.llm.open_case import RECORDING, OpenCase, is_in_evidence, read_patch
+from chart_binder.llm.record_lookup import SITE, RecordFinder
 from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, Kind, SecondReader
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import Document
+from chart_binder.web.places import Place
 from chart_binder.web.sites import independent_sources, is_checked_page
 
 _MAX_SHOWN = 200
@@ -50,7 +50,7 @@ class _Claim:
     number: int
     fact: Fact
     patch: Patch | None = None
-    grounds: tuple[Ground, ...] = ()
+    grounds: tuple[Place, ...] = ()
 
     def tell(self, **found: Any) -> None:
         """Say of the fact what was found."""
@@ -148,7 +148,7 @@ class Verifier:
         cited = {ground.document.address for ground, _ in supports}
         supports += self._corroborated(patch, claims[0], cited)
         supports.sort(key=lambda each: not self._is_trusted(each[0].document))
-        standing: list[Ground] = []
+        standing: list[Place] = []
         for ground, claim in supports:
             address = ground.document.address
             if told := _said_by(ground, standing):
@@ -175,7 +175,7 @@ class Verifier:
 
     def _corroborated(
         self, patch: Patch, first: _Claim, cited: Container[str]
-    ) -> Iterator[tuple[Ground, _Claim]]:
+    ) -> Iterator[tuple[Place, _Claim]]:
         """Yield where documents that the model did not cite say the same."""
         subject = Subject.of(patch.about, self.case.bundle)
         for address in dict.fromkeys(each.address for each in self.documents):
@@ -185,7 +185,7 @@ class Verifier:
                 with contextlib.suppress(GroundingError):
                     yield ground_fact(claim.fact, patch, self.documents, subject)[0], claim
 
-    def _stands(self, claim: _Claim, ground: Ground) -> bool:
+    def _stands(self, claim: _Claim, ground: Place) -> bool:
         """Return whether a place bears out a fact, by the second reading where it is needed."""
         patch = claim.patch
         if patch is None or not patch.is_read_again:
@@ -200,7 +200,7 @@ class Verifier:
         return reading.reading == FIRST_RELEASE
 
     def _reading(
-        self, kind: Kind, claim: _Claim, ground: Ground, subject: Subject, date: str | None
+        self, kind: Kind, claim: _Claim, ground: Place, subject: Subject, date: str | None
     ) -> Reading:
         reading = self.reader.read(claim.number, kind, ground, subject, date, self.turn)
         claim.tell(readings=(*claim.fact.readings, reading))
@@ -293,7 +293,7 @@ class Verifier:
 class _Contrary:
     """A place that may say otherwise: another date of a record, or another record as the first."""
 
-    ground: Ground
+    ground: Place
     subject: Subject
     date: str | None
     says: str
@@ -304,7 +304,7 @@ def _is_before(mention: Mention, day: int) -> bool:
     return len(mention.dates) == 1 and mention.dates[0].last < day
 
 
-def _said_by(ground: Ground, standing: Sequence[Ground]) -> str | None:
+def _said_by(ground: Place, standing: Sequence[Place]) -> str | None:
     """Return why a place is no further source beside those that stand, or None."""
     addresses = [each.document.address for each in (*standing, ground)]
     if len(independent_sources(addresses)) == len(standing):

@@ -7,15 +7,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from chart_binder.react.conversation import ChatError, Message, Reply, Role, Terms
 from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
-from chart_binder.react.sanitize import sanitize
-from chart_binder.react.steps import Observation
+from chart_binder.react.sanitize import one_line, sanitize
+from chart_binder.react.steps import Malformed, Observation
 from chart_binder.react.tools import Call, call_key, is_refusal
+
+if TYPE_CHECKING:
+    from chart_binder.react.dialect import Dialect
 
 _log = logging.getLogger(__name__)
 VERSION = 1
@@ -392,3 +395,27 @@ def _recorded_calls(
         yield at, RecordedCall(step.tool or "", arguments, seen.observation, is_progress)
         if was_run:
             failed[key] = seen.error is not None
+
+
+_MAX_SOURCES = 10
+
+
+def partial_findings(events: Iterable[AnyEvent], dialect: "Dialect") -> str:
+    """Return the last thought and the sources that were read, in one line; empty if none."""
+    events = tuple(events)
+    sources = dict.fromkeys(
+        one_line(source, 200)
+        for event in events
+        if isinstance(event, Observed) and not event.error
+        for source in event.sources
+    )
+    more = f" and {len(sources) - _MAX_SOURCES} more" if len(sources) > _MAX_SOURCES else ""
+    steps = (dialect.parse(event.content) for event in events if isinstance(event, Replied))
+    thoughts = [step.thought for step in steps if not isinstance(step, Malformed) and step.thought]
+    thought = one_line(thoughts[-1], 400) if thoughts else ""
+    findings = (
+        f'the last thought was "{thought}"' if thought else "",
+        f"read: {' '.join(list(sources)[:_MAX_SOURCES])}{more}" if sources else "",
+    )
+    found = "; ".join(filter(None, findings))
+    return f"no answer was reached; {found}" if found else ""

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 import msgspec
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
+from chart_binder.domain.value_words import field_named
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError
 from chart_binder.llm.answer import FinalAnswer
-from chart_binder.llm.facts import RECORDING, field_named
-from chart_binder.llm.open_case import OpenCase
+from chart_binder.llm.open_case import RECORDING, OpenCase
 from chart_binder.llm.recording import Record
 from chart_binder.llm.result import Fact
 from chart_binder.react.transcript import Brought, Observed, Replied, Stepped

@@ -1,0 +1,254 @@
+"""Places in documents: where a quote or a value stands, what is around it, and what it is about."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from urllib.parse import unquote, urlsplit
+
+from chart_binder.domain.date_words import (
+    clause_around,
+    doubt_in_clause,
+    doubt_in_heading,
+    other_issue,
+    says_release,
+)
+from chart_binder.domain.dates_in_text import Mention, find_dates
+from chart_binder.domain.naming import Subject, find_words, plain_text, spaced_words
+from chart_binder.domain.patches import PRIMARY_TYPE
+from chart_binder.domain.value_words import fact_words, names_abroad
+from chart_binder.domain.vocabulary import fold
+from chart_binder.web.documents import CELLS, MAX_PASSAGE, Document
+
+_BESIDE = 60
+_MAX_OCCURRENCES = 8
+_MIN_QUOTE = 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a document: a value or a quote, with what stands around it."""
+
+    document: Document
+    start: int
+    end: int
+
+    @property
+    def passage(self) -> str:
+        """The text around it."""
+        return self.document.passage(self.start, self.end)
+
+    @property
+    def line(self) -> str:
+        """The line in which it begins."""
+        return self.document.text[slice(*self.document.line(self.start))]
+
+    @property
+    def clause(self) -> str:
+        """The clause in which it stands."""
+        return clause_around(self.document.text, self.start, self.end)
+
+    @property
+    def statement(self) -> str:
+        """The row in which it stands, else the clause."""
+        return self.line if self.is_row else self.clause
+
+    @cached_property
+    def surroundings(self) -> frozenset[tuple[str, ...]]:
+        """The runs of five words in the sentences around it, of those long enough to tell."""
+        text, near = self.document.text, MAX_PASSAGE // 2
+        ends = [each.end() for each in _SENTENCE_END.finditer(text)]
+        first = max((each for each in ends if each <= self.start), default=0)
+        last = min((each for each in ends if each >= self.end), default=len(text))
+        parts = (text[max(0, self.start - near) : first], text[last : self.end + near])
+        rows = (row for part in parts for row in _SENTENCE_END.split(part) if CELLS not in row)
+        told = [_WORD.findall(fold(row)) for row in rows if len(row) >= _MIN_SENTENCE]
+        return frozenset(tuple(row[at : at + _RUN]) for row in told for at in range(len(row) - 4))
+
+    def is_copy_of(self, other: "Place") -> bool:
+        """Return whether the sentences around both are one text, which then is one source."""
+        shared = len(self.surroundings & other.surroundings)
+        least = min(len(self.surroundings), len(other.surroundings))
+        return shared >= _MIN_SHARED and 2 * shared >= least
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it stands in a row of a table."""
+        return CELLS in self.line
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether it stands in no row, and behind no label in its line."""
+        return not (self.is_row or _LABELLED.match(self.line))
+
+
+_CREDIT = re.compile(r"( [-–—] )")
+_LABELLED = re.compile(r"[^.:]{1,30}: ")
+_SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
+"""A word; of what is written without spaces, a letter."""
+_RUN, _MIN_SHARED, _MIN_SENTENCE = 5, 4, 25
+"""Words of a run; the shared runs that make one text of two; letters of a sentence that counts."""
+
+
+# What a place is about.
+
+
+def link_problem(place: Place, subject: Subject) -> str | None:
+    """Return why a place is not about the subject, or None.
+
+    A row is about what it names, else about what its heading, caption or page names. In prose a
+    title of another candidate that stands before the value in its line, with none of the subject's
+    in that line, is what the value is about.
+    """
+    document, line, is_row = place.document, place.line, place.is_row
+    begin, stop = document.line(place.start)
+    if problem := _artist_problem(document, subject):
+        return problem
+    if subject.is_named_in(line):
+        if is_row and not subject.has_artist_in(line) and _is_credited(document, subject):
+            return "the row names another artist"
+        other_type = _other_type(line, subject)
+        return f"it is said of the {other_type} of that title" if other_type else None
+    before = document.text[max(begin, place.start - MAX_PASSAGE) : place.start]
+    headings = document.headings(place.start)
+    above = next((each for each in reversed(headings) if CELLS not in each), "")
+    if subject.names_other(line if is_row else before) or (is_row and subject.names_other(above)):
+        return "the passage names another candidate"
+    around = document.text[max(0, begin - MAX_PASSAGE // 2) : stop + MAX_PASSAGE // 2]
+    slug = unquote(urlsplit(document.address).path) if "//" in document.address else ""
+    near = (*headings, document.title, slug, *(() if is_row else (around,)))
+    if any(subject.is_named_in(text) for text in near):
+        return None
+    return f"neither the passage nor its headings, page title or address name {subject.title!r}"
+
+
+@lru_cache(256)
+def _artist_problem(document: Document, subject: Subject) -> str | None:
+    """Return why what was read of a page may be about another artist's record, or None.
+
+    A page that is no longer than a passage is shown to the second reading as a whole, so only its
+    title is looked at here.
+    """
+    places = unquote(" ".join(document.addresses)) if "//" in document.address else ""
+    if subject.is_told_apart_in(f"{document.title} {document.text} {places}"):
+        return None
+    before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
+    if dash and subject.is_named_in(rest):
+        return f"the page is about {subject.title!r} by {before!r}"
+    if len(document.text) > MAX_PASSAGE:
+        return f"the page names neither {subject.artist!r} nor the label of {subject.title!r}"
+    return None
+
+
+def _other_type(line: str, subject: Subject) -> str | None:
+    """Return the type of another candidate of the same title that a line names, and not its own."""
+    own, others = subject.types
+    words = fact_words()[PRIMARY_TYPE]
+    if not others or any(True for _ in find_words((*words.get(own, ()), *words["Song"]), line)):
+        return None
+    return next(
+        (each for each in sorted(others) if any(find_words(words.get(each, ()), line))), None
+    )
+
+
+@lru_cache(256)
+def _is_credited(document: Document, subject: Subject) -> bool:
+    """Return whether a row names the subject with its artist."""
+    rows = (row for row in document.text.split("\n") if CELLS in row)
+    return any(subject.has_artist_in(row) and subject.is_named_in(row) for row in rows)
+
+
+def date_doubt(document: Document, mention: Mention, subject: Subject) -> str | None:
+    """Return a word that says that a date is of something else: in its clause, or its heading."""
+    if doubt := doubt_in_clause(document.text, mention, subject.names):
+        return doubt
+    sides = {side for name in (*subject.names, subject.recording) for side in name.split(" / ")}
+    abroad = names_abroad(subject.countries, subject.home)
+    said = other_issue(document.text, mention, sides, abroad) if "+" not in subject.kind else None
+    if said:
+        return said
+    for above in reversed(document.headings(mention.start)):
+        heading = _column(above, document, mention) if CELLS in above else above
+        if subject.is_named_in(heading):
+            continue
+        if doubt := doubt_in_heading(heading):
+            return doubt
+        if heading is above and says_release(heading):
+            return None
+    return None
+
+
+def _column(names: str, document: Document, mention: Mention) -> str:
+    """Return the name of the column of a date, of a table whose columns have these names."""
+    cells = names.split(CELLS)
+    place = document.text[document.line(mention.start)[0] : mention.start].count(CELLS)
+    return cells[place] if place < len(cells) else names
+
+
+# Quotes.
+
+_QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
+"""What `web_fetch` shows before each line of a page, and models copy."""
+_ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…|\[\.\.\.\])\s*")
+
+
+def find_quote(document: Document, quote: str) -> list[tuple[int, int]]:
+    """Return where a quote stands in a document, at most eight times.
+
+    It may have the marks that `web_fetch` shows, and its date may be in another form.
+    """
+    plain = _QUOTE_MARK.sub("", quote)
+    found = _quoted(document, plain) or list(_with_other_date(document, plain))
+    return found[:_MAX_OCCURRENCES]
+
+
+def _quoted(document: Document, quote: str) -> list[tuple[int, int]]:
+    """Return where a quote stands; parts around an ellipsis must be of one sentence."""
+    parts = [plain_text(part)[0].strip(" .,;:") for part in _ELLIPSIS.split(quote)]
+    parts = [part for part in parts if part]
+    if sum(map(len, parts)) < _MIN_QUOTE:
+        return []
+    normal, places = document.normal
+    found: list[tuple[int, int]] = []
+    start = normal.find(parts[0])
+    while start >= 0 and len(found) < _MAX_OCCURRENCES:
+        end = start + len(parts[0])
+        for part in parts[1:]:
+            at = normal.find(part, end, end + MAX_PASSAGE)
+            if at < 0 or _SENTENCE_END.search(document.text, places[end - 1], places[at]):
+                end = -1
+                break
+            end = at + len(part)
+        if end > 0:
+            found.append((places[start], places[end - 1] + 1))
+        start = normal.find(parts[0], start + 1)
+    return found
+
+
+def _with_other_date(document: Document, quote: str) -> Iterator[tuple[int, int]]:
+    """Yield where a quote stands but for the form of its date: `May 17, 1974` for `17 May 1974`."""
+
+    def plain(text: str) -> str:
+        return _BEFORE_DATE.sub("", plain_text(text)[0].strip(_MARKS)).strip(_MARKS)
+
+    for told in find_dates(quote):
+        before, behind = plain(quote[: told.start]), plain(quote[told.end :])
+        for there in document.mentions if len(told.dates) == 1 else ():
+            near = max(0, there.start - 2 * told.start - _BESIDE)
+            said = plain(document.text[near : there.start])
+            rest = plain(document.text[there.end : there.end + 2 * len(quote) + _BESIDE])
+            if there.dates == told.dates and said.endswith(before) and rest.startswith(behind):
+                yield there.start, there.end
+
+
+_MARKS = " .,;:()"
+_BEFORE_DATE = re.compile(r"(?:\s(?:on|in|the))+$")
+
+
+def nearest_line(document: Document, wanted: str) -> str:
+    """Return the line that shares most words with a text; an empty one where none shares any."""
+    words = set(spaced_words(wanted).split())
+    lines = [line for line in document.text.split("\n") if line.strip()]
+    best = max(lines, key=lambda line: len(words & set(spaced_words(line).split())), default="")
+    return best if words & set(spaced_words(best).split()) else ""
