@@ -45,15 +45,15 @@ def test_a_bar_fits_its_terminal_and_always_counts_the_files(
     line = bar_line(tally(12_345, error=3, review=12, indeterminate=4_000), total, 9.0, width)
     assert len(line) <= max(width, len(shown))
     assert line.startswith(shown)
-    assert line.endswith("3 failed, 12 for review, 4,000 undecided") == (width == 300)
+    assert line.endswith("3 error, 12 review, 4,000 undecided") == (width == 300)
 
 
 def test_a_wide_bar_shows_everything() -> None:
     state = tally(50, error=3, review=2, indeterminate=1)
     state.started -= 36_000
-    assert bar_line(state, 100, 36_000.0, 99) == (
-        "[###########-----------] 50 of 100 files, about 10 h left, 5/h, 3 failed,"
-        " 2 for review, 1 undecided"
+    assert bar_line(state, 100, 36_000.0, 96) == (
+        "[############------------] 50 of 100 files, about 10 h left, 5/h, 3 error,"
+        " 2 review, 1 undecided"
     )
     assert bar_line(None, 100, 7.2, 40) == "[------------------] 0 of 100 files, 7 s"
     assert bar_line(None, 0, 7.2, 40) == "0 files, 7 s"
@@ -113,7 +113,7 @@ def test_a_real_terminal_shows_the_bar_on_one_line_and_nothing_of_it_afterwards(
     os.close(seen)
     first, _, rest = drawn.removeprefix("\r").partition("\r")
     assert len(first) == width - 1
-    assert ("failed" in first) == (width >= 60)
+    assert ("3 error" in first) == (width >= 60)
     assert rest == " " * (width - 1) + "\r"
 
 

@@ -119,7 +119,7 @@ def test_what_is_kept_is_not_listed_until_yet_another_comes_out(canon: Canon, so
     assert line["crg_mbid"] == ALBUM
     canon("override", "set", RECORDING, "--crg", SINGLE, "--rr", RECORDING, "--reason", "mine")
     ran = canon("drift", "--output=json")
-    assert (ran.status, ran.line["causes"]) == (3, ["ruling"])
+    assert (ran.status, ran.line["causes"]) == (3, ["override"])
     assert ran.line["new"]["decided_by"] == "override"
 
 
@@ -134,7 +134,10 @@ def test_a_pinned_decision_holds_against_later_ones(canon: Canon, song: Path) ->
         batch = canon("batch", song, "--refresh", "--output=json", **asking(mb), **NO_LEAD)
     assert (batch.lines[0]["crg_mbid"], batch.lines[0]["pinned"]) == (ALBUM, True)
     assert "1 resumed (1 pinned: a pinned decision does not change)" in batch.err
-    assert (told["crg_mbid"], told["stands"]["decision_id"]) == (SINGLE, line["decision_id"])
+    assert (told["crg_mbid"], told["pinned_decision"]["decision_id"]) == (
+        SINGLE,
+        line["decision_id"],
+    )
     assert "  pinned       A Night at the Opera (Album) is kept, as decided on 20" in shown
     (line,) = canon("write", song, "--output=json").lines
     assert line["crg_mbid"] == ALBUM

@@ -136,7 +136,7 @@ class _Results:
             if pinned:
                 keys = ("crg_mbid", "rr_mbid", "decided_at_utc")
                 kept = {"decision_id": pinned.id} | {key: getattr(pinned, key) for key in keys}
-                fields |= {"pinned": True, "stands": kept}
+                fields |= {"pinned": True, "pinned_decision": kept}
             print_json(file_object(path, fields))
         else:
             if self.printed:
@@ -145,9 +145,9 @@ class _Results:
             if pinned:
                 group, _ = find_entities(case.bundle, pinned.crg_mbid, None)
                 name = group_name(group) if group else pinned.crg_mbid
-                stands = f"{name} is kept, as decided on {local_time(pinned.decided_at_utc)}"
+                pinned_text = f"{name} is kept, as decided on {local_time(pinned.decided_at_utc)}"
                 advice = "`canon drift unpin PATH` lets this one count"
-                print_lines(labelled("pinned", f"{stands}: {advice}"))
+                print_lines(labelled("pinned", f"{pinned_text}: {advice}"))
                 with suppress(StoreError):  # a damaged record is reported where it is used
                     if read_decision(pinned).is_stale:
                         print_lines(labelled("stale", STALE))

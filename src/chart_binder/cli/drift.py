@@ -18,7 +18,7 @@ from chart_binder.cli.options import (
     group,
     pass_session,
 )
-from chart_binder.cli.output import SkippedRecords, file_object, print_notes, worst
+from chart_binder.cli.output import SkippedRecords, count_text, file_object, print_notes, worst
 from chart_binder.cli.render.decision import (
     change_lines,
     find_entities,
@@ -46,9 +46,7 @@ from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1, DriftState.NOT_ASKED: 1}
-_SUMMARY: dict[str, str] = {DriftState.STANDS: "unchanged"}
-"""The words of the summary, where they are not those of the state."""
-_NOT_LISTED = (DriftState.STANDS, DriftState.PINNED, DriftState.KEPT, DriftState.NEVER)
+_NOT_LISTED = (DriftState.UNCHANGED, DriftState.PINNED, DriftState.KEPT, DriftState.NEVER)
 
 
 class _ListByDefault(Group):
@@ -220,10 +218,8 @@ class _Results:
             if settle and found.state is DriftState.DIFFERS:
                 settle(found)
             self._show(found)
-        summary = ", ".join(
-            f"{count} {_SUMMARY.get(one) or one}" for one, count in self.counts.items()
-        )
-        print_notes([summary or "no decision is kept"])
+        words = {one.value: one.value for one in DriftState}
+        print_notes([count_text(self.counts, words) or "no decision is kept"])
         if self.not_asked:
             print_notes([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.not_asked}"])
         return self.status
@@ -271,24 +267,24 @@ def _drift_object(found: Drift, done: str | None) -> dict[str, object]:
         "evidence_hash": found.kept.evidence_hash,
         "old": found.was,
         "new": found.now.decision if found.now else None,
-        "changes": _changes(found, {}),
+        "changes": _changes(found, None),
     }
 
 
-def _changes(found: Drift, names: Mapping[str, str]) -> tuple[FieldChange, ...]:
-    """Return the parts of the decision that differ, ids with the `names` that are known.
+def _changes(found: Drift, names: Mapping[str, str] | None) -> tuple[FieldChange, ...]:
+    """Return the parts of the decision that differ, ids with the `names` for people, if any.
 
     There are none where one of the two decisions is unknown.
     """
 
     def named(value: str | None) -> tuple[str, ...]:
-        return (" ".join(filter(None, (value, names.get(value)))),) if value else ()
+        return (" ".join(filter(None, (value, (names or {}).get(value)))),) if value else ()
 
     if found.now is None or found.was is None:
         return ()
     was, now = found.was, found.now.decision
     pairs = (
-        ("state", was.state.value, now.state.value),
+        ("state", *(one.state if names is None else one.state.word for one in (was, now))),
         ("release group", was.crg_mbid, now.crg_mbid),
         ("release", was.rr_mbid, now.rr_mbid),
         ("rule", was.crg_rule, now.crg_rule),

@@ -87,7 +87,7 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit status: 0 every file decided, 3 some wait for a person (for review, undecided,"
+    epilog="Exit status: 0 every file decided, 3 some wait for a person (review, undecided,"
     " unmatched, unreadable), 1 some failed, 2 bad usage or configuration, 130 interrupted.",
 )
 @click.version_option(__version__, prog_name="canon", message="%(prog)s %(version)s")

@@ -14,12 +14,12 @@ import shutil
 import sys
 import unicodedata
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from chart_binder.config import LogConfig
     from chart_binder.domain.records import UnreadDecision
 
+Name = TypeVar("Name", bound=str)
+Word = TypeVar("Word", bound=str)
 MAX_WIDTH = 100
 """Lines longer than this are hard to read, however wide a terminal is."""
 _LABEL_WIDTH = 12
@@ -126,6 +128,19 @@ class SkippedRecords:
         """Report a record by what is wrong with it."""
         self.status = 1
         print_lines([path_text(f"left out: {problem}")], err=True)
+
+
+def count_text(counts: Mapping[Name, int], words: Mapping[Word, str]) -> str:
+    """Return counts as `8 would change, 2 not written`, in the order of `words`, without zeros.
+
+    A name that is not among the words comes last, as it is.
+    """
+    called = {str(name): word for name, word in words.items()}
+    found = {str(name): count for name, count in counts.items()}
+    names = dict.fromkeys((*called, *found))
+    return ", ".join(
+        f"{found[name]:,} {called.get(name, name)}" for name in names if found.get(name)
+    )
 
 
 def terminal_width() -> int:

@@ -16,6 +16,8 @@ import click
 from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.options import INTERRUPTED
 from chart_binder.cli.output import duration, fit, print_lines, rate_text, safe_text
+from chart_binder.errors import counted
+from chart_binder.jobs.decide import State
 from chart_binder.react.transcript import (
     AnyEvent,
     Brought,
@@ -285,13 +287,9 @@ class _AboveBar:
 
 
 CERTAIN = "certain"
-_SHOWN_STATES = {
-    "error": "failed",
-    "review": "for review",
-    "indeterminate": "undecided",
-    "unmatched": "unmatched",
-    "unreadable": "unreadable",
-}
+_SHOWN_STATES = (
+    State.ERROR, State.REVIEW, State.INDETERMINATE, State.UNMATCHED, State.UNREADABLE,
+)  # fmt: skip
 
 
 def bar_line(
@@ -321,12 +319,12 @@ def _parts(tally: "Tally", total: int, noun: str) -> Iterator[str]:
     if tally.worked:
         yield rate_text(tally.rate)
     if dated := tally.first_releases[CERTAIN]:
-        yield f"{dated:,} first releases"
+        yield counted(dated, "first release")
     if tally.earlier:
         yield f"{tally.earlier:,} earlier than tagged"
-    for state, word in _SHOWN_STATES.items():
+    for state in _SHOWN_STATES:
         if tally.states[state]:
-            yield f"{tally.states[state]:,} {word}"
+            yield f"{tally.states[state]:,} {state.word}"
 
 
 def _count(done: int, total: int, noun: str) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from chart_binder.cli.options import Session, group, pass_session
 from chart_binder.cli.output import (
     SkippedRecords,
+    count_text,
     duration,
     file_object,
     fit,
@@ -21,6 +22,7 @@ from chart_binder.cli.output import (
     wrap,
 )
 from chart_binder.cli.render.decision import decision_object
+from chart_binder.cli.render.tags import WORDS
 from chart_binder.domain.records import Measures, RunRecord, WriteState, local_time
 from chart_binder.errors import CanonError, counted
 from chart_binder.files import path_text
@@ -41,6 +43,9 @@ _STATES = {
     "unreadable": ", no audio that can be read: `canon review list`",
     "error": ", failed and may succeed later",
 }
+_OUTCOMES = {state.value: state.word for state in State} | WORDS
+"""The outcomes of the files of any run, for people, in the order in which they are shown."""
+_DECIDED_BY = {name: name for name in ("rules", "llm", "override")}
 _MAX_ERRORS, _MAX_UNWRITTEN = 10, 3
 _SPENT = {
     "musicbrainz_requests": ("try at MusicBrainz", "tries at MusicBrainz"),
@@ -236,9 +241,10 @@ def measure_lines(found: Measures) -> Iterator[str]:
         if found.earlier:
             said.append(f"{found.earlier:,} earlier than the year in the tags")
         yield from summary_line("first release", ", ".join(said))
-    for label, counts in (("rules", found.rules), ("tags", found.tags)):
+    rules = {name.removeprefix("CRG:"): count for name, count in found.rules.items()}
+    for label, counts in (("rules", rules), ("tags", found.tags)):
         if counts:
-            yield from summary_line(label, _counts(counts))
+            yield from summary_line(label, count_text(counts, WORDS))
     yield from _reasons("not written", found, found.unwritten, _MAX_UNWRITTEN)
     spent = [
         counted(count, *_SPENT.get(name, (name, name)))
@@ -249,7 +255,7 @@ def measure_lines(found: Measures) -> Iterator[str]:
         yield from summary_line("spent", ", ".join(spent))
     if found.causes:
         causes = {name.replace("_", " "): count for name, count in found.causes.items()}
-        yield from summary_line("failures", _counts(causes))
+        yield from summary_line("failures", count_text(causes, {}))
     yield from _reasons("" if found.causes else "failures", found, found.errors, _MAX_ERRORS)
 
 
@@ -264,7 +270,7 @@ def _file_lines(found: Measures) -> Iterator[str]:
     yield from summary_line("files", files)
     for state, words in _STATES.items():
         if found.states.get(state):
-            by = f" ({_counts(found.decided_by)})" if state == "decided" else ""
+            by = f" ({count_text(found.decided_by, _DECIDED_BY)})" if state == "decided" else ""
             yield from summary_line(State(state).word, f"{found.states[state]:,}{by}{words}")
 
 
@@ -282,11 +288,6 @@ def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) 
 def summary_line(label: str, text: str) -> Iterator[str]:
     """Yield a label and its text, wrapped below itself."""
     return wrap(text, f"{label:<{_LABEL_WIDTH}}  ")
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    """Return counts in words: `4 decided, 1 review`."""
-    return ", ".join(f"{count:,} {name.removeprefix('CRG:')}" for name, count in counts.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +330,7 @@ def list_lines(summary: RunSummary) -> Iterator[str]:
     run = summary.run
     took = "" if summary.seconds is None else duration(summary.seconds)
     cells = (run.id, local_time(run.started_at_utc), took)
-    yield from _in_columns(cells, summary.ended, _counts(run.counts))
+    yield from _in_columns(cells, summary.ended, count_text(run.counts, _OUTCOMES))
     yield fit(f"{_GAP}{summary.call}", terminal_width()).rstrip()
 
 
@@ -360,12 +361,11 @@ def run_lines(
         yield from measure_lines(summary.measures)
         yield from _costs(summary.measures)
     elif run.counts:
-        yield from summary_line("files", _counts(run.counts))
+        yield from summary_line("files", count_text(run.counts, _OUTCOMES))
     if decisions:
         yield from summary_line("kept", counted(decisions, "decision"))
     if written:
-        writes = (f"{count:,} {_WRITES[state]}" for state, count in written.items())
-        yield from summary_line("journal", ", ".join(writes))
+        yield from summary_line("journal", count_text(written, _WRITES))
     if written.get(WriteState.DONE):
         yield from summary_line("undo", f"canon undo {run.id}")
     if label := _how_to_continue(summary):

@@ -50,7 +50,7 @@ class DriftCause(StrEnum):
     ACCEPTANCE = "acceptance"
     EVIDENCE = "evidence"
     RULES = "rules"
-    RULING = "ruling"
+    OVERRIDE = "override"
 
 
 class DriftState(StrEnum):
@@ -59,7 +59,7 @@ class DriftState(StrEnum):
     `NEVER` is a file that never was decided: nothing was found, read or gathered for it.
     """
 
-    STANDS = "stands"
+    UNCHANGED = "unchanged"
     DIFFERS = "differs"
     KEPT = "kept"
     PINNED = "pinned"
@@ -126,7 +126,7 @@ class DriftCheck:
             why = "the evidence that it was made by is not stored: `canon decide` gathers it again"
             return Drift(kept, DriftState.FAILED, why=why)
         if _outcome(was, now) == _outcome(was) and not was.is_stale:
-            return Drift(kept, DriftState.STANDS, now=now)
+            return Drift(kept, DriftState.UNCHANGED, now=now)
         stale = (DriftCause.ACCEPTANCE,) if was.is_stale else ()
         causes = (*stale, *self._causes(kept, was, before, now))
         verdict = self.store.verdicts.latest(kept.id)
@@ -142,7 +142,7 @@ class DriftCheck:
     ) -> tuple[DriftCause, ...]:
         """Return the causes; `before` is today's decision on the stored evidence."""
         if "override" in (was.decided_by, now.decision.decided_by):
-            return (DriftCause.RULING,)
+            return (DriftCause.OVERRIDE,)
         if before is None:
             same_rules = kept.rules_version == rules_version(self.decider.rules)
             return (DriftCause.EVIDENCE,) if same_rules else (DriftCause.EVIDENCE, DriftCause.RULES)

@@ -29,7 +29,7 @@ _MIN_VALUE_WIDTH = 50
 """With less room, values stand below their field, not beside it."""
 _HEADLINES = {
     State.DECIDED: "belongs to",
-    State.REVIEW: "for review",
+    State.REVIEW: "review",
     State.INDETERMINATE: "undecided",
     State.ERROR: "decided",
 }

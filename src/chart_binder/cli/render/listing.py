@@ -3,16 +3,17 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from chart_binder.cli.output import file_object, labelled, safe_text, terminal_width
 from chart_binder.cli.render.decision import (
-    first_release_text,
     musicbrainz_page,
     recording_lines,
 )
+from chart_binder.domain.verdict import FirstRelease
 from chart_binder.jobs.audit import AuditReport, RuleErrors
 from chart_binder.jobs.decide import State
 from chart_binder.jobs.listing import ListedDecision
@@ -103,8 +104,8 @@ def table_lines(rows: Sequence[ListedDecision]) -> Iterator[str]:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("recording", "file", "first released", "canonical group", "decision"):
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in ("recording", "file", "first release", "group", "decision"):
         table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*(Text(safe_text(cell)) for cell in _cells(row)))
@@ -117,10 +118,17 @@ def table_lines(rows: Sequence[ListedDecision]) -> Iterator[str]:
 def _cells(row: ListedDecision) -> Iterator[str]:
     decision, first = row.decision, row.decision.first_release
     yield _stacked(decision.artist, decision.title)
-    yield _stacked(row.album, str(row.year or ""))
-    yield first_release_text(first) if first else "-"
+    yield _stacked(Path(row.path).name, ", ".join(filter(None, (row.album, str(row.year or "")))))
+    yield _stacked(*_first_release(first)) if first else "-"
     yield _stacked(decision.crg_title, decision.crg_type)
-    yield _stacked(row.state, row.rule and row.rule.replace("_", " ").lower())
+    rule = row.rule if row.decision.state in (State.DECIDED, State.REVIEW) else None
+    yield _stacked(row.state, rule and rule.replace("_", " ").lower())
+
+
+def _first_release(first: FirstRelease) -> Iterator[str | None]:
+    """Yield its date, and on what kind of record where; `-v` shows the rest."""
+    yield f"{first.date}{'' if first.year_certain else ' or earlier'}"
+    yield ", ".join(filter(None, (first.type, first.country)))
 
 
 def _stacked(*parts: str | None) -> str:

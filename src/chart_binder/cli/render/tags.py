@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from chart_binder.audio.fields import FIELDS_BY_NAME
-from chart_binder.cli.output import wrap
+from chart_binder.cli.output import count_text, wrap
 from chart_binder.cli.render.decision import find_entities, group_name, note_lines, release_name
 from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.domain.evidence import EvidenceBundle
@@ -61,8 +61,8 @@ def album_of(report: WriteReport) -> AlbumKey:
 
 def counts_text(counts: Mapping[WriteStatus, int], withheld: int, words: Words = WORDS) -> str:
     """Return counts of outcomes as text; `withheld` are counted among them."""
-    texts = [f"{count} {words[status]}" for status, count in counts.items()]
-    return ", ".join([*texts, *([f"{withheld} of them {WITHHELD}"] if withheld else [])])
+    beside = f", {withheld:,} of them {WITHHELD}" if withheld else ""
+    return count_text(counts, words) + beside
 
 
 def album_lines(
