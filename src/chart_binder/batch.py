@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from chart_binder.audio.walk import UnreadablePath
 from chart_binder.config import Config
 from chart_binder.config.load import load_settings
 from chart_binder.domain.evidence_json import read_bundle
@@ -253,11 +254,13 @@ def library(named: Sequence[Path], options: BatchOptions, store: "Store") -> Ite
     states = options.only - {Which.COMPILATIONS}
     order = Order.PATH if states or options.refresh else options.order
 
-    def is_settled(paths: Sequence[Path]) -> bool:
+    def has_decisions(paths: Sequence[Path]) -> bool:
         return all(current_decisions(store, [*map(stored_names, paths)]))
 
     only_collections = Which.COMPILATIONS in options.only
-    return library_items(named, order, only_collections=only_collections, is_settled=is_settled)
+    return library_items(
+        named, order, only_collections=only_collections, has_decisions=has_decisions
+    )
 
 
 def estimate_batch(
@@ -265,19 +268,24 @@ def estimate_batch(
     config: Config,
     options: BatchOptions,
     on_album: Callable[[int], None] = lambda _: None,
+    on_unreadable: Callable[[UnreadablePath], None] = lambda _: None,
 ) -> Estimate:
     """Return what `run_batch` would take, by the tags of the files; nothing is requested.
 
-    `on_album` is called with the number of files read so far. Raises what `run_batch` raises.
+    `on_album` is called with the number of files read so far, `on_unreadable` for each path that
+    cannot be read. Raises what `run_batch` raises.
     """
     options.check()
     with open_store(store_url(config)) as store:
         resume = _resume_check(store, config, options, _versions(config, ""))
 
-        def due(files: Sequence[Path]) -> list[Path]:
-            return [path for path, is_due, _ in resume.check(files) if is_due]
+        def due(files: Sequence[Path]) -> tuple[Sequence[Path], int]:
+            checked = list(resume.check(files))
+            to_do = [path for path, is_due, _ in checked if is_due]
+            return to_do, sum(outcome is not None for _, _, outcome in checked)
 
-        return estimate_library(paths, due, Estimator(config.musicbrainz), on_album)
+        estimator = Estimator(config.musicbrainz)
+        return estimate_library(paths, due, estimator, on_album, on_unreadable)
 
 
 def run_items(

@@ -73,6 +73,7 @@ REFUSED = [
     ("[musicbrainz]\nhostname = '127.0.0.1:99999'", {}, ["musicbrainz.hostname", "99999", "65535"]),
     ("[musicbrainz]\nhostname = '[::1]:80'", {}, ["musicbrainz.hostname", "IPv4"]),
     ("[musicbrainz]\nhostname = '127.0.0.1:٣'", {}, ["musicbrainz.hostname", "٣"]),
+    ("[store]\nurl = 'sqlite:///canon.db'", {}, ["store.url", "sqlite:////absolute/path.db"]),
     ("[store]\nurl = 'mysql://x'", {}, ["store.url", "mysql://x", "sqlite"]),
     ("[foo]\nbar = 1", {}, ["foo", "unknown key", "musicbrainz"]),
     ("a = [", {}, ["no TOML"]),

@@ -373,18 +373,20 @@ def test_an_estimate_is_near_what_the_run_takes(canon: Canon, library: Path) -> 
     ran, requests = batch(canon, library, "--estimate", "--output=json")
     assert (ran.status, ran.err, requests) == (0, "", 0)
     estimate = ran.line
-    assert (estimate["files"], estimate["settled"], estimate["rate_per_s"]) == (5, 0, 0.0)
+    assert (estimate["files"], estimate["resumed"], estimate["rate_per_s"]) == (5, 0, 0.0)
     text = canon("batch", library, "--estimate", COLUMNS="100").must_end(
         0, "files 5", "to decide", "pace 1.0/s (musicbrainz.rate_limit_per_s)", "1 best-of",
         "`--only compilations` saves about",
     )  # fmt: skip
     assert "note" in text.out
+    absent = canon("batch", library / "absent", "--estimate").must_end(1, "files 0")
+    assert "absent' does not exist" in absent.err
     _, taken = batch(canon, library)
     about, most = estimate["all"]["requests"], estimate["all"]["most_requests"]
     assert about / 2 <= taken <= about * 2
     assert taken <= most
     again, _ = batch(canon, library, "--estimate", "--output=json")
-    assert (again.line["settled"], again.line["all"]["requests"]) == (5, 0)
+    assert (again.line["resumed"], again.line["all"]["requests"]) == (5, 0)
 
 
 def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None:

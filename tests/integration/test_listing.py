@@ -75,6 +75,16 @@ def test_a_name_that_is_no_utf_8_keeps_its_bytes(canon: Canon, home: Path) -> No
     assert "path_b64" in canon("ls", "--output=json").line
 
 
+def test_a_name_that_a_playlist_cannot_hold_is_left_out(canon: Canon, library: Path) -> None:
+    odd = file_of(BUNDLES["queen"], library, "two\nlines.flac")
+    with MusicBrainzStandIn(BUNDLES.values()) as mb:
+        canon("decide", odd, **asking(mb)).must_end(0)
+    ran = canon("playlist").must_end(1)
+    assert "two\\nlines.flac': an M3U8 file cannot hold this name" in ran.err
+    assert "lines.flac" not in ran.out
+    assert "#EXTINF" in ran.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -100,7 +110,7 @@ def test_a_terminal_shows_a_table_that_fits_it(
             assert terminal.ended() == 0
         lines = shown.splitlines()
         assert max(len(line) for line in lines if "queen.flac" not in line) <= 100
-        for words in ("Queen", "Bohemian Rhapsody", "queen.flac", "1975-10-31", "single", "A Night at the"):
+        for words in ("Queen", "Bohemian Rhapsody", "queen.flac", "1975-10-31", "A Night at the"):
             assert words in shown
         assert any(line.startswith("recording   ") for line in lines) is not bool(options)
         assert ("https://musicbrainz.org/release-group/" in shown) is bool(options)

@@ -41,6 +41,7 @@ def test_lists_are_read_as_they_are_exported(content: bytes) -> None:
         (b" \n\n", "list.csv: is empty"),
         (HEAD, "has a header and no rows"),
         (b"artist,title\na,b\n", "no column 'year'; found 'artist', 'title'; artist, title, year"),
+        (b"artist,title,year,Year\na,b,1,2\n", "list.csv: has 2 columns 'year': leave one"),
         (b"Queen,Innuendo,1991\n", "no column 'artist'; found '1991', 'innuendo', 'queen'"),
         (HEAD + b"a,b,1991\nBeyonc\xe9,c,2003\n", "line 3 is not UTF-8 (byte 0xe9): save the list"),
         (b"PK\x03\x04\xff\xfe", "line 1 is not UTF-8"),

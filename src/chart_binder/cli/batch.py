@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from chart_binder.audio.walk import UnreadablePath
 from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
 from chart_binder.cli.options import (
     INTERRUPTED,
@@ -191,22 +192,28 @@ def _options(
 
 def _estimate(session: Session, paths: tuple[str, ...], options: BatchOptions) -> int:
     named = [Path(path) for path in named_paths(paths)]
-    tally = Tally()
+    tally, status = Tally(), 0
+
+    def on_unreadable(path: UnreadablePath) -> None:
+        nonlocal status
+        status = _FAILED
+        print_lines([f"canon: {path_text(str(path.problem))}"], err=True)
+
     with progress(named, is_all=True, is_drawn=True, is_quiet=session.quiet) as bar:
 
         def on_album(files: int) -> None:
             tally.files = tally.worked = files
             bar.show(tally)
 
-        found = estimate_batch(named, session.config, options, on_album)
+        found = estimate_batch(named, session.config, options, on_album, on_unreadable)
     session.show(found, estimate_lines(found, only=Which.COMPILATIONS in options.only))
-    return 0
+    return status
 
 
 def estimate_lines(found: Estimate, *, only: bool) -> Iterator[str]:
     """Yield an estimate; if `only` compilations are meant, what the rest takes is left out."""
     left_out = (
-        (found.settled, "decided before"),
+        (found.resumed, "resumed"),
         (found.unreadable, "without audio that can be read"),
         (found.unidentified, "whose tags say too little"),
     )

@@ -63,12 +63,14 @@ def path(session: Session) -> None:
     places = {
         "config": file,
         "looked_for": candidates,
+        "remarks": settings.remarks,
         "store": masked(store_url(settings.config)),
         "transcripts": str(transcripts_folder()),
     }
     none = f"none: built-in defaults; make {candidates[-1]} to change them"
     lines = (
         *wrap(f"{file or none}", f"{'configuration':<15}"),
+        *(line for one in settings.remarks for line in wrap(one, " " * 15)),
         f"looked for     {', '.join(candidates)}",
         f"store          {places['store']}",
         f"transcripts    {places['transcripts']}",

@@ -433,11 +433,11 @@ def _closing(*, full: bool) -> Iterator[str]:
         yield from wrap(about, f"  {call}".ljust(_ABOUT_COLUMN))
     if not full:
         return
-    file = found_file()
-    where = f"make {config_candidates()[-1]} with"
-    if file:
-        where = f"set these keys in {file.absolute()}, each in the table that the file has:"
-    yield from wrap(f"To let a model look into what the rules leave open, {where}")
+    here, own = config_candidates()
+    where = f"set these keys in {own}"
+    if found_file() == here:
+        where += f" (where {here} is read, as in this folder, that file is not)"
+    yield from wrap(f"To let a model look into what the rules leave open, {where}:")
     yield from _KEYS.splitlines()
 
 

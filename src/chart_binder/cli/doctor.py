@@ -49,7 +49,7 @@ class Check:
 class Finding:
     """The result of a check: what was found, or what is wrong and how to fix it.
 
-    `is_well` tells whether it works or was not asked, be it needed, optional or turned off.
+    `is_well` tells whether it works, or was not asked, or is turned off.
     """
 
     name: str
@@ -72,8 +72,8 @@ def doctor(session: Session) -> int:
     Each is ok, off (by the configuration, or offline), a warning (it works with something to know,
     or canon can do without it), or failed.
 
-    Exit status: 0 everything works, 3 something optional does not (also while it is turned off), 1
-    something needed does not.
+    Exit status: 0 everything that is on works, 3 something optional does not, 1 something needed
+    does not.
     """
     status = 0
     for finding in _findings(session.config):
@@ -103,7 +103,7 @@ def _findings(config: Config) -> Iterator[Finding]:
         elif found.remark:
             state = Health.WARNING
         said = "; ".join(filter(None, (why_off, found.said, found.remark)))
-        yield Finding(name, state, is_needed, is_well, said)
+        yield Finding(name, state, is_needed, is_well or bool(why_off), said)
 
 
 _MODEL_OFF = "no model is asked: llm.enabled is false"

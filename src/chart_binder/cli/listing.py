@@ -27,13 +27,14 @@ from chart_binder.cli.render.listing import (
     table_lines,
 )
 from chart_binder.domain.records import AuditVerdict
-from chart_binder.errors import UsageError
+from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs.audit import audit_report, judge, judged, outcome, sample
 from chart_binder.jobs.listing import (
     ListedDecision,
     Query,
     by_first_release,
+    fits_m3u,
     listing,
     m3u_lines,
     read_query,
@@ -254,7 +255,8 @@ def playlist(
     too. A smart playlist (.nsp) has no files but conditions, which Navidrome holds against the tags
     that `canon write` writes; it knows artist, title, album, year and decade.
 
-    Exit status: 0, 1 nothing matches or a record of the store is damaged, 2 bad usage.
+    Exit status: 0, 1 nothing matches, a name does not fit or a record of the store is damaged, 2
+    bad usage.
     """
     wanted = read_query(query)
     form = form or ("nsp" if out and out.casefold().endswith(".nsp") else "m3u")
@@ -268,18 +270,23 @@ def playlist(
     skipped = SkippedRecords()
     with session.open_store() as store:
         every = list(listing(store, wanted, session.config.rules, skipped.decision))
-    rows = by_first_release(every)
+    dated = by_first_release(every)
+    rows = [row for row in dated if fits_m3u(row)]
+    for row in dated:
+        if not fits_m3u(row):
+            problem = "an M3U8 file cannot hold this name: rename the file"
+            skipped.record(f"{row.path!r}: {problem}")
     if not rows:
         print_notes(["nothing matches that has a first release: no playlist is written"])
         return 1
     _write(out, "".join(f"{line}\n" for line in m3u_lines(rows)).encode())
     uncertain = sum(not row.decision.first_release.year_certain for row in rows)  # type: ignore[union-attr]
-    print_notes(_notes(len(rows), len(every) - len(rows), uncertain))
+    print_notes(_notes(len(rows), len(every) - len(dated), uncertain))
     return skipped.status
 
 
 def _notes(files: int, left_out: int, uncertain: int) -> Iterator[str]:
-    parts = [f"{files:,} files by first release"]
+    parts = [f"{counted(files, 'file')} by first release"]
     if uncertain:
         parts.append(f"{uncertain:,} of them of an uncertain year (certain:yes leaves them out)")
     if left_out:

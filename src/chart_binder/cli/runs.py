@@ -41,7 +41,7 @@ _STATES = {
     "indeterminate": ": `canon review list`",
     "unmatched": ", no recording was found: `canon review list`",
     "unreadable": ", no audio that can be read: `canon review list`",
-    "error": ", failed and may succeed later",
+    "error": ", failed",
 }
 _OUTCOMES = {state.value: state.word for state in State} | WORDS
 """The outcomes of the files of any run, for people, in the order in which they are shown."""
@@ -65,6 +65,7 @@ _ROOMY = 80
 """Columns that a row takes with everything in it."""
 _GAP = "  "
 _CUT_SHORT = (None, 130)
+_MAY_SUCCEED_LATER = ("lookup_failed", "model", "store")
 _NOT_TRIED_AGAIN = ("nothing_found", "unidentified", "not_looked_up", "file")
 _WRITES = {
     WriteState.DONE: "written",
@@ -271,7 +272,9 @@ def _file_lines(found: Measures) -> Iterator[str]:
     for state, words in _STATES.items():
         if found.states.get(state):
             by = f" ({count_text(found.decided_by, _DECIDED_BY)})" if state == "decided" else ""
-            yield from summary_line(State(state).word, f"{found.states[state]:,}{by}{words}")
+            later = sum(found.causes.get(cause, 0) for cause in _MAY_SUCCEED_LATER)
+            hope = f"; {later:,} may succeed later" if state == "error" and later else ""
+            yield from summary_line(State(state).word, f"{found.states[state]:,}{by}{words}{hope}")
 
 
 def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:

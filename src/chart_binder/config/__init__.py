@@ -41,7 +41,7 @@ HttpUrl = Annotated[str, _form(r"^https?://[^\s/]+", "an address of http:// or h
 StoreUrl = Annotated[
     str,
     _form(
-        r"^$|^sqlite:///|^postgresql(\+psycopg)?://",
+        r"^$|^sqlite:///(/|[A-Za-z]:[/\\])|^postgresql(\+psycopg)?://",
         "sqlite:////absolute/path.db or postgresql+psycopg://user@host/database",
     ),
 ]

@@ -110,14 +110,8 @@ def read_years(content: bytes, name: str) -> Iterator[ListedYear | InvalidLine]:
     head = next((line for line in lines if line.strip()), "")
     if not head:
         raise CanonError(f"{name}: is empty; a header with {', '.join(_NEEDED)} is needed")
-    delimiter = max(_DELIMITERS, key=lambda each: len(_columns(head, each) & {*_NEEDED}))
-    missing = [column for column in _NEEDED if column not in _columns(head, delimiter)]
-    if missing:
-        found = ", ".join(map(repr, sorted(_columns(head, delimiter)))) or "nothing"
-        raise CanonError(
-            f"{name}: has no column {missing[0]!r}; found {found}; artist, title, year are needed,"
-            " isrc may be there"
-        )
+    delimiter = max(_DELIMITERS, key=lambda each: len({*_columns(head, each)} & {*_NEEDED}))
+    _check_columns(_columns(head, delimiter), name)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     header: list[str] = []
     rows = 0
@@ -136,8 +130,21 @@ def read_years(content: bytes, name: str) -> Iterator[ListedYear | InvalidLine]:
         raise CanonError(f"{name}: has a header and no rows, so there is nothing to compare")
 
 
-def _columns(head: str, delimiter: str) -> set[str]:
-    return {name.strip().casefold() for name in next(csv.reader([head], delimiter=delimiter), [])}
+def _check_columns(columns: Sequence[str], name: str) -> None:
+    for column in (*_NEEDED, "isrc"):
+        if (count := columns.count(column)) > 1:
+            raise CanonError(f"{name}: has {count} columns {column!r}: leave one of them")
+    missing = [column for column in _NEEDED if column not in columns]
+    if missing:
+        found = ", ".join(map(repr, sorted(columns))) or "nothing"
+        raise CanonError(
+            f"{name}: has no column {missing[0]!r}; found {found}; artist, title, year are needed,"
+            " isrc may be there"
+        )
+
+
+def _columns(head: str, delimiter: str) -> list[str]:
+    return [name.strip().casefold() for name in next(csv.reader([head], delimiter=delimiter), [])]
 
 
 def _row(line: int, values: dict[str, str]) -> ListedYear | InvalidLine:

@@ -346,21 +346,23 @@ def by_first_release(rows: Iterable[ListedDecision]) -> list[ListedDecision]:
     return sorted((row for row in rows if row.decision.first_release), key=place)
 
 
-def m3u_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
-    """Yield the lines of an M3U8 file: UTF-8, an absolute path for each file.
+def fits_m3u(row: ListedDecision) -> bool:
+    """Return whether a line of UTF-8 can hold the path of a file."""
+    path = os.fsdecode(row.kept.path)
+    return path == row.path and not {"\n", "\r"} & {*path}
 
-    RFC 8216, sections 4.3.1.1 and 4.3.2.1, describes the lines that begin with `#EXT`. Raises
-    `UsageError` for a path that no line of UTF-8 can hold.
+
+def m3u_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
+    """Yield the lines of an M3U8 file: UTF-8, an absolute path for each file that fits it.
+
+    RFC 8216, sections 4.3.1.1 and 4.3.2.1, describes the lines that begin with `#EXT`.
     """
     yield "#EXTM3U"
     for row in rows:
-        path = os.fsdecode(row.kept.path)
-        if path != row.path or "\n" in path or "\r" in path:
-            raise UsageError(f"{row.path!r}: an M3U8 file cannot hold this name: rename the file")
         name = " - ".join(filter(None, (row.decision.artist, row.decision.title)))
         seconds = -1 if row.duration_s is None else row.duration_s
         yield f"#EXTINF:{seconds},{' '.join(name.split())}"
-        yield path
+        yield row.path
 
 
 def smart_playlist(query: Query, name: str) -> dict[str, object]:

@@ -43,7 +43,7 @@ _STEPS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("undo_changed_since", 3, ("undo", "--dry-run")),
     ("undo", 3, ("undo",)),
     ("drift", 0, ("drift", TITLE)),
-    ("doctor", 3, ("doctor",)),
+    ("doctor", 0, ("doctor",)),
     (
         "override_set",
         0,

@@ -1,11 +1,13 @@
 """Which albums are collections, and what a library takes, by the tags of its files."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from audio.tagging import CONTAINERS
 from chart_binder.audio.reading import read_tags
+from chart_binder.audio.walk import UnreadablePath
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.tags import TrackTags
 from chart_binder.jobs.batch import Album, planning
@@ -73,7 +75,7 @@ def folders(music: Path) -> list[Path]:
 
 
 def order_of(music: Path, order: Order, **options: object) -> list[str]:
-    never = {"only_collections": False, "is_settled": lambda _: False} | options
+    never = {"only_collections": False, "has_decisions": lambda _: False} | options
     items = library_items([music], order, **never)  # type: ignore[arg-type]
     albums = [one for one in items if not isinstance(one, NoInputYet)]
     assert all(isinstance(one, Album) for one in albums)
@@ -90,7 +92,7 @@ def test_collections_go_first_and_every_album_once(
     monkeypatch.setattr(planning, "_PATIENCE_S", -1.0)
     assert sorted(order_of(tmp_path, Order.COMPILATIONS)) == ["a", "b", "c"], "nothing is lost"
     monkeypatch.undo()
-    settled = {"is_settled": lambda paths: paths[0].parts[-3] == "c"}
+    settled = {"has_decisions": lambda paths: paths[0].parts[-3] == "c"}
     assert order_of(tmp_path, Order.COMPILATIONS, **settled) == ["a", "b", "c"]
 
 
@@ -101,7 +103,7 @@ def test_an_error_while_albums_are_found_reaches_whoever_asks(tmp_path: Path) ->
         raise OSError("the store is gone")
 
     with pytest.raises(OSError, match="the store is gone"):
-        order_of(tmp_path, Order.COMPILATIONS, is_settled=fail)
+        order_of(tmp_path, Order.COMPILATIONS, has_decisions=fail)
 
 
 @pytest.mark.parametrize(
@@ -121,12 +123,17 @@ def test_an_estimate_adds_up(tmp_path: Path) -> None:
     flac(tmp_path, "untagged.flac")
     seen: list[int] = []
     config = MusicBrainzConfig(rate_limit_per_s=0.5)
-    settled = {*one.iterdir()}
-    found = estimate_library(
-        [tmp_path], lambda paths: [path for path in paths if path not in settled],
-        Estimator(config), seen.append,
-    )  # fmt: skip
-    assert (found.files, found.settled, found.unreadable, found.unidentified) == (8, 2, 1, 1)
+    decided = {*one.iterdir()}
+
+    def due(paths: Sequence[Path]) -> tuple[Sequence[Path], int]:
+        to_do = [path for path in paths if path not in decided]
+        return to_do, len(paths) - len(to_do)
+
+    unreadable: list[UnreadablePath] = []
+    named = [tmp_path, tmp_path.parent / "absent"]
+    found = estimate_library(named, due, Estimator(config), seen.append, unreadable.append)
+    assert [one.path.name for one in unreadable] == ["absent"]
+    assert (found.files, found.resumed, found.unreadable, found.unidentified) == (8, 2, 1, 1)
     assert (found.all.files, found.all.albums) == (4, 2)
     assert (found.compilations.files, found.compilations.albums, found.kinds) == (
         2,

@@ -92,12 +92,12 @@ def album_collection(paths: Sequence[Path]) -> Collection | None:
 
 
 def library_items(
-    named: Sequence[Path], order: Order, *, only_collections: bool, is_settled: "SettledTest"
+    named: Sequence[Path], order: Order, *, only_collections: bool, has_decisions: "DecisionTest"
 ) -> LibraryItems:
     """Yield the albums of a library in an order; `NoInputYet` while none is found.
 
     Albums are found in a thread. For `Order.COMPILATIONS` the folders are walked twice; albums
-    that are settled, because every file has a decision, are not read to be put first. In a large
+    whose files all have a decision are not read to be put first. In a large
     library other albums are handed out too while no collection is found: nothing waits for long.
     """
     if order is Order.PATH and not only_collections:
@@ -112,11 +112,12 @@ def library_items(
 
     def find() -> None:
         try:
-            found = _collections_first(named, is_settled, is_awaited)
+            found = _collections_first(named, has_decisions, is_awaited)
             for item in _collections(named) if only_collections else found:
                 ahead.put(item)
             ahead.put(None)
-        except BaseException as error:  # noqa: BLE001 (raised again where the albums are used)
+        # Whatever ends this thread is raised where the albums are used, which waits for them.
+        except BaseException as error:  # noqa: BLE001
             ahead.put(error)
 
     threading.Thread(target=find, daemon=True, name="canon-find").start()
@@ -133,7 +134,7 @@ def library_items(
         yield item
 
 
-SettledTest: TypeAlias = Callable[[Sequence[Path]], bool]
+DecisionTest: TypeAlias = Callable[[Sequence[Path]], bool]
 """Whether every file of an album has a decision; may raise `StoreError`."""
 
 
@@ -144,13 +145,13 @@ def _collections(named: Sequence[Path]) -> Iterator[Album | UnreadablePath]:
 
 
 def _collections_first(
-    named: Sequence[Path], is_settled: SettledTest, is_awaited: Callable[[], bool]
+    named: Sequence[Path], has_decisions: DecisionTest, is_awaited: Callable[[], bool]
 ) -> Iterator[Album | UnreadablePath]:
     first: set[int] = set()
     for item in find_albums(named):
         if isinstance(item, UnreadablePath):
             yield item
-        elif is_awaited() or (not is_settled(item.paths) and album_collection(item.paths)):
+        elif is_awaited() or (not has_decisions(item.paths) and album_collection(item.paths)):
             first.add(hash(item.paths))
             yield item
     for item in find_albums(named):
@@ -187,12 +188,13 @@ class EstimatedPart(msgspec.Struct, frozen=True):
 class Estimate(msgspec.Struct, frozen=True):
     """What a run over a library takes, by its tags.
 
-    `files` are all, of which `settled` need nothing; `unreadable` and `unidentified` ones take no
-    request. `kinds` counts the albums that are collections. `rate_per_s` is the configured pace.
+    Of all `files`, `resumed` ones take nothing, for an earlier run decided them or looked in vain;
+    `unreadable` and `unidentified` ones take no request. `kinds` counts the albums that are
+    collections. `rate_per_s` is the configured pace.
     """
 
     files: int
-    settled: int
+    resumed: int
     unreadable: int
     unidentified: int
     rate_per_s: float
@@ -206,16 +208,16 @@ class Estimator:
 
     def __init__(self, config: MusicBrainzConfig) -> None:
         self._config = config
-        self.files = self.settled = 0
+        self.files = self.resumed = 0
         self._failed: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
         self._parts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
         self._artists: dict[bool, set[str]] = {True: set(), False: set()}
 
-    def add(self, due: Sequence[Path], settled: int) -> None:
-        """Add an album with the files that are to be decided, and how many are settled."""
-        self.files += len(due) + settled
-        self.settled += settled
+    def add(self, due: Sequence[Path], resumed: int) -> None:
+        """Add an album with the files that are to be decided, and how many are resumed."""
+        self.files += len(due) + resumed
+        self.resumed += resumed
         if not due:
             return
         folders: defaultdict[Path, list[TrackTags]] = defaultdict(list)
@@ -258,7 +260,7 @@ class Estimator:
         artists = self._artists[True] | self._artists[False]
         return Estimate(
             files=self.files,
-            settled=self.settled,
+            resumed=self.resumed,
             unreadable=self._failed["unreadable"],
             unidentified=self._failed["unidentified"],
             rate_per_s=self._config.rate_limit_per_s,
@@ -285,18 +287,20 @@ def _artist(tags: TrackTags) -> str:
 
 def estimate_library(
     named: Iterable[Path],
-    due: Callable[[Sequence[Path]], Sequence[Path]],
+    due: Callable[[Sequence[Path]], tuple[Sequence[Path], int]],
     estimator: Estimator,
     on_album: Callable[[int], None],
+    on_unreadable: Callable[[UnreadablePath], None],
 ) -> Estimate:
     """Read the tags of a library and return what a run over it takes; nothing is requested.
 
-    `due` returns which of an album's files are to be decided; `on_album` is called with the number
-    of files read so far. Raises `StoreError`.
+    `due` returns which of an album's files are to be decided, and how many are resumed; `on_album`
+    is called with the number of files read so far. Raises `StoreError`.
     """
     for item in find_albums(named):
         if isinstance(item, Album):
-            to_do = due(item.paths)
-            estimator.add(to_do, len(item.paths) - len(to_do))
+            estimator.add(*due(item.paths))
             on_album(estimator.files)
+        else:
+            on_unreadable(item)
     return estimator.estimate()
