@@ -47,7 +47,7 @@ def fields(**texts: str) -> dict[str, tuple[str, ...]]:
 
 
 # What a file says, when its recording first came out, what its original date becomes (None: stays),
-# and whether a note names what stays.
+# and whether a note names what stays or is earlier.
 @pytest.mark.parametrize(
     ("now", "first", "written", "is_noted"),
     [
@@ -55,6 +55,8 @@ def fields(**texts: str) -> dict[str, tuple[str, ...]]:
         ({}, "1975-10", "1975-10", False),
         ({}, "1975", "1975", False),
         ({}, "1975-10-31/1975", "1975", False),
+        ({"date": "1974"}, "1975-10-31", "1975-10-31", True),
+        ({"date": "1975"}, "1975-10-31", "1975-10-31", False),
         ({"original_date": "2004"}, "1975-10-31", "1975-10-31", False),
         ({"original_date": "1975-11-21"}, "1975-10-31", "1975-10-31", False),
         ({"original_date": "1975"}, "1975-10-31", "1975-10-31", False),

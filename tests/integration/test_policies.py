@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from mutagen.flac import FLAC
 
 from audio import players
 from chart_binder.audio.containers import audio_hash, read_tag_set
@@ -90,6 +91,8 @@ def test_what_players_see_of_an_album_that_picard_tagged(
     [
         # Two of ten tracks have no certain year: Navidrome 0.54 would show two albums.
         *((kind, 10, "--policy=dates", {}) for kind in ("flac", "mp3-2.4")),
+        *((kind, 10, "--also-date", {"Music Assistant": OLD | NEW, "Jellyfin": OLD | NEW})
+          for kind in ("flac", "mp3-2.4")),
         ("aac", 10, "--policy=dates", {"Music Assistant": OLD | NEW}),
         *((kind, 8, "--policy=dates", {"Music Assistant": NEW}) for kind in KINDS),
         *((kind, 8, "--whole-albums", {"Music Assistant": NEW}) for kind in KINDS),
@@ -136,6 +139,27 @@ def test_one_file_alone_is_looked_at_with_its_album(
     canon("write", "../music/CD 1").must_end(3, "4 of 8 tracks would have none")
     canon("write", home / "music").must_end(0, "8 files: 8 would change", "CD 1/01 Song 1.flac: ")
     canon("write", "../music").must_end(0, "8 files: 8 would change", "CD 1/01 Song 1.flac: ")
+
+
+def test_a_track_that_was_not_found_gets_the_release_date_alone(
+    canon: Canon, home: Path, world: dict[str, str]
+) -> None:
+    files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
+    unknown = FLAC(files[7])
+    unknown.delete()
+    unknown.update(
+        TITLE="Nowhere", ARTIST="Nobody", ALBUM=TITLE, DATE="2004", ALBUMARTIST="Various Artists"
+    )
+    unknown.save()
+    canon("decide", home / "music", **world).must_end(3)
+    canon("write", home / "music").must_end(3, "keep it whole, and so does --also-date")
+    *_, line = canon("write", home / "music", "--also-date", "--output=json").must_end(3).lines
+    assert line["why"].startswith("unmatched: ")
+    assert [(one["field"], one["new"]) for one in line["changes"]] == [("release_date", ["2004"])]
+    canon("write", home / "music", "--also-date", "--apply").must_end(3, "1 of them without a new")
+    assert as_seen(files)["Navidrome"] == 1
+    canon("review", "list").must_end(3, "1 to look at")
+    canon("undo").must_end(0)
 
 
 def test_what_was_not_written_waits_in_review(

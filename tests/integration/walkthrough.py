@@ -89,8 +89,7 @@ def in_words(text: str, place: Path) -> str:
         (r"\b01[0-9a-hjkmnp-tv-z]{18}\b", "01m8a0example0000000"),
         (r"\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?(?: UTC)?", "2026-11-23 10:30"),
         (r"127\.0\.0\.1:\d+", "musicbrainz.org"),
-        (r"\b\d+\.\d s\b", "0.5 s"),
-        (r"[\d.]+/s", "20.0/s"),
+        (r"\b\d+(?:\.\d)? s\b(?:, [\d.]+/(?:s|min))?", "0.5 s"),
         (r" +\n", "\n"),
     ):
         text = re.sub(pattern, word, text)

@@ -121,6 +121,9 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
             pass
         case _:
             wanted |= {"original_date": (text,), "original_year": (text[:4],)}
+    released = _parsed(date[0]) if date else UNKNOWN
+    if released.is_known and released.last < first.first and not album.also_date:
+        notes.append(f"the file's own date {released} is before {first}: one of them is wrong")
     if album.also_date:
         wanted |= _first_as_date(first, text, now, notes)
     return Wanted(wanted, tuple(notes))

@@ -113,7 +113,8 @@ class TaggedFile:
 class Draft:
     """A file whose decision may be written, before its album is looked at.
 
-    `own_dates` are original dates that were written into it by an earlier decision.
+    `own_dates` are original dates that were written into it by an earlier decision. `withheld` says
+    why nothing of the decision may be written: such a file only gets what keeps its album whole.
     """
 
     file: TaggedFile
@@ -121,6 +122,7 @@ class Draft:
     track: Track
     notes: tuple[str, ...] = ()
     own_dates: frozenset[str] = frozenset()
+    withheld: str | None = None
 
     @property
     def path(self) -> Path:
@@ -356,11 +358,16 @@ class Planner:
         kept, evidence = found.record, found.evidence
         decision = complete(read_decision(kept), evidence, self.rules)
         chosen = self._writable(decision, kept)
+        withheld = chosen if isinstance(chosen, str) else None
         if isinstance(chosen, str):
-            return self._refusal(file.path, found, decision, chosen)
+            if not self.options.also_date or file.album.release or file.problem:
+                return self._refusal(file.path, found, decision, chosen)
+            chosen = Chosen(None, None, None, None)
         if file.problem:
             raise file.problem
         bundle = evidence()
+        if bundle is None and withheld:
+            bundle = EvidenceBundle(())
         if bundle is None:
             return Refusal(file.path, _NO_EVIDENCE, kept)
         if contradiction := self._contradiction(kept, bundle, chosen):
@@ -368,10 +375,10 @@ class Planner:
         if changed := identity_change(self.store, file.path, kept):
             how = ", and unpin what was decided before" if kept.pinned else ""
             return Refusal(file.path, f"{changed}{how}", kept)
-        notes = () if chosen.release_group else (_OPEN,)
+        notes = () if chosen.release_group or withheld else (_OPEN,)
         own_dates = _written_dates(self.store, file.path) if _is_dated(file.fields) else frozenset()
-        track = Track(chosen, bundle, decision.first_release)
-        return Draft(file, kept, track, notes, own_dates)
+        track = Track(chosen, bundle, None if withheld else decision.first_release)
+        return Draft(file, kept, track, notes, own_dates, withheld)
 
     def plan(self, draft: Draft, wanted: Callable[[Fields], Wanted]) -> Plan:
         """Return the plan of a file by what its fields should be. Raises `AudioError`."""
@@ -387,7 +394,7 @@ class Planner:
             is_changed=new != tags,
             after=all_fields(new),
             notes=(*draft.notes, *said.notes),
-            withheld=said.withheld,
+            withheld=draft.withheld or said.withheld,
         )
 
     def move(self, draft: Draft) -> Callable[[Fields], Wanted] | Refusal:

@@ -43,7 +43,8 @@ _NOT_WHOLE = (
 )
 _IN_PARTS = (
     "left out, for Navidrome would show the album in parts: without release ids its release date"
-    " depends on the original dates{is_partly}; release ids in the tags keep it whole{way}"
+    " depends on the original dates{is_partly}; release ids in the tags, such as Picard writes,"
+    " keep it whole{way}; --policy note writes the dates under keys of their own"
 )
 
 T = TypeVar("T")
@@ -123,13 +124,17 @@ def plan_album(
 
     `unsaved` has decisions in place of the stored ones. Raises `StoreError`.
     """
-    drafts = [
-        _or_report(file, partial(planner.draft, file, (unsaved or {}).get(file.path)))
-        for file in album.files
-    ]
+
+    def draft(planner: Planner) -> Sequence[_Drafted]:
+        return [
+            _or_report(file, partial(planner.draft, file, (unsaved or {}).get(file.path)))
+            for file in album.files
+        ]
+
+    drafts = draft(planner)
     match planner.options.policy:
         case Policy.DATES:
-            return _plan_dates(planner, album, drafts)
+            return _plan_dates(planner, album, drafts, draft)
         case Policy.NOTE:
             return [_plan_by(planner, one, _noted) for one in drafts]
         case Policy.MOVE:
@@ -164,15 +169,19 @@ def _or_report(file: TaggedFile, make: Callable[[], T]) -> T | WriteReport:
 
 
 def _plan_dates(
-    planner: Planner, album: AlbumFiles, drafted: Sequence[_Drafted]
+    planner: Planner,
+    album: AlbumFiles,
+    drafted: Sequence[_Drafted],
+    draft: Callable[[Planner], Sequence[_Drafted]],
 ) -> Sequence[PlannedOrFailed]:
     """Plan the original dates of an album, so that Navidrome's keys of it stay equal.
 
+    `draft` makes the drafts with other options, to find out whether these would help.
     Where no way of writing them does that, or `whole_albums` asks for all tracks and one is not
     dated, the album is refused.
     """
     options, has_ids = planner.options, bool(album.key.release)
-    drafts = [one for one in drafted if isinstance(one, Draft)]
+    drafts = _drafts(drafted)
     others = [] if has_ids and not options.whole_albums else album.others()
     everyone = (*album.files, *others)
     undated = len(everyone) - sum(one.track.certain_date is not None for one in drafts)
@@ -183,13 +192,22 @@ def _plan_dates(
     why = ""
     if split:
         after = [_fields_after(one, wishes.get(one.path)) for one in everyone]
-        why = _in_parts(everyone, drafts, after, options)
+        dated_too = replace(planner, options=replace(options, also_date=True))
+        has_way = not (
+            options.also_date
+            or _attempt(everyone, _drafts(draft(dated_too)), dated_too.options, has_ids=False)[1]
+        )
+        why = _in_parts(after, has_way=has_way)
     return [
         _refused(one, why)
         if isinstance(one, Draft) and navidrome_keys(one.file.container, one.file.fields) in split
         else _plan_by(planner, one, lambda draft: wishes[draft.path])
         for one in drafted
     ]
+
+
+def _drafts(drafted: Sequence[_Drafted]) -> Sequence[Draft]:
+    return [one for one in drafted if isinstance(one, Draft)]
 
 
 def _attempt(
@@ -220,19 +238,12 @@ def _attempt(
     return wishes, split
 
 
-def _in_parts(
-    everyone: Sequence[TaggedFile],
-    drafts: Sequence[Draft],
-    after: Sequence[Fields],
-    options: WriteOptions,
-) -> str:
+def _in_parts(after: Sequence[Fields], *, has_way: bool) -> str:
     """Return why an album is left out that Navidrome would show in parts, and what helps."""
     undated = sum(not each.get("original_date") for each in after)
-    is_partly = f", and {undated} of {counted(len(everyone), 'track')} would have none"
-    dated_too = replace(options, also_date=True)
-    has_way = not options.also_date and not _attempt(everyone, drafts, dated_too, has_ids=False)[1]
+    is_partly = f", and {undated} of {counted(len(after), 'track')} would have none"
     return _IN_PARTS.format(
-        is_partly=is_partly if 0 < undated < len(everyone) else "",
+        is_partly=is_partly if 0 < undated < len(after) else "",
         way=", and so does --also-date" if has_way else "",
     )
 
