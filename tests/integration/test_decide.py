@@ -393,7 +393,7 @@ def test_a_decision_that_cannot_be_stored_is_shown_as_an_error(
     with closing(sqlite3.connect(place, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         ran = canon("decide", song, **settings)
-    ran.must_end(1, "locked by another program", ALBUM)
+    ran.must_end(1, "locked by another program", "decided A Night at the Opera (Album)")
 
 
 def test_the_page_on_decisions_lists_every_key_of_a_line(canon: Canon, home: Path) -> None:

@@ -26,7 +26,7 @@ def file_of(world: World, name: str, folder: Path) -> Path:
 def test_decide_says_through_which_sibling(canon: Canon, home: Path) -> None:
     song = file_of(BAND, "sampler", home)
     with served(BAND) as mb:
-        text = canon("decide", song, **asking(mb)).must_end(0, "belongs to", "Album-77")
+        text = canon("decide", "-v", song, **asking(mb)).must_end(0, "belongs to", "Album-77")
         line = canon("decide", "--output=json", song, **asking(mb)).must_end(0).line
     assert "through a sibling recording" in " ".join(text.out.split())
     assert "a sibling recording (First Song, 4:10): it has the same artist" in " ".join(

@@ -35,6 +35,7 @@ from chart_binder.cli.output import (
 )
 from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
 from chart_binder.cli.render.decision import (
+    brief_lines,
     decision_lines,
     decision_object,
     find_entities,
@@ -165,9 +166,31 @@ def _evidence_option(about: str) -> Callable[[Command], Command]:
 def decide(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files, folders or `-` (paths on standard input, one a line or NUL between).
 
+    The decisions are kept; tags are written by `canon write` alone. With -v the addresses, every
+    missing fact and a model's checks are shown, too; `canon explain` says why others lost.
+
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
-    return _decide_all(session, paths, evidence, _Results(session.as_json), keeps=True)
+    results = _Results(session.as_json)
+    if not session.verbosity:
+        results.lines = _with_each_hint_once(brief_lines)
+    return _decide_all(session, paths, evidence, results, keeps=True)
+
+
+def _with_each_hint_once(
+    lines: Callable[[str, Case], Iterator[str]],
+) -> Callable[[str, Case], Iterator[str]]:
+    """Return what makes the text of a case, without a hint that was printed before."""
+    printed: set[object] = set()
+
+    def without_repeats(path: str, case: Case) -> Iterator[str]:
+        decision = case.decision
+        if decision.hint in printed:
+            decision = msgspec.structs.replace(decision, hint=msgspec.UNSET)
+        printed.add(decision.hint)
+        return lines(path, replace(case, decision=decision))
+
+    return without_repeats
 
 
 @click.command("explain")

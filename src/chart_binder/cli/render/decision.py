@@ -75,18 +75,52 @@ def decision_object(decision: Decision) -> dict[str, Any]:
     return {name: fields[name] for name in _FIRST_FIELDS} | fields
 
 
-def recording_lines(decision: Decision, *, explained: bool = False) -> Iterator[str]:
+def recording_lines(
+    decision: Decision, *, explained: bool = False, with_year: bool = True
+) -> Iterator[str]:
     """Yield artist and title, then the first release as far as it is known.
 
-    The reason why its year is certain is given if `explained`, why it is not in any case.
+    The reason why its year is certain is given if `explained`, why it is not unless `with_year` is
+    false.
     """
     if name := " - ".join(filter(None, (decision.artist, decision.title))):
         yield from wrap(name, "  ")
     if found := decision.first_release:
         yield from wrap(f"first released {first_release_text(found)}", "  ", 4)
-        if explained or not found.year_certain:
+        if explained or (with_year and not found.year_certain):
             certain = "" if found.year_certain else "not "
             yield from labelled("year", f"{certain}certain: {found.because}")
+
+
+def brief_lines(path: str, case: Case) -> Iterator[str]:
+    """Yield a decision in a few lines, without addresses; `canon decide -v` shows all of it."""
+    decision = case.decision
+    group, release = find_entities(case.bundle, decision.crg_mbid, decision.rr_mbid)
+    yield path
+    is_undecided = decision.state is State.INDETERMINATE
+    yield from recording_lines(decision, with_year=not is_undecided)
+    if decision.failure:
+        yield from labelled(decision.state, decision.failure)
+    if is_undecided:
+        yield from labelled("undecided", decision.rationale or "no reason was given")
+    if group:
+        name = f"{group_name(group)}  [{decision.crg_rule}]"
+        yield from labelled(_HEADLINES[decision.state], name)
+    if release:
+        yield from labelled("release", release_name(release))
+    if group and decision.rationale:
+        yield from labelled("because", decision.rationale)
+    if result := decision.adjudication:
+        turns = counted(result.iterations, "turn")
+        problem = f": {result.problem}" if result.problem and not decision.failure else ""
+        yield from labelled("model", f"{result.model_id}, {turns}{problem}")
+    missing = list(decision.missing_facts)
+    more = [f"and {counted(len(missing) - 1, 'other fact')}: see canon explain"] * (
+        len(missing) > 1
+    )
+    yield from labelled_list("missing", [*missing[:1], *more])
+    if decision.hint:
+        yield from labelled("to do", decision.hint)
 
 
 def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterator[str]:
