@@ -26,7 +26,7 @@ from chart_binder.react.transcript import Brought, Exchange, Read, ReadingScript
 
 __all__ = ["Canned", "Departure", "Play", "canned", "play"]
 
-_HOW_TO_MEND = "If the change is meant, record the run anew: docs/testing.md says how."
+_HOW_TO_MEND = "If the change is meant, record the run again: docs/testing.md says how."
 _MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS, _MOST_BRIEF = 1_000, 40, 500, 90
 
 

@@ -166,10 +166,10 @@ def test_a_repeated_table_or_key_is_reported_in_words_of_toml(tmp_path: Path) ->
     with pytest.raises(ConfigError) as refusal:
         load(tmp_path, text)
     told = str(refusal.value)
-    assert "the table [llm.searxng] stands there twice (at line" in told
+    assert "the table [llm.searxng] is there twice (at line" in told
     assert "put the keys of the second into the first" in told
     assert "('" not in told
-    with pytest.raises(ConfigError, match="a key stands there twice"):
+    with pytest.raises(ConfigError, match="a key is there twice"):
         load(tmp_path, "[llm]\nseed = 1\nseed = 2\n")
 
 

@@ -76,7 +76,7 @@ _log = logging.getLogger(__name__)
 @click.option("--write", is_flag=True, help="Write tags where that is allowed.")
 @tag_options
 @keep_mtime_option
-@click.option("--dry-run", is_flag=True, help="Decide all the same; keep and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Decide, but store no decision and write no tag.")
 @click.option(
     "--report", metavar="FILE", type=PATH, help="Write a line of JSON for every file of the run."
 )
@@ -112,9 +112,13 @@ _log = logging.getLogger(__name__)
     "--executor",
     type=click.Choice(["threads", "dask"]),
     default="threads",
-    help="Who works: threads here, or a Dask cluster.",
+    help="Where files are decided: in threads here, or on a Dask cluster.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Of Dask; else a cluster is started here.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Address of a Dask scheduler; without it a cluster is started on this machine.",
+)
 @click.option(
     "--stdin",
     "from_stdin",
@@ -132,10 +136,10 @@ def batch(
     estimate: bool,
     **flags: Any,
 ) -> int:
-    """Decide every audio file of a library; the same call goes on where one ended.
+    """Decide every audio file of a library; the same call continues an earlier one.
 
     Samplers, best-ofs and albums without a date go first (--order). Ctrl-C stops within two
-    seconds; the same call goes on. With -v each file is logged as it is finished.
+    seconds. With -v each file is logged as it is finished.
 
     Exit status: 0 every file decided, 3 some wait for a person or are not written, 1 some failed, 2
     bad usage, 130 interrupted.

@@ -200,9 +200,8 @@ def _with_each_hint_once(
 def explain(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files or folders, and show the rule path and why every other candidate lost.
 
-    With -v a timeline is drawn of when the recording appeared on what. The decision is not kept:
-    `canon decide` does that. What was looked up is, and the transcript of a model's run, by the
-    path that is shown.
+    With -v a timeline is drawn of when the recording appeared on what. The decision is not stored:
+    `canon decide` does that. Stored are the look-ups and the transcript of a model's run.
 
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """

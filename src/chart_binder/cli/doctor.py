@@ -160,7 +160,7 @@ def _model(config: Config) -> Check:
 
 
 _NOT_REPORTED = {
-    "ollama": "; how many replies it writes at a time it does not tell: for several, set"
+    "ollama": "; it does not report how many replies it writes at a time: for several, set"
     " OLLAMA_NUM_PARALLEL there, each takes memory for llm.num_ctx tokens"
 }
 """What a kind of server does not report though it matters, and where it is set."""

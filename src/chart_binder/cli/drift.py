@@ -60,7 +60,7 @@ class _ListByDefault(Group):
 
 @group("drift", _ListByDefault)
 def drift() -> None:
-    """Say which decisions would now be others, and why.
+    """Say which decisions would be different today, and why.
 
     The causes: evidence, rules, a person's override, or acceptance, which is a model's answer that
     was accepted before the rules had to decide on its facts.
@@ -111,7 +111,7 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @_REFRESH
 @pass_session
 def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
-    """Leave decisions as they are: not listed again until yet another would come out."""
+    """Keep decisions as they are; they are listed again when today's decision is yet another."""
     with _drifting(session, refresh=refresh) as drifting:
         leave = partial(keep_old_decision, drifting.store)
         return _Results(session, "kept").check(drifting, names, leave)

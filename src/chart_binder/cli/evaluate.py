@@ -326,7 +326,7 @@ def _percent(share: float | None) -> str:
     "-o",
     "--out",
     type=_OUTPUT_FILE,
-    help="Store the calibration, for [llm.acceptance] calibration.",
+    help="Write the calibration to this file, for [llm.acceptance] calibration.",
 )
 @pass_session
 def calibrate(
@@ -336,7 +336,7 @@ def calibrate(
     answers_out: Path | None,
     out: Path | None,
 ) -> int:
-    """Fit what confidence is worth from FILE (JSON lines, - for standard input), or from reviews.
+    """Calibrate the confidence of a model from FILE (JSON lines, - for standard input), or from reviews.
 
     A line is {"confidence": 0.9, "right": true}: what the model stated, and whether it was right.
     `canon eval --adjudicate --answers FILE` writes such lines. With --from-reviews, right is what a

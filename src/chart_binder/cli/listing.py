@@ -70,10 +70,17 @@ def _sample_options(size: int | None) -> Callable[[Command], Command]:
     """Return the options that draw a sample."""
 
     def decorate(command: Command) -> Command:
-        about = "Draw so many at random, of each rule with --by rule."
+        about = "Draw so many at random; with --by rule, of each rule."
         for option in (
-            click.option("--seed", type=int, default=0, help="Another number draws others."),
-            click.option("--by", "by", type=click.Choice(["rule"]), help="As many of each rule."),
+            click.option(
+                "--seed", type=int, default=0, help="Another number draws another sample."
+            ),
+            click.option(
+                "--by",
+                "by",
+                type=click.Choice(["rule"]),
+                help="With --sample: as many of each rule.",
+            ),
             click.option(
                 "--sample", "size", metavar="N", type=click.IntRange(1), default=size, help=about
             ),
@@ -90,10 +97,10 @@ def _sample_options(size: int | None) -> Callable[[Command], Command]:
     "--format",
     "form",
     type=click.Choice(["table", "csv", "jsonl"]),
-    help="How: a table (the default), CSV, or JSON Lines.",
+    help="A table (the default), CSV, or JSON Lines.",
 )
 @click.option("-0", "--print0", is_flag=True, help="Print paths alone, each ended by NUL.")
-@click.option("--limit", type=click.IntRange(0), help="At most so many; 0 for all.")
+@click.option("--limit", type=click.IntRange(0), help="List at most so many; 0 for all.")
 @_sample_options(None)
 @pass_session
 def ls(
@@ -107,7 +114,7 @@ def ls(
     *,
     print0: bool,
 ) -> int:
-    """List the decisions that match a QUERY, or all: the one that counts of each file.
+    """List the decisions that match a QUERY, or all; of each file the one that counts.
 
     A QUERY is words and terms: `state:review year:1977..1979 artist:queen`. The keys are state,
     rule, by, artist, title, album (the file's), group (the canonical one's title), year and decade
@@ -184,11 +191,11 @@ def audit(
     *,
     report: bool,
 ) -> int:
-    """Judge a sample of the decisions that match a QUERY (as of `canon ls`), with a key for each.
+    """Judge a sample of the decisions that match a QUERY (see `canon ls`), with a key for each.
 
     r right, w wrong, u unsure, s skip, q quit. Each verdict is kept at once, so that the same call
     goes on; it measures how often decisions are wrong, and changes none of them (`canon review`
-    does). In the end stands the share of errors by rule, with the interval that holds it with a
+    does). At the end the share of errors is printed by rule, with its interval at a
     confidence of 95 % (Wilson's). Decisions that are not decided are left out, unless the QUERY
     names their state.
 
@@ -241,18 +248,20 @@ def _key() -> str:
     "--format",
     "form",
     type=click.Choice(["m3u", "nsp"]),
-    help="M3U8, or a smart playlist of Navidrome; else as FILE is called (.nsp), else m3u.",
+    help="M3U8, or a smart playlist of Navidrome; by default nsp for a FILE *.nsp, else m3u.",
 )
-@click.option("-o", "--out", metavar="FILE", type=PATH, help="Where to; else standard output.")
-@click.option("--name", help="What the smart playlist is called; else as FILE is, or the QUERY.")
+@click.option(
+    "-o", "--out", metavar="FILE", type=PATH, help="Write this file; by default standard output."
+)
+@click.option("--name", help="Name of the smart playlist; by default that of FILE, or the QUERY.")
 @pass_session
 def playlist(
     session: Session, query: tuple[str, ...], form: str | None, out: str | None, name: str | None
 ) -> int:
-    """Write a playlist of the files that match a QUERY (as of `canon ls`), by first release.
+    """Write a playlist of the files that match a QUERY (see `canon ls`), by first release.
 
     Files without a first release are left out. `certain:yes` leaves out those of an uncertain year
-    too. A smart playlist (.nsp) has no files but conditions, which Navidrome holds against the tags
+    too. A smart playlist (.nsp) has no files but conditions, which Navidrome compares with the tags
     that `canon write` writes; it knows artist, title, album, year and decade.
 
     Exit status: 0, 1 nothing matches, a name does not fit or a record of the store is damaged, 2

@@ -39,7 +39,11 @@ COMMANDS = {
     "verify": ("undo", "verify", "Compare tags and audio with what was written."),
     "drift": ("drift", "drift", "List the decisions that would differ today, and why."),
     "eval": ("evaluate", "eval_golden", _ABOUT_EVAL),
-    "calibrate": ("evaluate", "calibrate", "Fit what the model's confidence is worth."),
+    "calibrate": (
+        "evaluate",
+        "calibrate",
+        "Calibrate the model's confidence by answers judged right or wrong.",
+    ),
     "demo": ("decide", "demo", "See the whole pipeline, with no network and no model."),
     "doctor": ("doctor", "doctor", _ABOUT_DOCTOR),
     "transcript": ("transcript", "transcript", _ABOUT_TRANSCRIPT),

@@ -106,7 +106,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
         type=click.Path(path_type=Path, dir_okay=False),
         help="Read this configuration file.",
     )
-    @click.option("-q", "--quiet", is_flag=True, help="Print results and errors alone.")
+    @click.option("-q", "--quiet", is_flag=True, help="Print only results and errors.")
     @click.option("-v", "--verbose", count=True, help="Say more; -vv shows the model's run.")
     @click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
     @click.option("--output", type=click.Choice(["text", "json"]), help="Form of the results.")
@@ -147,7 +147,7 @@ def pass_session(command: Callable[..., R]) -> Callable[..., R]:
 
 
 keep_mtime_option = click.option(
-    "--keep-mtime", is_flag=True, help="Leave the files' modification times."
+    "--keep-mtime", is_flag=True, help="Keep the files' modification times."
 )
 PATH = click.Path(path_type=str)
 paths_argument = click.argument("paths", nargs=-1, type=PATH)
@@ -156,8 +156,14 @@ paths_argument = click.argument("paths", nargs=-1, type=PATH)
 def tag_options(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command the options that say what is written to tags, for `write_options`."""
     for option in (
-        click.option("--also-date", is_flag=True, help="With dates: the first date as date, too."),
-        click.option("--whole-albums", is_flag=True, help="With dates: all tracks, or none."),
+        click.option(
+            "--also-date", is_flag=True, help="With dates: write the first date to DATE, too."
+        ),
+        click.option(
+            "--whole-albums",
+            is_flag=True,
+            help="With dates: write albums of which all tracks are dated.",
+        ),
         click.option(
             "--policy",
             metavar="POLICY",

@@ -82,7 +82,7 @@ def runs() -> None:
 
 @runs.command("list")
 @click.option("--command", "named", metavar="NAME", help="Only runs of this command: batch, write.")
-@click.option("--limit", type=click.IntRange(1), default=20, help="How many (20).")
+@click.option("--limit", type=click.IntRange(1), default=20, help="List at most so many (20).")
 @pass_session
 def list_runs(session: Session, named: str | None, limit: int) -> int:
     """List the runs, the newest first; times are local.
@@ -378,7 +378,7 @@ def run_lines(
 def _end(summary: RunSummary) -> str:
     run, took = summary.run, duration(summary.seconds or 0)
     if run.ended_at_utc is None:
-        last = f"; it was heard of last {took} after its start" if summary.seconds else ""
+        last = f"; it was last seen {took} after its start" if summary.seconds else ""
         return f"it still goes on, or was killed{last}"
     after = f", after {took}" if summary.seconds is not None else ""
     return f"{local_time(run.ended_at_utc)}{after}: {summary.ended} (exit status {run.status})"

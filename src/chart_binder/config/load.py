@@ -156,11 +156,11 @@ def _read_file(path: Path) -> tuple[Tree, dict[str, int]]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: no TOML: {error}") from error
     except tomli.TOMLDecodeError as error:
-        defect = str(error).replace("Cannot overwrite a value", "a key stands there twice")
+        defect = str(error).replace("Cannot overwrite a value", "a key is there twice")
         if twice := _TABLE_TWICE.fullmatch(defect):  # it shows Python's values
             table = ".".join(re.findall(r"'([^']*)'", twice[1]))
             defect = (
-                f"the table [{table}] stands there twice {twice[2]}: put the keys of the second"
+                f"the table [{table}] is there twice {twice[2]}: put the keys of the second"
                 " into the first"
             )
         raise ConfigError(f"{path}: no TOML: {defect}") from error

@@ -173,7 +173,7 @@ def _require_nothing_else(found: Expected) -> None:
     if found.rr_mbid or found.rr_acceptable:
         odd.append("rr_mbid or rr_acceptable")
     if odd:
-        raise ValueError(f"expected.{odd[0]} stands beside a crg_mbid of null, which means: open")
+        raise ValueError(f"expected.{odd[0]} is given beside a crg_mbid of null, which means: open")
 
 
 def _rule(written: str | None, field: str, known: Sequence[str]) -> str | None:

@@ -293,7 +293,7 @@ class WritingRun(LazyRun):
             try:
                 self.store.journal.done(intent.id, now_utc())
             except StoreError as error:
-                problem = "has its new tags, which the next run that writes tells the journal"
+                problem = "has its new tags; the next run that writes records that"
                 raise StoreError(f"{quoted(saved.path)} {problem}, for now {error}") from error
         return saved, next(iter(intents), None)
 
@@ -380,7 +380,7 @@ def repair_journal(store: "Store") -> Iterator[str]:
             case WriteState.FAILED:
                 said = "a run was cut short before it wrote the tags, and did not change them"
             case _:
-                said = "whether a run that was cut short wrote its tags cannot be told yet"
+                said = "it is not known yet whether a run that was cut short wrote its tags"
         yield f"{path}: {said}"
 
 

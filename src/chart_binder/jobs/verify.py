@@ -51,7 +51,7 @@ def verify(store: "Store", path: Path) -> Verification:
     write = next(only_done(writes), None)
     begun = next((each for each in writes if each.state is WriteState.INTENDED), None)
     if begun and (write is None or begun.id > write.id):
-        why = "a run is writing it, or was cut short: the next that writes settles that"
+        why = "a run is writing it, or was cut short: the next run that writes records what it did"
         return Verification(path, VerifyState.OPEN, why, write=begun)
     try:
         write = write_of_file(store, path, _last_done)

@@ -501,7 +501,7 @@ def _why_not(decision: Decision, verdict: VerdictRecord | None) -> str | None:
         case State.UNMATCHED | State.UNREADABLE | State.ERROR:
             return f"{decision.state}: {decision.failure}"
         case State.INDETERMINATE:
-            return f"undecided: {decision.rationale or 'the facts do not tell'}"
+            return f"undecided: {decision.rationale or 'the facts do not decide it'}"
     if decision.adjudication is not None:
         unseen = why_not_written(decision.adjudication)
         is_for_person = unseen and not decision.is_stale
