@@ -336,7 +336,7 @@ def calibrate(
     answers_out: Path | None,
     out: Path | None,
 ) -> int:
-    """Calibrate the confidence of a model from FILE (JSON lines, - for standard input), or from reviews.
+    """Calibrate a model's confidence by FILE (JSON lines, - for standard input), or by reviews.
 
     A line is {"confidence": 0.9, "right": true}: what the model stated, and whether it was right.
     `canon eval --adjudicate --answers FILE` writes such lines. With --from-reviews, right is what a

@@ -42,7 +42,7 @@ COMMANDS = {
     "calibrate": (
         "evaluate",
         "calibrate",
-        "Calibrate the model's confidence by answers judged right or wrong.",
+        "Calibrate the confidence that a model states.",
     ),
     "demo": ("decide", "demo", "See the whole pipeline, with no network and no model."),
     "doctor": ("doctor", "doctor", _ABOUT_DOCTOR),
