@@ -34,9 +34,9 @@ DATES: st.SearchStrategy[str | None] = st.sampled_from((None, *YEARS, *YEARS, *M
 RELEASES: st.SearchStrategy[Json] = st.fixed_dictionaries(
     {
         "date": DATES,
-        "country": st.sampled_from(("GB", "GB", "US", "XW", None)),
+        "country": st.sampled_from(("GB", "GB", "US", "XW", "XE", None)),
         "status": st.sampled_from(STATUSES),
-        "format": st.sampled_from(('12" Vinyl', "CD", None)),
+        "format": st.sampled_from(('12" Vinyl', "CD", "Digital Media", None)),
         "disambiguation": st.sampled_from((None, None, None, "remastered")),
     }
 )
@@ -135,7 +135,11 @@ def _first_date_of(
 def _is_whole(release: Json) -> bool:
     """Whether it is an official release of a whole date, on a medium of its time."""
     date = release["date"] or ""
-    return release["status"] == "Official" and len(date) == 10 and release["format"] != "CD"
+    return (
+        release["status"] == "Official"
+        and len(date) == 10
+        and release["format"] in ('12" Vinyl', None)
+    )
 
 
 def _may_be_one(text: str, other: str) -> bool:

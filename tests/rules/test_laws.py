@@ -189,8 +189,9 @@ def test_a_much_later_record_never_turns_a_decision(data: st.DataObject) -> None
     """Whatever it is: an album, a single, a live album, a soundtrack, a compilation.
 
     It is on the recording that was decided for, and later by more than the lead window than the
-    record decided for. It opens a case in one situation only: a compilation by others, decided for
-    because siblings were looked up and none is there, was all that carried the recording.
+    record decided for, by the dates of releases: nothing is certainly later than a record without
+    any. It opens a case in one situation only: a compilation by others, decided for because
+    siblings were looked up and none is there, was all that carried the recording.
     """
     evidence = data.draw(documents(most_recordings=2))
     evidence["siblings"] = data.draw(st.sampled_from((None, "looked_up")))
