@@ -30,13 +30,15 @@ DAYS = (
 DATES: st.SearchStrategy[str | None] = st.sampled_from((None, *YEARS, *YEARS, *MONTHS, *DAYS))
 """Dates near each other, in every form: windows of 90 days begin and end among them."""
 
+OF_THEIR_TIME = ('12" Vinyl', None)
+"""Formats that were there on any of these dates; a CD and a download were not."""
 
 RELEASES: st.SearchStrategy[Json] = st.fixed_dictionaries(
     {
         "date": DATES,
         "country": st.sampled_from(("GB", "GB", "US", "XW", "XE", None)),
         "status": st.sampled_from(STATUSES),
-        "format": st.sampled_from(('12" Vinyl', "CD", "Digital Media", None)),
+        "format": st.sampled_from((*OF_THEIR_TIME, "CD", "Digital Media")),
         "disambiguation": st.sampled_from((None, None, None, "remastered")),
     }
 )
@@ -136,9 +138,7 @@ def _is_whole(release: Json) -> bool:
     """Whether it is an official release of a whole date, on a medium of its time."""
     date = release["date"] or ""
     return (
-        release["status"] == "Official"
-        and len(date) == 10
-        and release["format"] in ('12" Vinyl', None)
+        release["status"] == "Official" and len(date) == 10 and release["format"] in OF_THEIR_TIME
     )
 
 

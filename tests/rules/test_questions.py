@@ -18,7 +18,8 @@ from rules.making import Json, album, compilation, document, recording, records,
 from rules.strategies import documents
 
 LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
-ON_SALE = {'12" Vinyl': date(1948, 1, 1).toordinal(), "CD": date(1982, 1, 1).toordinal(), None: 1}
+_YEARS = {'12" Vinyl': 1948, "CD": 1982, "Digital Media": 1998, None: 1}
+ON_SALE = {name: date(year, 1, 1).toordinal() for name, year in _YEARS.items()}
 _SPAN = re.compile(
     r"before (?P<end>\S+)|from (?P<first>\S+) to (?P<last>\S+)"
     r"|on (?P<start>\S+)(?P<later> or later)?"
