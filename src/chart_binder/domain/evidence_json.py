@@ -21,13 +21,7 @@ from chart_binder.domain.evidence import (
     ReleaseGroup,
     Value,
 )
-from chart_binder.domain.vocabulary import (
-    bare_id,
-    country_code,
-    isrc,
-    non_blank,
-    status_name,
-)
+from chart_binder.domain.vocabulary import bare_id, country_code, isrc, non_blank, status_name
 from chart_binder.errors import EvidenceError
 
 VERSION = 1

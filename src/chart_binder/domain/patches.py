@@ -156,9 +156,7 @@ def _field(name: str, known: Callable[[Any], str | None]) -> _Apply:
             said = " and ".join(sorted(filter(None, before)))
             raise _ImpossibleError(f"the evidence says {said}")
         return _changed(
-            bundle,
-            patch.about,
-            lambda it: it if known(it) else replace(it, **{name: patch.value}),
+            bundle, patch.about, lambda it: it if known(it) else replace(it, **{name: patch.value})
         ), _UNKNOWN
 
     return apply

@@ -66,10 +66,9 @@ _STOP_WORDS: Final = frozenset(
     "ma meine mi my need new next no now number object our raw so step the then therefore this "
     "thus to use your from given based per with".split()
 )
-_DASHED: Final = ("action", "input", "answer", "observation")
-"""The last words of labels that a dash may follow; of others it may be prose."""
 _ASKING: Final = ("action", "input", "answer", "observation")
-"""The kinds that are known without a colon, before an object or alone on a line."""
+"""The kinds that are known without a colon, before an object or alone on a line, and the last words
+of labels that a dash may follow; of others it may be prose."""
 _MAX_LINES: Final = 2048
 _MOST_WORDS: Final = 7
 _MAX_NEARBY: Final = 400
@@ -216,7 +215,7 @@ def _kind(label: re.Match[str]) -> Kind | None:
     is_prose = (
         (colon in (">", "&gt;") and kind != "observation")
         or (kind == "pause" and not words.isupper())
-        or (is_dashed and words.split()[-1].casefold() not in _DASHED)
+        or (is_dashed and words.split()[-1].casefold() not in _ASKING)
     )
     return None if is_prose else kind
 

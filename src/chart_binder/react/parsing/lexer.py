@@ -97,14 +97,7 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     )
 )
 """Tokens of a model's own for calls, which a server let through as text, with what they mean."""
-_TOKEN_SIGNS: Final = (
-    "<｜tool",
-    "｜DSML｜",
-    "<|tool_call",
-    "<|channel|>",
-    "[TOOL_",
-    " to=",
-)
+_TOKEN_SIGNS: Final = ("<｜tool", "｜DSML｜", "<|tool_call", "<|channel|>", "[TOOL_", " to=")
 
 
 @dataclass(frozen=True, slots=True)

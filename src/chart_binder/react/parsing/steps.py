@@ -26,12 +26,7 @@ from chart_binder.react.parsing.calls import (
     read_object,
     without_closing_tags,
 )
-from chart_binder.react.parsing.labels import (
-    Directive,
-    begins_observation,
-    holds_foreign,
-    label_at,
-)
+from chart_binder.react.parsing.labels import Directive, begins_observation, holds_foreign, label_at
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     opens_object,
