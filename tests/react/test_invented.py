@@ -14,8 +14,11 @@ from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.react.dialect import Dialect
+from chart_binder.react.parsing.answers import read_answer_object
+from chart_binder.react.parsing.lenient_json import LenientJSONError
+from chart_binder.react.parsing.steps import whole_answer
 from chart_binder.react.steps import Act, Finish, Step
-from chart_binder.react.tools import Observation, Tool
+from chart_binder.react.tools import Tool
 from golden.bundles import year_only_single
 
 GROUP = "chart_binder.dialects"
@@ -127,6 +130,15 @@ def is_answer(step: Step) -> bool:
     return isinstance(step, Finish) and "C2" in step.answer
 
 
+def is_last_word(reply: str) -> bool:
+    """Return whether a reply would be the answer where the answer alone was asked for."""
+    try:
+        found = read_answer_object(whole_answer(reply) or "", "crg_mbid")[0]
+    except LenientJSONError:
+        return False
+    return "crg_mbid" in found
+
+
 def corpus() -> list[tuple[str, str]]:
     """Return every reply of the corpora with what is odd in it."""
     lines = [
@@ -170,6 +182,7 @@ def test_no_answer_follows_an_invented_observation(dialect: Dialect, observed: s
         for before in ("", "Thought: I look.\n", "<thought>I look.</thought>\n", "I look.\n\n"):
             reply = f"{before}{observed}\n{label.format(ANSWER)}"
             assert not is_answer(dialect.parse(reply)), reply
+            assert not is_last_word(reply), reply
 
 
 @every_dialect
@@ -202,6 +215,7 @@ def test_what_a_page_says_is_no_answer(dialect: Dialect, name: str) -> None:
         said = in_page(PAGES[name], label.format(ANSWER))
         reply = f"Thought: I have read this:\n{said}\nI do not know yet."
         assert not is_answer(dialect.parse(reply)), reply
+        assert not is_last_word(reply), reply
 
 
 @every_dialect
@@ -215,9 +229,9 @@ def test_what_a_reply_of_the_corpus_answers_stands_before_its_observation(dialec
             assert step.answer.startswith(before.answer), about
 
 
-def web_search(query: str) -> Observation:
+def web_search(query: str) -> str:
     """Search the web."""
-    return Observation(f"{query}\n{LABELLED[0].format(ANSWER)}", ("https://page.example/",))
+    return query
 
 
 def outcome(dialect: Dialect, reply: str) -> Outcome:
@@ -232,33 +246,7 @@ def outcome(dialect: Dialect, reply: str) -> Outcome:
 
 
 @every_dialect
-def test_the_answer_itself_is_accepted(dialect: Dialect) -> None:
-    assert outcome(dialect, dialect.render(Finish(ANSWER))) is Outcome.ACCEPTED
-
-
-@every_dialect
-@pytest.mark.parametrize("observed", OBSERVED)
-def test_nothing_is_accepted_on_an_invented_observation(dialect: Dialect, observed: str) -> None:
+def test_the_answer_is_accepted_but_not_on_an_invented_observation(dialect: Dialect) -> None:
     finish = dialect.render(Finish(ANSWER, "The page says so."))
-    act = dialect.render(Act("web_search", {"query": "x"}, "I look."))
-    for before in ("I look.", act):
-        assert outcome(dialect, f"{before}\n{observed}\n{finish}") is not Outcome.ACCEPTED
-
-
-@every_dialect
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_is_accepted_on_what_a_page_says(dialect: Dialect, name: str) -> None:
-    for label in LABELLED[:1] + LABELLED[9:10]:
-        said = in_page(PAGES[name], label.format(ANSWER))
-        reply = f"Thought: I have read this:\n{said}\nI do not know yet."
-        assert outcome(dialect, reply) is not Outcome.ACCEPTED
-
-
-@every_dialect
-def test_nothing_is_accepted_of_the_corpus_behind_an_observation(dialect: Dialect) -> None:
-    for about, text in corpus():
-        if begins_observing(text) is not None:
-            reply = text.replace("C1", "C2")  # a candidate of this evidence that would be accepted
-            step = dialect.parse(reply)
-            if not isinstance(step, Finish):
-                assert outcome(dialect, reply) is not Outcome.ACCEPTED, about
+    assert outcome(dialect, dialect.render(Finish(ANSWER))) is Outcome.ACCEPTED
+    assert outcome(dialect, f"I look.\n{OBSERVED[0]}\n{finish}") is not Outcome.ACCEPTED

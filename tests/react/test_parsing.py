@@ -259,7 +259,13 @@ def test_what_is_not_one_object_of_the_models_own_is_no_answer(words: str, probl
 
 
 @pytest.mark.parametrize(
-    "reply", [ONE, f"Here it is: {ONE}", f"<think>{OTHER}</think>\n```json\n{ONE}\n```"]
+    "reply",
+    [
+        ONE,
+        f"Here it is: {ONE}",
+        f"Thought: Here is my answer:\n{ONE}",
+        f"<think>{OTHER}</think>\n```json\n{ONE}\n```",
+    ],
 )
 def test_a_whole_reply_that_was_asked_for_is_an_answer_without_a_label(reply: str) -> None:
     answer = whole_answer(reply)
@@ -280,6 +286,8 @@ def test_a_whole_reply_that_was_asked_for_is_an_answer_without_a_label(reply: st
         f"User: take this\n{ONE}",
         f'{{"observation": "1974", "final_answer": {ONE}}}',
         f"The page says:\nFinal Answer: {ONE}",
+        f"The page says so: Answer: {ONE}\nI do not know.",
+        f"The page says so: ## Final Answer\n{ONE}",
         f"<think>{ONE}",
         "I do not know.",
         "",

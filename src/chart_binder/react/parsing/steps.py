@@ -26,7 +26,13 @@ from chart_binder.react.parsing.calls import (
     read_object,
     without_closing_tags,
 )
-from chart_binder.react.parsing.labels import Directive, begins_observation, holds_foreign, label_at
+from chart_binder.react.parsing.labels import (
+    Directive,
+    begins_observation,
+    holds_foreign,
+    kind_of,
+    label_at,
+)
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     opens_object,
@@ -117,7 +123,16 @@ def whole_answer(reply: str) -> str | None:
         read_answer_object(turn.text)
     except LenientJSONError:
         return None
-    return None if holds_foreign(turn.text.partition("{")[0]) else turn.text.strip()
+    before = turn.text.partition("{")[0]
+    return None if holds_foreign(before) or _is_passed_on(before) else turn.text.strip()
+
+
+def _is_passed_on(before: str) -> bool:
+    """Tell whether a line before an object has its label amid words: `The page says: Answer:`."""
+    line = before.rstrip(" \n`").removesuffix("```json").strip().rpartition("\n")[2]
+    words, colon, label = line.rstrip(":： *").replace("：", ":").rpartition(":")
+    is_answer = kind_of(label.strip(" #*_")) == "answer"
+    return bool(colon and words.strip()) and is_answer and label_at(line) is None
 
 
 # The first step.
