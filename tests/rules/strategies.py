@@ -112,25 +112,25 @@ def made_exact(draw: st.DrawFn, document: Json) -> Json:
                     place[key] = draw(true_days(text))
                 if text:
                     own.append((text, place[key]))
+    others = [pair for each in days for pair in each]
+    groups = [group["first_release_date"] for one in parts for group in one["rg_candidates"]]
     for one, own in zip(parts, days, strict=True):
         if hint := one["first_release_date"]:
-            others = [pair for each in days for pair in each]
-            one["first_release_date"] = _first_date_of(draw, hint, one, own, others)
+            one["first_release_date"] = _first_date_of(draw, hint, own, others, groups)
     return exact
 
 
 def _first_date_of(
     draw: st.DrawFn,
     hint: str,
-    recording: Json,
     own: list[tuple[str, str]],
     others: list[tuple[str, str]],
+    groups: list[str | None],
 ) -> str | None:
     if found := [day for text, day in own if _may_be_one(text, hint)]:
         return min(found)
     if found := [day for text, day in others if _may_be_one(text, hint)]:
         return max(min(found), day_after(PartialDate.parse(hint).first, 0))  # not before them
-    groups = (group["first_release_date"] for group in recording["rg_candidates"])
     return hint if any(_may_be_one(day, hint) for day in groups if day) else draw(true_days(hint))
 
 
