@@ -12,7 +12,7 @@ GROUP = ws.ReleaseGroup(ReleaseGroupId("g"), "A Night at the Opera", "Album")
 
 
 def read(home: str | None = None, **fields: object) -> Release:
-    release = ws.Release(ReleaseId("r"), GROUP, **fields)  # type: ignore[arg-type]
+    release = ws.Release(id=ReleaseId("r"), release_group=GROUP, **fields)  # type: ignore[arg-type]
     (group,) = release_groups([release], home)
     (made,) = group.editions
     return made
@@ -68,8 +68,8 @@ def test_media_are_counted(formats: list[str | None], expected: str | None) -> N
 
 def test_a_group_has_the_labels_and_countries_of_all_its_releases() -> None:
     one = ws.Release(
-        ReleaseId("one"),
-        GROUP,
+        id=ReleaseId("one"),
+        release_group=GROUP,
         label_info_list=(
             LabelInfo("EMTC 103"),
             LabelInfo(None, ws.Label("EMI")),
@@ -77,7 +77,7 @@ def test_a_group_has_the_labels_and_countries_of_all_its_releases() -> None:
         ),
         release_event_list=(event("1975", "GB"), event("1975", "IE")),
     )
-    other = ws.Release(ReleaseId("other"), GROUP, country="US")
+    other = ws.Release(id=ReleaseId("other"), release_group=GROUP, country="US")
     (group,) = release_groups([one, other], None)
     assert group.labels == ("EMI", "Parlophone")
     assert group.countries == ("GB", "IE", "US")

@@ -233,3 +233,8 @@ def plain_text(text: str) -> tuple[str, list[int]]:
             signs.append(sign)
             places.append(place)
     return "".join(signs), places
+
+
+def minutes(length_ms: int) -> str:
+    """Return a length as minutes and seconds: `3:05`."""
+    return "{}:{:02}".format(*divmod(round(length_ms / 1000), 60))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
+from chart_binder.domain.naming import minutes
 from chart_binder.domain.verdict import Decided, Open, Question, QuestionKind, Verdict
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.llm.prompt import load_prompt
@@ -170,8 +171,7 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
     if recording.disambiguation:
         yield f"({_name(recording.disambiguation)})"
     if recording.length_ms:
-        minutes, seconds = divmod(round(recording.length_ms / 1000), 60)
-        yield f"{minutes}:{seconds:02}"
+        yield minutes(recording.length_ms)
     if recording.isrcs:
         more = len(recording.isrcs) - 4
         shown = " ".join(map(_name, recording.isrcs[:4]))

@@ -8,9 +8,10 @@ import logging
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -27,7 +28,7 @@ from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import CachedService, Client, KnownRecording, ReleaseList
 from chart_binder.musicbrainz.matching import main_artist, searches
-from chart_binder.musicbrainz.web_service import Medium, Recording, Release, Track
+from chart_binder.musicbrainz.web_service import Medium, Recording, Release
 
 MIN_FILES = 3
 """Files by an artist that make the artist's lists worth reading: the lists take two requests."""
@@ -37,6 +38,7 @@ MAX_HELD = 20_000
 """Pairs of recording and release held in memory: about 8 MB."""
 PAUSE_S = 600.0
 """After a failure files are looked up one by one for so long."""
+_CREDITS: Final = ("artist", "track_artist")
 _MAX_SPENT = 10_000
 _LOCKS = 16
 
@@ -100,14 +102,16 @@ def _cost_one_by_one(service: CachedService, files: Sequence[TrackTags]) -> floa
     lookups = 0.0
     for release_id, of_release in by_release.items():
         cost = _cost_of_recordings(service, of_release)
-        lookups += min(cost, service.cost(ws.query_release(release_id))) if release_id else cost
-    browses = sum(service.cost(ws.query_releases_of(one, 0)) for one in recordings)
+        lookups += (
+            min(cost, service.cost(ws.look_up("release", release_id))) if release_id else cost
+        )
+    browses = sum(service.cost(ws.browse_releases("recording", one)) for one in recordings)
     searched = sum(1 for tags in files if not _checked(tags.recording_mbid) and tags.title)
     return lookups + browses + searched
 
 
 def _cost_of_recordings(service: CachedService, recordings: Iterable[RecordingId]) -> float:
-    return sum(service.cost(ws.query_recording(one)) for one in recordings)
+    return sum(service.cost(ws.look_up("recording", one)) for one in recordings)
 
 
 def _add_tracks(
@@ -120,7 +124,7 @@ def _add_tracks(
         if release_id is None:
             continue
         unknown = [one for one in recordings if one not in answers]
-        query = ws.query_release(release_id)
+        query = ws.look_up("release", release_id)
         if service.cost(query) >= _cost_of_recordings(service, unknown):
             continue
         try:
@@ -129,7 +133,7 @@ def _add_tracks(
             _log.warning("a musicbrainz release is not looked up", extra={"why": str(error)})
             continue
         if answer.metadata and answer.metadata.release:
-            for track in _tracks(answer.metadata.release):
+            for track in answer.metadata.release.tracks:
                 if one := track.recording:
                     answers.setdefault(one.id, KnownRecording(one, answer.fetched_at))
 
@@ -189,7 +193,7 @@ class CatalogueCache:
                 return None
 
     def _read(self, artist_id: ArtistId, worth: float, most: float) -> "Catalogue | None":
-        if self._service.cost(ws.query_artist(artist_id)) == math.inf:
+        if self._service.cost(ws.look_up("artist", artist_id)) == math.inf:
             return None
         artist = Client(self._service).artist(artist_id)
         if artist is None:
@@ -236,22 +240,18 @@ class Catalogue:
         self.fetched_at = min(self.fetched_at, fetched_at)
         for release in releases:
             bare: Release | None = None
-            for track in _tracks(release):
+            for track in release.tracks:
                 recording = track.recording
                 first = recording.credits[:1] if recording else ()
                 if recording is None or not first or first[0].artist.id != self.artist:
                     continue
-                if not track.is_by(self.artist):
+                if self.artist not in track.artist_ids:
                     self._excluded.add(recording.id)
                     self.recordings.pop(recording.id, None)
                 if recording.id not in self._excluded:
                     bare = bare or _without_tracks(release)
                     _, on = self.recordings.setdefault(recording.id, (recording, {}))
                     on[release.id] = bare
-
-
-def _tracks(release: Release) -> Iterator[Track]:
-    return (track for medium in release.medium_list for track in medium.tracks)
 
 
 def _without_tracks(release: Release) -> Release:
@@ -273,8 +273,8 @@ def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) 
     response. Raises `LookupFailedError`.
     """
     lists = [
-        ReleaseList(service, partial(ws.query_releases_by, credit, catalogue.artist))
-        for credit in ("artist", "track_artist")
+        ReleaseList(service, partial(ws.browse_releases, credit, catalogue.artist, tracks=True))
+        for credit in _CREDITS
     ]
     while unread := [one for one in lists if not one.is_complete]:
         costs = [one.cost_left for one in unread]

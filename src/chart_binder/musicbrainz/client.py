@@ -265,11 +265,11 @@ class Client:
         if known := self._known.get(recording_id):
             self._note_age(known.fetched_at)
             return known.recording
-        return self._fetch(ws.query_recording(recording_id)).recording
+        return self._fetch(ws.look_up("recording", recording_id)).recording
 
     def recordings_with(self, isrc: str) -> tuple[Recording, ...]:
         """Return the recordings that carry an ISRC."""
-        found = self._fetch(ws.query_isrc(isrc)).isrc
+        found = self._fetch(ws.look_up("isrc", isrc)).isrc
         return found.recording_list if found else ()
 
     def search(self, query: Query) -> Found[Recording]:
@@ -294,7 +294,7 @@ class Client:
             self._note_age(known.fetched_at)
             return tuple(known.releases.values())
         releases: dict[str, Release] = {}
-        pages = ReleaseList(self._service, partial(ws.query_releases_of, recording_id))
+        pages = ReleaseList(self._service, partial(ws.browse_releases, "recording", recording_id))
         for _ in range(_MAX_PAGES):
             answer, missing = pages.read_page()
             self._note_age(answer.fetched_at)
@@ -311,24 +311,24 @@ class Client:
 
     def artist(self, artist_id: ArtistId) -> ws.Artist | None:
         """Return an artist."""
-        return self._fetch(ws.query_artist(artist_id)).artist
+        return self._fetch(ws.look_up("artist", artist_id)).artist
 
     def release_group(self, group_id: ReleaseGroupId) -> ReleaseGroup | None:
         """Return a release group; it has another id if it was merged into another."""
-        return self._fetch(ws.query_release_group(group_id)).release_group
+        return self._fetch(ws.look_up("release-group", group_id)).release_group
 
     def releases_in(self, group_id: ReleaseGroupId) -> Found[Release]:
         """Return releases of a group, at most a page of them."""
-        found = self._fetch(ws.query_releases_in(group_id))
+        found = self._fetch(ws.browse_releases("release-group", group_id))
         return _counted(found.release_list, found.release_count)
 
     def release(self, release_id: ReleaseId) -> Release | None:
         """Return a release with its tracks; it has another id if it was merged into another."""
-        return self._fetch(ws.query_release(release_id)).release
+        return self._fetch(ws.look_up("release", release_id)).release
 
     def first_releases_of(self, recording_id: RecordingId) -> Found[Release]:
         """Return releases that contain a recording, at most a page of them."""
-        found = self._fetch(ws.query_releases_of(recording_id, 0))
+        found = self._fetch(ws.browse_releases("recording", recording_id))
         if found.release_list is None:
             raise self._service.failure(f"recording {recording_id} is not there any more")
         return _counted(found.release_list, found.release_count)
@@ -338,7 +338,7 @@ class Client:
         releases: dict[ReleaseId, Release] = {}
         count = offset = 0
         for _ in range(_MAX_TRACK_PAGES):
-            found = self._fetch(ws.query_tracks_in(group_id, offset))
+            found = self._fetch(ws.browse_releases("release-group", group_id, offset, tracks=True))
             page, count = found.release_list or (), found.release_count or 0
             offset += len(page)
             releases |= {release.id: release for release in page}

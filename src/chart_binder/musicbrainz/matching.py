@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from chart_binder.domain.evidence import RecordingCandidate, RecordingFlags
+from chart_binder.domain.naming import minutes
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold
 from chart_binder.musicbrainz import web_service as ws
@@ -65,10 +66,8 @@ def searches(client: Client, tags: TrackTags) -> Iterator[Search]:
     for isrc in [code for code in plain if _checked(_ISRC, code, "ISRC")][:_MAX_ISRCS]:
         yield Search(f"recording with the ISRC {isrc}", partial(_by_isrc, client, isrc, tags))
     if tags.artist and tags.title:
-        length = ""
-        if tags.duration_ms is not None:
-            minutes, seconds = divmod(round(tags.duration_ms / 1000), 60)
-            length = f" of about {minutes}:{seconds:02}"
+        length_ms = tags.duration_ms
+        length = "" if length_ms is None else f" of about {minutes(length_ms)}"
         wanted = f"{tags.title!r} by {tags.artist!r}{length}"
         yield Search(wanted, partial(_by_name, client, tags))
 
@@ -306,12 +305,17 @@ def same_name(one: str, other: str) -> bool:
 
 def bare_title(title: str) -> str:
     """Return a title without the remarks that do not make another song."""
+    return without_remarks(title[:_MAX_COMPARED], lambda remark: bool(_SAME_SONG.search(remark)))
+
+
+def without_remarks(title: str, drops: Callable[[str], bool]) -> str:
+    """Return a title without the remarks that are to be dropped; whole where nothing is left."""
 
     def kept(remark: re.Match[str]) -> str:
         text = next(filter(None, remark.groups()), "")
-        return "" if _SAME_SONG.search(text) else remark.group()
+        return " " if drops(text) else remark[0]
 
-    return _REMARK.sub(kept, title[:_MAX_COMPARED]).strip() or title
+    return _REMARK.sub(kept, title).strip() or title
 
 
 def main_artist(artist: str) -> str:

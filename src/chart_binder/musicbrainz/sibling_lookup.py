@@ -174,7 +174,7 @@ class _Lookup:
         """Add the recordings with an ISRC of the recording: the first that was assigned."""
         codes = {isrc(code) for one in self._own.values() for code in one.isrcs}
         for code in sorted(codes, key=_assigned)[:1]:
-            if self._budget.allows(ws.query_isrc(code)):
+            if self._budget.allows(ws.look_up("isrc", code)):
                 hits.add(self._client.recordings_with(code))
 
     def _by_work(self, hits: Hits) -> None:
@@ -238,11 +238,12 @@ class _Lookup:
 
     def _read(self, recording_id: RecordingId) -> tuple[Sequence[Release], bool]:
         """Browse the releases of a recording, as far as the budget goes."""
-        if not self._budget.allows(ws.query_releases_of(recording_id, 0)):
+        if not self._budget.allows(ws.browse_releases("recording", recording_id)):
             return (), False
         page, count = self._client.first_releases_of(recording_id)
         more = [
-            ws.query_releases_of(recording_id, offset) for offset in range(len(page), count, _PAGE)
+            ws.browse_releases("recording", recording_id, offset)
+            for offset in range(len(page), count, _PAGE)
         ]
         if not page or not all(map(self._budget.allows, more)):
             return page, count == len(page)

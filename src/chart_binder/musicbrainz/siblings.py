@@ -17,7 +17,7 @@ from chart_binder.domain.evidence import (
     set_off,
 )
 from chart_binder.domain.vocabulary import ArtistId, fold, isrc
-from chart_binder.musicbrainz.matching import words_of
+from chart_binder.musicbrainz.matching import without_remarks, words_of
 from chart_binder.musicbrainz.web_service import Recording
 
 SIBLING = "sibling"
@@ -183,9 +183,6 @@ _COMMON_TITLES = frozenset(
     }
 )
 _EDITED = re.compile(_EDIT, re.IGNORECASE)
-_REMARK = re.compile(
-    r"[(\[（［]([^)\]）］]*)[)\]）］]|\s[-–—]\s(.*)$|\s((?:feat|ft)\.?\s.*)$", re.IGNORECASE
-)
 _SPELLINGS = {"pt": "part", "pts": "parts", "n": "and"}
 _JOINS = frozenset({"feat", "ft", "featuring", "and", "with", "vs", "versus", "x", "the"})
 _GUESTS = re.compile(r"\b(?:feat(?:uring)?|ft)\b\.?\s*([^)\]）］]*)", re.IGNORECASE)
@@ -193,13 +190,11 @@ _GUESTS = re.compile(r"\b(?:feat(?:uring)?|ft)\b\.?\s*([^)\]）］]*)", re.IGNOR
 
 def bare_song(title: str) -> str:
     """Return a title without the remarks that make no other performance."""
+    return without_remarks(title, _says_no_version)
 
-    def kept(remark: re.Match[str]) -> str:
-        text = next(filter(None, remark.groups()), "")
-        left = _NO_VERSION.sub(" ", text)
-        return remark[0] if any(map(str.isalnum, left)) else " "
 
-    return _REMARK.sub(kept, title).strip() or title
+def _says_no_version(remark: str) -> bool:
+    return not any(map(str.isalnum, _NO_VERSION.sub(" ", remark)))
 
 
 def _is_same_title(one: Performance, other: Performance) -> bool:

@@ -165,7 +165,7 @@ class MusicBrainzSource:
         if self._server is None:
             return Health(host, is_reachable=None, problems=problems)
         try:
-            _, metadata = self._server.fetch(ws.query_artist(VARIOUS_ARTISTS))
+            _, metadata = self._server.fetch(ws.look_up("artist", VARIOUS_ARTISTS))
         except RequestError as error:
             problem = f"{error}: {error.advice}"
             return Health(host, is_reachable=False, problems=(problem, *problems))

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from chart_binder.domain.naming import minutes
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import CanonError, counted
 from chart_binder.react.sanitize import one_line
@@ -367,8 +368,7 @@ def _recording_title(recording: "ws.Recording") -> str:
     title, by = _name(recording.title), _by(recording.artist_credit_phrase)
     parts = [f'"{title}"{_remark(recording.disambiguation)}{by}']
     if recording.length_ms:
-        minutes, seconds = divmod(round(recording.length_ms / 1000), 60)
-        parts.append(f"{minutes}:{seconds:02}")
+        parts.append(minutes(recording.length_ms))
     parts += (f"ISRC {_name(code)}" for code in recording.isrc_list[:_MAX_ISRCS])
     parts.append(_first_date(recording.first_release_date))
     return f"{', '.join(parts)}, recording id {recording.id}"
@@ -446,7 +446,7 @@ def _tracks_called(release: "ws.Release", title: str) -> Iterator["ws.Recording"
     """Yield the recordings on a release whose track has a title."""
     from chart_binder.musicbrainz.matching import same_title
 
-    for track in (each for medium in release.medium_list for each in medium.tracks):
+    for track in release.tracks:
         if (known := track.recording) and same_title(track.title or known.title or "", title):
             yield known
 

@@ -5,7 +5,7 @@ musicbrainzngs can send queries too, but without a timeout and through module gl
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, TypeAlias
@@ -46,6 +46,8 @@ class Query:
         return f"{path}?{urlencode(self.parameters)}" if self.parameters else path
 
 
+Looked: TypeAlias = Literal["artist", "isrc", "recording", "release", "release-group"]
+"""What can be looked up by its id or code."""
 Entity: TypeAlias = Literal["recording", "release", "release-group"]
 """What can be searched for by its title."""
 _LUCENE_SPECIAL = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/])')
@@ -53,59 +55,36 @@ _RELEASE_INCLUDES = "artist-credits labels media release-groups"
 _TRACK_INCLUDES = "artist-credits isrcs labels media recordings release-groups"
 
 
-def query_recording(recording_id: RecordingId) -> Query:
-    """Query one recording."""
-    return _query("recording", f"recording/{recording_id}", inc="artist-credits isrcs")
+_INCLUDES: Mapping[Looked, str] = {
+    "artist": "",  # country and areas come without an include
+    "isrc": "artists isrcs",
+    "recording": "artist-credits isrcs",
+    "release": _TRACK_INCLUDES,
+    "release-group": "artist-credits",
+}
 
 
-def query_isrc(isrc: str) -> Query:
-    """Query the recordings that carry an ISRC."""
-    return _query("isrc", f"isrc/{isrc}", inc="artists isrcs")
+def look_up(entity: Looked, identifier: str) -> Query:
+    """Query one thing: of an ISRC the recordings that carry it, of a release also its tracks."""
+    return _query(entity.replace("-", "_"), f"{entity}/{identifier}", inc=_INCLUDES[entity])
 
 
-def query_releases_of(recording_id: RecordingId, offset: int) -> Query:
-    """Query one page of the releases that contain a recording.
-
-    A browse, because the server cuts the releases in a look-up at 25.
-    """
-    return _browse(_RELEASE_INCLUDES, "recording", recording_id, offset)
-
-
-def query_releases_by(
-    credit: Literal["artist", "track_artist"], artist_id: ArtistId, offset: int
+def browse_releases(
+    linked: Literal["recording", "artist", "track_artist", "release-group"],
+    identifier: str,
+    offset: int = 0,
+    *,
+    tracks: bool = False,
 ) -> Query:
-    """Query one page of an artist's releases with their tracks.
+    """Query one page of the releases of a recording, group or artist.
 
-    `artist`: those that are credited to the artist; `track_artist`: those of which only a track is.
-    With tracks a page has as many releases as have 500 tracks together, though at least one
-    (musicbrainz.org/doc/MusicBrainz_API#Paging).
+    A browse, because the server cuts the releases in a look-up at 25. `track_artist` finds those of
+    which only a track is credited to the artist. With tracks a page has as many releases as have
+    500 tracks together, though at least one (musicbrainz.org/doc/MusicBrainz_API#Paging).
     """
-    return _browse(_TRACK_INCLUDES, credit, artist_id, offset)
-
-
-def query_artist(artist_id: ArtistId) -> Query:
-    """Query one artist; country and areas come without an include."""
-    return _query("artist", f"artist/{artist_id}")
-
-
-def query_release_group(group_id: ReleaseGroupId) -> Query:
-    """Query one release group."""
-    return _query("release_group", f"release-group/{group_id}", inc="artist-credits")
-
-
-def query_releases_in(group_id: ReleaseGroupId) -> Query:
-    """Query the first page of the releases of a group."""
-    return _browse(_RELEASE_INCLUDES, "release-group", group_id)
-
-
-def query_release(release_id: ReleaseId) -> Query:
-    """Query one release with its tracks."""
-    return _query("release", f"release/{release_id}", inc=_TRACK_INCLUDES)
-
-
-def query_tracks_in(group_id: ReleaseGroupId, offset: int) -> Query:
-    """Query one page of the releases of a group with their tracks (see `query_releases_by`)."""
-    return _browse(_TRACK_INCLUDES, "release-group", group_id, offset)
+    link: dict[str, object] = {linked: identifier, "limit": _PAGE, "offset": offset}
+    includes = _TRACK_INCLUDES if tracks else _RELEASE_INCLUDES
+    return _query("release_list", "release", inc=includes, **link)
 
 
 def query_relations_of(recording_id: RecordingId) -> Query:
@@ -114,11 +93,16 @@ def query_relations_of(recording_id: RecordingId) -> Query:
     return _query("recording", f"recording/{recording_id}", inc=includes)
 
 
+def query_works_of(recording_id: RecordingId) -> Query:
+    """Query the works that a recording is a performance of, with the recordings of each."""
+    includes = "artist-credits recording-rels work-level-rels work-rels"
+    return _query("recording", f"recording/{recording_id}", inc=includes)
+
+
 def query_recordings_of_work(work_id: str) -> Query:
     """Query the first page of the recordings of a work."""
-    return _query(
-        "recording_list", "recording", inc="artist-credits isrcs", limit=_PAGE, work=work_id
-    )
+    includes = "artist-credits isrcs"
+    return _query("recording_list", "recording", inc=includes, limit=_PAGE, work=work_id)
 
 
 def search_by_title(entity: Entity, title: str, artist: str) -> Query:
@@ -149,10 +133,12 @@ def _by_artist(artist: str) -> str:
 
 def search_recordings(artist: str, title: str, length_ms: tuple[int, int] | None) -> Query:
     """Search recordings by the exact words of artist and title, in a range of lengths."""
-    terms = [f"recording:{_quoted(title)}", f"artist:{_quoted(artist)}"]
-    if length_ms is not None:
-        terms.append("dur:[{} TO {}]".format(*length_ms))
+    terms = [f"recording:{_quoted(title)}", f"artist:{_quoted(artist)}", *_of_length(length_ms)]
     return _search("recording", " AND ".join(terms), _PAGE)
+
+
+def _of_length(length_ms: tuple[int, int] | None) -> list[str]:
+    return ["dur:[{} TO {}]".format(*length_ms)] if length_ms else []
 
 
 def search_recordings_by(
@@ -169,15 +155,8 @@ def search_recordings_by(
     """
     named = " OR ".join(f"recording:{_quoted(title)}" for title in titles)
     terms = [f"arid:{artist_id}", f"({named})" if len(titles) > 1 else named]
-    if length_ms is not None:
-        terms.append("dur:[{} TO {}]".format(*length_ms))
-    return _search("recording", " AND ".join((*terms, *only)), _PAGE, offset)
-
-
-def query_works_of(recording_id: RecordingId) -> Query:
-    """Query the works that a recording is a performance of, with the recordings of each."""
-    includes = "artist-credits recording-rels work-level-rels work-rels"
-    return _query("recording", f"recording/{recording_id}", inc=includes)
+    terms += (*_of_length(length_ms), *only)
+    return _search("recording", " AND ".join(terms), _PAGE, offset)
 
 
 def search_recordings_loosely(artist: str, title: str) -> Query:
@@ -189,11 +168,6 @@ def _query(wanted: str, path: str, **parameters: object) -> Query:
     # Sorted, because the target of a query is the key of its response in a cache.
     texts = sorted((name, str(value)) for name, value in parameters.items() if value)
     return Query(path, tuple(texts), wanted)
-
-
-def _browse(includes: str, linked: str, identifier: str, offset: int = 0) -> Query:
-    link = {linked: identifier}
-    return _query("release_list", "release", inc=includes, limit=_PAGE, offset=offset, **link)
 
 
 def _search(entity: str, words: str, limit: int, offset: int = 0) -> Query:
@@ -315,7 +289,11 @@ class Recording(_Element, frozen=True):
     @property
     def credits(self) -> tuple[Credit, ...]:
         """The artists credited, without the phrases that join the names."""
-        return tuple(credit for credit in self.artist_credit if isinstance(credit, Credit))
+        return _credits(self.artist_credit)
+
+
+def _credits(written: tuple[Credit | str, ...]) -> tuple[Credit, ...]:
+    return tuple(credit for credit in written if isinstance(credit, Credit))
 
 
 class Work(_Element, frozen=True):
@@ -350,10 +328,10 @@ class Track(_Element, frozen=True):
     artist_credit: tuple[Credit | str, ...] = ()
     recording: Recording | None = None
 
-    def is_by(self, artist_id: ArtistId) -> bool:
-        """Whether it is credited to an artist, alone or among others."""
-        named = (credit.artist.id for credit in self.artist_credit if isinstance(credit, Credit))
-        return artist_id in named
+    @property
+    def artist_ids(self) -> tuple[ArtistId, ...]:
+        """The artists credited."""
+        return tuple(credit.artist.id for credit in _credits(self.artist_credit))
 
 
 class Medium(_Element, frozen=True):
@@ -381,25 +359,7 @@ class ReleaseEvent(_Element, frozen=True):
     area: Area | None = None
 
 
-class Release(_Element, frozen=True):
-    """A release; its own date and country are those of its first event."""
-
-    id: ReleaseId
-    release_group: ReleaseGroup
-    title: str | None = None
-    status: str | None = None
-    disambiguation: str | None = None
-    date: str | None = None
-    country: str | None = None
-    barcode: str | None = None
-    artist_credit: tuple[Credit | str, ...] = ()
-    artist_credit_phrase: str | None = None
-    label_info_list: tuple[LabelInfo, ...] = ()
-    medium_list: tuple[Medium, ...] = ()
-    release_event_list: tuple[ReleaseEvent, ...] = ()
-
-
-class ReleaseInSearch(_Element, frozen=True):
+class ReleaseInSearch(_Element, frozen=True, kw_only=True):
     """A release of a recording in search results: without labels, in a group without dates."""
 
     id: ReleaseId | None = None
@@ -414,12 +374,31 @@ class ReleaseInSearch(_Element, frozen=True):
     release_event_list: tuple[ReleaseEvent, ...] = ()
 
     @property
-    def release(self) -> Release | None:
+    def release(self) -> "Release | None":
         """The release, unless the server tells too little of it."""
         if self.id is None or self.release_group is None:
             return None
-        known = {name: getattr(self, name) for name in self.__struct_fields__}
-        return Release(**known)
+        return Release(**msgspec.structs.asdict(self))
+
+
+class Release(ReleaseInSearch, frozen=True, kw_only=True):
+    """A release; its own date and country are those of its first event."""
+
+    id: ReleaseId
+    release_group: ReleaseGroup
+    barcode: str | None = None
+    artist_credit: tuple[Credit | str, ...] = ()
+    label_info_list: tuple[LabelInfo, ...] = ()
+
+    @property
+    def artist_ids(self) -> tuple[ArtistId, ...]:
+        """The artists credited."""
+        return tuple(credit.artist.id for credit in _credits(self.artist_credit))
+
+    @property
+    def tracks(self) -> Iterator[Track]:
+        """All tracks of all media."""
+        return (track for medium in self.medium_list for track in medium.tracks)
 
 
 class Isrc(_Element, frozen=True):

@@ -25,14 +25,13 @@ def whole_release(release: ws.Release) -> WholeRelease:
         group.primary_type, tuple(filter(None, group.secondary_type_list))
     )
     infos = release.label_info_list
-    credits_ = [one for one in release.artist_credit if isinstance(one, ws.Credit)]
     return WholeRelease(
         mbid=release.id,
         group_mbid=group.id,
         title=release.title or group.title or "",
         artist=release.artist_credit_phrase or "",
         artist_sort=_sort_name(release),
-        artist_mbids=tuple(one.artist.id for one in credits_),
+        artist_mbids=release.artist_ids,
         discs=len(release.medium_list),
         tracks=tuple(_tracks(release)),
         date=partial_date(release.date),
@@ -66,9 +65,7 @@ def _tracks(release: ws.Release) -> Iterator[ReleaseTrack]:
                 number=_number(track.position, place),
                 total=medium.track_count or len(medium.track_list),
                 length_ms=track.recording.length_ms,
-                artist_mbids=tuple(
-                    one.artist.id for one in track.artist_credit if isinstance(one, ws.Credit)
-                ),
+                artist_mbids=track.artist_ids,
                 format=medium.format,
                 disc_title=medium.title,
             )

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
+from chart_binder.domain.naming import minutes
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.musicbrainz.client import Client
@@ -61,7 +62,7 @@ def _played(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str,
     if group is None:
         raise NothingFoundError(f"MusicBrainz knows no release group with the id {mbid}")
     releases, count = client.releases_with(group.id)
-    tracks = (track for one in releases for medium in one.medium_list for track in medium.tracks)
+    tracks = (track for one in releases for track in one.tracks)
     where, unread = f" on {group.title!r}", ""
     if len(releases) < count:
         unread = f"of {count} releases of {group.title!r}, {len(releases)} were read"
@@ -104,8 +105,5 @@ def _why_none(bundle: EvidenceBundle, played: Iterable[Recording], where: str) -
 
 def _described(recording: Recording) -> str:
     comment = f" ({recording.disambiguation})" if recording.disambiguation else ""
-    length = ""
-    if recording.length_ms:
-        minutes, seconds = divmod(round(recording.length_ms / 1_000), 60)
-        length = f", {minutes}:{seconds:02},"
+    length = f", {minutes(recording.length_ms)}," if recording.length_ms else ""
     return f"{recording.title!r}{comment} by {recording.artist_credit_phrase}{length}"
