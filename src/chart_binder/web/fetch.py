@@ -23,6 +23,7 @@ from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import Extract, from_csv, from_html, from_json, from_text, from_xml
 from chart_binder.web.transport import (
     ACCEPTED_ENCODINGS,
+    Body,
     Resolve,
     decode_text,
     open_client,
@@ -125,12 +126,10 @@ class PageFetcher:
         """
         deadline = Deadline(self._config.timeout_s)
         trail = [self._guard.target(url)]
-        trust = self._trust or trusted_authorities()
         with (
-            open_client(self._guard.admit, deadline, self._resolve, trust) as client,
+            open_visit(self._config, self._guard, deadline, self._resolve, self._trust) as visit,
             ExitStack() as turn,
         ):
-            visit = _Visit(client, self._guard, deadline, self._config)
             while len(trail) <= MOST_REDIRECTS + 1:
                 self._arrive(visit, trail, turn)
                 with visit.ask(trail[-1]) as answer:
@@ -154,7 +153,7 @@ class PageFetcher:
 
         return fetch
 
-    def _arrive(self, visit: "_Visit", trail: list[httpx.URL], turn: ExitStack) -> None:
+    def _arrive(self, visit: "Visit", trail: list[httpx.URL], turn: ExitStack) -> None:
         """Wait for the turn at the host that is asked next, and obey its robots.txt."""
         target = trail[-1]
         if len(trail) == 1 or trail[-2].host != target.host:
@@ -221,8 +220,22 @@ class _Answer:
         return f"{self.host} answered {self.response.status_code} {reason}".strip()[:300]
 
 
+@contextmanager
+def open_visit(
+    config: FetchConfig,
+    guard: Guard,
+    deadline: Deadline,
+    resolve: Resolve = resolve_by_system,
+    trust: ssl.SSLContext | None = None,
+) -> Iterator["Visit"]:
+    """Give what asks addresses, each only as the guard allows, until the deadline."""
+    authorities = trust or trusted_authorities()
+    with open_client(guard.admit, deadline, resolve, authorities) as client:
+        yield Visit(client, guard, deadline, config)
+
+
 @dataclass(frozen=True, slots=True)
-class _Visit:
+class Visit:
     """Asks one address after the other until its deadline."""
 
     client: httpx.Client
@@ -259,6 +272,15 @@ class _Visit:
                 words = "has no certificate that proves it is that host"
             problem = words.format(seconds=self.deadline.seconds)
             raise FetchError(f"{target.host} {problem}") from error
+
+    def body(self, target: httpx.URL) -> Body:
+        """Return the body of a page that is there; `FetchError` for any other answer."""
+        with self.ask(target) as answer:
+            if isinstance(answer, httpx.URL):
+                raise FetchError(f"{target.host} redirects to {answer.host}")
+            if not answer.response.is_success:
+                raise FetchError(str(answer))
+            return read_body(answer.response, self.config.max_bytes)
 
 
 def _concerns_certificate(error: BaseException | None) -> bool:
@@ -363,7 +385,7 @@ class _Robots:
         self._agent = agent
         self._kept: dict[str, tuple[float, SiteRules]] = {}
 
-    def check(self, visit: _Visit, target: httpx.URL) -> None:
+    def check(self, visit: Visit, target: httpx.URL) -> None:
         """Raise `RefusedError` for an address that its site does not want programs to read.
 
         `FetchError` where the site could not be asked: without an answer nothing is allowed
@@ -386,7 +408,7 @@ class _Robots:
         until, rules = self._kept.get(_robots_url(target), (0.0, SiteRules()))
         return rules.delay_s if until >= time.monotonic() else 0.0
 
-    def _ask(self, visit: _Visit, target: httpx.URL) -> SiteRules:
+    def _ask(self, visit: Visit, target: httpx.URL) -> SiteRules:
         host = target.host
         with suppress(RefusedError):
             for _ in range(MOST_REDIRECTS + 1):

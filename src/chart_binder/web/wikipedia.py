@@ -12,26 +12,18 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote
 
-import httpx
 import msgspec
 
 from chart_binder.config import FetchConfig, WikipediaConfig
 from chart_binder.domain.vocabulary import fold
-from chart_binder.errors import FetchError, UnknownHostError
+from chart_binder.errors import FetchError
 from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
 from chart_binder.typed_json import decode_json
-from chart_binder.web.fetch import PROCESS_PACING, Page, user_agent
+from chart_binder.web.fetch import PROCESS_PACING, Page, open_visit
 from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import from_html
-from chart_binder.web.transport import (
-    ACCEPTED_ENCODINGS,
-    Resolve,
-    open_client,
-    read_body,
-    resolve_by_system,
-    trusted_authorities,
-)
+from chart_binder.web.transport import Resolve, resolve_by_system
 
 LANGUAGE: Final = re.compile(r"[a-z]{2,12}(?:-[a-z]{2,12}){0,3}")
 """A wiki's name below wikipedia.org: `en`, `simple`, `zh-yue`, `be-tarask`."""
@@ -157,33 +149,12 @@ class Wikipedia:
 
     def _ask(self, asked: Mapping[str, str], deadline: Deadline) -> _Answer | None:
         """Return the answer, or None for one that is longer than what is read."""
-        target = self._guard.target(f"{self._home}/w/api.php")
-        headers = {
-            "User-Agent": user_agent(self._fetch),
-            "Accept": "application/json",
-            "Accept-Encoding": ACCEPTED_ENCODINGS,
-        }
-        trust = self._trust or (trusted_authorities() if target.scheme == "https" else None)
-        try:
-            with (
-                PROCESS_PACING.at(target.host, 0.0, deadline),
-                open_client(self._guard.admit, deadline, self._resolve, trust) as client,
-                client.stream(
-                    "GET", target, params={**_ALWAYS, **asked}, headers=headers
-                ) as response,
-            ):
-                if response.status_code != httpx.codes.OK:
-                    status = f"{response.status_code} {response.reason_phrase}".strip()[:60]
-                    raise FetchError(f"{target.host} answered {status}")
-                body = read_body(response, self._fetch.max_bytes)
-        except UnknownHostError as error:
-            raise FetchError(f"{error}, or no Wikipedia in {self.language!r}") from error
-        except httpx.TimeoutException as error:
-            raise FetchError(
-                f"{target.host} did not answer completely in {deadline.seconds:g} s"
-            ) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:  # the latter of where it redirects to
-            raise FetchError(f"{target.host} cannot be reached, or broke off") from error
+        api = self._guard.target(f"{self._home}/w/api.php")
+        with (
+            PROCESS_PACING.at(api.host, 0.0, deadline),
+            open_visit(self._fetch, self._guard, deadline, self._resolve, self._trust) as visit,
+        ):
+            body = visit.body(api.copy_with(params={**_ALWAYS, **asked}))
         return None if body.cut else self._read(body.data)
 
     def _read(self, data: bytes) -> _Answer:
