@@ -21,11 +21,11 @@ import msgspec
 
 from chart_binder.config import FetchConfig, LLMConfig
 from chart_binder.errors import RefusedError, UnknownHostError
+from chart_binder.net import trusted_authorities
 from chart_binder.react.tools import Observation, ToolError
 from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.guard import Address
 from chart_binder.web.tools import web_fetch
-from chart_binder.web.transport import trusted_authorities
 
 MAX_GROWTH_MB = 20.0
 """By how much a fetch may enlarge its process, whatever is sent."""

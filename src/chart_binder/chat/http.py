@@ -1,9 +1,7 @@
 """How a model server is reached: address, key, HTTP options, further tries."""
 
-import ipaddress
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from time import sleep
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -14,8 +12,6 @@ from chart_binder.errors import ConfigError, masked
 from chart_binder.react.conversation import ChatError, Reply
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
     from chart_binder.net import Deadline
@@ -43,14 +39,9 @@ class Endpoint:
     @property
     def is_local(self) -> bool:
         """Whether the server runs on this machine."""
-        host = urlsplit(self.address).hostname or ""
-        if host == "localhost" or host.endswith(".localhost"):
-            return True
-        try:
-            address = ipaddress.ip_address(host)
-        except ValueError:
-            return False
-        return address.is_loopback or address.is_unspecified
+        from chart_binder.net import is_this_machine  # loads httpcore
+
+        return is_this_machine(urlsplit(self.address).hostname or "")
 
     def http_options(self, deadline: "Deadline", max_tokens: int = 0) -> dict[str, Any]:
         """Return the arguments of an `httpx.Client` for one request that ends with the deadline.
@@ -61,6 +52,8 @@ class Endpoint:
         `ChatError`, at 16 MB, or at 1 KB for each of `max_tokens` if that is more.
         """
         import httpx  # 170 ms, for those who really ask a model
+
+        from chart_binder.net import trusted_authorities
 
         def prepare(request: httpx.Request) -> None:
             request.extensions["trace"] = deadline.watch
@@ -73,7 +66,7 @@ class Endpoint:
             "headers": {"connection": "close", "accept-encoding": "identity"},
             "timeout": httpx.Timeout(deadline.left_s, connect=min(CONNECT_S, deadline.left_s)),
             "trust_env": not self.is_local,
-            "verify": _trusted_roots(),
+            "verify": trusted_authorities(),
             "follow_redirects": False,
             "event_hooks": {"request": [prepare], "response": [limit]},
         }
@@ -124,14 +117,6 @@ def _key(name: str, environ: Mapping[str, str]) -> str:
             f"the key in {name!r} (llm.api_key_env) has characters no header may hold"
         )
     return key
-
-
-@cache
-def _trusted_roots() -> "ssl.SSLContext":
-    """Return httpx's own choice of certificates, made once: it costs 40 ms each time."""
-    import httpx  # as above
-
-    return httpx.create_ssl_context()
 
 
 def _limit_size(most_bytes: int) -> "Callable[[httpx.Response], None]":

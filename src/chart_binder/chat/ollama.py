@@ -41,7 +41,7 @@ def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatM
 
     Raises `ConfigError` for an impossible `base_url`, and for an `api_key_env` that is not set.
     """
-    return ServedModel(config, Endpoint.of(config, environ), OllamaApi(), _FAULTS)
+    return ServedModel(config, Endpoint.of(config, environ), _OllamaApi(), _FAULTS)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
@@ -52,19 +52,17 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
     return examine(config, lambda: Endpoint.of(config, environ), _FAULTS, _health)
 
 
-class OllamaApi:
+class _OllamaApi:
     """The `ServerApi` of Ollama's own format."""
 
     more_context = "raise llm.num_ctx, or choose a model with more context"
     optional: tuple[OptionalField, ...] = (_SCHEMA,)
 
     def optional_fields(self, request: Request) -> Fields:
-        """Return the schema, if one is wanted."""
         schema = request.terms.schema
         return {_SCHEMA.name: schema} if schema else {}
 
     def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
-        """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
         from ollama import Client, ResponseError
 
         from chart_binder.net import retry_after_s
@@ -91,7 +89,6 @@ class OllamaApi:
                 raise _FAULTS.for_answer(answered, info) from error
 
     def context_length(self, server: Server) -> int | None:
-        """Return the context in tokens that the loaded model has, if its server tells."""
         return server.context_length(_LOADED)
 
 

@@ -65,7 +65,7 @@ def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatM
 
     Raises `ConfigError` for an impossible `base_url`, and for an `api_key_env` that is not set.
     """
-    return ServedModel(config, api_at(Endpoint.of(config, environ)), OpenAIApi(), _FAULTS)
+    return ServedModel(config, api_at(Endpoint.of(config, environ)), _OpenAIApi(), _FAULTS)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
@@ -81,7 +81,7 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
         health = replace(health, models=_models(server))
     except ChatError as error:
         return replace(health, problems=(str(error),))
-    health = replace(health, context_length=OpenAIApi().context_length(server))
+    health = replace(health, context_length=_OpenAIApi().context_length(server))
     return replace(health, problems=tuple(_misfits(health, config)))
 
 
@@ -92,7 +92,7 @@ def api_at(endpoint: Endpoint) -> Endpoint:
     return replace(endpoint, address=address if versioned else f"{address}/v1")
 
 
-class OpenAIApi:
+class _OpenAIApi:
     """The `ServerApi` of OpenAI's format.
 
     Counts in a stream, a seed and a schema are asked for, and left out where a server declines
@@ -103,7 +103,6 @@ class OpenAIApi:
     optional: tuple[OptionalField, ...] = (_COUNTS, _SCHEMA, _SEED)
 
     def optional_fields(self, request: Request) -> Fields:
-        """Return what a server may decline."""
         fields: dict[str, object] = {_SEED.name: request.config.seed}
         if request.config.stream:
             fields[_COUNTS.name] = {"include_usage": True}
@@ -113,7 +112,6 @@ class OpenAIApi:
         return fields
 
     def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
-        """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
         import httpx
 
         from chart_binder.net import retry_after_s
@@ -140,7 +138,6 @@ class OpenAIApi:
                 yield replace(_read_part(document), is_last=is_whole)
 
     def context_length(self, server: Server) -> int | None:
-        """Return the context in tokens that the model has, if its server tells in any way."""
         root = replace(server.endpoint, address=server.endpoint.address.removesuffix("/v1"))
         places = ((server.endpoint, "/models"), *((root, path) for path in _CONTEXT_PATHS))
         for endpoint, path in places:

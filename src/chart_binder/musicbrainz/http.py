@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from ipaddress import ip_address
 from typing import Protocol
 from urllib.parse import unquote_to_bytes, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -24,7 +23,7 @@ from chart_binder.musicbrainz.web_service import (
     error_text,
     parse_response,
 )
-from chart_binder.net import Deadline, TimedBackend, retry_after_s
+from chart_binder.net import Deadline, TimedBackend, is_this_machine, retry_after_s
 
 MAX_BYTES = 16_000_000
 """A hundred releases with everything included take less than one million."""
@@ -279,7 +278,7 @@ def environment_proxy(scheme: str, host: str) -> str | None:
     speak HTTP. Raises `ConfigError` that names the variable if its address is impossible.
     """
     proxy = getproxies().get(scheme)
-    if not proxy or _is_this_machine(urlsplit(f"//{host}").hostname or host) or proxy_bypass(host):
+    if not proxy or is_this_machine(urlsplit(f"//{host}").hostname or host) or proxy_bypass(host):
         return None
     reason = None
     try:
@@ -294,13 +293,6 @@ def environment_proxy(scheme: str, host: str) -> str | None:
         f"{scheme.upper()}_PROXY in the environment is {masked(proxy)!r}, which is no address of a"
         " proxy: http://host:port is allowed"
     ) from reason
-
-
-def _is_this_machine(name: str) -> bool:
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost" or name.endswith(".localhost")
 
 
 def _proxy(url: str) -> httpcore.Proxy:

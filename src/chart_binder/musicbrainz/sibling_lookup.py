@@ -94,22 +94,8 @@ class Hits:
             self.recordings.setdefault(one.id, one)
 
 
-def with_siblings(
-    service: CachedService, bundle: EvidenceBundle, budget: Budget, hits: Hits | None = None
-) -> EvidenceBundle:
-    """Return evidence with the siblings of its recordings, which `hits` has if they were searched.
-
-    Where not all could be seen within the budget, it is not complete. Evidence about a live take or
-    another recording that has no siblings is returned as it is. Raises `LookupFailedError`.
-    """
-    lookup = _Lookup(service, bundle, budget)
-    if not lookup.may_have_siblings:
-        return bundle
-    return lookup.widened(hits)
-
-
 class _Lookup:
-    """The look-up for one bundle."""
+    """The look-up for one bundle within a budget."""
 
     def __init__(self, service: CachedService, bundle: EvidenceBundle, budget: Budget) -> None:
         self._service = service
@@ -122,21 +108,27 @@ class _Lookup:
             if not one.is_sibling
         }
 
-    @property
-    def may_have_siblings(self) -> bool:
+    def _may_have_siblings(self) -> bool:
         """Whether any of the recordings is of a kind that has siblings."""
         is_any = any(not is_other_performance(one) for one in self._own.values())
         return is_any and self._bundle.performer.mb_artist_id is not None
 
     def widened(self, hits: Hits | None) -> EvidenceBundle:
-        """Return the bundle with the siblings."""
+        """Return the bundle with siblings, which `hits` has if they were searched already.
+
+        Where not all could be seen within the budget, it is not complete. A bundle about a live
+        take or another recording that has no siblings is returned as it is. Raises
+        `LookupFailedError`.
+        """
+        if not self._may_have_siblings():
+            return self._bundle
         if hits is None:
             hits = search(self._client, self._budget, artist_of(self._bundle), [self._bundle])
         # MusicBrainz says more of a recording than evidence does: all artists, and that it is a
         # music video.
         known = (one for name, one in hits.recordings.items() if name in self._own)
         self._own |= {one.id: performance_of(one) for one in known}
-        if not self.may_have_siblings:
+        if not self._may_have_siblings():
             return self._bundle
         siblings = self._siblings(hits)
         day = out_by(self._bundle.recording_candidates)
@@ -342,7 +334,7 @@ def _assigned(code: str) -> tuple[bool, str]:
 def look_up_together(
     service: CachedService, catalogues: CatalogueCache, bundles: Sequence[EvidenceBundle]
 ) -> Callable[[EvidenceBundle], EvidenceBundle]:
-    """Look up what the bundles of one album share; return `with_siblings` for each of them.
+    """Look up what the bundles of one album share; return how to widen each of them.
 
     An artist's list of releases replaces the requests for each, else one search stands for several
     titles. A failure of a shared look-up is logged, and each is then looked up by itself.
@@ -370,7 +362,7 @@ def look_up_together(
         own = Budget(service, min(MAX_REQUESTS, budget.left))
         before = own.left
         try:
-            return with_siblings(service, bundle, own, known.get(_name(bundle)))
+            return _Lookup(service, bundle, own).widened(known.get(_name(bundle)))
         finally:
             budget.left -= before - own.left
 

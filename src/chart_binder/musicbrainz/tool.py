@@ -121,15 +121,21 @@ class _Asked:
     def show(
         self, lines: Sequence[str], entries: Iterable[_Entry], count: int = 0, of: str = ""
     ) -> Observation:
-        """Return the lines with as many entries as fit.
+        """Return the lines with as many whole entries as fit; the rest is counted.
 
         `count` is how many there are, `of` the address of what the lines are about.
         """
-        known = list(entries)
-        most = count or len(known)
-        text, shown = _listed([*lines], (one.line for one in known), most, self.max_chars)
+        known, text = list(entries), [*lines]
+        room = self.max_chars - sum(len(line) + 1 for line in lines) - _LAST_LINE
+        shown = 0
+        while shown < len(known) and len(known[shown].line) <= room:
+            text.append(known[shown].line)
+            room -= len(text[-1]) + 1
+            shown += 1
+        if (left := (count or len(known)) - shown) > 0:
+            text.append(f"({left} more not shown)")
         sources = dict.fromkeys((of, *(one.address for one in known[:shown])))
-        return Observation(text, tuple(filter(None, sources)))
+        return Observation("\n".join(text)[: self.max_chars], tuple(filter(None, sources)))
 
 
 def _unquoted(text: str) -> str:
@@ -315,23 +321,6 @@ _LOOK_UPS: Final[Mapping[What, Callable[[_Asked], Observation]]] = {
 
 
 # Lines.
-
-
-def _listed(
-    lines: list[str], entries: Iterable[str], count: int, max_chars: int
-) -> tuple[str, int]:
-    """Return the lines with as many whole entries as fit, and how many; the rest is counted."""
-    room = max_chars - sum(len(line) + 1 for line in lines) - _LAST_LINE
-    shown = 0
-    for entry in entries:
-        if len(entry) > room:
-            break
-        room -= len(entry) + 1
-        lines.append(entry)
-        shown += 1
-    if count > shown:
-        lines.append(f"({count - shown} more not shown)")
-    return "\n".join(lines)[:max_chars], shown
 
 
 def _group_entry(group: "ws.ReleaseGroup") -> _Entry:

@@ -17,7 +17,7 @@ import httpx
 
 from chart_binder.config import FetchConfig
 from chart_binder.errors import FetchError, RefusedError, UnknownHostError
-from chart_binder.net import Deadline
+from chart_binder.net import Deadline, trusted_authorities
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import Extract, from_csv, from_html, from_json, from_text, from_xml
@@ -29,7 +29,6 @@ from chart_binder.web.transport import (
     open_client,
     read_body,
     resolve_by_system,
-    trusted_authorities,
 )
 
 if TYPE_CHECKING:

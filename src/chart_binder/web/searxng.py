@@ -154,12 +154,12 @@ class SearxngClient:
 
         import httpx
 
-        from chart_binder.net import Deadline
+        from chart_binder.net import Deadline, trusted_authorities
         from chart_binder.web import transport
 
         deadline = Deadline(self._config.timeout_s)
         # Reading the authorities costs more than a local search: only where they are needed.
-        trust = transport.trusted_authorities() if self._url.startswith("https:") else None
+        trust = trusted_authorities() if self._url.startswith("https:") else None
         resolve = self._resolve or transport.resolve_by_system
         parameters = {"q": plain, "format": "json", "language": self._config.language}
         headers = {  # SearXNG's limiter turns away what does not also take HTML and a language

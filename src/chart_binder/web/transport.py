@@ -14,7 +14,6 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from ipaddress import ip_address
 from typing import Any, Final, TypeAlias
 
@@ -58,12 +57,6 @@ def resolve_by_system(host: str, port: int) -> tuple[Address, ...]:
     except (OSError, UnicodeError) as error:
         raise UnknownHostError(f"there is no host called {host!r}") from error
     return tuple(dict.fromkeys(ip_address(entry[4][0]) for entry in found))
-
-
-@cache
-def trusted_authorities() -> ssl.SSLContext:
-    """Return certifi's authorities, or those of SSL_CERT_FILE or SSL_CERT_DIR where set."""
-    return httpx.create_ssl_context()
 
 
 class _PinnedTransport(httpx.HTTPTransport):
