@@ -94,7 +94,7 @@ def test_a_failed_check_is_shown_though_it_is_the_reason(
 
 def test_the_help_says_that_the_transcript_is_stored_and_no_decision(canon: Canon) -> None:
     told = " ".join(canon("explain", "--help").out.split())
-    assert "The decision is not kept" in told
+    assert "The decision is not stored" in told
     assert "the transcript of a model's run" in told
 
 
@@ -117,7 +117,7 @@ def test_a_fact_is_shown_once_with_all_that_bears_it_out(
         'quote: "Released | 31 October 1975"',
         "second reading (support): first_release",
         "verified: https://sevens.example/emi/2375",
-        'quote: "The single came out in Britain on 31 October 1975"',
+        'quote: "The single came out on 31 October 1975"',
         "second reading (support): first_release",
     ]
     assert "Bohemian Rhapsody: single (1975-10-31): " in text or "with the verified facts" in text
@@ -129,3 +129,13 @@ def test_a_fact_is_shown_once_with_all_that_bears_it_out(
         3, "a proposal, because rules decide ([llm.acceptance] basis): ", "says unclear",
         "NOT verified: https://discography.example/queen/bohemian-rhapsody",
     )  # fmt: skip
+
+
+def test_decide_is_brief_and_explain_is_not(canon: Canon, open_bundle: Path) -> None:
+    twice = ("--evidence", open_bundle) * 2
+    brief = canon("decide", *twice).must_end(3).out
+    whole = canon("decide", "-v", *twice).must_end(3).out
+    assert (brief.count("to do"), whole.count("to do")) == (1, 2)  # what helps is the same for all
+    assert max(len(block.splitlines()) for block in brief.split("\n\n")) <= 12
+    assert "musicbrainz.org/release" not in brief
+    assert len(canon("explain", *twice).must_end(3).out) > len(whole) > len(brief)
