@@ -98,8 +98,8 @@ def test_the_metrics_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
 def test_a_summary_gives_one_example_of_each_failure_and_counts_what_was_spent() -> None:
     lines = list(summary_lines(BatchResult("r1", MEASURES, 1), "", is_dry=False))
-    assert lines[lines.index("failures       13 file") :] == [
-        "failures       13 file",
+    assert lines[lines.index("failures       13 cannot be read") :] == [
+        "failures       13 cannot be read",
         "               'a/1.flac' is empty (and 11 others alike)",
         "               b/2.flac: no title",
         "               (`--report FILE` has every one of them)",

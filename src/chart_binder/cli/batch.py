@@ -224,6 +224,8 @@ def estimate_lines(found: Estimate, *, only: bool) -> Iterator[str]:
     parts = [f"{count:,} {words}" for count, words in left_out if count]
     yield from summary_line("files", ", ".join([f"{found.files:,}", *parts]))
     whole, part = found.all, found.compilations
+    if not whole.files:
+        return
     if not only:
         yield from summary_line("to decide", _part_text(whole))
         pace = rate_text(found.rate_per_s) if found.rate_per_s else "no limit is set"

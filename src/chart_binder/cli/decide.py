@@ -458,7 +458,7 @@ def _closing(*, full: bool) -> Iterator[str]:
     here, own = config_candidates()
     where = f"set these keys in {own}"
     if found_file() == here:
-        where += f" (where {here} is read, as in this folder, that file is not)"
+        where += f" (in this folder {here} is read in its place)"
     yield from wrap(f"To let a model look into what the rules leave open, {where}:")
     yield from _KEYS.splitlines()
 

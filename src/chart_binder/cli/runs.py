@@ -65,6 +65,7 @@ _ROOMY = 80
 """Columns that a row takes with everything in it."""
 _GAP = "  "
 _CUT_SHORT = (None, 130)
+_CAUSES = {"file": "cannot be read"}
 _MAY_SUCCEED_LATER = ("lookup_failed", "model", "store")
 _NOT_TRIED_AGAIN = ("nothing_found", "unidentified", "not_looked_up", "file")
 _WRITES = {
@@ -256,7 +257,7 @@ def measure_lines(found: Measures) -> Iterator[str]:
         yield from summary_line("spent", ", ".join(spent))
     if found.causes:
         causes = {name.replace("_", " "): count for name, count in found.causes.items()}
-        yield from summary_line("failures", count_text(causes, {}))
+        yield from summary_line("failures", count_text(causes, _CAUSES))
     yield from _reasons("" if found.causes else "failures", found, found.errors, _MAX_ERRORS)
 
 
