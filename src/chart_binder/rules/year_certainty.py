@@ -150,7 +150,8 @@ def _undated(case: YearCase) -> str | None:
     for one in sorted(undated, key=attrgetter("name")) if undated else ():
         if any(copy.date for copy in one.official):  # a medium before its time
             continue
-        may_be_official = one.counts or any(copy.may_be_official for copy in one.unofficial)
+        unstated = [copy for copy in one.unofficial if copy.may_be_official]
+        may_be_official = one.counts or not all(copy.when.is_known for copy in unstated)
         is_untyped = not one.group.types[0] and not one.group.kinds
         is_single = one.role in _UNDATED_FIRSTS or "Soundtrack" in one.group.kinds
         if may_be_official and (is_untyped or is_single):
