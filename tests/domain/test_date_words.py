@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.domain.date_words import clause_around, doubt_in_clause
+from chart_binder.domain.date_words import clause_around, doubt_in_clause, other_issue
 from chart_binder.domain.dates_in_text import find_dates
 
 CASES = tomllib.loads(Path(__file__).with_name("date_words.toml").read_text("utf-8"))
@@ -42,6 +42,28 @@ def test_words_of_a_title_that_is_asked_about_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("The second edition was released on 5 May 1974", "second edition"),
+        ("Une nouvelle version est sortie le 5 mai 1974", "nouvelle version"),
+        ("新装盤は1974年5月5日に発売された", "新装盤"),
+        ("It was reportedly released on 5 May 1974", "reportedly released"),
+        ("It came out in Australia on 5 May 1974", "in Australia"),
+        ('Her debut "Ash Tuesday" was released on 5 May 1974', '"Ash Tuesday"'),
+        ('"Ash Tuesday" and Mercury Lane were released on 5 May 1974', None),
+        ('The follow-up to "Ash Tuesday" was released on 5 May 1974', None),
+        ("The single, with a live version on its back, was released on 5 May 1974", None),
+        ("It came out in Britain on 5 May 1974", None),
+        ("The second edition of the fair; it was released on 5 May 1974", None),
+        ("The only version was released on 5 May 1974", None),
+    ],
+)
+def test_what_came_out_in_place_of_the_record_is_told(text: str, said: str | None) -> None:
+    [mention] = find_dates(text)
+    assert other_issue(text, mention, ("Mercury Lane",), ("Australia",)) == said
+
+
+@pytest.mark.parametrize(
     ("text", "clause"),
     [
         ("It charted. Issued on 5 May 1974 by EMI; sold well", "Issued on 5 May 1974 by EMI"),
@@ -63,6 +85,7 @@ def test_any_text_has_a_clause_in_which_its_date_stands(before: str, after: str)
     for mention in find_dates(text):
         assert text[mention.start : mention.end] in clause_around(text, mention.start, mention.end)
         doubt_in_clause(text, mention, (before, after))
+        other_issue(text, mention, (before, after), ("Australia",))
 
 
 @pytest.mark.parametrize("junk", [". ", ",", "recorded ", "“", "a. ", "1974 ", "no. 1", "re-"])
@@ -73,4 +96,5 @@ def test_a_long_text_around_a_date_takes_no_long_time(junk: str) -> None:
     began = time.process_time()
     for _ in range(20):
         doubt_in_clause(text, mention)
+        other_issue(text, mention, ("no. 1",), ("Australia",))
     assert time.process_time() - began < 2

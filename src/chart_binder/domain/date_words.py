@@ -40,6 +40,12 @@ _QUOTED = re.compile(
     "|『[^『』]{1,80}』|(?<!\\w)‘[^‘’\n]{1,80}’(?!\\w)"
 )
 _NAMED_BEFORE = re.compile(rf"({_QUOTED.pattern}),?(?: [\w’']+){{1,4}} $")
+_BESIDES = re.compile(
+    r"\b(?:with|plus|and|featuring|including|to|of|from|after|before|on|mit|und|zu|von|aus|nach|avec"
+    r"|et|de|du|à|après|con|y|a|tras|com|e|di|da|do|met|en|van|op|na)\s(?:\w+\s){0,2}$",
+    re.IGNORECASE,
+)
+"""What makes of a title or a version behind it another one than that which came out."""
 _YEAR = re.compile("(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
 
 
@@ -79,15 +85,16 @@ def other_issue(
     """
     start, end = _clause(text, mention.start, mention.end)
     plain = _without_titles(text[start:end], titles)
-    if said := _OF_OTHER.search(plain):
-        return said[0]
     names = "|".join(map(re.escape, countries))
-    abroad = rf"\b(?:in|en|au|aux) (?:the )?(?:{names})\b"
-    if names and (said := re.search(abroad, plain, re.IGNORECASE)):
-        return said[0]
+    abroad = re.compile(rf"\b(?:in|en|au|aux) (?:the )?(?:{names})\b", re.IGNORECASE)
+    for said in (*_OF_OTHER.finditer(plain), *(abroad.finditer(plain) if names else ())):
+        if not _BESIDES.search(plain, 0, said.start()):
+            return said[0]
     named = _NAMED_BEFORE.search(text, start, mention.start)
     known = text[start:end].casefold()
-    return named[1] if named and not any(one.casefold() in known for one in titles if one) else None
+    if not named or any(one.casefold() in known for one in titles if one):
+        return None
+    return None if _BESIDES.search(text, start, named.start()) else named[1]
 
 
 def _without_titles(clause: str, titles: Iterable[str]) -> str:
