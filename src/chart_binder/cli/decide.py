@@ -40,8 +40,6 @@ from chart_binder.cli.render.decision import (
     decision_object,
     find_entities,
     group_name,
-    recording_lines,
-    release_name,
 )
 from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig, StoreConfig
 from chart_binder.config.load import config_candidates, found_file
@@ -406,14 +404,10 @@ def _demo_lines(path: str, case: Case) -> Iterator[str]:
     """Yield a decision without addresses; of a model's run only what it came to."""
     decision = case.decision
     tags = (case.bundle and case.bundle.artifact and case.bundle.artifact.tags) or {}
-    group, release = find_entities(case.bundle, decision.crg_mbid, decision.rr_mbid)
-    yield f"{path} (album in its tags: {tags.get('album')})"
-    yield from recording_lines(decision, explained=True)
-    if group:
-        yield from labelled("belongs to", f"{group_name(group)}  [{decision.crg_rule}]")
-    if release:
-        yield from labelled("release", release_name(release))
-    yield from labelled("because", decision.rationale or "")
+    plain = replace(case, decision=msgspec.structs.replace(decision, adjudication=None))
+    yield from brief_lines(
+        f"{path} (album in its tags: {tags.get('album')})", plain, explained=True
+    )
     if result := decision.adjudication:
         found = {f"{fact.before} -> {fact.value}" for fact in result.facts if fact.verified}
         dates, turns = ", ".join(sorted(found)), counted(result.iterations, "turn")

@@ -92,13 +92,16 @@ def recording_lines(
             yield from labelled("year", f"{certain}certain: {found.because}")
 
 
-def brief_lines(path: str, case: Case) -> Iterator[str]:
-    """Yield a decision in a few lines, without addresses; `canon decide -v` shows all of it."""
+def brief_lines(path: str, case: Case, *, explained: bool = False) -> Iterator[str]:
+    """Yield a decision in a few lines, without addresses; `canon decide -v` shows all of it.
+
+    If `explained`, it has the reason why the year is certain.
+    """
     decision = case.decision
     group, release = find_entities(case.bundle, decision.crg_mbid, decision.rr_mbid)
     yield path
     is_undecided = decision.state is State.INDETERMINATE
-    yield from recording_lines(decision, with_year=not is_undecided)
+    yield from recording_lines(decision, explained=explained, with_year=not is_undecided)
     if decision.failure:
         yield from labelled(decision.state, decision.failure)
     if is_undecided:
