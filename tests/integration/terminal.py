@@ -55,15 +55,21 @@ class Terminal:
 
 
 @contextmanager
-def walking(home: Path, environment: dict[str, str], *arguments: str) -> Iterator[Terminal]:
-    """Run `canon` on a terminal of 100 columns."""
+def walking(
+    home: Path,
+    environment: dict[str, str],
+    *arguments: str,
+    folder: str = "work",
+    columns: int = 100,
+) -> Iterator[Terminal]:
+    """Run `canon` in a folder of a home, on a terminal."""
     leader, follower = pty.openpty()
-    termios.tcsetwinsize(follower, (40, 100))
+    termios.tcsetwinsize(follower, (40, columns))
     # The first terminal that a session opens is the one whose Ctrl-C it is told of.
     opening = ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(follower)]
     with subprocess.Popen(
         [*opening, sys.executable, "-m", "chart_binder", *arguments],
-        cwd=home / "work", env=environment | {"TERM": "xterm"}, start_new_session=True,
+        cwd=home / folder, env=environment | {"TERM": "xterm"}, start_new_session=True,
     ) as process:  # fmt: skip
         try:
             yield Terminal(leader, process)

@@ -101,7 +101,8 @@ def test_a_damaged_decision_is_named(
 
 def test_an_open_case_is_listed_with_its_question(canon: Canon, open_song: Path) -> None:
     canon("review", "list").must_end(
-        3, str(open_song), "Queen - Bohemian Rhapsody", "facts known do not tell", "dated 1975",
+        3, f"no album: 1 undecided [{open_song.parent}]", "song.flac", "Queen - Bohemian Rhapsody",
+        "facts known do not tell", "dated 1975",
         "1 to look at",
     )  # fmt: skip
     line = canon("review", "list", "--output=json").line
@@ -244,6 +245,30 @@ def four(canon: Canon, home: Path) -> list[Path]:
     return files
 
 
+def test_the_cases_of_an_album_are_together(
+    canon: Canon, home: Path, environment: dict[str, str]
+) -> None:
+    """By folder, and in a folder by the release id or the album in the tags."""
+    bundles = [bundle_of(f"{number}{RECORDING[1:]}") for number in range(6)]
+    files = []
+    for number, (name, bundle) in enumerate(zip("ABABAB", bundles, strict=True)):
+        folder = home / "music" / ("mixed" if number < 4 else "own")
+        folder.mkdir(parents=True, exist_ok=True)
+        files.append(file_of(bundle, folder, f"{number}.flac", album=f"Album {name}"))
+    with MusicBrainzStandIn(bundles) as mb:
+        canon("decide", *files, **asking(mb)).must_end(3)
+    listed = canon("review", "list").must_end(3).out.splitlines()
+    heads = [line.partition("  [")[0] for line in listed if line.startswith("Album")]
+    assert heads == [f"Album {one[0]}: {one[1]} undecided" for one in ("A2", "B2", "A1", "B1")]
+    assert waiting(canon) == ["0.flac", "2.flac", "1.flac", "3.flac", "4.flac", "5.flac"]
+    with walking(home, environment, "review", "walk") as terminal:
+        for place in (1, 2, 3):
+            terminal.until(f"--- {place} of 6: Album {'AAB'[place - 1]}")
+            terminal.press(("k", "left as it is"))
+        terminal.press(("q", "3 ruled on"))
+    assert waiting(canon) == ["3.flac", "4.flac", "5.flac"]
+
+
 @pytest.mark.slow
 def test_single_keys_walk_it(
     canon: Canon, home: Path, environment: dict[str, str], four: list[Path]
@@ -253,7 +278,12 @@ def test_single_keys_walk_it(
         assert "--- 1 of 4" in case
         assert "a accept" not in case
         assert (
-            len(case.partition("--- 1 of 4\n")[2].partition("\n1-3 choose")[0].splitlines()) <= 15
+            len(
+                case.partition("--- 1 of 4: no album\n")[2]
+                .partition("\n1-3 choose")[0]
+                .splitlines()
+            )
+            <= 15
         )
         terminal.press(
             ("z", "no such key"),

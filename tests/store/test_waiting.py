@@ -55,6 +55,13 @@ def test_the_latest_of_each_file_waits_if_it_is_open_and_not_pinned(store: Store
     assert not store.waiting.has("decision2", OPEN)
 
 
+def test_the_cases_of_a_folder_are_together(store: Store) -> None:
+    paths = (b"/b/1.flac", b"/a/1.flac", b"/b/CD 2/1.flac", b"/a/2.flac", ODD_PATH, b"/b/2.flac")
+    store.decisions.put_all((waits(n, path), None, None) for n, path in enumerate(paths))
+    assert [name for name, _, _ in queue(store)] == ["0", "2", "5", "1", "3", "4"]
+    assert [left for _, _, left in queue(store)] == [6, 5, 4, 3, 2, 1]
+
+
 def test_files_of_one_evidence_are_one_case(store: Store) -> None:
     for number in range(1, 8):
         store.decisions.put(waits(number, evidence_hash=f"hash{number % 3}"))

@@ -29,9 +29,9 @@ from chart_binder.cli.output import (
 from chart_binder.cli.override import FORCE, check_group
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.review import (
+    album_cases_lines,
     case_lines,
     case_object,
-    queued_lines,
     queued_object,
     ruled_lines,
     ruled_object,
@@ -48,6 +48,7 @@ from chart_binder.jobs.review import (
     find_case,
     is_overridden,
     override_removed,
+    queue_by_album,
     read_case_transcript,
     review_queue,
     unwritten_files,
@@ -126,7 +127,7 @@ _REPLACES = click.option(
 )
 @pass_session
 def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int) -> int:
-    """List what waits, all or of the files and folders named, by when it was decided.
+    """List what waits, all or of the files and folders named, album by album.
 
     Files that share their evidence are one entry, and one verdict is on all of them.
 
@@ -137,10 +138,13 @@ def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int
     kept, named = session.overrides, not_empty(*paths)
     with session.open_store() as store:
         queue = review_queue(store, kept, _read_states(states), named, skipped.decision)
-        for queued in islice(queue, limit or None):
-            fields = file_object(queued.case.path, queued_object(queued.case))
-            session.show(fields, (*("",) * bool(shown), *queued_lines(queued.case)))
-            shown, left = shown + 1, queued.left - 1
+        for album in queue_by_album(islice(queue, limit or None)):
+            if not session.as_json:
+                cases = [queued.case for queued in album]
+                print_lines(chain([""] * bool(shown), album_cases_lines(cases)))
+            for queued in album if session.as_json else ():
+                print_json(file_object(queued.case.path, queued_object(queued.case)))
+            shown, left = shown + len(album), album[-1].left - 1
         is_whole = set(_read_states(states)) == set(OPEN_STATES)
         unwritten = _show_unwritten(session, store, named) if is_whole else 0
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""

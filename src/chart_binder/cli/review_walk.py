@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ import click
 from chart_binder.cli.output import SkippedRecords, one_line, print_lines, wrap
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.decision import musicbrainz_page
-from chart_binder.cli.render.review import brief_lines, case_lines, ruled_lines
+from chart_binder.cli.render.review import NO_ALBUM, brief_lines, case_lines, ruled_lines
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError, counted
 from chart_binder.files import path_text
@@ -24,6 +25,7 @@ from chart_binder.jobs.review import (
     is_overridden,
     is_queue_empty,
     override_removed,
+    queue_by_album,
     read_case_transcript,
     review_queue,
 )
@@ -71,9 +73,11 @@ class Walk:
         kept = self.store.overrides.all()
         self.paths = paths
         total = 0
-        for queued in review_queue(self.store, kept, self.states, paths, self.skipped.decision):
+        queue = review_queue(self.store, kept, self.states, paths, self.skipped.decision)
+        for queued in chain.from_iterable(queue_by_album(queue)):
             total = total or queued.left
-            print_lines(["", f"--- {total - queued.left + 1} of {total}"])
+            place = f"--- {total - queued.left + 1} of {total}: {queued.case.album or NO_ALBUM}"
+            print_lines(["", *wrap(one_line(place), "", 4)])
             if self._show(queued.case) is _Next.LEAVE:
                 return self._quit()
         while self._ask_at_end() is _Next.BACK:

@@ -1,16 +1,17 @@
 """The cases that wait for a person: their queue, and what is shown of each."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from chart_binder.config import RulesConfig
+from chart_binder.domain.albums import group_by_album
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.records import DecisionRecord, UnreadDecision, UnwrittenRecord, VerdictKind
 from chart_binder.domain.verdict import OverrideRecord, Verdict
@@ -24,7 +25,7 @@ from chart_binder.jobs.stored_decisions import (
     stored_bundle,
     stored_names,
 )
-from chart_binder.jobs.write import NOT_DECIDED
+from chart_binder.jobs.write import NOT_DECIDED, TaggedFile, read_file_tags
 from chart_binder.llm.result import STALE, AdjudicationResult
 from chart_binder.react.transcript import AnyEvent, TranscriptDefectError, read_transcript
 from chart_binder.rules.candidates import Candidate
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 OPEN_STATES = tuple(state.value for state in WAITING_STATES)
 """The states of decisions that wait for a person."""
+_MAX_HELD = 200
+"""Cases of one folder that are read at once, to bring those of an album together."""
 
 
 class Edition(msgspec.Struct, frozen=True):
@@ -92,6 +95,18 @@ class ReviewCase:
     def path(self) -> Path:
         """The file that was decided."""
         return path_from_bytes(self.kept.path)
+
+    @cached_property
+    def file(self) -> TaggedFile:
+        """The tags of the file as they are now, and its album by these."""
+        return read_file_tags(self.path)
+
+    @property
+    def album(self) -> str | None:
+        """The title of its album in its tags, else in those that it was decided by."""
+        artifact = self.bundle.artifact if self.bundle else None
+        before = artifact.tags.get("album") if artifact and artifact.tags else None
+        return next(iter(self.file.fields.get("album", ())), before)
 
     @property
     def is_gone(self) -> bool:
@@ -228,15 +243,24 @@ def review_queue(
 ) -> Iterator[QueueEntry]:
     """Return the waiting cases, of all files or of `paths`, by when they were last decided.
 
-    Cases with damaged evidence are among them; a decision that cannot be read is passed to
-    `unread` instead. Raises `StoreError`, and `CanonError` for a path that does not exist and of
-    which nothing waits.
+    Those of one folder are together. Cases with damaged evidence are among them; a decision that
+    cannot be read is passed to `unread` instead. Raises `StoreError`, and `CanonError` for a path
+    that does not exist and of which nothing waits.
     """
     under = {path: stored_names(path) for path in paths}
     for path, names in under.items():
         if not path.exists() and next(store.waiting.cases(states, names, _ignore), None) is None:
             raise CanonError(f"{path}: no such file or folder, and nothing of that name waits")
     return _entries(store, overrides, states, [*chain(*under.values())], unread)
+
+
+def queue_by_album(queue: Iterable[QueueEntry]) -> Iterator[Sequence[QueueEntry]]:
+    """Yield the cases of each album together, where a queue has those of a folder together."""
+    for _, of_folder in groupby(queue, lambda entry: entry.case.file.album.folder):
+        while some := list(islice(of_folder, _MAX_HELD)):
+            lefts = iter([entry.left for entry in some])
+            for _, entries in group_by_album(some, lambda entry: entry.case.file.album):
+                yield [QueueEntry(entry.case, next(lefts)) for entry in entries]
 
 
 def is_queue_empty(

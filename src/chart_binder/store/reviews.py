@@ -1,14 +1,17 @@
 """What people said: overrides, verdicts on decisions and samples, and the queue of the rest."""
 
+import os
 from array import array
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
+from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import AuditRecord, DecisionRecord, VerdictKind, VerdictRecord
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId
@@ -70,7 +73,7 @@ def remove_override(connection: sa.Connection, recording: str) -> None:
 
 
 _DECIDED, _REVIEW, _OPEN, _OVERRIDE = "decided", "review", "indeterminate", "override"
-_PAGE = 100
+_PAGE, _PATHS = 100, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +107,13 @@ class ReviewQueue:
         under: Collection[bytes] = (),
         unread: UnreadHandler | None = None,
     ) -> Iterator[WaitingCase]:
-        """Yield a case for each evidence, by when it was last decided.
+        """Yield a case for each evidence, by when it was last decided, those of a folder together.
 
-        `under` restricts them to files and folders. The cases are those at the beginning, whatever
-        happens meanwhile. A decision that cannot be read is passed to `unread`.
+        The folders of an album's discs are one. `under` restricts the cases to files and folders.
+        They are those at the beginning, whatever happens meanwhile. A decision that cannot be read
+        is passed to `unread`.
         """
-        last, files = self._numbers(states, under)
+        last, files = self._by_folder(*self._numbers(states, under))
         for start in range(0, len(last), _PAGE):
             numbers = last[start : start + _PAGE]
             wanted = sa.select(decisions).where(decisions.c.seq.in_(numbers))
@@ -151,6 +155,27 @@ class ReviewQueue:
                 last.append(number)
                 files.append(count)
         return last, files
+
+    def _by_folder(
+        self, last: "array[int]", files: "array[int]"
+    ) -> tuple["array[int]", "array[int]"]:
+        """Bring cases of one folder together, in the order in which folders first come."""
+        rank_of: dict[bytes, int] = {}
+        albums: dict[Path, int] = {}
+        ranks = array("q")
+        for start in range(0, len(last), _PATHS):
+            numbers = last[start : start + _PATHS]
+            wanted = sa.select(decisions.c.seq, decisions.c.path)
+            rows = self._database.rows(wanted.where(decisions.c.seq.in_(numbers)))
+            paths = {row.seq: row.path for row in rows if isinstance(row.path, bytes)}
+            for number in numbers:
+                folder, _, _ = paths.get(number, b"").rpartition(b"/")
+                if folder not in rank_of:
+                    album = album_folder(Path(os.fsdecode(folder), "a file"))
+                    rank_of[folder] = albums.setdefault(album, len(albums))
+                ranks.append(rank_of[folder])
+        places = sorted(range(len(last)), key=ranks.__getitem__)
+        return array("q", map(last.__getitem__, places)), array("q", map(files.__getitem__, places))
 
 
 def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:

@@ -16,6 +16,7 @@ from mutagen.flac import FLAC
 
 from integration.sampler import BUNDLES, TITLE, mbid, sampler_files
 from integration.services import asking, flac
+from integration.terminal import walking
 from integration.walkthrough import in_words, run_on_terminal
 from servers.musicbrainz import MusicBrainzStandIn
 
@@ -38,6 +39,9 @@ _STEPS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("write_diff", 3, ("write", TITLE)),
     ("write_apply", 3, ("write", TITLE, "--apply")),
     ("verify", 0, ("verify", TITLE)),
+    ("review_list", 3, ("review", "list")),
+    ("review_show", 3, ("review", "show", _OPEN)),
+    ("review_walk", 3, ("review", "walk")),
     ("ls", 0, ("ls",)),
     ("runs_show", 0, ("runs", "show")),
     ("undo_changed_since", 3, ("undo", "--dry-run")),
@@ -50,6 +54,7 @@ _STEPS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
         ("override", "set", _CERTAIN, "--crg", _GROUP, *_REASON),
     ),
     ("override_list", 0, ("override", "list")),
+    ("review_choose", 0, ("review", "choose", _OPEN, "C1")),
     ("config_path", 0, ("config", "path")),
     ("config_error", 2, ("--config", "bad.toml", "decide", _CERTAIN)),
     ("mistyped", 2, ("decied", _CERTAIN)),
@@ -84,7 +89,10 @@ def screens(environment: dict[str, str]) -> Iterator[tuple[str, str]]:
             if name == "undo_changed_since":
                 _change(work / _CERTAIN)
             more = _CLOSED.get(name, {})
-            status, lines = run_on_terminal([*words], work, settings | more, COLUMNS)
+            if name == "review_walk":
+                status, lines = _walk(place, settings, words)
+            else:
+                status, lines = run_on_terminal([*words], work, settings | more, COLUMNS)
             printed = "\n".join([f"$ canon {' '.join(words)}", *lines])
             assert status == expected, f"exit status {status}, not {expected}:\n{printed}"
             yield name, in_words(f"{printed}\n", place)
@@ -97,6 +105,14 @@ def _fill(work: Path) -> None:
     (work / "unreadable.mp3").write_text("This is text.\n" * 100)
     flac(work, "failed.flac", title="Elsewhere", artist="Somebody")
     (work / "bad.toml").write_text("[batch]\njobs = 'many'\n")
+
+
+def _walk(place: Path, settings: dict[str, str], words: tuple[str, ...]) -> tuple[int, list[str]]:
+    """Show the first case and leave."""
+    with walking(place, settings, *words, folder="Music", columns=COLUMNS) as terminal:
+        printed = terminal.until("? keys")
+        terminal.press(("q", ""))
+        return terminal.ended(), printed.splitlines()
 
 
 def _change(file: Path) -> None:

@@ -1,6 +1,8 @@
 """Cases of the review queue as text and as JSON."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,6 +25,8 @@ from chart_binder.jobs.overrides import VerdictResult
 from chart_binder.jobs.review import CandidateRow, ReviewCase
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
+NO_ALBUM = "no album"
+"""Stands for the title of an album that is not known."""
 _GAP = 2
 _HEAD = ("", "", "appeared", "country", "releases", "type", "title")
 _MAX_COUNTRIES = 4
@@ -34,9 +38,21 @@ _HEADLINES = {State.REVIEW: "for review"}
 _LAPSED = "the ruling that decided it is no more: canon decide, or canon batch, decides it again"
 
 
-def queued_lines(case: ReviewCase) -> Iterator[str]:
-    """Yield a case as a short block of the list."""
-    yield from _heading(case)
+def album_cases_lines(cases: Sequence[ReviewCase]) -> Iterator[str]:
+    """Yield the cases of one album: a line with counts, then each as a short block."""
+    folder = cases[0].file.album.folder
+    counts = Counter(case.decision.state for case in cases)
+    texts = (f"{counts[state]} {state.word}" for state in State if counts[state])
+    head = f"{cases[0].album or NO_ALBUM}: {', '.join(texts)}"
+    yield from wrap(f"{head}  [{path_text(folder)}]", "", 2)
+    for case in cases:
+        yield ""
+        yield from _queued_lines(case, folder)
+
+
+def _queued_lines(case: ReviewCase, folder: Path) -> Iterator[str]:
+    path = case.path
+    yield from _heading(case, path.relative_to(folder) if path.is_relative_to(folder) else path)
     yield from _decision(case)
     yield from _damage(case)
     if case.decision.state is State.DECIDED:  # it is listed only because its override was removed
@@ -58,6 +74,7 @@ def queued_object(case: ReviewCase) -> dict[str, Any]:
         "state": decision.state,
         "artist": decision.artist,
         "title": decision.title,
+        "album": case.album,
         "first_release": decision.first_release,
         "name": case.bundle.name if case.bundle else None,
         "evidence_hash": case.kept.evidence_hash,
@@ -203,10 +220,10 @@ def ruled_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str,
     }
 
 
-def _heading(case: ReviewCase) -> Iterator[str]:
+def _heading(case: ReviewCase, path: Path | None = None) -> Iterator[str]:
     more = f" (and {counted(case.files - 1, 'more file')})" if case.files > 1 else ""
     gone = " (not there any more)" if case.is_gone else ""
-    yield f"{path_text(case.path)}{gone}{more}"
+    yield f"{path_text(path or case.path)}{gone}{more}"
     yield from recording_lines(case.decision)
 
 
