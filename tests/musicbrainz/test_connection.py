@@ -1,8 +1,5 @@
 """The server is reached as configured: name, port, https, proxy, User-Agent."""
 
-import shutil
-import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ from chart_binder.errors import ConfigError, LookupFailedError
 from chart_binder.musicbrainz.http import environment_proxy
 from musicbrainz.harness import Harness
 from servers.musicbrainz import MusicBrainzStandIn
+from servers.tls import make_certificate, served_with
 
 
 @pytest.mark.parametrize(
@@ -39,32 +37,16 @@ def test_a_contact_that_no_header_can_hold_is_a_failed_lookup(
     assert harness.server.requests == []
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl to make a certificate with")
-    path = tmp_path / "both.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-         "-nodes", "-keyout", path, "-out", tmp_path / "cert.pem", "-days", "2",
-         "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    path.write_bytes(path.read_bytes() + (tmp_path / "cert.pem").read_bytes())
-    return path
-
-
 def test_https_requires_a_certificate_that_is_trusted(
     harness: Harness,
     queen: EvidenceBundle,
     tags: TrackTags,
-    certificate: Path,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+    certificate = make_certificate(tmp_path, "IP:127.0.0.1")
     with MusicBrainzStandIn([queen]) as server:
-        server.tls = context
+        server.tls = served_with(certificate)
     with server:
         with pytest.raises(LookupFailedError, match="self-signed certificate"):
             harness.source(server.hostname, https=True).gather(tags)

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from chart_binder.domain.records import DecisionRecord, RunRecord, WriteRecord
+from chart_binder.errors import StoreError
+from chart_binder.store import open_store
 
 NOW = "2026-11-21T15:45:00.123456Z"
 ODD_PATH = b"/music/\xff \x00\xe3\x83\x87" + b"x" * 4_000
@@ -61,3 +65,13 @@ def write(number: int, path: bytes = b"/music/song.flac", run_id: str = "run") -
         at_utc=NOW,
         temporary=b".song.\xff.tmp",
     )
+
+
+def refusal(url: str) -> str:
+    """Return the sentence with which a store is not opened."""
+    with pytest.raises(StoreError) as caught:
+        open_store(url).close()
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "secret" not in message
+    return message

@@ -15,7 +15,7 @@ import pytest
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store, read_overrides
 from chart_binder.store.sqlite_file import VERSION
-from store.records import execute
+from store.records import execute, refusal
 
 NOBODY = 65_534
 
@@ -30,14 +30,6 @@ def test_importing_the_store_or_reading_overrides_does_not_load_sqlalchemy() -> 
 
 def url_of(path: Path, query: str = "") -> str:
     return f"sqlite:///{path}{query}"
-
-
-def refusal(url: str) -> str:
-    with pytest.raises(StoreError) as caught:
-        open_store(url).close()
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 def test_parent_folders_are_made(tmp_path: Path) -> None:

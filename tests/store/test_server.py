@@ -10,16 +10,7 @@ from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store, read_overrides
 from servers.postgres import NoServerError, Postgres
-from store.records import decision
-
-
-def refusal(url: str) -> str:
-    with pytest.raises(StoreError) as caught:
-        open_store(url).close()
-    message = str(caught.value)
-    assert "\n" not in message
-    assert "secret" not in message
-    return message
+from store.records import decision, refusal
 
 
 def test_a_server_that_is_not_there_is_named() -> None:

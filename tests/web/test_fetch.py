@@ -3,9 +3,7 @@
 import contextlib
 import gzip
 import ipaddress
-import shutil
 import ssl
-import subprocess
 import time
 import tracemalloc
 import zlib
@@ -30,8 +28,7 @@ from servers.pages import (
     huge,
     redirect,
 )
-
-LOOPBACK = ipaddress.ip_address("127.0.0.1")
+from servers.tls import make_certificate, served_with
 
 
 def fetcher(
@@ -252,28 +249,11 @@ def test_the_system_resolves_localhost_and_no_name_that_it_cannot_encode() -> No
         resolve_by_system("a" * 70 + ".example", 80)
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A throw-away certificate of its own authority, for wiki.example."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
-    folder = tmp_path_factory.mktemp("tls")
-    command = (
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
-        " -keyout both.pem -out cert.pem -subj /CN=wiki.example"
-        " -addext subjectAltName=DNS:wiki.example"
-    )
-    subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
-    with (folder / "both.pem").open("a") as both:
-        both.write((folder / "cert.pem").read_text())
-    return folder
-
-
-def test_https_is_verified_against_the_name_and_not_the_address(certificate: Path) -> None:
-    trust = ssl.create_default_context(cafile=certificate / "cert.pem")
+def test_https_is_verified_against_the_name_and_not_the_address(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path, "DNS:wiki.example")
+    trust = ssl.create_default_context(cafile=certificate)
     served = Pages({"*": "<p>secure"})
-    served.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    served.tls.load_cert_chain(certificate / "both.pem")
+    served.tls = served_with(certificate)
     with served as server:
         reading = fetcher(server, resolve=leading_to("127.0.0.1"), trust=trust)
         assert reading.fetch(f"https://wiki.example:{server.port}/").text == "secure"
