@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chart_binder import plugins
@@ -338,6 +338,7 @@ ANSWERS = GIVEN | THOUGHTS | st.text(string.printable, max_size=12)
 
 
 @pytest.mark.parametrize("name", EXACT)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     THOUGHTS,
     st.sampled_from(TOOL_NAMES),
