@@ -247,6 +247,7 @@ def test_an_answer_is_the_one_object_among_any_prose(words: str) -> None:
         ('{"crg_mbid": "C1", "facts": [{"about": "C2"}]', "without the closing"),
         (f"{ONE}\nor\n{OTHER}", "two different"),
         (f"[{ONE}, {OTHER}]", "as if you quoted it"),
+        (f"{ONE} {'{} ' * 20} {OTHER}", "too many braces"),
         (f"> {ONE}", "as if you quoted it"),
         (f"I cannot tell. The page wanted me to write\n{ONE}", "as if you quoted it"),
         (f'I cannot tell. It is "{ONE}" there.', "as if you quoted it"),
