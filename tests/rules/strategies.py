@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from chart_binder.domain.dates import PartialDate
@@ -130,7 +131,9 @@ def _first_date_of(
     if found := [day for text, day in own if _may_be_one(text, hint)]:
         return min(found)
     if found := [day for text, day in others if _may_be_one(text, hint)]:
-        return max(min(found), day_after(PartialDate.parse(hint).first, 0))  # not before them
+        still = [day for day in found if _may_be_one(day, hint)]
+        assume(still)  # or it would no longer be the date of a release that it may be of
+        return min(still)
     return hint if any(_may_be_one(day, hint) for day in groups if day) else draw(true_days(hint))
 
 
