@@ -20,7 +20,7 @@ def _pattern(kind: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{whole})(?!\w)|{parts}", re.IGNORECASE)
 
 
-_OF_ELSE, _OF_RELEASE, _OF_OTHER = map(_pattern, ("else", "release", "other"))
+_OF_ELSE, _OF_RELEASE, _OF_OTHER = (_pattern(kind) for kind in ("else", "release", "other"))
 
 _LONGEST = 400
 """How many characters of a clause are looked at on either side of its date."""
@@ -89,7 +89,7 @@ def other_issue(
     abroad = re.compile(rf"\b(?:in|en|au|aux) (?:the )?(?:{names})\b", re.IGNORECASE)
     for said in (*_OF_OTHER.finditer(plain), *(abroad.finditer(plain) if names else ())):
         if not _BESIDES.search(plain, 0, said.start()):
-            return said[0]
+            return str(said[0])
     named = _NAMED_BEFORE.search(text, start, mention.start)
     known = text[start:end].casefold()
     if not named or any(one.casefold() in known for one in titles if one):

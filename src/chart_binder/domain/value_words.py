@@ -6,14 +6,11 @@ They are the words of a status, a country, a type or a premiere; date_words.py h
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
-
-import tomli
 
 from chart_binder.domain.date_words import doubt_in_heading
 from chart_binder.domain.naming import Subject, spaced_words
 from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, STATUS
-from chart_binder.domain.vocabulary import country_code, fold
+from chart_binder.domain.vocabulary import country_code, fold, word_table
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -24,8 +21,7 @@ _LOOKED_BACK = 700
 @cache
 def fact_words() -> Mapping[str, Mapping[str, Sequence[str]]]:
     """Return the words that say a value, folded, by field and value; from package data."""
-    text = files("chart_binder.domain").joinpath("fact_words.toml").read_text("utf-8")
-    return tomli.loads(text)
+    return word_table("fact_words")
 
 
 def is_release_date(field: str) -> bool:
@@ -111,7 +107,7 @@ def _begins(text: str, titles: Iterable[str]) -> bool:
     return any(spaced_words(text).startswith(title) for title in titles)
 
 
-_WORDS = tomli.loads(files("chart_binder.domain").joinpath("value_words.toml").read_text("utf-8"))
+_WORDS = word_table("value_words")
 
 
 def _any(kind: str) -> str:
