@@ -281,7 +281,8 @@ class Artifact(Value, frozen=True):
 class Provenance(Value, frozen=True):
     """The sources of the evidence; `cache_age_s` is the age in seconds of the oldest response.
 
-    `unread` says in words what was found and not read, where the evidence is not complete.
+    `unread` says in words what was found and not read, where the evidence is not complete, or which
+    other recording may be the same performance, where that is why siblings are not `looked_up`.
     """
 
     sources_used: tuple[Text, ...] | None = None
@@ -314,6 +315,12 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
         """Whether other recordings of the performance were looked for and none was found."""
         is_any = any(one.is_sibling for one in self.recording_candidates)
         return self.siblings == "looked_up" and not is_any
+
+    @property
+    def possible_sibling(self) -> str:
+        """A clause that names a recording which may be the same performance; empty if none may."""
+        unread = self.provenance and self.provenance.unread
+        return f"; {unread}" if unread and self.complete is not False else ""
 
     @property
     def name(self) -> str:

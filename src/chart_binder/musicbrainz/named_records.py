@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
-from chart_binder.domain.naming import minutes
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.musicbrainz.client import Client
@@ -17,6 +16,7 @@ from chart_binder.musicbrainz.evidence import candidate_of
 from chart_binder.musicbrainz.matching import same_title
 from chart_binder.musicbrainz.siblings import (
     SIBLING,
+    described,
     performance_in,
     performance_of,
     same_performance,
@@ -48,7 +48,7 @@ def bring_in(
         if (releases := client.releases_of(one.id))
     ]
     if not found:
-        raise NothingFoundError(f"{_described(siblings[0][0])} is on no release")
+        raise NothingFoundError(f"{described(siblings[0][0])} is on no release")
     return tuple(found)
 
 
@@ -98,12 +98,6 @@ def _why_none(bundle: EvidenceBundle, played: Iterable[Recording], where: str) -
     if any(one.mb_recording_id == alike[0].id for one in bundle.recording_candidates):
         return f"the evidence has the recording{where} already, with all its releases"
     return (
-        f"{_described(alike[0])}{where} is not the same performance: another artist, title, kind or"
+        f"{described(alike[0])}{where} is not the same performance: another artist, title, kind or"
         " length"
     )
-
-
-def _described(recording: Recording) -> str:
-    comment = f" ({recording.disambiguation})" if recording.disambiguation else ""
-    length = f", {minutes(recording.length_ms)}," if recording.length_ms else ""
-    return f"{recording.title!r}{comment} by {recording.artist_credit_phrase}{length}"

@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 
 from msgspec.structs import replace
@@ -28,13 +28,15 @@ from chart_binder.musicbrainz.evidence import (
     partial_date,
 )
 from chart_binder.musicbrainz.siblings import (
-    MARKED_APART_MS,
     SIBLING,
     bare_song,
+    described,
     is_on_other_versions_only,
     is_other_performance,
+    may_be_same_performance,
     performance_in,
     performance_of,
+    perhaps_apart_ms,
     same_performance,
     title_key,
 )
@@ -143,12 +145,14 @@ class _Lookup:
         for recording, why in siblings:
             found = self._candidate(recording, why, hits, out_by(candidates))
             candidates += [] if is_on_other_versions_only(found) else [found]
+        is_none_there = len(candidates) == len(self._bundle.recording_candidates)
+        perhaps = self._perhaps_earlier(hits) if is_none_there and hits.is_complete else None
         bundle = replace(
             self._bundle,
             recording_candidates=tuple(candidates),
-            siblings=LOOKED_UP if hits.is_complete else self._bundle.siblings,
+            siblings=self._bundle.siblings if perhaps or not hits.is_complete else LOOKED_UP,
             complete=self._bundle.complete if hits.is_complete else False,
-            provenance=self._provenance(hits),
+            provenance=self._provenance(hits, perhaps),
         )
         return read_bundle(bundle)
 
@@ -241,11 +245,36 @@ class _Lookup:
             return page, count == len(page)
         return self._client.releases_of(recording_id), True
 
-    def _provenance(self, hits: Hits) -> Provenance | None:
+    def _perhaps_earlier(self, hits: Hits) -> str | None:
+        """Describe the earliest recording that may be the same performance, but for its length.
+
+        Only those count that are earlier than the recordings of the evidence, or without a date.
+        """
+        known = self._bundle.recording_candidates
+        editions = (one for each in known for group in each.groups for one in group.editions)
+        days = (one.when for one in editions if one.is_official and one.when.is_known)
+        first = min((day.first for day in days), default=LAST_DAY)
+        perhaps = []
+        for recording in hits.recordings.values():
+            other = performance_of(recording)
+            is_near = any(may_be_same_performance(one, other) for one in self._own.values())
+            if recording.id in self._own or not is_near or _is_elsewhere(recording, hits):
+                continue
+            day = _first_day(recording, hits.releases.get(recording.id, ()))
+            if day < first or day == LAST_DAY:
+                perhaps.append((day, recording.id, recording))
+        if not perhaps:
+            return None
+        day, _, one = min(perhaps, key=lambda row: row[:2])
+        when = f"of {date.fromordinal(day).year}" if day < LAST_DAY else "without a date"
+        return f"{described(one)} {when} (recording {one.id}) may be the same performance"
+
+    def _provenance(self, hits: Hits, unread: str | None) -> Provenance | None:
         """Return the provenance with the age of the oldest response, and what was not read."""
         known, oldest_at = self._bundle.provenance, self._client.oldest_at
-        if known and not hits.is_complete:
-            known = replace(known, unread=known.unread or _UNREAD)
+        unread = unread if hits.is_complete else _UNREAD
+        if known and unread:
+            known = replace(known, unread=known.unread or unread)
         oldest_at = min(hits.fetched_at, math.inf if oldest_at is None else oldest_at)
         if known is None or oldest_at == math.inf:
             return known
@@ -304,19 +333,31 @@ def _title(bundle: EvidenceBundle) -> str:
 
 
 def _lengths(bundles: Iterable[EvidenceBundle]) -> tuple[int, int] | None:
-    """Return the range of lengths of siblings; none where a length is not known."""
+    """Return the range of lengths of what may be siblings; none where a length is not known."""
     known = [one.length_ms for each in bundles for one in each.recording_candidates]
     lengths = [one for one in known if one]
     if len(lengths) < len(known):
         return None
-    return max(0, min(lengths) - MARKED_APART_MS), max(lengths) + MARKED_APART_MS
+    apart_ms = perhaps_apart_ms(max(lengths))
+    return max(0, min(lengths) - apart_ms), max(lengths) + apart_ms
 
 
-def _first_day(recording: Recording) -> int:
-    """Return the last day by which a recording was out, as far as a search shows it."""
+def _first_day(recording: Recording, releases: Iterable[Release] = ()) -> int:
+    """Return the last day by which a recording was out, as far as a search or a list shows it."""
     dates = [recording.first_release_date, *(one.date for one in recording.release_list)]
+    dates += [one.date for one in releases]
     known = [partial_date(date) for date in dates if date]
     return min((date.last for date in known if date.is_known), default=LAST_DAY)
+
+
+def _is_elsewhere(recording: Recording, hits: Hits) -> bool:
+    """Whether a recording is on records of live takes, remixes or demos alone, or on none."""
+    shown = [one.release for one in recording.release_list]
+    releases = hits.releases.get(recording.id, [one for one in shown if one])
+    is_all_shown = recording.score is not None or recording.id in hits.releases
+    if not releases:  # of a server that shows titles alone, or of a work, it is not known
+        return is_all_shown and not shown
+    return is_on_other_versions_only(candidate_of(recording, releases, None))
 
 
 def _may_be_original(recording: Recording, day: int) -> bool:

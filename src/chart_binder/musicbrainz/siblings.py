@@ -16,6 +16,7 @@ from chart_binder.domain.evidence import (
     intents_in,
     set_off,
 )
+from chart_binder.domain.naming import minutes
 from chart_binder.domain.vocabulary import ArtistId, fold, isrc
 from chart_binder.musicbrainz.matching import without_remarks, words_of
 from chart_binder.musicbrainz.web_service import Recording
@@ -28,6 +29,9 @@ _OTHER_VERSIONS = frozenset({"Live", "Remix", "DJ-mix", "Demo"})
 """Secondary types of records whose recordings are other versions."""
 MARKED_APART_MS = 5_000
 """The same, where one of them is marked as a remaster or a single edit."""
+_PERHAPS_APART_MS = 15_000
+_PERHAPS_APART = 0.10
+"""Recordings that differ by more than both are different versions, though nothing says so."""
 
 
 class Performance(msgspec.Struct, frozen=True):
@@ -106,6 +110,28 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
     return f"it has the same artist and title, and {length if longer_ms else 'the same length'}"
 
 
+def may_be_same_performance(recording: Performance, other: Performance) -> bool:
+    """Whether two recordings that differ in length alone may be the same performance after all.
+
+    Neither is marked as another version, and the lengths are near, or one is not known: a transfer
+    at another speed, a longer fade, a wrong length.
+    """
+    if any(map(is_other_performance, (recording, other))):
+        return False
+    if not (_is_same_title(recording, other) and _is_same_credit(recording, other)):
+        return False
+    if _is_edit(recording) != _is_edit(other) or recording.flags.is_mono != other.flags.is_mono:
+        return False
+    apart_ms = _apart_ms(recording, other)
+    shorter_ms = min(recording.length_ms or 0, other.length_ms or 0)
+    return apart_ms is None or apart_ms <= perhaps_apart_ms(shorter_ms)
+
+
+def perhaps_apart_ms(length_ms: int) -> int:
+    """Return by how much a recording may be longer that may be the same performance."""
+    return round(max(_PERHAPS_APART_MS, _PERHAPS_APART * length_ms))
+
+
 def is_other_performance(one: Performance) -> bool:
     """Whether a recording is of a kind that is never the same performance as another recording."""
     flags = one.flags
@@ -125,6 +151,13 @@ def is_on_other_versions_only(candidate: RecordingCandidate) -> bool:
     Then it is such a version, though neither its title nor its comment says so.
     """
     return all(_OTHER_VERSIONS.intersection(group.types[1]) for group in candidate.groups)
+
+
+def described(recording: Recording) -> str:
+    """Name a recording in a sentence: title, comment, artist and length."""
+    comment = f" ({recording.disambiguation})" if recording.disambiguation else ""
+    length = f", {minutes(recording.length_ms)}," if recording.length_ms else ""
+    return f"{recording.title!r}{comment} by {recording.artist_credit_phrase}{length}"
 
 
 def _codes(written: Iterable[str]) -> frozenset[str]:

@@ -211,6 +211,7 @@ def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
         doubts = (_whose(only, contest), *doubts)
     elif is_own is False:
         text = f"{MISSING}: only {only.dated_name} carries it, which is by others"
+        text += contest.bundle.possible_sibling
         doubts = (_asked_whether_first(text, only), *doubts)
     return Ruling([only], reason, doubts)
 
@@ -420,5 +421,6 @@ def _no_compilation(contest: Contest, why: str) -> Ruling:
     is_one = len(contest.compilations) == 1
     what = "only a compilation carries" if is_one else "only compilations carry"
     text = f"{MISSING}: {what} it, the earliest {first.dated_name}"
+    text += contest.bundle.possible_sibling
     asked = Asked("missing_original", text, (first.group.mb_rg_id,))
     return Ruling((), f"{what} it: {why}", (asked,))

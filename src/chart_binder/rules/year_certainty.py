@@ -100,15 +100,19 @@ def _collection(case: YearCase) -> str | None:
     is_none_there = case.bundle.has_no_sibling and not (assigned and assigned < year)
     if is_none_there or any(one.group.premiere for one in firsts):
         return None
+    perhaps = case.bundle.possible_sibling
     if others := [one for one in firsts if not _is_own(one, case.bundle)]:
-        return f"{names_of(others)} may gather earlier recordings, so the original may be missing"
+        missing = f"{names_of(others)} may gather earlier recordings"
+        return f"{missing}, so the original may be missing{perhaps}"
     is_promo = any(
         one.role is Role.SINGLE and copy.standing == "Promotion" and copy.when.text[:4] == case.year
         for one, copy in case.copies
     )
     if assigned == year or is_promo:
         return None
-    return f"{names_of(firsts)} may gather earlier recordings, and nothing else says {year}"
+    return (
+        f"{names_of(firsts)} may gather earlier recordings, and nothing else says {year}{perhaps}"
+    )
 
 
 def _group(case: YearCase) -> str | None:

@@ -93,6 +93,8 @@ def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
         yield from labelled("", f"and {len(found) - _MAX_SIBLINGS} more")
     if bundle.has_no_sibling:
         yield from labelled(label, "looked for, and none is there")
+    elif bundle.possible_sibling:
+        yield from labelled(label, bundle.possible_sibling.removeprefix("; "))
 
 
 def explanation_object(case: Case, rules_config: RulesConfig) -> dict[str, object]:
