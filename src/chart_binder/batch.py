@@ -66,9 +66,8 @@ from chart_binder.jobs.write import (
     WriteReport,
     WriteStatus,
     record_unwritten,
-    write_planned,
 )
-from chart_binder.jobs.write_albums import albums_in, plan_album, regrouping_of
+from chart_binder.jobs.write_albums import albums_in, plan_album, regrouping_of, write_album
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     album_source,
@@ -415,9 +414,9 @@ class _AlbumWriter:
             for line in regrouping_of(planned).lines:
                 self.said(line)
             reports: list[WriteReport] = []
-            for file, one in zip(album.files, planned, strict=True):
-                reports.append(write_planned(one, self.run, file))
-                yield of_path[file.path], reports[-1]
+            for report in write_album(planned, album, self.run):
+                reports.append(report)
+                yield of_path[report.path], report
             if self.run:
                 record_unwritten(self.planner.store, reports)
 

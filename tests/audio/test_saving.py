@@ -174,7 +174,7 @@ def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path, song: Path)
 def test_a_file_of_several_names_is_left_alone_unless_told_otherwise(song: Path) -> None:
     other = song.with_name("other.flac")
     other.hardlink_to(song)
-    must_be_refused(song, r"it has 2 names \(hard links\); replacing it under this one would leave")
+    must_be_refused(song, r"it has 2 names \(hard links\), and the others would keep the old")
     before = other.read_bytes()
     assert save_tags(song, changed, break_links=True).changed
     assert other.read_bytes() == before
@@ -183,7 +183,7 @@ def test_a_file_of_several_names_is_left_alone_unless_told_otherwise(song: Path)
 
 def test_a_read_only_file_is_left_alone(song: Path) -> None:
     song.chmod(0o444)
-    must_be_refused(song, "it is read-only$")
+    must_be_refused(song, r"it is read-only: make it writable \(chmod u\+w\)$")
 
 
 @AS_ROOT

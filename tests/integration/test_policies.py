@@ -1,6 +1,6 @@
 """A sampler of ten tracks through each policy, and what players make of it before and after."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -162,6 +162,55 @@ def test_a_track_that_was_not_found_gets_the_release_date_alone(
     canon("undo").must_end(0)
 
 
+@pytest.mark.parametrize(
+    ("hinder", "helps"),
+    [
+        (lambda file: file.chmod(0o444), "it is read-only: make it writable"),
+        (lambda file: file.with_suffix(".copy").hardlink_to(file), "put a copy in its place"),
+    ],
+    ids=["read-only", "hard link"],
+)
+@pytest.mark.parametrize("options", [[], ["--whole-albums"]])
+def test_what_may_not_be_written_is_known_before_its_album_is_written(
+    canon: Canon, home: Path, world: dict[str, str], options: list[str],
+    hinder: Callable[[Path], object], helps: str,
+) -> None:  # fmt: skip
+    files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
+    before = as_seen(files)
+    hinder(files[2])
+    canon("decide", home / "music", **world).must_end(0)
+    for call in (["write"], ["write", "--apply"], ["batch", "--write"], ["batch", "--write"]):
+        ran = canon(*call, home / "music", *options, **world)
+        ran.must_end(3)
+        assert as_seen(files) == before
+    lines = canon("write", home / "music", *options, "--output=json").lines
+    assert {line["state"] for line in lines} == {"refused"}
+    assert helps in lines[2]["why"]
+    assert f"'{files[2].name}': {lines[2]['why']}" in lines[0]["why"]
+    canon("review", "list").must_end(3, helps)
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_an_album_is_not_left_in_part_unsaid(
+    canon: Canon, home: Path, world: dict[str, str], place: int
+) -> None:
+    files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
+    full = FLAC(files[place])  # with as much as its comments can hold
+    full["comment"] = "x" * ((1 << 24) - 400)
+    full.save()
+    before = [(read_tag_set(file), audio_hash(file)) for file in files]
+    canon("decide", home / "music", **world).must_end(0)
+    ran = canon("write", home / "music", "--apply", "--output=json").must_end(1)
+    states = ["written"] * len(files) if place else ["refused"] * len(files)
+    states[place] = "failed"
+    assert [line["state"] for line in ran.lines] == states
+    if place:
+        run = ran.lines[0]["run_id"]
+        assert "of its album 3 files are written by now" in ran.lines[place]["why"]
+        canon("undo", run).must_end(0)
+    assert [(read_tag_set(file), audio_hash(file)) for file in files] == before
+
+
 def test_what_was_not_written_waits_in_review(
     canon: Canon, home: Path, world: dict[str, str]
 ) -> None:
@@ -172,7 +221,7 @@ def test_what_was_not_written_waits_in_review(
     canon("write", home / "music", "--apply").must_end(3)
     told = "2 to look at; 8 files not written"
     shown = canon("review", "list").must_end(3, told, "8 files: left out, for Navidrome")
-    assert shown.out.count(str(home)) == 2 + 3  # of the eight, three are named
+    assert shown.out.count(str(home)) == 1 + 3  # the folder of two, and three of the eight
     lines = canon("review", "list", "--output=json").lines
     assert [line["state"] for line in lines].count("not written") == 8
     assert canon("review", "list", home / "work", "--output=json").must_end(0).lines == []

@@ -38,10 +38,19 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REFUSALS = {
     errno.EPERM: "the system does not let it be replaced (it is immutable, or not this user's)",
     errno.EROFS: "it is on a read-only disk",
+    errno.EACCES: "its folder may not be written, where a copy has to be made first",
 }
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 # The answers of file systems that have no extended attributes, or not this one.
 _NO_ATTRIBUTE = frozenset({errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENODATA})
+
+
+class NotWritableError(SaveError):
+    """The file must not be replaced until somebody changes what `why` says."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{quoted(path)} is left as it is: {why}")
+        self.why = why
 
 
 class ChangedSinceError(SaveError):
@@ -205,6 +214,16 @@ def _resolved(path: Path) -> Path:
         return path  # opening it reports why
 
 
+def require_writable(path: Path) -> None:
+    """Raise as `save_tags` would, as far as is known before it reads the file.
+
+    `NotWritableError` is raised where somebody has to change something first, `SaveError` where
+    there is no room, `OSError` where there is no file.
+    """
+    target = _resolved(path)
+    _require_writable(path, target, target.stat(), break_links=False)
+
+
 def _require_writable(
     path: Path, target: Path, status: os.stat_result, *, break_links: bool
 ) -> None:
@@ -216,22 +235,23 @@ def _require_writable(
     reasons = []
     if status.st_nlink > 1 and not break_links:
         reasons.append(
-            f"it has {status.st_nlink} names (hard links); replacing it under this one would leave"
-            " the others with the old tags"
+            f"it has {status.st_nlink} names (hard links), and the others would keep the old tags:"
+            " put a copy in its place"
         )
     if not status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH):
-        reasons.append("it is read-only")
+        reasons.append("it is read-only: make it writable (chmod u+w)")
     elif not _is_writable(target):
         reasons.append("this user may not write it")
     if not _is_writable(target.parent):
-        reasons.append("its folder may not be written, where a copy has to be made first")
+        reasons.append(_REFUSALS[errno.EACCES])
+    if reasons:
+        raise NotWritableError(path, "; ".join(reasons))
     free, needed = _free_bytes(target.parent), status.st_size + SPARE_BYTES
     if free is not None and free < needed:
-        reasons.append(
-            f"there is no room for a copy beside it ({free:,} bytes are free, {needed:,} needed)"
+        raise SaveError(
+            f"{quoted(path)} is left as it is: there is no room for a copy beside it"
+            f" ({free:,} bytes are free, {needed:,} needed)"
         )
-    if reasons:
-        raise SaveError(f"{quoted(path)} is left as it is: {'; '.join(reasons)}")
 
 
 def _is_writable(path: Path) -> bool:
@@ -265,10 +285,11 @@ def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
         finally:
             os.close(descriptor)
     except OSError as error:
+        if why := _REFUSALS.get(error.errno or 0):
+            raise NotWritableError(target, why) from error
+        reason = error.strerror or str(error)
         if error.errno in _NO_ROOM:
-            reason = f"there is no room for a copy beside it ({error.strerror})"
-        else:
-            reason = _REFUSALS.get(error.errno or 0, error.strerror or str(error))
+            reason = f"there is no room for a copy beside it ({reason})"
         raise SaveError(f"{quoted(target)} is left as it is: {reason}") from error
     finally:
         if made:
@@ -289,9 +310,10 @@ def _copy_metadata(
         try:
             os.fchown(copy, status.st_uid, status.st_gid)
         except PermissionError as error:
-            raise SaveError(
-                f"{quoted(source.path)} is left as it is: it belongs to user {status.st_uid} and"
-                f" group {status.st_gid}, which this user cannot hand the new file to"
+            raise NotWritableError(
+                source.path,
+                f"it belongs to user {status.st_uid} and group {status.st_gid}, which this user"
+                " cannot hand the new file to",
             ) from error
     lost = _copy_attributes(source.descriptor, copy)
     os.fchmod(copy, S_IMODE(status.st_mode))

@@ -28,7 +28,6 @@ from chart_binder.cli.output import (
     print_json,
     print_lines,
     print_notes,
-    set_log_file,
     worst,
     wrap,
 )
@@ -42,7 +41,6 @@ from chart_binder.jobs.write import (
     WriteReport,
     WriteStatus,
     record_unwritten,
-    write_planned,
 )
 from chart_binder.jobs.write_albums import (
     AlbumFiles,
@@ -50,6 +48,7 @@ from chart_binder.jobs.write_albums import (
     album_folders,
     albums_in,
     plan_album,
+    write_album,
 )
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, release_lookup, store_url
@@ -130,10 +129,9 @@ def _write_album(
     stop: Event,
 ) -> Sequence[WriteReport]:
     reports: list[WriteReport] = []
-    for file, planned in zip(album.files, plan_album(planner, album), strict=True):
-        set_log_file(file.path)
-        reports.append(write_planned(planned, run, file))
-        results.show(reports[-1])
+    for report in write_album(plan_album(planner, album), album, run):
+        reports.append(report)
+        results.show(report)
         if stop.is_set():
             break
     return reports

@@ -19,6 +19,7 @@ from chart_binder.audio.fields import (
 )
 from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.reading import read_tags
+from chart_binder.audio.save import NotWritableError
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.config import RulesConfig
 from chart_binder.domain import policies
@@ -135,7 +136,8 @@ class Plan:
     """The changes to one file; `title` is that of the release group, if one was decided for.
 
     `wanted` says what the fields should be by what they are. `is_changed` says whether any raw tag
-    would differ, `changes` what a person is shown of it, `after` has the fields after it.
+    would differ, `changes` what a person is shown of it, `after` has the fields after it. A plan
+    `of_whole` is carried out on all files of its album or on none.
     """
 
     draft: Draft
@@ -147,6 +149,7 @@ class Plan:
     after: Fields
     notes: tuple[str, ...] = ()
     withheld: str | None = None
+    of_whole: bool = False
 
     @property
     def path(self) -> Path:
@@ -260,8 +263,9 @@ def write_planned(
         return report
     try:
         saved, write = run.save(planned.path, planned.change, planned.decision.id)
-    except FileInUseError as error:
-        return replace(report, status=WriteStatus.REFUSED, changes=(), why=str(error))
+    except (FileInUseError, NotWritableError) as error:
+        why = error.why if isinstance(error, NotWritableError) else str(error)
+        return replace(report, status=WriteStatus.REFUSED, changes=(), why=why)
     except (CanonError, OSError) as error:
         if isinstance(error, StoreError) and not isinstance(error, DamagedRecordError):
             raise

@@ -7,6 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from chart_binder.audio.save import NotWritableError, require_writable
 from chart_binder.audio.walk import listed_audio
 from chart_binder.domain import policies
 from chart_binder.domain.albums import (
@@ -19,8 +20,9 @@ from chart_binder.domain.albums import (
 )
 from chart_binder.domain.policies import AlbumDates, Wanted
 from chart_binder.domain.tags import Fields, Policy, WriteOptions
-from chart_binder.errors import CanonError, DamagedRecordError, StoreError, counted
-from chart_binder.files import absolute_path
+from chart_binder.errors import CanonError, DamagedRecordError, SaveError, StoreError, counted
+from chart_binder.files import absolute_path, quoted
+from chart_binder.jobs.journal import WritingRun
 from chart_binder.jobs.write import (
     Draft,
     Plan,
@@ -32,14 +34,22 @@ from chart_binder.jobs.write import (
     WriteReport,
     WriteStatus,
     read_file_tags,
+    write_planned,
 )
 
-_MAX_TOGETHER = 200
+_MAX_TOGETHER = 2_000
 """Files that are planned at once: their evidence is in memory."""
 
 _NOT_WHOLE = (
     "left out, for whole albums were asked for, and of {undated} of its {tracks} the year of the"
-    " first release is not certain, or they are not among the files named"
+    " first release is not certain, or they are not among the files named, or may not be written"
+)
+_FAILED_BEFORE = (
+    "left out, for the album is written whole or not at all, and {name} could not be: {why}"
+)
+_IN_PART = (
+    "{why}; of its album {written} written by now, so that Navidrome may show it in parts: write"
+    " it again when this is mended, or `canon undo {run}` takes back what the run wrote"
 )
 _IN_PARTS = (
     "left out, for Navidrome would show the album in parts: without release ids its release date"
@@ -52,6 +62,7 @@ PlannedOrFailed: TypeAlias = Planned | WriteReport
 """A plan, a refusal, or the report of a file that could not be read."""
 _Drafted: TypeAlias = Draft | Refusal | WriteReport
 _Wish: TypeAlias = Callable[[Fields], Wanted]
+_ObstacleTo: TypeAlias = Callable[[Path], SaveError | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +163,29 @@ def _plan_by(
         return draft
 
     def plan() -> Planned:
-        wanted = wish(draft)
-        return wanted if isinstance(wanted, Refusal) else planner.plan(draft, wanted)
+        try:
+            wanted = wish(draft)
+            if isinstance(wanted, Refusal):
+                return wanted
+            planned = planner.plan(draft, wanted)
+            if planned.is_changed:
+                require_writable(draft.path)
+        except NotWritableError as error:
+            return Refusal(draft.path, error.why, draft.decision)
+        return planned
 
     return _or_report(draft.file, plan)
+
+
+def _obstacle(path: Path) -> SaveError | None:
+    """Return why a file could not be saved, as far as is known beforehand."""
+    try:
+        require_writable(path)
+    except SaveError as error:
+        return error
+    except OSError:  # it is gone: reading it says so
+        return None
+    return None
 
 
 def _or_report(file: TaggedFile, make: Callable[[], T]) -> T | WriteReport:
@@ -181,53 +211,79 @@ def _plan_dates(
     dated, the album is refused.
     """
     options, has_ids = planner.options, bool(album.key.release)
+    of_whole = options.whole_albums or not has_ids
+    obstacle: _ObstacleTo = cache(_obstacle) if of_whole else lambda _: None
     drafts = _drafts(drafted)
-    others = [] if has_ids and not options.whole_albums else album.others()
-    everyone = (*album.files, *others)
-    undated = len(everyone) - sum(one.track.certain_date is not None for one in drafts)
-    if options.whole_albums and undated:
-        why = _NOT_WHOLE.format(undated=undated, tracks=counted(len(everyone), "track"))
-        return [_refused(one, why) for one in drafted]
-    wishes, split = _attempt(everyone, drafts, options, has_ids=has_ids)
+    everyone = (*album.files, *(album.others() if of_whole else ()))
+    wishes, split = _attempt(everyone, drafts, options, obstacle, has_ids=has_ids)
+    dated = [one for one in drafts if one.track.certain_date and one.path in wishes]
+    undated = len(everyone) - len(dated) if options.whole_albums else 0
     why = ""
-    if split:
+    if undated:
+        why = _NOT_WHOLE.format(undated=undated, tracks=counted(len(everyone), "track"))
+    elif split:
         after = [_fields_after(one, wishes.get(one.path)) for one in everyone]
-        dated_too = replace(planner, options=replace(options, also_date=True))
+        also = replace(options, also_date=True)
+        others = _drafts(draft(replace(planner, options=also)))
         has_way = not (
-            options.also_date
-            or _attempt(everyone, _drafts(draft(dated_too)), dated_too.options, has_ids=False)[1]
+            options.also_date or _attempt(everyone, others, also, obstacle, has_ids=False)[1]
         )
         why = _in_parts(after, has_way=has_way)
-    return [
-        _refused(one, why)
-        if isinstance(one, Draft) and navidrome_keys(one.file.container, one.file.fields) in split
-        else _plan_by(planner, one, lambda draft: wishes[draft.path])
-        for one in drafted
-    ]
+    blocked = {one.path: error for one in drafts if (error := obstacle(one.path))}
+    why += _named({path: error for path, error in blocked.items() if path not in wishes})
+
+    def wish(one: Draft) -> _Wish:
+        if one.path not in wishes:
+            raise blocked[one.path]
+        return wishes[one.path]
+
+    def planned(one: _Drafted) -> PlannedOrFailed:
+        if not isinstance(one, Draft):
+            return one
+        keys = navidrome_keys(one.file.container, one.file.fields)
+        if one.path in wishes and (undated or keys in split):
+            return Refusal(one.path, why, one.decision)
+        plan = _plan_by(planner, one, wish)
+        return replace(plan, of_whole=of_whole) if isinstance(plan, Plan) else plan
+
+    return [planned(one) for one in drafted]
 
 
 def _drafts(drafted: Sequence[_Drafted]) -> Sequence[Draft]:
     return [one for one in drafted if isinstance(one, Draft)]
 
 
+def _named(blocked: Mapping[Path, SaveError]) -> str:
+    """Return the first of the files that may not be written, with the reason and how many more."""
+    for path, error in blocked.items():
+        why = error.why if isinstance(error, NotWritableError) else str(error)
+        others = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
+        return f"; {quoted(Path(path.name))}{others}: {why}"
+    return ""
+
+
 def _attempt(
     everyone: Sequence[TaggedFile],
     drafts: Sequence[Draft],
     options: WriteOptions,
+    obstacle: _ObstacleTo,
     *,
     has_ids: bool,
 ) -> tuple[Mapping[Path, _Wish], frozenset[object]]:
     """Return what dates an album's files, and the keys of Navidrome's that it would split.
 
-    Where whole dates would split it, they are tried no finer than the date in the tags.
+    Where whole dates would split it, they are tried no finer than the date in the tags. Files that
+    may not be written, and would change, stay as they are and have no wish.
     """
     shared = _shared_date(everyone, drafts)
     wishes: dict[Path, _Wish] = {}
     split: frozenset[object] = frozenset()
     for is_cut in (False,) if has_ids else (False, True):
         wishes = {
-            draft.path: _dated(draft, options, shared, has_ids=has_ids, is_cut=is_cut)
+            draft.path: wish
             for draft in drafts
+            for wish in [_dated(draft, options, shared, has_ids=has_ids, is_cut=is_cut)]
+            if not obstacle(draft.path) or _fields_after(draft.file, wish) == draft.file.fields
         }
         split = split_keys(
             (one.container, one.fields, _fields_after(one, wishes.get(one.path)))
@@ -261,12 +317,6 @@ def _dated(
     return partial(policies.dates, draft.track, album=dates)
 
 
-def _refused(drafted: _Drafted, why: str) -> PlannedOrFailed:
-    if isinstance(drafted, Draft):
-        return Refusal(drafted.path, why, drafted.decision)
-    return drafted
-
-
 def _fields_after(file: TaggedFile, wish: _Wish | None) -> Fields:
     """Return the fields of a file as they would be, without those that are removed."""
     if wish is None:
@@ -280,6 +330,31 @@ def _shared_date(files: Sequence[TaggedFile], drafts: Sequence[Draft]) -> frozen
     dates = {file.fields.get("original_date", ()) for file in files}
     years = {draft.track.first.year for draft in drafts if draft.track.first}
     return frozenset(*dates) if len(dates) == 1 and len(years) > 1 else frozenset()
+
+
+def write_album(
+    planned: Sequence[PlannedOrFailed], album: AlbumFiles, run: WritingRun | None
+) -> Iterator[WriteReport]:
+    """Write the files of an album as planned, if there is a `run`, and yield a report for each.
+
+    Where one of an album that is written whole or not at all fails before any is written, the
+    others are left out; where it fails later, its report says how to go on. Raises `StoreError`.
+    """
+    written, failed = 0, ""
+    for file, one in zip(album.files, planned, strict=True):
+        plan = one if isinstance(one, Plan) and one.of_whole and one.is_changed else None
+        if plan and failed and not written:
+            yield write_planned(Refusal(plan.path, failed, plan.decision), run, file)
+            continue
+        report = write_planned(one, run, file)
+        if plan and run and report.status in (WriteStatus.FAILED, WriteStatus.REFUSED):
+            failed = _FAILED_BEFORE.format(name=quoted(Path(one.path.name)), why=report.why)
+            if written:
+                so_far = counted(written, "file is", "files are")
+                why = _IN_PART.format(why=report.why, written=so_far, run=run.run.id)
+                report = replace(report, why=why)
+        written += report.status is WriteStatus.WRITTEN
+        yield report
 
 
 @dataclass(frozen=True, slots=True)
