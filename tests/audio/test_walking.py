@@ -36,10 +36,13 @@ def found(*paths: Path, below: Path) -> list[str]:
          "cover.jpg .hidden .music/1.mp3"),
         ("disk/album/1.mp3 disk/2.mp3", {"album": "disk/album", "b.mp3": "disk/2.mp3"},
          "album b.mp3", "album/1.mp3 b.mp3"),
-        ("", {"1.mp3": "gone", "2.mp3": "2.mp3", "cover": "gone"}, ".", "1.mp3 2.mp3"),
+        ("3.mp3", {"1.mp3": "gone", "2.mp3": "2.mp3", "cover": "gone"}, ".", "3.mp3"),
+        ("a/1.mp3 b/2.mp3 .c/3.mp3 b/4",
+         {"a/0.mp3": "b/2.mp3", "a/3.mp3": ".c/3.mp3", "a/4.mp3": "b/4", "b/3.mp3": ".c/3.mp3"},
+         ".", "a/1.mp3 a/3.mp3 a/4.mp3 b/2.mp3"),
     ],
     ids=["sorted, at any depth", "hidden and other files are skipped", "named ones count",
-         "links are followed", "broken links are left to the reader"],
+         "links are followed", "links that lead nowhere are skipped", "a file is found once"],
 )  # fmt: skip
 def test_the_audio_files_below_the_paths_are_found(
     tmp_path: Path, made: str, links: dict[str, str], walked: str, expected: str

@@ -1,5 +1,7 @@
 """Finding of the audio files below the files and folders that are named on the command line."""
 
+import errno
+import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +10,8 @@ from stat import S_ISDIR
 
 from chart_binder.errors import AudioError, NoAudioError
 from chart_binder.files import path_error, quoted
+
+_log = logging.getLogger(__name__)
 
 # What mediafile reads, by the usual file names; .mp4 and .asf are left out: mostly video.
 # fmt: off
@@ -46,9 +50,10 @@ def find_audio_files(paths: Iterable[Path]) -> Iterator[AudioFile | UnreadablePa
     """Yield the audio files at `paths`, in the order given, those of a folder sorted by name.
 
     A named file is yielded whatever its name. In folders, at any depth, only files with a suffix
-    of audio are; hidden files and folders are skipped. Links are followed, but no folder is entered
-    twice below one path. A path that cannot be read, or a folder without any audio, is yielded as
-    `UnreadablePath`, and the walk goes on. Folders are listed one at a time, when their turn comes.
+    of audio are; hidden files and folders are skipped. Links are followed, but below one path no
+    folder is entered and no file yielded twice; links that lead nowhere are skipped. A path that
+    cannot be read, or a folder without any audio, is yielded as `UnreadablePath`, and the walk goes
+    on. Folders are listed one at a time, when their turn comes.
     """
     for path in paths:
         try:
@@ -80,16 +85,33 @@ def listed_audio(folder: Path) -> Sequence[Path]:
 
 def _files_below(top: Path) -> Iterator[AudioFile | UnreadablePath]:
     entered: set[tuple[int, int]] = set()
+    linked: set[Path] = set()
+    real_top = Path(os.path.realpath(top))
     waiting: list[AudioFile | Path] = [top]  # a Path is a folder; no recursion: folders may be deep
     while waiting:
         item = waiting.pop()
         if isinstance(item, AudioFile):
-            yield item
+            if not item.path.is_symlink() or _is_first(item.path, real_top, linked):
+                yield item
             continue
         try:
             waiting += reversed(_listed(item, entered))
         except OSError as error:
             yield UnreadablePath(item, path_error(item, error))
+
+
+def _is_first(link: Path, top: Path, linked: set[Path]) -> bool:
+    """Return whether a link is the one name by which its file is found below the folder `top`.
+
+    It is not if the file itself is below it; `linked` are files that links led to so far.
+    """
+    target = Path(os.path.realpath(link))
+    if target in linked:
+        return False
+    linked.add(target)
+    if not target.is_relative_to(top) or target.suffix.lower() not in AUDIO_SUFFIXES:
+        return True
+    return any(part.startswith(".") for part in target.relative_to(top).parts)
 
 
 def _listed(folder: Path, entered: set[tuple[int, int]]) -> list[AudioFile | Path]:
@@ -105,13 +127,25 @@ def _listed(folder: Path, entered: set[tuple[int, int]]) -> list[AudioFile | Pat
         path = Path(entry.path)
         if _is_folder(entry):
             items.append(path)
-        elif path.suffix.lower() in AUDIO_SUFFIXES:
+        elif path.suffix.lower() not in AUDIO_SUFFIXES:
+            continue
+        elif entry.is_symlink() and _leads_nowhere(path):
+            _log.info("%s is a link that leads nowhere, and is skipped", quoted(path))
+        else:
             items.append(AudioFile(path))
     return items
+
+
+def _leads_nowhere(link: Path) -> bool:
+    try:
+        link.stat()
+    except OSError as error:
+        return error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+    return False
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a broken link: the reader of the file reports it
+    except OSError:  # the reader of the file reports it
         return False
