@@ -167,7 +167,7 @@ def test_a_decision_by_a_removed_override_waits_again(canon: Canon, open_song: P
     canon("override", "remove", RECORDING).must_end(0, again)
     for shown in (canon("review", "show", open_song), canon("review", "list")):
         shown.must_end(
-            3, "C2 'A Night at the Opera', by override", "the ruling that decided it is no more"
+            3, "C2 'A Night at the Opera', by override", "the override that decided it was removed"
         )
     assert decided(canon, open_song)["state"] == "indeterminate"
     assert waiting(canon) == ["song.flac"]

@@ -196,7 +196,7 @@ def same_evidence(store: "Store", kept: DecisionRecord) -> tuple[DecisionRecord,
 
 
 def is_overridden(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> bool:
-    """Return whether an override applies to the case, so that deciding again settles it."""
+    """Return whether an override applies to the case, so that it is decided by that."""
     return bool(case.bundle and override_for(case.bundle, overrides))
 
 
@@ -227,7 +227,7 @@ def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ..
 class QueueEntry:
     """A case in the queue; `left` is how many cases there are from this one on.
 
-    Cases that an override settles are counted in `left`, and not yielded.
+    Cases that an override decides are counted in `left`, and not yielded.
     """
 
     case: ReviewCase

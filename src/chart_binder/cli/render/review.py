@@ -35,7 +35,7 @@ _FEW_RELEASES = 3
 _MOST_LINES, _MOST_ROWS = 15, 3
 _FEW_FILES = 3
 _HEADLINES = {State.REVIEW: "for review"}
-_LAPSED = "the ruling that decided it is no more: canon decide, or canon batch, decides it again"
+_LAPSED = "the override that decided it was removed: canon decide, or canon batch, decides it again"
 
 
 def album_cases_lines(cases: Sequence[ReviewCase]) -> Iterator[str]:
@@ -111,7 +111,7 @@ def case_lines(
     if lapsed:
         yield from labelled("to do", _LAPSED)
     elif not waits and case.decision.state is not State.ERROR:
-        label, said = "settled", "nobody has to look at it"
+        label, said = "done", "nobody has to look at it"
         if verdict:
             why = f": {verdict.reason}" if verdict.reason else ""
             said = f"a person said {verdict.verdict}{why} ({local_time(verdict.at_utc)})"
