@@ -389,7 +389,7 @@ def _tag_writer(
         store, overrides(config)(), options.tags, release_lookup(config, store), config.rules
     )
     write = _AlbumWriter(planner, writing, said, options.dry_run)
-    return TagWriter(write, config.batch.write_jobs)
+    return TagWriter(write, config.batch.write_jobs, is_dry=options.dry_run)
 
 
 @dataclass(frozen=True, slots=True)

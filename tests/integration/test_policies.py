@@ -1,6 +1,8 @@
 """A sampler of ten tracks through each policy, and what players make of it before and after."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,9 @@ from integration.sampler import BUNDLES, CERTAIN, SAMPLER, SONGS, TITLE, mbid, s
 from integration.services import asking
 from servers.musicbrainz import MusicBrainzStandIn
 
+needs_dask = pytest.mark.skipif(
+    not all(map(find_spec, ("distributed", "cryptography"))), reason="Dask is not installed"
+)
 KINDS = ("flac", "mp3-2.4", "aac")
 OLD, NEW = {"2004"}, {"1974", "1975", "1976", "1977"}
 
@@ -188,6 +193,37 @@ def test_what_may_not_be_written_is_known_before_its_album_is_written(
     assert helps in lines[2]["why"]
     assert f"'{files[2].name}': {lines[2]['why']}" in lines[0]["why"]
     canon("review", "list").must_end(3, helps)
+
+
+@pytest.mark.parametrize(
+    ("place", "options"),
+    [
+        ("{} ", []),
+        ("CD {}/", []),
+        pytest.param("CD {}/", ["--executor=dask"], marks=needs_dask),
+    ],
+    ids=["more than 50 files", "more than 24 files in folders of discs", "by Dask"],
+)
+def test_a_batch_dates_an_album_when_its_last_file_is_decided(
+    canon: Canon, home: Path, world: dict[str, str], place: str, options: list[str]
+) -> None:
+    files = []
+    for disc in range(1, 8):
+        for file in sampler_files(home / "made", "flac", with_ids=False, songs=CERTAIN):
+            files.append(home / "music" / f"{place.format(disc)}{file.name}")
+            files[-1].parent.mkdir(parents=True, exist_ok=True)
+            file.rename(files[-1])
+    call = ("batch", home / "music", "--write", "--output=json", *options)
+    lines = canon(*call, "--dry-run", **world).must_end(0).lines
+    assert Counter(line["tags"]["fate"] for line in lines) == {"planned": len(files)}
+    files[-1].chmod(0o444)
+    lines = canon(*call, **world).must_end(3).lines
+    assert Counter(line["tags"]["fate"] for line in lines) == {"refused": len(files)}
+    files[-1].chmod(0o644)
+    for fate in ("written", "unchanged"):
+        lines = canon(*call, **world).must_end(0).lines
+        assert Counter(line["tags"]["fate"] for line in lines) == {fate: len(files)}
+    assert len({players.former_navidrome_album(players.read(file)) for file in files}) == 1
 
 
 @pytest.mark.parametrize("place", [0, 3])

@@ -102,7 +102,7 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
 
     @cache
     def unnamed(folder: Path) -> Sequence[TaggedFile]:
-        beside = (path for path in _files_of_album(folder) if path.resolve() not in there)
+        beside = (path for path in files_of_album(folder) if path.resolve() not in there)
         return [read_file_tags(path) for path in beside]
 
     def others(key: AlbumKey, known: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
@@ -117,7 +117,7 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
             yield AlbumFiles(key, whole[start:end], partial(others, key, rest))
 
 
-def _files_of_album(folder: Path) -> Iterator[Path]:
+def files_of_album(folder: Path) -> Iterator[Path]:
     """Yield the audio files in a folder, and in the folders of its discs."""
     for item in listed_audio(folder):
         if item.is_dir() and is_disc_folder(item.name):

@@ -120,9 +120,13 @@ class AlbumResult:
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """Files that are looked up together: of one folder, or of small neighbouring ones."""
+    """Files that are looked up together: of one folder, or of small neighbouring ones.
+
+    The tags of those that are `answered` at once do not wait for the rest of the folder.
+    """
 
     paths: tuple[Path, ...]
+    answered: bool = False
 
 
 def find_albums(named: Iterable[Path]) -> Iterator[Album | UnreadablePath]:

@@ -142,7 +142,7 @@ class RequestReader:
                     held.append(request.target)
                     continue
             if held:
-                yield Album(tuple(held))
+                yield Album(tuple(held), answered=True)
                 held = []
             if text is None:
                 return

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,9 @@ import msgspec
 from msgspec import UNSET
 
 from chart_binder.audio.walk import UnreadablePath
+from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import Measures, RunRecord, now_utc
+from chart_binder.files import absolute_path
 from chart_binder.jobs.batch import (
     Album,
     AlbumResult,
@@ -32,6 +34,7 @@ from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.decide import Cause, Decision, State, case_or_error
 from chart_binder.jobs.stored_decisions import has_earlier_answer
 from chart_binder.jobs.write import WriteReport, WriteStatus
+from chart_binder.jobs.write_albums import files_of_album
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -46,6 +49,8 @@ _FIRST_PAUSE_S, _MAX_PAUSE_S = 0.5, 60.0
 _MAX_UNSAVED = 100
 _MAX_UNSAVED_S = 0.5
 _MAX_WRITING = 64
+_MAX_HELD = 2_000
+"""Finished files of one album's folder that wait for the others of it."""
 _TICK_S = 0.2
 """How long a wish to stop, or the end of a pause, may go unnoticed."""
 _IDLE_TICK_S = 0.02
@@ -160,9 +165,15 @@ class OutcomeBuffer:
 
 @dataclass(slots=True)
 class _HeldAlbum:
-    """The finished files of an album, until those that are `missing` are finished, too."""
+    """The finished files of an album's folder, until the others are finished, too.
 
-    missing: int
+    `awaited` are files that are there and were not handed out, `missing` counts those that were
+    and are not finished.
+    """
+
+    folder: Path | None = None
+    awaited: set[str] = field(default_factory=set)
+    missing: int = 0
     outcomes: list[FileOutcome] = field(default_factory=list)
 
 
@@ -173,18 +184,24 @@ Written = tuple[FileOutcome, WriteReport | None, float]
 class TagWriter:
     """Writes the tags of whole albums in a few threads; without `write` writes nothing.
 
-    `write` yields a report for each of an album's files.
+    `write` yields a report for each of an album's files. What it writes is in the store, unless
+    `is_dry`.
     """
 
     def __init__(
         self,
         write: Callable[[Sequence[FileOutcome]], Iterator[tuple[FileOutcome, WriteReport]]] | None,
         threads: int = 1,
+        *,
+        is_dry: bool = False,
     ) -> None:
         self._write = write
+        self._is_dry = is_dry
         self._pool = ThreadPoolExecutor(threads, "canon-write")
         self._writing: set[Future[Sequence[Written]]] = set()
-        self._held: dict[Path, _HeldAlbum] = {}
+        self._album_of: dict[Path, _HeldAlbum] = {}
+        self._open: dict[Path, _HeldAlbum] = {}
+        self._ready: list[Sequence[FileOutcome]] = []
         self._is_stopped = False
 
     @property
@@ -192,22 +209,66 @@ class TagWriter:
         """Whether more files may be decided before the current ones are written."""
         return len(self._writing) < _MAX_WRITING
 
-    def expect(self, paths: Sequence[Path]) -> None:
-        """Note the files of an album, which are written together once all are finished."""
-        if self._write and paths:
-            self._held |= dict.fromkeys(paths, _HeldAlbum(len(paths)))
+    @property
+    def has_ready(self) -> bool:
+        """Whether there are files for `take_ready`."""
+        return bool(self._ready)
 
-    def add(self, outcome: FileOutcome) -> Sequence[FileOutcome]:
-        """Add a finished file, and return those of its album if it was the last of them.
+    def expect(self, album: Album, pending: Container[Path]) -> None:
+        """Note files that are handed out, of which `pending` will be added once they are finished.
 
-        A file of no album is returned at once.
+        They are written together with all files of the folders that they are in.
         """
-        album = self._held.pop(outcome.path, None)
-        if album is None:
-            return [outcome]
-        album.outcomes.append(outcome)
-        album.missing -= 1
-        return [] if album.missing else album.outcomes
+        if not self._write:
+            return
+        alone = _HeldAlbum() if album.answered else None
+        touched: dict[int, _HeldAlbum] = {}
+        for path in album.paths:
+            held = alone or self._open_album(album_folder(Path(absolute_path(path))))
+            touched[id(held)] = held
+            held.awaited.discard(absolute_path(path))
+            if path in pending:
+                held.missing += 1
+                self._album_of[path] = held
+        self._release(touched.values())
+
+    def add(self, outcome: FileOutcome) -> None:
+        """Add a finished file; one of no album is ready at once."""
+        held = self._album_of.pop(outcome.path, None)
+        if held is None:
+            self._ready.append([outcome])
+            return
+        held.outcomes.append(outcome if self._is_dry else _without_evidence(outcome))
+        held.missing -= 1
+        self._release([held])
+
+    def expect_no_more(self) -> None:
+        """Wait for no file that was not handed out."""
+        for held in self._open.values():
+            held.awaited.clear()
+        self._release([*self._open.values()])
+
+    def _open_album(self, folder: Path) -> _HeldAlbum:
+        held = self._open.get(folder)
+        if held is None:
+            there = {str(path) for path in files_of_album(folder) if not path.is_symlink()}
+            held = self._open[folder] = _HeldAlbum(folder, there)
+        return held
+
+    def _release(self, albums: Iterable[_HeldAlbum]) -> None:
+        """Have the files of complete albums ready, and those of a folder of very many."""
+        for held in albums:
+            is_complete = not (held.missing or held.awaited)
+            if is_complete and held.folder:
+                self._open.pop(held.folder, None)
+            if held.outcomes and (is_complete or len(held.outcomes) >= _MAX_HELD):
+                self._ready.append(held.outcomes)
+                held.outcomes = []
+
+    def take_ready(self) -> Sequence[Sequence[FileOutcome]]:
+        """Return the finished files that need not wait for others any more, by album."""
+        ready, self._ready = self._ready, []
+        return ready
 
     def begin(self, outcomes: Sequence[FileOutcome]) -> "Future[Sequence[Written]] | None":
         """Begin to write the tags of files, if there is any that may have tags to be written."""
@@ -229,7 +290,8 @@ class TagWriter:
         started = time.monotonic()
         while not self._is_stopped and (found := next(reports, None)):
             outcome, report = found
-            is_told = report.status not in _NOTHING or outcome.decision.state in _WRITABLE_STATES
+            is_writable = outcome.decision.state in _WRITABLE_STATES or report.plan is not None
+            is_told = report.status not in _NOTHING or is_writable
             done.append((outcome, report if is_told else None, time.monotonic() - started))
             started = time.monotonic()
         told = {id(outcome) for outcome, _, _ in done}
@@ -237,9 +299,11 @@ class TagWriter:
 
     def unfinished(self) -> Sequence[FileOutcome]:
         """Return the files whose albums were not finished, and forget them."""
-        albums = {id(album): album for album in self._held.values()}
-        self._held.clear()
-        return [outcome for album in albums.values() for outcome in album.outcomes]
+        albums = [*self._album_of.values(), *self._open.values()]
+        self._album_of.clear()
+        self._open.clear()
+        found = {id(held): held for held in albums}
+        return [outcome for held in found.values() for outcome in held.outcomes]
 
     def stop(self) -> None:
         """Write no file after those that are being written."""
@@ -249,6 +313,13 @@ class TagWriter:
         """End the threads, each after its current file."""
         self.stop()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _without_evidence(outcome: FileOutcome) -> FileOutcome:
+    """Return an outcome that takes little memory: the evidence is in the store."""
+    if outcome.stored is None:
+        return outcome
+    return replace(outcome, stored=(outcome.stored[0], None, None))
 
 
 @dataclass(slots=True)
@@ -287,7 +358,7 @@ class BatchRun:
         try:
             while (self._hand_out(items) or self._futures or self._waiting) and self._has_time:
                 self._take_results()
-                if self.buffer.is_due or self._is_idle:
+                if self.buffer.is_due or self._is_idle or self.tag_writer.has_ready:
                     self._save()
                     self._save_measures()
             self._save()
@@ -321,6 +392,7 @@ class BatchRun:
                 self.is_cut_short, self._has_more = True, False
             elif (item := next(items, None)) is None:
                 self._has_more = False
+                self.tag_writer.expect_no_more()
             elif isinstance(item, UnreadablePath):
                 error = Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE)
                 self.buffer.add(FileOutcome(item.path, error))
@@ -349,7 +421,7 @@ class BatchRun:
         checked = list(self.resume.check(album.paths))
         to_do = [path for path, is_due, _ in checked if is_due]
         resumed = [outcome for _, is_due, outcome in checked if outcome and not is_due]
-        self.tag_writer.expect([*to_do, *(one.path for one in resumed)])
+        self.tag_writer.expect(album, {*to_do, *(one.path for one in resumed)})
         for outcome in resumed:
             self.buffer.add(outcome)
         if to_do:
@@ -447,7 +519,8 @@ class BatchRun:
     def _save(self) -> None:
         """Save outcomes; tags are written only then, so that no decision behind them is lost."""
         for outcome in self.buffer.save():
-            outcomes = self.tag_writer.add(outcome)
+            self.tag_writer.add(outcome)
+        for outcomes in self.tag_writer.take_ready():
             writing = self.tag_writer.begin(outcomes)
             if writing is not None:
                 self._futures[writing] = self._written
