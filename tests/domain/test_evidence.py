@@ -327,12 +327,14 @@ def test_what_is_said_of_siblings_counts_in_the_hash_where_it_is_set() -> None:
     group = album("A", "1974-11-08")
     plain = document(recording(group))
     unset = document(
-        recording(group | {"premiere": None}, relation="", because="one ISRC"), siblings=None,
+        recording(group | {"premiere": None}, relation="", because="one ISRC", artist=None),
+        siblings=None,
         complete=None,
     )  # fmt: skip
     set_ones = [
         document(recording(group | {"premiere": True})),
         document(recording(group, relation="sibling")),
+        document(recording(group, artist={"name": "Queen", "mb_artist_id": "a"})),
         document(recording(group), siblings="looked_up"),
         document(recording(group), complete=False),
     ]

@@ -1,5 +1,6 @@
 """Invented worlds that the stand-in serves, written as tables, and what is decided in them."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.jobs.decide import Case, Decider, gather_evidence, sibling_need
 from chart_binder.musicbrainz.source import MusicBrainzSource
 from rules.making import ARTIST, records
+from servers.musicbrainz import Behave, MusicBrainzStandIn
 
 Json = dict[str, Any]
 RULES = RulesConfig()
@@ -31,6 +33,8 @@ class World:
     groups: dict[str, str] = field(default_factory=dict)
     videos: list[str] = field(default_factory=list)
     works: dict[str, list[str]] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)
+    """What tells artists of one name apart, by their ids."""
 
     def tags(self, name: str, **more: Any) -> TrackTags:
         """The tags of a file of a recording."""
@@ -44,8 +48,9 @@ class World:
     def add(self, row: str) -> None:
         """Add a recording: `name | artist | title | seconds | ISRCs | comment | records`.
 
-        `-` stands for nothing. A comment `video` makes it a music video, `work:W` says what it is
-        a performance of.
+        `-` stands for nothing. Artists are joined by `+feat.` or `+&`; `Name#UK` is another of that
+        name, `Name=Alias` is credited by another name. A comment `video` makes it a music video,
+        `work:W` says what it is a performance of.
         """
         name, artist, title, seconds, isrcs, comment, on = (part.strip() for part in row.split("|"))
         self.recordings[name] = mbid("recording", self.about, name)
@@ -56,7 +61,8 @@ class World:
             if word.startswith("work:"):
                 self.works.setdefault(mbid("work", word), []).append(self.recordings[name])
         said = " ".join(one for one in words if one != "video" and not one.startswith("work:"))
-        groups = [self._group(group, artist) for group in records(on)] if on != "-" else []
+        ids, named = self._artists(artist)
+        groups = [self._group(group, named) for group in records(on)] if on != "-" else []
         dates = sorted(one["date"] for each in groups for one in each["releases"] if one["date"])
         recording = {
             "mb_recording_id": self.recordings[name],
@@ -70,8 +76,8 @@ class World:
         self.bundles.append(
             {
                 "artist": {
-                    "name": artist.partition("#")[0],
-                    "mb_artist_id": mbid("artist", artist),
+                    "name": named,
+                    "mb_artist_id": ids,
                     "begin_area_country": "GB",
                 },
                 "recording_title": title,
@@ -79,11 +85,26 @@ class World:
             }
         )
 
+    def _artists(self, written: str) -> tuple[str, str]:
+        """Return the ids of artists, joined by `+`, and the name that credits them."""
+        ids, names = [], []
+        for number, part in enumerate(re.split(r" \+(\S+) ", written)):
+            if number % 2:
+                names.append(f" {part} ")
+                continue
+            entity, _, alias = part.partition("=")
+            ids.append(mbid("artist", entity))
+            name, _, comment = entity.partition("#")
+            names.append(alias or name)
+            if comment:
+                self.comments[ids[-1]] = comment
+        return "+".join(ids), "".join(names)
+
     def _group(self, group: Json, artist: str) -> Json:
         name = group["mb_rg_id"]
         self.groups[name] = group["mb_rg_id"] = mbid("group", self.about, name)
         if group["artist_credit"] == ARTIST:
-            group["artist_credit"] = artist.partition("#")[0]
+            group["artist_credit"] = artist
         for one in group["releases"]:
             key = (self.about, name, str(one["date"]), str(one["country"]), str(one["status"]))
             one |= {
@@ -107,6 +128,17 @@ def worlds(path: Path) -> dict[str, World]:
     return found
 
 
+def served(world: World, behave: Behave | None = None) -> MusicBrainzStandIn:
+    """Return a stand-in that serves a world."""
+    return MusicBrainzStandIn(
+        world.bundles,
+        behave=behave,
+        works=world.works,
+        videos=world.videos,
+        comments=world.comments,
+    )
+
+
 def decided(source: MusicBrainzSource, tags: TrackTags, when: str = "when_needed") -> Case:
     """Decide a file by rules, with siblings as the program looks them up."""
     need = sibling_need(when, RULES)
@@ -117,3 +149,17 @@ def siblings_in(case: Case) -> Iterator[str]:
     """The ids of the siblings in the evidence of a case."""
     candidates: Iterable[Any] = case.bundle.recording_candidates if case.bundle else ()
     return (one.mb_recording_id for one in candidates if one.is_sibling)
+
+
+def said_of(case: Case, world: World) -> tuple[str, str, str, str]:
+    """Return state, group, first release and siblings of a case in words."""
+    first = case.decision.first_release
+    parts = [first.date] if first else ["-"]
+    parts += ["certain"] if first and first.year_certain else []
+    parts += ["via"] if first and first.via_sibling else []
+    return (
+        case.decision.state.value,
+        world.name_of(case.decision.crg_mbid),
+        " ".join(parts),
+        " ".join(world.name_of(one) for one in siblings_in(case)) or "-",
+    )

@@ -1,7 +1,6 @@
 """Other recordings of a performance are looked up where they are needed, and decide the case."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,7 @@ from chart_binder.errors import LookupFailedError
 from chart_binder.jobs.decide import Cause, State
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from musicbrainz.harness import Harness, StoreInMemory
-from musicbrainz.sibling_worlds import World, decided, siblings_in, worlds
+from musicbrainz.sibling_worlds import World, decided, said_of, served, siblings_in, worlds
 from rules.making import cases
 from servers.http import Request, Response
 from servers.musicbrainz import (
@@ -18,7 +17,6 @@ from servers.musicbrainz import (
     GARBAGE,
     HANG_UP,
     Behave,
-    MusicBrainzStandIn,
     always,
     cut_in_half,
 )
@@ -26,23 +24,6 @@ from servers.musicbrainz_xml import error
 
 WORLDS = worlds(Path(__file__).with_name("sibling_worlds.txt"))
 CASES = Path(__file__).with_name("sibling_cases.txt")
-
-
-def served(world: World, behave: Behave | None = None) -> MusicBrainzStandIn:
-    """Return a stand-in that serves a world."""
-    return MusicBrainzStandIn(world.bundles, behave=behave, works=world.works, videos=world.videos)
-
-
-def said_of(case: Any, world: World) -> tuple[str, str, str, str]:
-    """Return state, group, first release and siblings of a case in words."""
-    first = case.decision.first_release
-    parts = (first.date, first.year_certain and "certain", first.via_sibling and "via")
-    return (
-        case.decision.state.value,
-        world.name_of(case.decision.crg_mbid),
-        " ".join(filter(None, parts)),
-        " ".join(world.name_of(one) for one in siblings_in(case)) or "-",
-    )
 
 
 @pytest.mark.parametrize(

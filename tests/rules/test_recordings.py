@@ -28,6 +28,7 @@ def ruled(*takes: Json, **more: Any) -> Verdict:
 FILE_240 = {"artifact": {"duration_ms": 240_500}}
 FILE_248 = {"artifact": {"duration_ms": 248_000}}
 
+UK, US = ({"name": f"Queen ({land})", "mb_artist_id": land.lower()} for land in ("UK", "US"))
 LIVE = {"title": "Song (live)"}
 KARAOKE = {"title": "Song (karaoke)"}
 TABLE: tuple[tuple[str, list[Json], Json, str], ...] = (
@@ -51,6 +52,17 @@ TABLE: tuple[tuple[str, list[Json], Json, str], ...] = (
     ("a live recording is kept out",
      [take("a", A), take("b", S, disambiguation="live at Wembley")], {}, "A a"),
     ("a remix is kept out", [take("a", A), take("b", S, title="Song (remix)")], {}, "A a"),
+    ("two artists of one name are two readings", [take("a", A, artist=UK), take("b", S, artist=US)],
+     {}, "open"),
+    ("two artists of one name on one record",
+     [take("a", A, artist=UK), take("b", A, artist=US)], {}, "A a"),
+    ("one of two artists of one name is on a compilation",
+     [take("a", A, artist=UK), take("b", V, artist=US)], {}, "open"),
+    ("the copy without a guest is on a compilation",
+     [take("a", A, artist=UK | {"name": "Queen & X"}), take("b", V, artist=UK)], {}, "A a"),
+    ("a length tells between two artists of one name",
+     [take("a", A, artist=UK, length_ms=240_000), take("b", S, artist=US, length_ms=300_000)],
+     FILE_240, "A a"),
     ("karaoke is kept out", [take("a", A), take("b", S, **KARAOKE)], {}, "A a"),
     ("a Korean instrumental is kept out",
      [take("a", A), take("b", S, title="Song (Inst.)")], {}, "A a"),

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec.structs import replace as replace_fields
+
 from chart_binder.domain.evidence import Artist, EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
+from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, ArtistId
 from servers.http import Request, Response, StandIn
 from servers.musicbrainz_catalogue import Issue, issues, issues_by, issues_page
 from servers.musicbrainz_relations import Link, relation_list, work_list
@@ -116,6 +118,7 @@ class MusicBrainzStandIn(StandIn):
         redirects: bool = True,
         works: Mapping[str, Iterable[str]] | None = None,
         videos: Iterable[str] = (),
+        comments: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(self._answer)
         work_of = {one: work for work, played in (works or {}).items() for one in played}
@@ -126,13 +129,15 @@ class MusicBrainzStandIn(StandIn):
         self.hits_have_releases = True
         self.links = ()
         self.arrivals = []
+        self.comments = comments or {}
         self._recordings: dict[str, Known] = {}
         self._artists: dict[str, Artist] = {
             VARIOUS_ARTISTS: Artist("Various Artists", VARIOUS_ARTISTS)
         }
         for bundle in map(read_bundle, bundles):
             artist = bundle.performer
-            self._artists[artist.mb_artist_id or ""] = artist
+            for name in (artist.mb_artist_id or "").split("+"):
+                self._artists.setdefault(name, artist)
             for recording in bundle.recording_candidates:
                 name = recording.mb_recording_id
                 self._recordings[name] = Known(artist, recording, work_of.get(name), name in videos)
@@ -182,7 +187,12 @@ class MusicBrainzStandIn(StandIn):
             found = ways[root]()
         except SyntaxDefectError as defect:
             return error(400, f"Invalid query: {defect}")
-        return NOT_FOUND if found is None else document(found)
+        if found is None:
+            return NOT_FOUND
+        for artist in found.iter("artist"):
+            if comment := self.comments.get(artist.get("id", "")):
+                ET.SubElement(artist, "disambiguation").text = comment
+        return document(found)
 
     def _recording(self, name: str, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
         if not name and "work" in query:
@@ -211,7 +221,10 @@ class MusicBrainzStandIn(StandIn):
 
     def _artist(self, name: str) -> ET.Element | None:
         artist = self._artists.get(name)
-        return None if artist is None else artist_element(artist, with_areas=True)
+        if artist is None:
+            return None
+        one = replace_fields(artist, mb_artist_id=ArtistId(name))
+        return artist_element(one, with_areas=True)
 
     def _group(self, name: str, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
         groups = {group.mb_rg_id: (known, group) for known, group, _ in self._on_releases(None)}

@@ -32,10 +32,12 @@ class Issue:
 
     def is_by(self, artist_id: str, *, whole: bool) -> bool:
         """Whether the release is credited to an artist as a `whole`, or else a track of it is."""
-        is_whole = self.credited.mb_artist_id == artist_id
+        is_whole = artist_id in (self.credited.mb_artist_id or "").split("+")
         if whole or is_whole:
             return whole and is_whole
-        return any(known.artist.mb_artist_id == artist_id for known in self.tracks)
+        return any(
+            artist_id in (known.artist.mb_artist_id or "").split("+") for known in self.tracks
+        )
 
 
 def issues(rows: Iterable[tuple[Known, ReleaseGroup, Release | None]]) -> list[Issue]:

@@ -167,7 +167,7 @@ def recording_fields(known: Known) -> Fields:
         "rid": [recording.mb_recording_id],
         "recording": [recording.title],
         "artist": [known.artist.name],
-        "arid": [known.artist.mb_artist_id],
+        "arid": (known.artist.mb_artist_id or "").split("+"),
         "dur": [recording.length_ms],
         "isrc": recording.isrcs or (),
         "comment": [recording.disambiguation],

@@ -1,12 +1,15 @@
 """MusicBrainz' XML (github.com/metabrainz/mmd-schema), written from evidence."""
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import NAMESPACE_OID, uuid5
 
+from msgspec.structs import replace
+
 from chart_binder.domain.evidence import Artist, RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
+from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, ArtistId
 from servers.http import Response
 
 DEFAULT_PAGE, MOST_PAGE = 25, 100
@@ -111,8 +114,21 @@ def artist_element(artist: Artist, *, with_areas: bool = False) -> ET.Element:
 
 
 def credit_element(artist: Artist, name: str | None) -> ET.Element:
-    shown = name if name != artist.name else None
-    return element("artist-credit", element("name-credit", artist_element(artist), name=shown))
+    """A credit; of an artist with several ids, joined by `+`, one for each part of the name."""
+    ids = (artist.mb_artist_id or "").split("+")
+    if len(ids) == 1:
+        shown = name if name != artist.name else None
+        return element("artist-credit", element("name-credit", artist_element(artist), name=shown))
+    made = element("artist-credit")
+    texts = [*_JOINED.split(artist.name or ""), ""]
+    for one, shown, joined in zip(ids, texts[::2], texts[1::2], strict=True):
+        part = artist_element(replace(artist, mb_artist_id=ArtistId(one), name=shown))
+        made.append(element("name-credit", part))
+        made[-1].set("joinphrase", joined)
+    return made
+
+
+_JOINED = re.compile("( (?:feat[.]|&|vs[.]) )")
 
 
 def recording_element(known: Known, asked: set[str]) -> ET.Element:

@@ -245,6 +245,8 @@ class RecordingCandidate(Value, frozen=True):
     relation: Text | None = None
     """`sibling`: another recording of the performance; `because` says why it is one."""
     because: Text | None = None
+    artist: Artist | None = None
+    """Who it is by, where the recordings of the evidence are by different artists."""
 
     @property
     def is_sibling(self) -> bool:

@@ -107,7 +107,7 @@ def evidence_hash(bundle: EvidenceBundle) -> str:
     return hashlib.sha256(_encoded(facts)).hexdigest()
 
 
-_ONLY_IF_SET = ("siblings", "complete", "relation", "premiere")
+_ONLY_IF_SET = ("siblings", "complete", "relation", "premiere", "artist")
 """Keys that count where they are set, so that evidence from before they were there has its hash."""
 
 
@@ -211,6 +211,8 @@ def _is_normal_above_releases(bundle: EvidenceBundle) -> bool:
     for recording in bundle.recording_candidates:
         groups = recording.rg_candidates or ()
         texts.update(_texts_of[RecordingCandidate](recording))
+        if recording.artist and recording.artist != _artist(recording.artist):
+            return False
         texts.update([group.title for group in groups])
         texts.update([group.artist_credit for group in groups])
         texts.update([group.primary_type for group in groups])
@@ -263,9 +265,7 @@ def _any_blank(texts: set[str | None]) -> bool:
 def _rewritten(bundle: EvidenceBundle) -> EvidenceBundle:
     tags = bundle.artifact and bundle.artifact.tags
     tags = tags and {name: text for name, text in tags.items() if non_blank(text)}
-    artist = bundle.artist and _without_blanks(bundle.artist)
-    if artist and artist.mb_artist_id:
-        artist = replace(artist, mb_artist_id=bare_id(artist.mb_artist_id))
+    artist = bundle.artist and _artist(bundle.artist)
     return replace(
         bundle,
         version=VERSION if bundle.version is None else bundle.version,
@@ -275,6 +275,12 @@ def _rewritten(bundle: EvidenceBundle) -> EvidenceBundle:
         artifact=bundle.artifact and replace(bundle.artifact, tags=tags),
         recording_candidates=_each(bundle.recording_candidates, "recording_candidates"),
     )
+
+
+def _artist(artist: Artist) -> Artist:
+    artist = _without_blanks(artist)
+    known = artist.mb_artist_id
+    return replace(artist, mb_artist_id=bare_id(known)) if known else artist
 
 
 _RECORDS: dict[type[Value], tuple[str, str, str]] = {
@@ -296,6 +302,8 @@ def _record(one: V, where: str) -> V:
     if not (bare := bare_id(getattr(one, id_))):
         raise EvidenceError("found a blank id; a MusicBrainz id is required", f"{where}.{id_}")
     changed: dict[str, object] = {id_: bare, date: _date(getattr(one, date), f"{where}.{date}")}
+    if isinstance(one, RecordingCandidate) and one.artist:
+        changed["artist"] = _artist(one.artist)
     if inside and (records := getattr(one, inside)):
         changed[inside] = _each(records, f"{where}.{inside}")
     return replace(_without_blanks(one), **changed)

@@ -8,7 +8,7 @@ import logging
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -27,7 +27,7 @@ from chart_binder.domain.vocabulary import (
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import CachedService, Client, KnownRecording, ReleaseList
-from chart_binder.musicbrainz.matching import main_artist, searches
+from chart_binder.musicbrainz.matching import Found, first_artist, main_artist, searches
 from chart_binder.musicbrainz.web_service import Medium, Recording, Release
 
 MIN_FILES = 3
@@ -79,20 +79,73 @@ def _by_artist(
     for name, files in alike.items():
         if len(files) < MIN_FILES:
             continue
-        artist_id = _checked(name) or _artist_of(service, files[0])
+        artist_id = _checked(name) or _artist_of(service, files)
         if artist_id:
             by_artist[ArtistId(artist_id)] += files
     return by_artist
 
 
-def _artist_of(service: CachedService, tags: TrackTags) -> ArtistId | None:
-    """Return the artist of a file's recording; the responses are cached for the file itself."""
-    try:
-        tried = (one.find().recordings for one in searches(Client(service), tags))
-        found = next(filter(None, tried), ())
-    except LookupFailedError:
-        return None  # the look-up of the file itself will fail with this error
-    return next((credit.artist.id for one in found for credit in one.credits), None)
+def _artist_of(service: CachedService, files: Iterable[TrackTags]) -> ArtistId | None:
+    """Return the artist of the first file that is by one artist only, else of the first file.
+
+    The responses are cached for the files themselves.
+    """
+    artist = None
+    for tags in files:
+        try:
+            tried = (one.find().recordings for one in searches(Client(service), tags))
+            found = next(filter(None, tried), ())
+        except LookupFailedError:
+            break  # the look-up of the file itself will fail with this error
+        artists = [*filter(None, map(first_artist, found))]
+        artist = artist or next(iter(artists), None)
+        if len(set(artists)) == 1:
+            return artists[0]
+    return artist
+
+
+class AlbumArtists:
+    """The artists of the files of one album, as searches find them; threads may share it."""
+
+    def __init__(
+        self,
+        service: CachedService,
+        known: Mapping[RecordingId, KnownRecording],
+        album: Sequence[TrackTags],
+    ) -> None:
+        self._service, self._known = service, known
+        self._alike: defaultdict[tuple[str, str], list[TrackTags]] = defaultdict(list)
+        for tags in album:
+            self._alike[_album_key(tags)].append(tags)
+        self._found: dict[TrackTags, frozenset[ArtistId]] = {}
+
+    def beside(self, tags: TrackTags) -> frozenset[ArtistId]:
+        """Return the artists of whom one made all other files of an album by the artist tagged.
+
+        None if there are fewer than two such files, the album has no name, or a look-up fails.
+        """
+        artist, album = _album_key(tags)
+        if not artist or not album:
+            return frozenset()
+        try:
+            others = [self._artists_of(one) for one in self._alike[artist, album] if one != tags]
+        except LookupFailedError:
+            return frozenset()  # the look-up of that file itself will fail with this error
+        found = [*filter(None, others)]
+        return frozenset.intersection(*found) if len(found) > 1 else frozenset()
+
+    def _artists_of(self, tags: TrackTags) -> frozenset[ArtistId]:
+        if tags not in self._found:
+            client = Client(self._service, self._known)
+            results = (one.find() for one in searches(client, tags))
+            found = next((one for one in results if one.recordings), Found())
+            credits_ = (one.credits for one in (*found.recordings, *found.unread))
+            self._found[tags] = frozenset(one.artist.id for each in credits_ for one in each)
+        return self._found[tags]
+
+
+def _album_key(tags: TrackTags) -> tuple[str, str]:
+    return fold(main_artist(tags.artist or "")), fold(tags.album or "")
 
 
 def _cost_one_by_one(service: CachedService, files: Sequence[TrackTags]) -> float:

@@ -2,19 +2,19 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from chart_binder.domain.evidence import RecordingCandidate, RecordingFlags
+from chart_binder.domain.evidence import Artist, RecordingCandidate, RecordingFlags
 from chart_binder.domain.naming import minutes
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.evidence import partial_date
-from chart_binder.musicbrainz.web_service import Recording
+from chart_binder.musicbrainz.web_service import Credit, Recording
 
 MAX_RECORDINGS = 5
 """Recordings of one song that are looked into."""
@@ -57,19 +57,25 @@ _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}\d{7}", re.ASCII)
 """Without its hyphens (isrc.ifpi.org, ISO 3901)."""
 
 
-def searches(client: Client, tags: TrackTags) -> Iterator[Search]:
+Artists: TypeAlias = Callable[[], frozenset[ArtistId]]
+"""Returns the artists of whom one made the other files of an album; none where that is unknown."""
+
+
+def searches(client: Client, tags: TrackTags, on_album: Artists = frozenset) -> Iterator[Search]:
     """Yield the searches that the tags allow, the surest first; warn of an impossible id."""
     if recording_id := _checked(MBID, tags.recording_mbid or "", "recording id"):
         known = RecordingId(recording_id.lower())
         yield Search(f"recording with the id {known}", partial(_by_id, client, known, tags))
     plain = (isrc.replace("-", "").replace(" ", "").upper() for isrc in tags.isrcs)
     for isrc in [code for code in plain if _checked(_ISRC, code, "ISRC")][:_MAX_ISRCS]:
-        yield Search(f"recording with the ISRC {isrc}", partial(_by_isrc, client, isrc, tags))
+        yield Search(
+            f"recording with the ISRC {isrc}", partial(_by_isrc, client, isrc, tags, on_album)
+        )
     if tags.artist and tags.title:
         length_ms = tags.duration_ms
         length = "" if length_ms is None else f" of about {minutes(length_ms)}"
         wanted = f"{tags.title!r} by {tags.artist!r}{length}"
-        yield Search(wanted, partial(_by_name, client, tags))
+        yield Search(wanted, partial(_by_name, client, tags, on_album))
 
 
 def _checked(form: re.Pattern[str], text: str, name: str) -> str | None:
@@ -96,11 +102,11 @@ def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Found:
     return Found((known,))
 
 
-def _by_isrc(client: Client, isrc: str, tags: TrackTags) -> Found:
-    return _best(client.recordings_with(isrc), tags)
+def _by_isrc(client: Client, isrc: str, tags: TrackTags, on_album: Artists) -> Found:
+    return _best(_meant(client.recordings_with(isrc), tags, on_album), tags, on_album)
 
 
-def _by_name(client: Client, tags: TrackTags) -> Found:
+def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
     """Search by artist and title; what finds more than a page shows is made narrower."""
     artist = main_artist(tags.artist or "")[:_MAX_SEARCHED]
     title = bare_title(tags.title or "")[:_MAX_SEARCHED]
@@ -113,12 +119,12 @@ def _by_name(client: Client, tags: TrackTags) -> Found:
         ws.search_recordings_loosely(artist, title),
     ):
         hits, count = client.search(query)
-        found = plausible(hits, tags)
+        found = plausible(hits, tags, on_album)
         if count > len(hits):
             unseen = f"a search shows {len(hits)} of {count} recordings"
-            narrower = _narrower(client, tags, found.recordings, length_ms)
+            narrower = _narrower(client, tags, found.recordings, length_ms, on_album)
             if narrower is None:
-                narrower = found._replace(unseen=unseen)
+                narrower = found._replace(unseen=found.unseen or unseen)
             if narrower.recordings:
                 return narrower
         elif found.recordings:
@@ -142,16 +148,17 @@ def _narrower(
     tags: TrackTags,
     found: tuple[Recording, ...],
     length_ms: tuple[int, int] | None,
+    on_album: Artists,
 ) -> Found | None:
     """Search by the artist's id, then among official records, then among albums and singles.
 
     `found` are those among the hits shown that may be meant; the artist is theirs, or else that of
-    the tags. Return None where the artist's id is not known.
+    the tags. Return None where the artist's id is not known, or there are several of the name.
     """
-    artists = [credit.artist.id for one in found for credit in one.credits[:1]]
+    artists = [*dict.fromkeys(filter(None, map(first_artist, found)))]
     tagged = (tags.artist_mbid or "").lower()
-    artists += [ArtistId(tagged)] if MBID.fullmatch(tagged) else []
-    if not artists:
+    artists = artists or ([ArtistId(tagged)] if MBID.fullmatch(tagged) else [])
+    if len(artists) != 1:
         return None
     title = bare_title(found[0].title or tags.title or "" if found else tags.title or "")
     seen = {one.id: one for one in found}
@@ -169,36 +176,158 @@ def _narrower(
             seen |= {one.id: one for one in hits}
         if unseen is None:
             break
-    return plausible(seen.values(), tags)._replace(unseen=unseen)
+    meant = plausible(seen.values(), tags, on_album)
+    return meant._replace(unseen=meant.unseen or unseen)
 
 
-def plausible(found: Iterable[Recording], tags: TrackTags) -> Found:
+def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = frozenset) -> Found:
     """Return the recordings by this artist, of this title and length.
 
     Covers and karaoke are by others; a live or remixed recording of the song is kept only where
     the file says that it is one, or nothing else was found.
     """
-    fitting = [recording for recording in found if _fits(recording, tags)]
+    fitting = _meant([one for one in found if _fits(one, tags)], tags, on_album)
     # The title of an album (`Live Killers`) is a hint, so both kinds are kept.
     kinds = {_kind(tags.title, None), _kind(tags.title, tags.album)}
     same = [one for one in fitting if _kind(one.title, one.disambiguation) in kinds]
-    return _best(same or fitting, tags)
+    return _best(same or fitting, tags, on_album)
 
 
-def _best(found: Iterable[Recording], tags: TrackTags) -> Found:
+# Artists of one name, and artists with guests.
+
+
+def first_artist(recording: Recording) -> ArtistId | None:
+    """Return the artist who is credited first."""
+    return next((credit.artist.id for credit in recording.credits), None)
+
+
+def artists_apart(found: Sequence[Recording]) -> dict[RecordingId, Artist]:
+    """Return who each recording is by, if they are by different artists or guests; else nothing.
+
+    The name has what tells the artist from others of the name.
+    """
+    groups = _by_credit(found)
+    if len(groups) <= 1:
+        return {}
+    phrases = [group[0].artist_credit_phrase or "" for group in groups]
+    artists: dict[RecordingId, Artist] = {}
+    for group, phrase in zip(groups, phrases, strict=True):
+        comments = [one.artist.disambiguation for one in group[0].credits]
+        if not any(comments) and phrases.count(phrase) > 1:
+            comments = [one.artist.id for one in group[0].credits]
+        remark = ", ".join(filter(None, comments))
+        name = f"{phrase} ({remark})" if remark else phrase
+        artists |= {one.id: Artist(name, first_artist(one)) for one in group}
+    return artists
+
+
+def _by_credit(found: Iterable[Recording]) -> list[list[Recording]]:
+    """Group recordings by the ids of all who are credited; a guest may stand in the title."""
+    groups: list[list[Recording]] = []
+    for one in found:
+        same = next((group for group in groups if _is_same_credit(one, group[0])), None)
+        if same:
+            same.append(one)
+        else:
+            groups.append([one])
+    return groups
+
+
+def _is_same_credit(one: Recording, other: Recording) -> bool:
+    if first_artist(one) != first_artist(other):
+        return False
+    ids, others = ({credit.artist.id for credit in each.credits} for each in (one, other))
+    is_one_performance = bool(set(one.isrc_list) & set(other.isrc_list))
+    words, more = (
+        credited_words(each.artist_credit_phrase or "", each.title or "") for each in (one, other)
+    )
+    return ids == others or is_one_performance or words == more
+
+
+def credited_words(credit: str, title: str) -> frozenset[str]:
+    """Return the words of the names in a credit, and of the guests in a title."""
+    names = frozenset(words_of(f"{credit} {' '.join(_GUESTS.findall(fold(title)))}"))
+    return names - _JOINS or names
+
+
+def _meant(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Sequence[Recording]:
+    """Return the recordings by the artist whom the file means; all where it does not tell.
+
+    Of artists with one name the file's ids tell, then its album, then the other files of the album;
+    of an artist with and without guests, who is named in the tags.
+    """
+    for is_told in (_is_by_tagged_id, _is_on_tagged_release, _is_on_tagged_album):
+        if len(set(map(first_artist, found))) <= 1:
+            break
+        told = {first_artist(one) for one in found if is_told(one, tags)}
+        found = [one for one in found if first_artist(one) in told] or found
+    if found and (artists := on_album()):
+        found = [one for one in found if _ids(one) & artists] or found
+    if len(_by_credit(found)) <= 1:
+        return found
+    most = max(_named(one, tags) for one in found)
+    return [one for one in found if _named(one, tags) == most]
+
+
+def _ids(recording: Recording) -> set[ArtistId]:
+    return {credit.artist.id for credit in recording.credits}
+
+
+def _is_by_tagged_id(recording: Recording, tags: TrackTags) -> bool:
+    return (tags.artist_mbid or "").lower() in _ids(recording)
+
+
+def _is_on_tagged_release(recording: Recording, tags: TrackTags) -> bool:
+    tagged = {name.lower() for name in (tags.release_mbid, tags.release_group_mbid) if name}
+    releases = recording.release_list
+    ids = {one.id for one in releases} | {
+        one.release_group.id for one in releases if one.release_group
+    }
+    return bool(tagged & ids)
+
+
+def _is_on_tagged_album(recording: Recording, tags: TrackTags) -> bool:
+    albums = (release.title or "" for release in recording.release_list)
+    return bool(tags.album) and any(same_title(album, tags.album or "") for album in albums)
+
+
+def _named(recording: Recording, tags: TrackTags) -> tuple[bool, int]:
+    """Return whether the tags name the first artist credited as theirs, and how many of all."""
+    artist = tags.artist or ""
+    everyone, first = credited_words(artist, tags.title or ""), {*words_of(main_artist(artist))}
+    credits_ = [
+        [credited_words(name, "") for name in _names_of(credit)] for credit in recording.credits
+    ]
+    is_first = any(name <= first for name in next(iter(credits_), []))
+    return is_first, sum(any(name <= everyone for name in names) for names in credits_)
+
+
+def _best(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Found:
     """Return at most five recordings to read, those first that agree best with the tags.
 
     Of more than five they are the best and the earliest of the others: a much later one would
-    change no decision. Where releases are shown, one that is on none is left out.
+    change no decision. Where releases are shown, one that is on none is left out. Where they are by
+    different artists, none of them is without one of these.
     """
     ranked = sorted(found, key=lambda one: _distance(one, tags))
+    is_by_others = (
+        found and (artists := on_album()) and not any(_ids(one) & artists for one in found)
+    )
+    unseen = _BY_OTHERS if is_by_others else None
     if len(ranked) <= MAX_RECORDINGS:
-        return Found(tuple(ranked))
+        return Found(tuple(ranked), unseen=unseen)
     if any(one.release_list for one in ranked):
         ranked = [one for one in ranked if one.release_list]
-    early = sorted(ranked[1:], key=lambda one: partial_date(one.first_release_date).last)
+    firsts = [group[0].id for group in _by_credit(ranked)]
+    early = sorted(
+        ranked[1:],
+        key=lambda one: (one.id not in firsts, partial_date(one.first_release_date).last),
+    )
     unread = early[MAX_RECORDINGS - 1 :]
-    return Found(tuple(one for one in ranked if one not in unread), tuple(unread))
+    return Found(tuple(one for one in ranked if one not in unread), tuple(unread), unseen)
+
+
+_BY_OTHERS = "the other files of the album are by another artist of this name"
 
 
 def _is_other_song(recording: Recording, tags: TrackTags) -> bool:
@@ -245,10 +374,14 @@ def _is_by(recording: Recording, tags: TrackTags) -> bool:
 
 
 def _names(recording: Recording) -> Iterator[str]:
-    names: list[str | None] = [recording.artist_credit_phrase]
+    yield from filter(None, [recording.artist_credit_phrase])
     for credit in recording.credits:
-        names += [credit.name, credit.artist.name, credit.artist.sort_name]
-        names += [alias.alias for alias in credit.artist.alias_list]
+        yield from _names_of(credit)
+
+
+def _names_of(credit: Credit) -> Iterator[str]:
+    names: list[str | None] = [credit.name, credit.artist.name, credit.artist.sort_name]
+    names += [alias.alias for alias in credit.artist.alias_list]
     return filter(None, names)
 
 
@@ -257,12 +390,11 @@ def _kind(title: str | None, comment: str | None) -> RecordingFlags:
 
 
 def _distance(recording: Recording, tags: TrackTags) -> tuple[bool, bool, bool, int, int]:
-    albums = (release.title or "" for release in recording.release_list)
     apart_ms = _length_apart_ms(recording, tags)
     return (
         not same_title(recording.title or "", tags.title or ""),
         not _is_by(recording, tags),
-        not any(same_title(album, tags.album) for album in albums) if tags.album else False,
+        bool(tags.album) and not _is_on_tagged_album(recording, tags),
         LENGTH_TOLERANCE_MS if apart_ms is None else apart_ms,
         -recording.likelihood,
     )
@@ -288,6 +420,8 @@ _SAME_SONG = re.compile(
 )
 """Remarks that do not make another song; the kind of performance is compared separately."""
 _NUMBER = re.compile(r"\d+|[ivx]+")
+_GUESTS = re.compile(r"\b(?:feat(?:uring)?|ft)\b\.?\s*([^)\]）］]*)", re.IGNORECASE)
+_JOINS = frozenset({"feat", "ft", "featuring", "and", "with", "vs", "versus", "x", "the"})
 _GUEST = re.compile(r"\s+(?:feat\.?|ft\.?|featuring|vs\.?)\s+|\s+/\s+|\s*;\s*", re.IGNORECASE)
 
 

@@ -113,7 +113,7 @@ class _Lookup:
     def _may_have_siblings(self) -> bool:
         """Whether any of the recordings is of a kind that has siblings."""
         is_any = any(not is_other_performance(one) for one in self._own.values())
-        return is_any and self._bundle.performer.mb_artist_id is not None
+        return is_any and bool(artist_of(self._bundle))
 
     def widened(self, hits: Hits | None) -> EvidenceBundle:
         """Return the bundle with siblings, which `hits` has if they were searched already.
@@ -286,7 +286,9 @@ class _Lookup:
 
 
 def artist_of(bundle: EvidenceBundle) -> ArtistId:
-    """Return the id of the artist who is credited first."""
+    """Return the id of the artist who is credited first; blank if there are several of the name."""
+    if len({one.artist.mb_artist_id for one in bundle.recording_candidates if one.artist}) > 1:
+        return ArtistId("")
     return ArtistId(bundle.performer.mb_artist_id or "")
 
 

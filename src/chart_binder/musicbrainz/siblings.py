@@ -17,8 +17,8 @@ from chart_binder.domain.evidence import (
     set_off,
 )
 from chart_binder.domain.naming import minutes
-from chart_binder.domain.vocabulary import ArtistId, fold, isrc
-from chart_binder.musicbrainz.matching import without_remarks, words_of
+from chart_binder.domain.vocabulary import ArtistId, isrc
+from chart_binder.musicbrainz.matching import credited_words, without_remarks, words_of
 from chart_binder.musicbrainz.web_service import Recording
 
 SIBLING = "sibling"
@@ -217,8 +217,6 @@ _COMMON_TITLES = frozenset(
 )
 _EDITED = re.compile(_EDIT, re.IGNORECASE)
 _SPELLINGS = {"pt": "part", "pts": "parts", "n": "and"}
-_JOINS = frozenset({"feat", "ft", "featuring", "and", "with", "vs", "versus", "x", "the"})
-_GUESTS = re.compile(r"\b(?:feat(?:uring)?|ft)\b\.?\s*([^)\]）］]*)", re.IGNORECASE)
 
 
 def bare_song(title: str) -> str:
@@ -248,13 +246,8 @@ def _is_same_credit(one: Performance, other: Performance) -> bool:
         return True
     ids, others = ({*each.artists, each.first_artist} - {None} for each in (one, other))
     is_namesake = ids and others and not ids & others
-    return bool(one.credit) and not is_namesake and _credited(one) == _credited(other)
-
-
-def _credited(one: Performance) -> frozenset[str]:
-    guests = " ".join(_GUESTS.findall(fold(one.title)))
-    names = words_of(f"{one.credit} {guests}")
-    return frozenset(names) - _JOINS or frozenset(names)
+    names, same = (credited_words(each.credit, each.title) for each in (one, other))
+    return bool(one.credit) and not is_namesake and names == same
 
 
 def _is_edit(one: Performance) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence import Artist, EvidenceBundle, Provenance, RecordingCandidate
 from chart_binder.domain.evidence_json import read_bundle
@@ -13,11 +15,11 @@ from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import web_service as ws
-from chart_binder.musicbrainz.album import CatalogueCache, look_up_album
+from chart_binder.musicbrainz.album import AlbumArtists, CatalogueCache, look_up_album
 from chart_binder.musicbrainz.client import AnswerCache, CachedService, Client
 from chart_binder.musicbrainz.evidence import candidate_of, country_of, is_much_later, out_by
 from chart_binder.musicbrainz.http import RateLimiter, RequestError, Server, Throttle
-from chart_binder.musicbrainz.matching import Found, searches
+from chart_binder.musicbrainz.matching import Artists, Found, artists_apart, searches
 from chart_binder.musicbrainz.sibling_lookup import look_up_together
 
 _log = logging.getLogger(__name__)
@@ -69,13 +71,17 @@ class MusicBrainzSource:
     def together(self, album: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
         """Look up what the files of one album share; return a `gather` for each of them.
 
-        The evidence is the same as that of `gather`, for fewer requests: an artist's list of
+        The evidence is the same as that of `gather`, except that the other files tell which of
+        several artists of one name is meant, for fewer requests: an artist's list of
         releases replaces requests for each file. Requests are sent here; a failure of a shared
         look-up is logged, and files are then looked up one by one. The function returned raises as
         `gather` does, and may be shared by threads.
         """
         known = look_up_album(self._service, self._catalogues, album)
-        return lambda tags: self._gathered(Client(self._service, known), tags)
+        artists = AlbumArtists(self._service, known, album)
+        return lambda tags: self._gathered(
+            Client(self._service, known), tags, lambda: artists.beside(tags)
+        )
 
     def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
         """Return evidence with other recordings of the same performance, which are looked up.
@@ -118,8 +124,10 @@ class MusicBrainzSource:
         """How often a cached response replaced a request."""
         return self._service.cache_hits.count
 
-    def _gathered(self, client: Client, tags: TrackTags) -> EvidenceBundle:
-        tried = list(searches(client, tags))
+    def _gathered(
+        self, client: Client, tags: TrackTags, on_album: Artists = frozenset
+    ) -> EvidenceBundle:
+        tried = list(searches(client, tags, on_album))
         if not tried:
             raise UnidentifiedError(
                 "no valid recording id, no ISRC, not both artist and title: nothing to look up"
@@ -132,7 +140,11 @@ class MusicBrainzSource:
             raise NothingFoundError(f"MusicBrainz ({self._service.host}) knows no {wanted}")
         artist = _artist(client, found[0])
         home = artist.begin_area_country
-        candidates = tuple(candidate_of(one, client.releases_of(one.id), home) for one in found)
+        by = artists_apart(found)
+        candidates = tuple(
+            replace(candidate_of(one, client.releases_of(one.id), home), artist=by.get(one.id))
+            for one in found
+        )
         unread = _unread(read, candidates)
         oldest_at = client.oldest_at or 0.0
         provenance = Provenance(
@@ -181,7 +193,8 @@ _MORE = "{} more recordings that may be meant were not read"
 def _unread(found: Found, read: Sequence[RecordingCandidate]) -> str | None:
     """Return in words what was found and not read; None if nothing of it can matter."""
     day = out_by(read)
-    early = sum(not is_much_later(one, day) for one in found.unread)
+    is_by_others = any(one.artist for one in read)  # each artist is a case of its own
+    early = sum(is_by_others or not is_much_later(one, day) for one in found.unread)
     texts = [found.unseen, _MORE.format(early) if early else None]
     return "; ".join(filter(None, texts)) or None
 

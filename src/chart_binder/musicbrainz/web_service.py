@@ -221,6 +221,7 @@ class Artist(_Element, frozen=True):
     id: ArtistId
     name: str | None = None
     sort_name: str | None = None
+    disambiguation: str | None = None
     country: str | None = None
     area: Area | None = None
     begin_area: Area | None = None

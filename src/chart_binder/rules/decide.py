@@ -103,6 +103,8 @@ def _verdict(
     """Return the decision, with releases of unknown status taken as unofficial."""
     results = apply_rules(contest)
     chosen = results.chosen
+    if recordings.artists and (apart := recordings_disagree(chosen, contest, results, recordings)):
+        return apart
     if chosen is None:
         return undecided(contest, results, bundle)
     return recordings_disagree(chosen, contest, results, recordings) or _decided(

@@ -60,13 +60,14 @@ def _nothing_official(contest: Contest, bundle: EvidenceBundle) -> tuple[str, Se
 
 
 def recordings_disagree(
-    chosen: Candidate, contest: Contest, results: RuleResults, recordings: SortedRecordings
+    chosen: Candidate | None, contest: Contest, results: RuleResults, recordings: SortedRecordings
 ) -> Undecided | None:
     """Return why the case is open, if the recordings kept lead to different records.
 
     One that leads to a compilation does not count, unless that compilation is the decision: it is
     taken for a duplicate that nobody merged. Where the file's length fits only those of another
-    kind than wanted, each counts, and one that leads nowhere too.
+    kind than wanted, or they are by several artists of one name, each counts, and one that leads
+    nowhere too.
     """
     if len(recordings.versions) == 1:
         return None
@@ -74,15 +75,16 @@ def recordings_disagree(
     for version in recordings.versions:
         own = build_contest(version, contest.bundle, contest.settings)
         possible = apply_rules(own).possible
-        if recordings.is_kind_open and not possible:
+        if recordings.each_counts and not possible:
             homes[_NOWHERE] = _describe_version(version), version
         for one in possible:
-            is_chosen = one.group.mb_rg_id == chosen.group.mb_rg_id
-            if one.role is not Role.COMPILATION or is_chosen or recordings.is_kind_open:
+            is_chosen = chosen is not None and one.group.mb_rg_id == chosen.group.mb_rg_id
+            if one.role is not Role.COMPILATION or is_chosen or recordings.each_counts:
                 homes[one.group.mb_rg_id] = f"{_describe_version(version)} on {one.name}", version
-    described = f"{_describe_version(chosen.recordings)} on {chosen.name}"
-    homes.setdefault(chosen.group.mb_rg_id, (described, chosen.recordings))
-    if len(homes) == 1:
+    if chosen:
+        described = f"{_describe_version(chosen.recordings)} on {chosen.name}"
+        homes.setdefault(chosen.group.mb_rg_id, (described, chosen.recordings))
+    if len(homes) <= 1:
         return None
     answers: dict[str, list[BundleChange]] = {}
     for name, version in sorted(homes.values(), key=itemgetter(0)):
@@ -93,6 +95,8 @@ def recordings_disagree(
         "which_copy", f"which recording is it: {names}?", tuple(about), [*answers.items()]
     )
     because = "the recordings found came out on different records"
+    if recordings.artists:
+        because = f"{because}, by {len(recordings.artists)} artists of one name"
     return Undecided(because, [asked], _path(results))
 
 
@@ -108,14 +112,16 @@ def _only_of(version: Sequence[RecordingCandidate]) -> BundleChange:
 
 
 def _describe_version(version: Sequence[RecordingCandidate]) -> str:
-    """Return the length of a recording with the remark on it: `3:00 (mono)`."""
+    """Return length, artist and remark of a recording: `3:00 (mono)`, `3:00 by A feat. B`."""
     length_ms = next((one.length_ms for one in version if one.length_ms), None)
     remarks = [one.disambiguation or set_off(one.title or "") for one in version]
     remarks += ["mono" for one in version if one.intent.is_mono]
     remark = next(filter(None, remarks), "")[:_MAX_REMARK]
+    artist = next((one.artist.name for one in version if one.artist), None)
+    by = f" by {artist}" if artist else ""
     if not remark:
-        return format_length(length_ms)
-    return f"{format_length(length_ms)} ({remark})" if length_ms else f"'{remark}'"
+        return f"{format_length(length_ms)}{by}"
+    return f"{format_length(length_ms)} ({remark}){by}" if length_ms else f"'{remark}'{by}"
 
 
 def _path(results: RuleResults) -> tuple[Considered, ...]:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import Answer
 from chart_binder.domain.evidence import (
+    Artist,
     EvidenceBundle,
     RecordingCandidate,
     RecordingFlags,
@@ -33,6 +34,13 @@ class SortedRecordings(msgspec.Struct, frozen=True):
     """The kept ones by version: each is one recording, perhaps entered several times."""
     is_kind_open: bool = False
     """Whether some are of another kind than wanted: the file's length fits none of that kind."""
+    artists: frozenset[str] = frozenset()
+    """The ids of the artists whom the kept ones are by, if these are several of one name."""
+
+    @property
+    def each_counts(self) -> bool:
+        """Whether a version counts that leads to a compilation, or nowhere."""
+        return self.is_kind_open or bool(self.artists)
 
 
 _Test = Callable[[RecordingCandidate], Answer]
@@ -69,7 +77,9 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     if siblings:
         versions = [[*version, *_siblings_of(version, siblings, versions)] for version in versions]
     is_kind_open = len(kept) > 1 and _is_kind_open(bundle, kept)
-    return SortedRecordings([*kept, *siblings], excluded, versions, is_kind_open)
+    ids = frozenset(one.artist.mb_artist_id or "" for one in kept if one.artist)
+    artists = ids if len(ids) > 1 else frozenset()
+    return SortedRecordings([*kept, *siblings], excluded, versions, is_kind_open, artists)
 
 
 def _siblings_of(
@@ -322,6 +332,16 @@ def _length_of(bundle: EvidenceBundle) -> _Length:
 
 
 def _versions(recordings: Sequence[RecordingCandidate]) -> Sequence[Sequence[RecordingCandidate]]:
+    """Group recordings by version: by artist, and of one artist by length, ISRC and remark."""
+    by_artist: dict[Artist | None, list[RecordingCandidate]] = {}
+    for one in recordings:
+        by_artist.setdefault(one.artist, []).append(one)
+    return [version for same in by_artist.values() for version in _versions_of_artist(same)]
+
+
+def _versions_of_artist(
+    recordings: Sequence[RecordingCandidate],
+) -> Sequence[Sequence[RecordingCandidate]]:
     """Group recordings by version: those of one length or with an ISRC in common are the same.
 
     One without a length may be any of them, so it is in each group. Those of one length are not the
