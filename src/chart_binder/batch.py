@@ -65,9 +65,14 @@ from chart_binder.jobs.write import (
     StoredDecision,
     WriteReport,
     WriteStatus,
-    record_unwritten,
 )
-from chart_binder.jobs.write_albums import albums_in, plan_album, regrouping_of, write_album
+from chart_binder.jobs.write_albums import (
+    albums_in,
+    plan_album,
+    record_unwritten,
+    regrouping_of,
+    write_album,
+)
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     album_source,

@@ -40,7 +40,6 @@ from chart_binder.jobs.write import (
     Planner,
     WriteReport,
     WriteStatus,
-    record_unwritten,
 )
 from chart_binder.jobs.write_albums import (
     AlbumFiles,
@@ -48,6 +47,7 @@ from chart_binder.jobs.write_albums import (
     album_folders,
     albums_in,
     plan_album,
+    record_unwritten,
     write_album,
 )
 from chart_binder.store import open_store

@@ -1,6 +1,6 @@
 """Write what decisions say into the tags of files, by a plan for each album."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -28,12 +28,10 @@ from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.policies import Track, Wanted, WholeRelease
 from chart_binder.domain.records import (
     DecisionRecord,
-    UnwrittenRecord,
     VerdictKind,
     VerdictRecord,
     WriteState,
     local_time,
-    now_utc,
 )
 from chart_binder.domain.tags import Chosen, Fields, Policy, WriteOptions
 from chart_binder.domain.verdict import OverrideRecord
@@ -303,26 +301,6 @@ def _report_of(planned: "Plan | Refusal", file: TaggedFile | None) -> WriteRepor
         file=planned.draft.file,
         in_review=planned.chosen.release_group is None,
     )
-
-
-def record_unwritten(store: "Store", reports: Iterable[WriteReport]) -> None:
-    """Save for `canon review` why files were not written, or not all; raises `StoreError`.
-
-    What waits there anyhow, or failed and may be tried again, is not saved.
-    """
-    refused: list[UnwrittenRecord] = []
-    written: list[bytes] = []
-    for one in reports:
-        why = one.why if one.status is WriteStatus.REFUSED else one.withheld
-        path = path_bytes(one.path)
-        if why and not one.in_review:
-            record = UnwrittenRecord(
-                path=path, decision_id=one.decision_id, why=why, at_utc=now_utc()
-            )
-            refused.append(record)
-        elif one.status is not WriteStatus.FAILED:
-            written.append(path)
-    store.unwritten.update(refused, written)
 
 
 @dataclass(frozen=True, slots=True)

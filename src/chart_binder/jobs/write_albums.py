@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from chart_binder.audio.save import NotWritableError, require_writable
 from chart_binder.audio.walk import listed_audio
@@ -19,10 +19,12 @@ from chart_binder.domain.albums import (
     split_keys,
 )
 from chart_binder.domain.policies import AlbumDates, Wanted
+from chart_binder.domain.records import UnwrittenRecord, now_utc
 from chart_binder.domain.tags import Fields, Policy, WriteOptions
 from chart_binder.errors import CanonError, DamagedRecordError, SaveError, StoreError, counted
 from chart_binder.files import absolute_path, quoted
 from chart_binder.jobs.journal import WritingRun
+from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.write import (
     Draft,
     Plan,
@@ -36,6 +38,9 @@ from chart_binder.jobs.write import (
     read_file_tags,
     write_planned,
 )
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
 
 _MAX_TOGETHER = 2_000
 """Files that are planned at once: their evidence is in memory."""
@@ -215,38 +220,50 @@ def _plan_dates(
     obstacle: _ObstacleTo = cache(_obstacle) if of_whole else lambda _: None
     drafts = _drafts(drafted)
     everyone = (*album.files, *(album.others() if of_whole else ()))
-    wishes, split = _attempt(everyone, drafts, options, obstacle, has_ids=has_ids)
-    dated = [one for one in drafts if one.track.certain_date and one.path in wishes]
+    tried = _attempt(everyone, drafts, options, obstacle, has_ids=has_ids)
+    dated = [one for one in drafts if one.track.certain_date and one.path in tried.wishes]
     undated = len(everyone) - len(dated) if options.whole_albums else 0
     why = ""
     if undated:
         why = _NOT_WHOLE.format(undated=undated, tracks=counted(len(everyone), "track"))
-    elif split:
-        after = [_fields_after(one, wishes.get(one.path)) for one in everyone]
+    elif tried.split:
         also = replace(options, also_date=True)
-        others = _drafts(draft(replace(planner, options=also)))
-        has_way = not (
-            options.also_date or _attempt(everyone, others, also, obstacle, has_ids=False)[1]
+        dated_too = [] if options.also_date else _drafts(draft(replace(planner, options=also)))
+        has_way = (
+            not options.also_date
+            and not _attempt(everyone, dated_too, also, obstacle, has_ids=False).split
         )
-        why = _in_parts(after, has_way=has_way)
-    blocked = {one.path: error for one in drafts if (error := obstacle(one.path))}
-    why += _named({path: error for path, error in blocked.items() if path not in wishes})
-
-    def wish(one: Draft) -> _Wish:
-        if one.path not in wishes:
-            raise blocked[one.path]
-        return wishes[one.path]
+        why = _in_parts(everyone, tried.wishes, has_way=has_way)
+    why += _named(tried.blocked)
 
     def planned(one: _Drafted) -> PlannedOrFailed:
         if not isinstance(one, Draft):
             return one
         keys = navidrome_keys(one.file.container, one.file.fields)
-        if one.path in wishes and (undated or keys in split):
+        if one.path in tried.wishes and (undated or keys in tried.split):
             return Refusal(one.path, why, one.decision)
-        plan = _plan_by(planner, one, wish)
+        plan = _plan_by(planner, one, tried.wish)
         return replace(plan, of_whole=of_whole) if isinstance(plan, Plan) else plan
 
     return [planned(one) for one in drafted]
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A way to date an album's files, and the keys of Navidrome's that it would split.
+
+    The files that are `blocked` may not be written, would change, and stay as they are.
+    """
+
+    wishes: Mapping[Path, _Wish]
+    blocked: Mapping[Path, SaveError]
+    split: frozenset[object]
+
+    def wish(self, draft: Draft) -> _Wish:
+        """Return what dates a file. Raises `SaveError` for one that may not be written."""
+        if error := self.blocked.get(draft.path):
+            raise error
+        return self.wishes[draft.path]
 
 
 def _drafts(drafted: Sequence[_Drafted]) -> Sequence[Draft]:
@@ -269,33 +286,33 @@ def _attempt(
     obstacle: _ObstacleTo,
     *,
     has_ids: bool,
-) -> tuple[Mapping[Path, _Wish], frozenset[object]]:
-    """Return what dates an album's files, and the keys of Navidrome's that it would split.
+) -> _Attempt:
+    """Date an album's files; where whole dates would split it, no finer than those in the tags."""
 
-    Where whole dates would split it, they are tried no finer than the date in the tags. Files that
-    may not be written, and would change, stay as they are and have no wish.
-    """
+    def attempt(*, is_cut: bool) -> _Attempt:
+        wishes: dict[Path, _Wish] = {}
+        blocked: dict[Path, SaveError] = {}
+        for draft in drafts:
+            wish = _dated(draft, options, shared, has_ids=has_ids, is_cut=is_cut)
+            error = obstacle(draft.path)
+            if error and _fields_after(draft.file, wish) != draft.file.fields:
+                blocked[draft.path] = error
+            else:
+                wishes[draft.path] = wish
+        after = ((one, _fields_after(one, wishes.get(one.path))) for one in everyone)
+        split = split_keys((one.container, one.fields, fields) for one, fields in after)
+        return _Attempt(wishes, blocked, split)
+
     shared = _shared_date(everyone, drafts)
-    wishes: dict[Path, _Wish] = {}
-    split: frozenset[object] = frozenset()
-    for is_cut in (False,) if has_ids else (False, True):
-        wishes = {
-            draft.path: wish
-            for draft in drafts
-            for wish in [_dated(draft, options, shared, has_ids=has_ids, is_cut=is_cut)]
-            if not obstacle(draft.path) or _fields_after(draft.file, wish) == draft.file.fields
-        }
-        split = split_keys(
-            (one.container, one.fields, _fields_after(one, wishes.get(one.path)))
-            for one in everyone
-        )
-        if not split:
-            break
-    return wishes, split
+    whole = attempt(is_cut=False)
+    return attempt(is_cut=True) if whole.split and not has_ids else whole
 
 
-def _in_parts(after: Sequence[Fields], *, has_way: bool) -> str:
+def _in_parts(
+    everyone: Sequence[TaggedFile], wishes: Mapping[Path, _Wish], *, has_way: bool
+) -> str:
     """Return why an album is left out that Navidrome would show in parts, and what helps."""
+    after = [_fields_after(one, wishes.get(one.path)) for one in everyone]
     undated = sum(not each.get("original_date") for each in after)
     is_partly = f", and {undated} of {counted(len(after), 'track')} would have none"
     return _IN_PARTS.format(
@@ -355,6 +372,26 @@ def write_album(
                 report = replace(report, why=why)
         written += report.status is WriteStatus.WRITTEN
         yield report
+
+
+def record_unwritten(store: "Store", reports: Iterable[WriteReport]) -> None:
+    """Save for `canon review` why files were not written, or not all; raises `StoreError`.
+
+    What waits there anyhow, or failed and may be tried again, is not saved.
+    """
+    refused: list[UnwrittenRecord] = []
+    written: list[bytes] = []
+    for one in reports:
+        why = one.why if one.status is WriteStatus.REFUSED else one.withheld
+        path = path_bytes(one.path)
+        if why and not one.in_review:
+            record = UnwrittenRecord(
+                path=path, decision_id=one.decision_id, why=why, at_utc=now_utc()
+            )
+            refused.append(record)
+        elif one.status is not WriteStatus.FAILED:
+            written.append(path)
+    store.unwritten.update(refused, written)
 
 
 @dataclass(frozen=True, slots=True)
