@@ -99,13 +99,8 @@ def set_override(
     group = ReleaseGroupId(read_mbid(crg, "release-group"))
     release = ReleaseId(read_mbid(rr, "release")) if rr is not None else None
     subject = _decision(session, name) or _look_up(session, read_path_or_mbid(name), asks=True)
-    kept = OverrideRecord(
-        subject.recording or _only_recording(subject, name),
-        group,
-        release,
-        words,
-        now_utc(),
-    )
+    recording = subject.recording or _only_recording(subject, name)
+    kept = OverrideRecord(recording, group, release, words, now_utc())
     checked = check_group(session, subject.bundle, group, force=force)
     if subject.bundle:
         require_home(subject.bundle, kept)

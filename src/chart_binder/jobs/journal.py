@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chart_binder.audio.containers import read_tag_set
-from chart_binder.audio.fields import FIELDS, field_texts, is_same_key, item_texts
+from chart_binder.audio.fields import FIELDS, READ_ONLY_FIELDS, field_texts, is_same_key, item_texts
 from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
 from chart_binder.audio.restoration import Restoration
 from chart_binder.audio.save import (
@@ -78,6 +78,12 @@ def field_values(tags: TagSet) -> dict[str, Texts]:
     """Return the texts of every field that is present."""
     texts = ((field.name, field_texts(tags, field.name)) for field in FIELDS)
     return {name: each for name, each in texts if each}
+
+
+def all_fields(tags: TagSet) -> dict[str, Texts]:
+    """Return the texts of every field that is present, those included that are never written."""
+    read_only = ((field.name, field_texts(tags, field.name)) for field in READ_ONLY_FIELDS)
+    return field_values(tags) | {name: texts for name, texts in read_only if texts}
 
 
 def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:

@@ -11,8 +11,6 @@ import msgspec
 
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import (
-    READ_ONLY_FIELDS,
-    field_texts,
     item_texts,
     with_fields,
     written_keys,
@@ -55,8 +53,8 @@ from chart_binder.jobs.journal import (
     ChangedKey,
     FieldChange,
     WritingRun,
+    all_fields,
     field_changes,
-    field_values,
 )
 from chart_binder.jobs.stored_decisions import (
     current_decision,
@@ -238,12 +236,6 @@ def read_file_tags(path: Path) -> TaggedFile:
 
 def _album_key(path: Path, fields: Fields) -> AlbumKey:
     return album_key(Path(absolute_path(path)), fields)
-
-
-def all_fields(tags: TagSet) -> Fields:
-    """Return the texts of every field that is present, those included that are never written."""
-    read_only = ((field.name, field_texts(tags, field.name)) for field in READ_ONLY_FIELDS)
-    return field_values(tags) | {name: texts for name, texts in read_only if texts}
 
 
 def write_planned(
