@@ -1,17 +1,34 @@
 """The program `canon`, which `python -m chart_binder` is too."""
 
+import signal
 import sys
+from types import FrameType
 
 _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Load the command line and run it; an interrupt ends it in one line, at any moment."""
+    """Load the command line and run it; an interrupt ends it in one line, at any moment.
+
+    Libraries that are being loaded turn an interrupt into errors of their own.
+    """
+    is_interrupted = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal is_interrupted
+        del number, frame
+        is_interrupted = True
+        raise KeyboardInterrupt
+
     try:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+            signal.signal(signal.SIGINT, interrupt)
         from chart_binder.cli.main import main as run
 
         run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception) as error:
+        if not (is_interrupted or isinstance(error, KeyboardInterrupt)):
+            raise
         sys.stderr.write("\ncanon: interrupted\n")
         sys.exit(_INTERRUPTED)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.cli.options import read_mbid, read_path_or_mbid
-from chart_binder.cli.output import display_width, fit, terminal_width, wrap
+from chart_binder.cli.output import display_width, fit, narrowed, terminal_width, wrap
 from chart_binder.cli.override import override_lines
 from chart_binder.cli.render.decision import musicbrainz_page
 from chart_binder.cli.render.explanation import explanation_lines
@@ -38,8 +38,17 @@ def test_no_line_is_too_wide_unless_it_is_one_word(text: str, width: int, indent
     assert all(line.startswith(head if not n else " " * indent) for n, line in enumerate(lines))
 
 
+@given(text=WORDS, width=st.integers(2, 40), lead=st.integers(0, 12))
+def test_on_a_terminal_no_line_is_wider_than_it(text: str, width: int, lead: int) -> None:
+    lines = list(narrowed(" " * lead + text, width))
+    assert all(display_width(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+    address = f"https://musicbrainz.org/release-group/{ID}"
+    assert address in list(narrowed(f"{' ' * lead}{text} {address}", width))
+
+
 def test_spaces_within_a_line_are_kept_as_they_are() -> None:
-    lines = wrap("one  two\nthree\u3000four", "", 2, 12)
+    lines = wrap("one  two\nthree\u3000four", "", 2, 13)
     assert list(lines) == ["one  two", "  three\u3000four"]
 
 

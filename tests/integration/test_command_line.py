@@ -381,13 +381,18 @@ def test_an_interrupt_has_its_own_exit_status(environment: dict[str, str], home:
     assert err == b"\ncanon: interrupted\n"
 
 
-def test_an_interrupt_during_import_shows_no_traceback(environment: dict[str, str]) -> None:
+@pytest.mark.parametrize("becomes", ["KeyboardInterrupt", "RuntimeError('as pydantic does')"])
+def test_an_interrupt_during_import_shows_no_traceback(
+    environment: dict[str, str], becomes: str
+) -> None:
     document = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
     program = (
         "import os, signal, sys\n"
         "class Interrupting:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'click': os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name == 'click':\n"
+        "            try: os.kill(os.getpid(), signal.SIGINT)\n"
+        f"            except KeyboardInterrupt: raise {becomes}\n"
         "sys.meta_path.insert(0, Interrupting())\n"
         "from importlib.metadata import EntryPoint\n"
         f"EntryPoint('canon', {document['project']['scripts']['canon']!r}, '').load()()\n"

@@ -83,6 +83,8 @@ def test_a_name_that_a_playlist_cannot_hold_is_left_out(canon: Canon, library: P
     assert "two\\nlines.flac': an M3U8 file cannot hold this name" in ran.err
     assert "lines.flac" not in ran.out
     assert "#EXTINF" in ran.out
+    rows = csv.DictReader(io.StringIO(canon("ls", "--format=csv").out))
+    assert str(odd) in [row["path"] for row in rows], "with its line break in quotes"
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_killed_run_shows_what_it_had_done(canon: Canon, library: Path, home: 
     ((measures,),) = change_store(home, "SELECT measures FROM runs")
     canon("runs", "list").must_end(0, " no end ")
     canon("runs", "show").must_end(
-        0, "ended          it still goes on, or was killed; it was heard of last ",
+        0, "ended          it still goes on, or was killed; it was last seen ",
         "decided        2 (2 rules)", f"go on          canon batch {library}",
     )  # fmt: skip
     change_store(home, "UPDATE runs SET measures = NULL, counts = '{}'")

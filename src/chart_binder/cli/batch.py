@@ -30,7 +30,14 @@ from chart_binder.cli.options import (
     tag_options,
     write_options,
 )
-from chart_binder.cli.output import duration, print_json, print_lines, print_notes, rate_text
+from chart_binder.cli.output import (
+    duration,
+    print_error,
+    print_json,
+    print_lines,
+    print_notes,
+    rate_text,
+)
 from chart_binder.cli.progress import (
     exit_at_once,
     exit_on_interrupt,
@@ -201,7 +208,7 @@ def _estimate(session: Session, paths: tuple[str, ...], options: BatchOptions) -
     def on_unreadable(path: UnreadablePath) -> None:
         nonlocal status
         status = _FAILED
-        print_lines([f"canon: {path_text(str(path.problem))}"], err=True)
+        print_error(path_text(str(path.problem)))
 
     with progress(named, is_all=True, is_drawn=True, is_quiet=session.quiet) as bar:
 
@@ -403,7 +410,7 @@ class MetricsFile:
         except OSError as error:
             if not self.is_broken:
                 name, why = path_text(self.path), error.strerror
-                click.echo(f"canon: --metrics {name}: {why}; goes on", err=True)
+                print_error(f"--metrics {name}: {why}; goes on")
             self.is_broken = True
 
     def write(self, path: str, measures: Measures) -> None:
@@ -458,4 +465,4 @@ class _ReportFile:
             self.file.write(line + b"\n")
         except OSError as error:
             self.is_broken = True
-            click.echo(f"canon: --report {self.name}: {error.strerror}; it ends here", err=True)
+            print_error(f"--report {self.name}: {error.strerror}; it ends here")

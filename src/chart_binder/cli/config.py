@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from chart_binder.cli.options import Session, group, pass_session
-from chart_binder.cli.output import display_width, fit, terminal_width, wrap
+from chart_binder.cli.output import display_width, fit, print_error, terminal_width, wrap
 from chart_binder.config.load import config_candidates, dotted_keys
 from chart_binder.errors import CanonError, LookupFailedError, UsageError, masked
 from chart_binder.jobs.transcripts import effective_prompt
@@ -85,7 +85,7 @@ def prompt(session: Session) -> None:
     found = effective_prompt(session.config)
     session.show(found, (found.system, f"\n## Your Task\n{found.task}"))
     if not session.as_json:
-        click.echo(f"canon: prompt {found.prompt_version}, dialect {found.dialect}", err=True)
+        print_error(f"prompt {found.prompt_version}, dialect {found.dialect}")
 
 
 @group("tools")

@@ -16,7 +16,15 @@ from chart_binder.cli.options import (
     pass_session,
     refuse_audio_file,
 )
-from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, wrap, write_file
+from chart_binder.cli.output import (
+    SkippedRecords,
+    labelled,
+    labelled_list,
+    print_error,
+    print_lines,
+    wrap,
+    write_file,
+)
 from chart_binder.cli.progress import row_progress
 from chart_binder.cli.render.decision import adjudication_lines, first_release_text
 from chart_binder.domain.vocabulary import bare_id
@@ -48,7 +56,7 @@ from chart_binder.jobs.known_years import YearReport, compare_years, read_years
 from chart_binder.wiring import evidence_by_tags
 
 _OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
-_TALLY = "{:<28} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
+_TALLY = "{:<24} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
 _RULE = "{:<30} {:>9} {:>8} {:>6} {:>6} {:>6}"
 _BAND = "{:<12} {:>8} {:>11} {:>12}"
 _YEARS = "{:<20} {:>6} {:>14} {:>14} {:>20}"
@@ -364,12 +372,12 @@ def calibrate(
         found = fit_and_measure(list(read_answers(read_lines(file), path_text(file))))
     session.show(found, _fitted_lines(found))
     if not found.is_better:
-        click.echo("canon: it would not help, so nothing is stored", err=True)
+        print_error("it would not help, so nothing is stored")
         return skipped.status or 3
     if out:
         write_file(out, msgspec.json.format(msgspec.json.encode(found.map)) + b"\n")
         key = f"llm.acceptance.calibration = {str(out.resolve())!r}"
-        click.echo(f"stored; to use it: {key}", err=True)
+        print_lines([f"stored; to use it: {key}"], err=True)
     return skipped.status
 
 

@@ -163,6 +163,11 @@ def _print_paths(rows: Iterable[ListedDecision]) -> None:
         click.echo(row.kept.path + b"\0", nl=False)
 
 
+def _print_csv(rows: Iterable[ListedDecision]) -> None:
+    for record in csv_lines(rows):
+        click.echo(record, nl=False)
+
+
 def _print_objects(rows: Iterable[ListedDecision]) -> None:
     for row in rows:
         print_json(row_object(row))
@@ -170,7 +175,7 @@ def _print_objects(rows: Iterable[ListedDecision]) -> None:
 
 _PRINT: Mapping[str, Callable[[Iterable[ListedDecision]], None]] = {
     "table": lambda rows: print_lines(separated_lines(rows)),
-    "csv": lambda rows: print_lines(csv_lines(rows)),
+    "csv": _print_csv,
     "jsonl": _print_objects,
     "paths": _print_paths,
 }

@@ -3,7 +3,9 @@
 import contextlib
 import io
 import os
+import shutil
 import sys
+from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -12,8 +14,10 @@ import click
 from chart_binder import __version__
 from chart_binder.cli.options import INTERRUPTED, common_options
 from chart_binder.errors import CanonError, ConfigError, PluginError, UsageError
+from chart_binder.files import path_text
 
 OK, FAILED, MISUSED = 0, 1, 2
+_HELP_WIDTH, _LEAST_HELP_WIDTH = 80, 20
 
 
 _ABOUT_DOCTOR = "Check MusicBrainz, the model, the search service and the store."
@@ -88,6 +92,19 @@ class Commands(click.Group):
             formatter.write_dl([(name, about) for name, (_, _, about) in COMMANDS.items()])
 
 
+class _HelpFormatter(click.HelpFormatter):
+    """Keeps room for the texts behind options also in a narrow terminal."""
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Write a list of options or commands with their texts."""
+        super().write_dl(rows, min(col_max, self.width // 2 - 8), col_spacing)
+
+
+click.Context.formatter_class = _HelpFormatter  # click has no setting for it
+
+
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -115,7 +132,11 @@ def run(arguments: list[str]) -> int:
     """Run the command line and return its exit status."""
     _prepare_streams()
     try:
-        status = canon.main(arguments, prog_name="canon", standalone_mode=False)
+        # click's own least width is wider than some terminals
+        width = max(min(shutil.get_terminal_size().columns, _HELP_WIDTH) - 2, _LEAST_HELP_WIDTH)
+        status = canon.main(
+            arguments, prog_name="canon", standalone_mode=False, terminal_width=width
+        )
         sys.stdout.flush()
     except tuple(_STATUS) as error:
         _report(error)
@@ -148,18 +169,28 @@ _STATUS: dict[type[BaseException], int] = {
 
 def _report(error: BaseException) -> None:
     """Print in one line on standard error why the program ends."""
+    from chart_binder.cli.output import print_error, print_lines
+
     match error:
         case click.ClickException():
-            error.show()
+            shown = io.StringIO()
+            error.show(shown)
+            print_lines(shown.getvalue().splitlines(), err=True)
         case KeyboardInterrupt() | click.Abort():
-            click.echo("canon: interrupted", err=True)
+            print_error("interrupted")
         case OSError():
             # Else Python would flush its buffer into the stream that failed.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):  # which `head` causes on purpose
                 with contextlib.suppress(OSError):  # standard error may be on the same full disk
-                    click.echo(f"canon: cannot go on: {error.strerror or error}", err=True)
+                    print_error(f"cannot go on: {_named(error)}")
         case _:
-            from chart_binder.cli.output import safe_text
+            print_error(str(error))
 
-            click.echo(f"canon: {safe_text(str(error))}", err=True)
+
+def _named(error: OSError) -> str:
+    """Return what failed with what; the current folder is what is gone where none is named."""
+    if error.filename is None and isinstance(error, FileNotFoundError):
+        return "the current folder does not exist any more"
+    where = "" if error.filename is None else f"{path_text(error.filename)}: "
+    return f"{where}{error.strerror or error}"

@@ -55,17 +55,15 @@ class Session:
     @cached_property
     def settings(self) -> "Settings":
         """The effective configuration with its sources; logging is set up by it."""
-        from chart_binder.cli.output import set_up_logging
+        from chart_binder.cli.output import print_error, set_up_logging
         from chart_binder.config.load import load_settings
         from chart_binder.llm.tools import unknown_names
 
         settings = load_settings(self.file, os.environ, self.flags)
         settings.refuse(dict(unknown_names(settings.config.llm)))
         set_up_logging(settings.config.log, self.verbosity, is_quiet=self.quiet)
-        for warning in settings.warnings:
-            click.echo(f"canon: {warning}", err=True)
-        for remark in settings.remarks if self.verbosity else ():
-            click.echo(f"canon: {remark}", err=True)
+        for said in (*settings.warnings, *(settings.remarks if self.verbosity else ())):
+            print_error(said)
         return settings
 
     @property

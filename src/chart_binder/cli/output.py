@@ -45,6 +45,9 @@ _TENTHS_BELOW_S = 10
 _SEMICOLON_PARTS = re.compile(r"[^;]*;|[^;]+")
 # A space that is no ASCII, such as U+00A0 and U+3000, is part of a name.
 _WORD = re.compile(r"([ \t\n\r\f\v]*)([^ \t\n\r\f\v]+)")
+_ADDRESS = re.compile(r"\W?https?://")
+_CALL = re.compile(r"(?:(\S.*\S)? {2,})?(canon .*)")
+"""A call of this program in a line of its own, or behind a label."""
 _UNSAFE = dict.fromkeys(
     (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
     "\ufffd",
@@ -71,9 +74,17 @@ def one_line(written: str) -> str:
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Print lines, made safe for a terminal."""
+    """Print lines, made safe for a terminal; there `narrowed` to its width."""
+    stream = sys.stderr if err else sys.stdout
+    width = shutil.get_terminal_size((0, 0)).columns if stream.isatty() else 0
     for line in lines:
-        click.echo(safe_text(line), err=err)
+        for part in narrowed(safe_text(line), width) if width else [safe_text(line)]:
+            click.echo(part, err=err)
+
+
+def print_error(text: str) -> None:
+    """Print on standard error what is wrong, or what the call does, behind `canon: `."""
+    print_lines([f"canon: {text}"], err=True)
 
 
 _is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
@@ -181,8 +192,9 @@ def wrap(
 
     They are as wide as the terminal allows, and indented by the length of `head`, unless a `width`
     or an `indent` is given. Counts columns, which `textwrap` does not. Words stay whole, also one
-    that is longer than a line, so that an id or an address can be copied; only a word of parts with
-    semicolons, such as a decision trace, is broken behind one.
+    that is longer than a line, so that an id or an address can be copied; an address that is too
+    long begins a line without indent. Only a word of parts with semicolons, such as a decision
+    trace, is broken behind one.
     """
     width = terminal_width() if width is None else width
     indent = len(head) if indent is None else indent
@@ -192,12 +204,45 @@ def wrap(
         if has_word and taken + len(gap) + length > width:
             yield line
             line, taken, has_word = " " * indent, indent, False
+        if not has_word and taken + length > width and _ADDRESS.match(word):
+            yield from [line.rstrip()] if line.strip() else []
+            line, taken = "", 0
         space = gap if has_word else ""
         line += " " * len(space) + word
         taken += len(space) + length
         has_word = True
     if has_word:
         yield line
+
+
+def narrowed(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text, wrapped where they are wider than `width`.
+
+    A word that is still too wide is broken. An address stays whole, and a line that is a call of
+    this program, so that they can be copied.
+    """
+    for line in text.split("\n"):
+        if display_width(line) <= width:
+            yield line
+            continue
+        if call := _CALL.fullmatch(line):
+            yield from filter(None, call.groups())
+            continue
+        words = line.lstrip(" ")
+        indent = min(len(line) - len(words), width // 2)
+        for part in wrap(words, " " * indent, min(indent + 2, width // 2), width):
+            yield from [part] if _ADDRESS.match(part) else _broken(part, width)
+
+
+def _broken(line: str, width: int) -> Iterator[str]:
+    """Yield a line in parts of `width` columns at most."""
+    start, taken = 0, 0
+    for at, character in enumerate(line):
+        taken += (columns := _character_width(character))
+        if taken > width and at > start:
+            yield line[start:at]
+            start, taken = at, columns
+    yield line[start:]
 
 
 def _words(text: str, room: int) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from chart_binder.cli.options import (
     read_mbid,
     read_path_or_mbid,
 )
-from chart_binder.cli.output import labelled, labelled_list, one_line
+from chart_binder.cli.output import labelled, labelled_list, one_line, print_lines
 from chart_binder.cli.render.decision import (
     find_entities,
     group_name,
@@ -138,7 +138,7 @@ def list_overrides(session: Session, name: str | None) -> None:
     listed = [*all_kept.values()] if name is None else [_override_named(session, name, all_kept)]
     if not listed:
         if not session.as_json:
-            click.echo("no overrides: `canon override set` makes one")
+            print_lines(["no overrides: `canon override set` makes one"])
         return
     listed.sort(key=lambda one: one.set_at_utc)
     with store_and_kept_evidence(session.config) as (store, evidence):

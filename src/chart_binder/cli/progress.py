@@ -15,7 +15,7 @@ import click
 
 from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.options import INTERRUPTED
-from chart_binder.cli.output import duration, fit, print_lines, rate_text, safe_text
+from chart_binder.cli.output import duration, fit, print_error, print_lines, rate_text, safe_text
 from chart_binder.errors import counted
 from chart_binder.jobs.decide import State
 from chart_binder.react.transcript import (
@@ -47,7 +47,7 @@ def exit_on_interrupt() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         with suppress(OSError):
-            click.echo("canon: interrupted", err=True)
+            print_error("interrupted")
         exit_at_once(INTERRUPTED)
 
 
@@ -74,7 +74,7 @@ def stop_after_current(
         if request.is_set():
             raise KeyboardInterrupt
         request.set()
-        click.echo(f"canon: {told}; press Ctrl-C again to stop at once", err=True)
+        print_error(f"{told}; press Ctrl-C again to stop at once")
 
     before = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -233,8 +233,7 @@ class _Lines(Progress):
         self.tally = tally or self.tally
         if self.tally and time.monotonic() - self.shown_at >= _LINE_EVERY_S:
             self.shown_at = time.monotonic()
-            parts = _parts(self.tally, self.total, self.noun)
-            click.echo(f"canon: {', '.join(parts)}", err=True)
+            print_error(", ".join(_parts(self.tally, self.total, self.noun)))
 
 
 class _Bar(Progress):

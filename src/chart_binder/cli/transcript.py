@@ -20,7 +20,7 @@ from chart_binder.cli.options import (
     pass_session,
     refuse_audio_file,
 )
-from chart_binder.cli.output import print_json, print_lines, safe_text, write_file
+from chart_binder.cli.output import print_error, print_json, print_lines, safe_text, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import (
     claim_text,
@@ -71,7 +71,7 @@ def show(session: Session, file: Path) -> None:
         print_lines(outcome_lines(recorded.outcome, recorded.bundle))
     if recorded.missing:
         head = f"canon: {path_text(file)}:" if session.as_json else "==="
-        click.echo(f"{head} {recorded.missing}", err=session.as_json)
+        print_lines([f"{head} {recorded.missing}"], err=session.as_json)
 
 
 @transcript.command("replay")
@@ -269,7 +269,7 @@ def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bo
         except (UsageError, PluginError) as error:
             problem = f"line {number}: {error}"
             status, understood = 2, transcripts.ParsedReply("malformed", problem=problem)
-            print_lines([f"canon: {problem}"], err=True)
+            print_error(problem)
         print_json(understood)
     return status
 

@@ -279,6 +279,5 @@ def _show_verified(session: Session, result: Verification, *, is_missed: bool) -
         }  # fmt: skip
         print_json(file_object(result.path, fields))
     elif is_missed or result.finding not in _UNREMARKABLE:
-        click.echo(path_text(result.path))
-        print_lines(note_lines(result.finding, result.why or ""))
+        print_lines([path_text(result.path), *note_lines(result.finding, result.why or "")])
         print_lines(changed_key_lines(result.changes, 4))

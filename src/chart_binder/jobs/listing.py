@@ -165,7 +165,7 @@ def read_query(written: Sequence[str]) -> Query:
     return Query(tuple(term for text in written for term in _terms(text)))
 
 
-_KEY = re.compile(r"(?<!\S)([-^]?)([A-Za-z]+):(?=\S)")
+_KEY = re.compile(r"(?<!\S)([-^]?)([A-Za-z]+):(?=\S|\Z)")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?!\S)')
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -75,16 +76,12 @@ def _values(row: ListedDecision) -> tuple[str, ...]:
 
 
 def csv_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
-    """Yield CSV (RFC 4180) with a header; a line break within a value stays one."""
-    yield _csv(_COLUMNS)
-    for row in rows:
-        yield _csv(_values(row))
-
-
-def _csv(values: Sequence[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(values)
-    return line.getvalue()
+    """Yield CSV with a header; a record has its line end, and line breaks within values stay."""
+    for values in chain([_COLUMNS], map(_values, rows)):
+        record = io.StringIO()
+        # A writer without a line end of its own quotes no value that holds one.
+        csv.writer(record, lineterminator="\n").writerow(map(safe_text, values))
+        yield record.getvalue()
 
 
 def separated_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
