@@ -8,7 +8,7 @@ import pytest
 from mediafile import MediaFile
 from msgspec import structs
 from mutagen.flac import FLAC
-from mutagen.id3 import ID3, TALB, TIT2, TXXX
+from mutagen.id3 import ID3, TALB, TDOR, TIT2, TXXX
 
 from audio.odd_files import ALBUM, ODD, TITLE, make
 from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, VARIANTS, WANTED, Container, Variant
@@ -187,6 +187,33 @@ def test_a_tag_of_another_version_gets_its_fields_back(store: Store, tmp_path: P
     assert now.version == (2, 4, 0)
     assert [str(now[key]) for key in ("TALB", "TDOR", "TIT2")] == ["Undertow", "1993", "Mine"]
     assert "TXXX:MusicBrainz Album Id" not in now
+
+
+@pytest.mark.parametrize("date", ["1975", "1969-09-09"], ids=["as written", "changed"])
+@pytest.mark.parametrize("before", ["1993", None], ids=["replaced", "new"])
+def test_a_date_under_the_key_of_another_version_is_put_back(
+    store: Store, tmp_path: Path, before: str | None, date: str
+) -> None:
+    """mutagen saves `TDOR` in ID3v2.3, where `update_to_v23` was not called."""
+    path = CONTAINERS_BY_NAME["mp3-2.3"].tagged(
+        tmp_path, [("TIT2", ["Sober"]), *([("TDOR", [before])] if before else [])]
+    )
+    record = write(store, path, {"original_date": ("1975-11-21",), "date": ("1975-11-21",)})
+    tags = ID3(path)
+    tags.add(TDOR(encoding=3, text=date))
+    tags.save(path, v2_version=3)
+    keys = {item.key for block in read_tag_set(path).blocks for item in block.items}
+    assert keys == {"TIT2", "TDOR", "TDRC"}
+    (report,) = undo(store, record)
+    if date != "1975":
+        assert [key.field for key in report.kept] == ["TORY"]
+        assert str(ID3(path)["TDOR"]) == date
+        assert state(store, record) is WriteState.DONE
+        undo(store, record, force=True)
+    now: Any = ID3(path)
+    assert {key: str(now[key]) for key in now} == {
+        "TIT2": "Sober", **({"TDOR": before} if before else {})
+    }  # fmt: skip
 
 
 def test_a_new_tag_that_others_use_goes_on_saying_what_it_hides(

@@ -290,6 +290,20 @@ def field_texts(tags: TagSet, name: str) -> Texts:
     return ()
 
 
+def with_dates_of_version(tags: TagSet, name: str) -> TagSet:
+    """Return the tags with a date of ID3v2.3 under that version's keys, not under those of 2.4.
+
+    mutagen saves it so for programs that do not call `update_to_v23`.
+    """
+    block, keys = _written_block(tags), _OLD_DATES[name]
+    if block is None or block.form != "id3v2.3":
+        return tags
+    texts = _texts_at(block, keys.gone[0])
+    if not any(texts) or any(_items_at(block, key) for key in keys.written):
+        return tags
+    return with_fields(tags, {name: texts[:1]})
+
+
 def item_texts(form: str, item: Item) -> Texts | None:
     """Return the texts of a record, or `None` if it holds something else, such as a picture."""
     return _READERS[form](item) if form in _READERS else None

@@ -9,6 +9,7 @@ from chart_binder.audio.fields import (
     field_texts,
     is_same_key,
     new_block,
+    with_dates_of_version,
     with_fields,
     written_keys,
 )
@@ -64,7 +65,8 @@ def tags_put_back(
     is_exact = tags.hash == write.tags_after_hash
     if is_exact or normalized_hash(tags) == changes.new_alike:
         return PutBack(_tags_before(write, changes, tags, is_exact=is_exact))
-    back, kept = _with_old_items(tags, changes, force=force)
+    back, moved = _with_old_dates(tags, changes, force=force)
+    back, kept = _with_old_items(back, changes, force=force)
     back, kept_fields = _with_old_fields(back, changes, force=force)
     ours = _KEYS if any(_other_version(tags, change.form) for change in changes.changes) else ()
     others = tuple(
@@ -75,7 +77,7 @@ def tags_put_back(
         and not each.field.startswith(HEAD_OF)
         and each.field not in ours
     )
-    return PutBack(back, (*kept, *kept_fields), others)
+    return PutBack(back, (*moved, *kept, *kept_fields), others)
 
 
 def _tags_before(
@@ -92,6 +94,36 @@ def _tags_before(
 
 
 _Result = tuple[TagSet, tuple[ChangedKey, ...]]
+
+
+def _with_old_dates(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
+    """Put dates that were written back under their keys, if somebody moved them to others.
+
+    Of those that somebody changed, too, the new keys are returned.
+    """
+    kept: list[ChangedKey] = []
+    for name in ("date", "original_date"):
+        moved = with_dates_of_version(tags, name)
+        block = moved.block("id3v2.3")
+        if block is None or moved is tags:
+            continue
+        written = [
+            ChangedKey(
+                each.key,
+                *(
+                    shown_texts(each.form, items)
+                    for items in (each.new, _items_of(block, each), each.old)
+                ),
+            )
+            for each in merged_by_key(changes.changes)
+            if each.form == block.form and each.key in written_keys(name)
+        ]
+        changed = [key for key in written if key.old != key.new]
+        if written and (force or not changed):
+            tags = moved
+        else:
+            kept += (key for key in changed if not key.before)
+    return tags, tuple(kept)
 
 
 def _with_old_items(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
