@@ -170,6 +170,8 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
     yield f'recording {_name(recording.mb_recording_id)} "{_name(recording.title or "")}"'
     if recording.disambiguation:
         yield f"({_name(recording.disambiguation)})"
+    if recording.artist:
+        yield f"by {_name(recording.artist.name or recording.artist.mb_artist_id or '')}"
     if recording.length_ms:
         yield minutes(recording.length_ms)
     if recording.isrcs:

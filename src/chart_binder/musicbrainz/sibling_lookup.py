@@ -246,7 +246,7 @@ class _Lookup:
         return self._client.releases_of(recording_id), True
 
     def _perhaps_earlier(self, hits: Hits) -> str | None:
-        """Describe the earliest recording that may be the same performance, but for its length.
+        """Describe the earliest recording that may be the same performance, whatever its length.
 
         Only those count that are earlier than the recordings of the evidence, or without a date.
         """

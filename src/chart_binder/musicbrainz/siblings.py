@@ -111,14 +111,17 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
 
 
 def may_be_same_performance(recording: Performance, other: Performance) -> bool:
-    """Whether two recordings that differ in length alone may be the same performance after all.
+    """Whether two recordings that differ in length or guests may be the same performance after all.
 
-    Neither is marked as another version, and the lengths are near, or one is not known: a transfer
-    at another speed, a longer fade, a wrong length.
+    Neither is marked as another version, the artist credited first is the same, and the lengths are
+    near, or one is not known: a transfer at another speed, a longer fade, a guest who is not named.
     """
     if any(map(is_other_performance, (recording, other))):
         return False
-    if not (_is_same_title(recording, other) and _is_same_credit(recording, other)):
+    is_by_same = bool(recording.first_artist) and recording.first_artist == other.first_artist
+    if not _is_same_title(recording, other):
+        return False
+    if not (is_by_same or _is_same_credit(recording, other)):
         return False
     if _is_edit(recording) != _is_edit(other) or recording.flags.is_mono != other.flags.is_mono:
         return False
