@@ -35,6 +35,7 @@ _JOIN = re.compile(
     rf"(?P<sure>{_SURE_JOIN.pattern})|[&/,+]"
     r"|(?<=\s)(?:and|with|pres\.|presents|meets|und|mit|et|avec|y|con|e|og|och)(?=\s)"
 )
+_GUESTS = re.compile(r"\s[(\[]?(?:feat(?:uring|\.)?|ft\.?)\s.*", re.IGNORECASE | re.DOTALL)
 _MAX_PARTS = 24
 _MIN_LIKENESS = 0.75
 _MAX_COMPARED = 100
@@ -67,13 +68,14 @@ def is_by(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Releas
 
     Beside the record's own credit, that of its first releases counts; a later one may be shared.
     Unknown where no credit is given, where first releases differ, or where it is unknown whether
-    the name credited is the artist's.
+    the name credited is the artist's. A record of an artist is theirs where they have a guest, too.
     """
     if is_various(group, editions):
         return False
     wanted = [artist for artist in artists if non_blank(artist)]
     if not wanted:
         return None
+    wanted += [lead for artist in wanted if (lead := _without_guests(artist)) != artist]
     own = _names_any(group.artist_credit, wanted) if group.artist_credit else None
     if own:
         return True
@@ -107,6 +109,11 @@ def _credits(editions: Iterable[Release]) -> list[str]:
 def _names_any(credit: str, artists: Iterable[str]) -> Answer:
     answers = {_names(credit, artist) for artist in artists}
     return next((answer for answer in (True, None) if answer in answers), False)
+
+
+@lru_cache(maxsize=8_192)
+def _without_guests(artist: str) -> str:
+    return _GUESTS.sub("", artist) or artist
 
 
 @lru_cache(maxsize=8_192)
