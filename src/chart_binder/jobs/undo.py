@@ -112,7 +112,7 @@ def _report_on(write: WriteRecord, moved: MovedFiles, undo: "_Undo") -> WriteRep
         status = WriteStatus.REFUSED if is_left else WriteStatus.FAILED
         report = WriteReport(path, status, why=str(error), decision_id=write.decision_id)
     report = replace(report, file=read_file_tags(path))
-    if path != former:
+    if path_bytes(path) != write.path:
         return replace(report, why=moved_text(write, report.why))
     if report.status is WriteStatus.FAILED and not former.exists():
         return replace(report, why=f"{report.why}{_GONE}")
