@@ -291,15 +291,19 @@ def _is_on_tagged_album(recording: Recording, tags: TrackTags) -> bool:
     return bool(tags.album) and any(same_title(album, tags.album or "") for album in albums)
 
 
-def _named(recording: Recording, tags: TrackTags) -> tuple[bool, int]:
-    """Return whether the tags name the first artist credited as theirs, and how many of all."""
+def _named(recording: Recording, tags: TrackTags) -> tuple[bool, int, bool]:
+    """Return whether the tags name the first artist credited as theirs, how many of all, and all.
+
+    Tags that name no guest do not tell that there is none.
+    """
     artist = tags.artist or ""
     everyone, first = credited_words(artist, tags.title or ""), {*words_of(main_artist(artist))}
     credits_ = [
         [credited_words(name, "") for name in _names_of(credit)] for credit in recording.credits
     ]
     is_first = any(name <= first for name in next(iter(credits_), []))
-    return is_first, sum(any(name <= everyone for name in names) for names in credits_)
+    count = sum(any(name <= everyone for name in names) for names in credits_)
+    return is_first, count, count == len(credits_) > 1
 
 
 def _best(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Found:
