@@ -183,7 +183,7 @@ def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
                 ("rr_mbid", "A.1"),
             )
         ],
-        (line(crg_mbid=None, rr_acceptable=["A.1"]), "rr_mbid or rr_acceptable stands beside"),
+        (line(crg_mbid=None, rr_acceptable=["A.1"]), "rr_mbid or rr_acceptable is given beside"),
         *[
             (line(**ALL | {field: rule}), f"expected.{field}: found {rule!r}; allowed are {first}")
             for field, first, rules in (
