@@ -25,6 +25,7 @@ from chart_binder.jobs.batch.run import (
 )
 from chart_binder.jobs.decide import Cause, Decider, EvidenceLookup, State, no_overrides
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle
+from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store.store import Store
 from golden.bundles import year_only_single
@@ -165,6 +166,23 @@ def test_each_service_is_asked_as_much_at_once_as_was_said(store: Store, tmp_pat
     batch.run(albums())
     assert (len(outcomes), evidence.counting.most, adjudicator.counting.most) == (200, 2, 3)
     assert len(list(store.decisions.iterate())) == 200
+
+
+def test_a_run_that_is_stopped_while_it_writes_says_so(store: Store, tmp_path: Path) -> None:
+    batch, outcomes = batch_of(store, Open(), Slow())
+    stopped: list[bool] = []
+
+    def write(files: Sequence[FileOutcome]) -> Iterator[tuple[FileOutcome, WriteReport]]:
+        for one in files:
+            yield one, WriteReport(one.path, WriteStatus.WRITTEN)
+            stopped.append(True)
+            time.sleep(0.5)
+
+    batch.tag_writer, batch.should_stop = TagWriter(write), lambda: bool(stopped)
+    batch.run(library(tmp_path, 1, 20))
+    assert len(outcomes) == 20
+    assert batch.tally.tags[WriteStatus.WRITTEN] < 20
+    assert batch.is_cut_short
 
 
 def test_a_fault_of_an_adjudicator_keeps_the_evidence(store: Store, tmp_path: Path) -> None:

@@ -203,6 +203,8 @@ class TagWriter:
         self._open: dict[Path, _HeldAlbum] = {}
         self._ready: list[Sequence[FileOutcome]] = []
         self._is_stopped = False
+        self.has_left = False
+        """Whether files were not written, for the run was stopped."""
 
     @property
     def has_room(self) -> bool:
@@ -276,7 +278,7 @@ class TagWriter:
         files = [one for one in outcomes if one.stored is not None or one.is_resumed]
         if write is None or not files:
             return None
-        writing = self._pool.submit(lambda: self._timed(write(files), outcomes))
+        writing = self._pool.submit(lambda: self._timed(write(files), outcomes, len(files)))
         self._writing.add(writing)
         writing.add_done_callback(self._writing.discard)
         return writing
@@ -285,6 +287,7 @@ class TagWriter:
         self,
         reports: Iterator[tuple[FileOutcome, WriteReport]],
         outcomes: Sequence[FileOutcome],
+        count: int,
     ) -> Sequence[Written]:
         done: list[Written] = []
         started = time.monotonic()
@@ -294,6 +297,7 @@ class TagWriter:
             is_told = report.status not in _NOTHING or is_writable
             done.append((outcome, report if is_told else None, time.monotonic() - started))
             started = time.monotonic()
+        self.has_left |= self._is_stopped and len(done) < count
         told = {id(outcome) for outcome, _, _ in done}
         return [*done, *((one, None, 0.0) for one in outcomes if id(one) not in told)]
 
@@ -303,7 +307,9 @@ class TagWriter:
         self._album_of.clear()
         self._open.clear()
         found = {id(held): held for held in albums}
-        return [outcome for held in found.values() for outcome in held.outcomes]
+        left = [outcome for held in found.values() for outcome in held.outcomes]
+        self.has_left |= bool(left)
+        return left
 
     def stop(self) -> None:
         """Write no file after those that are being written."""
@@ -365,8 +371,9 @@ class BatchRun:
             for outcome in self.tag_writer.unfinished():
                 self._finish(outcome, None, 0.0)
             while self._futures and self._has_time:  # tags that are being written
+                self._hand_out(items)  # nothing, but a wish to stop is noticed
                 self._take_results()
-            self.is_cut_short |= bool(self._futures)
+            self.is_cut_short |= bool(self._futures) or self.tag_writer.has_left
         finally:
             self.executor.close()
             self.tag_writer.close()
