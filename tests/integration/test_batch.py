@@ -253,7 +253,7 @@ def test_only_those_are_decided_that_were_chosen(canon: Canon, library: Path, ho
     with MusicBrainzStandIn(BUNDLES[1:]) as mb:
         canon("batch", library, **asking(mb))
     ran, requests = batch(
-        canon, library, "--only", "undecided,unmatched", "--output=json", "--refresh"
+        canon, library, "--only", "indeterminate, unmatched", "--output=json", "--refresh"
     )
     assert Path(ran.must_end(0).line["path"]).parent.name == "lead-bohemian"
     assert 0 < requests <= 4

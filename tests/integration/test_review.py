@@ -113,11 +113,9 @@ def test_an_open_case_is_listed_with_its_question(canon: Canon, open_song: Path)
         (folder, 3, "song.flac (not there any more)"),
         ("--state=review", 0, ""),
         (gone, 1, "no such file"),
-        (
-            "--state=decided",
-            2,
-            "'decided' is none; review, indeterminate, unmatched",
-        ),
+        ("--state=undecided,unmatched", 3, "1 to look at"),
+        ("--state=indeterminate", 3, "1 to look at"),
+        ("--state=decided", 2, "found 'decided'; review, undecided, unmatched, unreadable are"),
     ):
         canon("review", "list", argument).must_end(status, told)
 

@@ -58,6 +58,7 @@ from chart_binder.jobs.batch.requests import (
 )
 from chart_binder.jobs.batch.resume import Which
 from chart_binder.jobs.batch.run import Items, on_error
+from chart_binder.jobs.decide import State
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
@@ -74,6 +75,7 @@ _KINDS = {
 """The kinds of collections, of one and of several."""
 _METRICS_EVERY_S = 5.0
 _ONLY = tuple(map(str, Which))
+_WORDS: dict[str, str] = {state.value: state.word for state in State}
 _log = logging.getLogger(__name__)
 
 
@@ -185,7 +187,9 @@ def _options(
     order: str,
     **others: Any,
 ) -> BatchOptions:
-    named = [] if only is None else [one.strip() for one in only.split(",")]
+    named = (
+        [] if only is None else [_WORDS.get(one.strip(), one.strip()) for one in only.split(",")]
+    )
     unknown = [one for one in named if one not in _ONLY]
     if unknown:
         raise UsageError(f"--only: found {unknown[0]!r}; {', '.join(_ONLY)} are allowed")

@@ -40,7 +40,7 @@ from chart_binder.cli.render.review import (
 from chart_binder.cli.review_walk import Walk
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import State
+from chart_binder.jobs.decide import WAITING_STATES, State, read_states
 from chart_binder.jobs.overrides import VerdictResult, accept, choose, keep, reject
 from chart_binder.jobs.review import (
     OPEN_STATES,
@@ -100,9 +100,9 @@ _NAME = click.argument("name", metavar="PATH_OR_DECISION", type=PATH)
 _STATES = click.option(
     "--state",
     "states",
-    default=",".join(OPEN_STATES),
+    default=",".join(state.word for state in WAITING_STATES),
     show_default=True,
-    help="Which: review, indeterminate, or both with a comma between.",
+    help="Which: one of these, or several with commas.",
 )
 _RECORDING = click.option(
     "--recording", metavar="ID", help="Which recording is meant, where several may be."
@@ -335,12 +335,10 @@ def _print_ruled(
 
 
 def _read_states(text: str) -> frozenset[str]:
-    named = frozenset(filter(None, (each.strip() for each in text.split(","))))
-    unknown = sorted(named - set(OPEN_STATES))
-    if unknown or not named:
-        found = unknown[0] if unknown else text
-        raise UsageError(f"--state: {path_text(found)!r} is none; {', '.join(OPEN_STATES)} allowed")
-    return named
+    try:
+        return read_states(text, WAITING_STATES)
+    except ValueError as error:
+        raise UsageError(f"--state: found {path_text(text)!r}; {error}") from error
 
 
 def _read_label(case: ReviewCase, written: str, entity: str) -> str:

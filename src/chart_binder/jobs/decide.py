@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -78,6 +78,19 @@ NOT_ATTEMPTED = (State.UNMATCHED, State.UNREADABLE, State.ERROR)
 """The states in which there was no evidence to decide on, or it was not looked into to its end."""
 WAITING_STATES = (State.REVIEW, State.INDETERMINATE, State.UNMATCHED, State.UNREADABLE)
 """The states in which a file waits for a person."""
+
+
+def read_states(written: str, allowed: Collection[State] = tuple(State)) -> frozenset[str]:
+    """Return the states, as stored, of words with commas between: for people, or as in JSON.
+
+    Raises `ValueError` with the words that are allowed.
+    """
+    by_name = {name: state.value for state in allowed for name in (state.word, state.value)}
+    found = [by_name.get(name.strip().casefold()) for name in written.split(",")]
+    if None in found:
+        words = ", ".join(state.word for state in allowed)
+        raise ValueError(f"{words} are allowed, several with commas")
+    return frozenset(filter(None, found))
 
 
 class Cause(StrEnum):

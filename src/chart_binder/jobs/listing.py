@@ -19,7 +19,7 @@ from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import DamagedRecordError, UsageError
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import Decision, State, complete, year_of
+from chart_binder.jobs.decide import Decision, complete, read_states, year_of
 from chart_binder.jobs.evaluate import CRG_RULES, RR_RULES
 from chart_binder.jobs.stored_decisions import (
     path_bytes,
@@ -302,12 +302,9 @@ class _Key:
     matches: Callable[[ListedDecision, Value], bool]
 
 
-_STATES = {state.word: state.value for state in State} | {
-    state.value: state.value for state in State
-}
 _RULES = dict.fromkeys(rule.partition(":")[2] for rule in (*CRG_RULES, *RR_RULES))
 KEYS: Mapping[str, _Key] = {
-    "state": _Key(_one_of(_STATES), lambda row, value: row.decision.state in _words(value)),
+    "state": _Key(read_states, lambda row, value: row.decision.state in _words(value)),
     "rule": _Key(_read_rules, _is_by_rule),
     "by": _Key(
         _one_of({name: name for name in ("rules", "llm", "override")}),
