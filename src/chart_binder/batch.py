@@ -106,12 +106,12 @@ class BatchOptions:
     """How a library is decided.
 
     `jobs` is how many albums are looked up at once, in place of `batch.jobs`. `write` writes tags
-    where that is allowed, by `policy` (by default `tags.policy`), `whole_albums` and `also_date`,
-    which are of the policy `dates`. `dry_run` decides, and neither saves nor writes anything.
-    `only` selects files by their last decision or their album, `order` the albums that go first;
-    `refresh` decides all files again with newly fetched evidence; `frozen` uses stored evidence
-    alone. `scheduler` is the address of a Dask scheduler; without one, a cluster is started on this
-    machine.
+    where that is allowed, by `policy` (by default `tags.policy`), `whole_albums`, `also_date`
+    and `in_parts`, which are of the policy `dates`. `dry_run` decides, and neither saves nor
+    writes anything. `only` selects files by their last decision or their album, `order` the albums
+    that go first; `refresh` decides all files again with newly fetched evidence; `frozen` uses
+    stored evidence alone. `scheduler` is the address of a Dask scheduler; without one, a cluster is
+    started on this machine.
     """
 
     jobs: int | None = None
@@ -119,6 +119,7 @@ class BatchOptions:
     policy: Policy | None = None
     whole_albums: bool = False
     also_date: bool = False
+    in_parts: bool = False
     keep_mtime: bool = False
     dry_run: bool = False
     only: frozenset[Which] = frozenset()
@@ -156,7 +157,7 @@ class BatchOptions:
     def tags(self) -> WriteOptions:
         """What is written to tags, by `Policy.DATES` where no policy is named."""
         policy = Policy.DATES if self.policy is None else self.policy
-        return WriteOptions(policy, self.whole_albums, self.also_date)
+        return WriteOptions(policy, self.whole_albums, self.also_date, self.in_parts)
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -144,7 +144,10 @@ def test_an_album_is_kept_whole_by_its_release_date_and_by_vaguer_dates() -> Non
     wanted = policies.dates(track(certain=False), now, whole)
     assert wanted.fields["release_date"] == ("1975",)
     cut = AlbumDates(no_finer_than_date=True)
-    assert policies.dates(track(), now, cut).fields["original_date"] == ("1975",)
+    wanted = policies.dates(track(), now, cut)
+    assert wanted.fields["original_date"] == ("1975",)
+    assert "no finer than its date" in " ".join(wanted.notes)
+    assert policies.dates(track(), {**now, **wanted.fields}, cut).notes == ()
     assert policies.dates(track("1974-10"), now, cut).fields["original_date"] == ("1974-10",)
 
 

@@ -98,6 +98,8 @@ def test_what_players_see_of_an_album_that_picard_tagged(
         *((kind, 10, "--policy=dates", {}) for kind in ("flac", "mp3-2.4")),
         *((kind, 10, "--also-date", {"Music Assistant": OLD | NEW, "Jellyfin": OLD | NEW})
           for kind in ("flac", "mp3-2.4")),
+        *((kind, 10, "--in-parts", {"Music Assistant": OLD | NEW, "Navidrome 0.54": 2})
+          for kind in ("flac", "mp3-2.4")),
         ("aac", 10, "--policy=dates", {"Music Assistant": OLD | NEW}),
         *((kind, 8, "--policy=dates", {"Music Assistant": NEW}) for kind in KINDS),
         *((kind, 8, "--whole-albums", {"Music Assistant": NEW}) for kind in KINDS),
@@ -107,7 +109,7 @@ def test_what_players_see_of_an_album_that_picard_tagged(
         ("aac", 8, "--also-date", {}),
     ],
 )  # fmt: skip
-def test_an_album_without_release_ids_stays_one(
+def test_an_album_without_release_ids_stays_one_unless_parts_are_asked_for(
     canon: Canon, home: Path, world: dict[str, str], kind: str, songs: int, option: str,
     change: dict[str, object],
 ) -> None:  # fmt: skip
@@ -119,7 +121,7 @@ def test_an_album_without_release_ids_stays_one(
     ran = canon("write", home / "music", option, "--apply", **world)
     assert as_seen(files) == {**before, **change}
     if not change:
-        ran.must_end(3, "Navidrome would show the album in parts")
+        ran.must_end(3, "would show the album in parts: it has no release ids")
     batch = canon("batch", home / "music", "--write", option, **world)
     assert batch.status == ran.status
     assert as_seen(files) == {**before, **change}
@@ -132,16 +134,15 @@ def test_one_file_alone_is_looked_at_with_its_album(
     canon("decide", home / "music", **world).must_end(0)
     (line,) = canon("write", files[0], "--output=json").must_end(3).lines
     assert line["state"] == "refused"
-    assert "7 of 8 tracks would have none" in line["why"]
-    assert "--also-date" not in line["why"]  # that would not keep it whole
+    assert "7 of 8 tracks would have no original date" in line["why"]
     canon("write", home / "music", "--output=json").must_end(0)
     for disc, part in (("CD 1", files[:4]), ("CD 2", files[4:])):
         (home / "music" / disc).mkdir()
         for file in part:
             file.rename(home / "music" / disc / file.name)
     canon("decide", home / "music", **world).must_end(0)
-    canon("write", home / "music" / "CD 1").must_end(3, "4 of 8 tracks would have none")
-    canon("write", "../music/CD 1").must_end(3, "4 of 8 tracks would have none")
+    canon("write", home / "music" / "CD 1").must_end(3, "4 of 8 tracks would have no original date")
+    canon("write", "../music/CD 1").must_end(3, "4 of 8 tracks would have no original date")
     canon("write", home / "music").must_end(0, "8 files: 8 would change", "CD 1/01 Song 1.flac: ")
     canon("write", "../music").must_end(0, "8 files: 8 would change", "CD 1/01 Song 1.flac: ")
 
@@ -157,7 +158,9 @@ def test_a_track_that_was_not_found_gets_the_release_date_alone(
     )
     unknown.save()
     canon("decide", home / "music", **world).must_end(3)
-    canon("write", home / "music").must_end(3, "keep it whole, and so does --also-date")
+    canon("write", home / "music").must_end(
+        3, "and 1 of 8 tracks would have no original date; --in"
+    )
     *_, line = canon("write", home / "music", "--also-date", "--output=json").must_end(3).lines
     assert line["why"].startswith("unmatched: ")
     assert [(one["field"], one["new"]) for one in line["changes"]] == [("release_date", ["2004"])]

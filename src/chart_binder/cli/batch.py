@@ -183,6 +183,7 @@ def _options(
     policy: str | None,
     whole_albums: bool,
     also_date: bool,
+    in_parts: bool,
     executor: str,
     order: str,
     **others: Any,
@@ -193,12 +194,15 @@ def _options(
     unknown = [one for one in named if one not in _ONLY]
     if unknown:
         raise UsageError(f"--only: found {unknown[0]!r}; {', '.join(_ONLY)} are allowed")
-    tags = write_options(config, policy, whole_albums=whole_albums, also_date=also_date)
+    tags = write_options(
+        config, policy, whole_albums=whole_albums, also_date=also_date, in_parts=in_parts
+    )
     return BatchOptions(
         only=frozenset(map(Which, named)),
         policy=tags.policy,
         whole_albums=whole_albums,
         also_date=also_date,
+        in_parts=in_parts,
         executor=Executor(executor),
         order=Order(order),
         **others,

@@ -155,6 +155,11 @@ def tag_options(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command the options that say what is written to tags, for `write_options`."""
     for option in (
         click.option(
+            "--in-parts",
+            is_flag=True,
+            help="With dates: write also where Navidrome would show the album in parts.",
+        ),
+        click.option(
             "--also-date", is_flag=True, help="With dates: write the first date to DATE, too."
         ),
         click.option(
@@ -173,9 +178,7 @@ def tag_options(command: Callable[..., R]) -> Callable[..., R]:
     return command
 
 
-def write_options(
-    config: "Config", policy: str | None, *, whole_albums: bool, also_date: bool
-) -> "WriteOptions":
+def write_options(config: "Config", policy: str | None, **flags: bool) -> "WriteOptions":
     """Return what the options of `tag_options` ask for. Raises `UsageError`."""
     from chart_binder.domain.tags import Policy, WriteOptions
 
@@ -185,7 +188,7 @@ def write_options(
         is_known = "any more" in str(error)
         allowed = f"found {policy!r}; {', '.join(Policy)} are allowed"
         raise UsageError(f"--policy: {error if is_known else allowed}") from error
-    options = WriteOptions(chosen, whole_albums, also_date)
+    options = WriteOptions(chosen, **flags)
     for problem in options.problems:
         raise UsageError(f"--{problem.replace('_', '-', 1)}")
     return options

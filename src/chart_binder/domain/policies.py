@@ -13,6 +13,10 @@ from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, fold, non_blank
 Texts = tuple[str, ...]
 
 _DATE = re.compile(r"(\d{4}(?:-\d\d(?:-\d\d)?)?)(?!\d)")
+_CUT = (
+    "no finer than its date: Navidrome before 0.55 would show the album in parts; --in-parts writes"
+    " the original date whole"
+)
 _NO_CATALOG_NUMBER = "[none]"  # as MusicBrainz writes it
 _NO_LABEL = "[no label]"
 
@@ -121,6 +125,8 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
             pass
         case _:
             wanted |= {"original_date": (text,), "original_year": (text[:4],)}
+            if text != first.text and now.get("original_date") != (text,):
+                notes.append(_CUT)
     released = _parsed(date[0]) if date else UNKNOWN
     if released.is_known and released.last < first.first and not album.also_date:
         notes.append(f"the file's own date {released} is before {first}: one of them is wrong")

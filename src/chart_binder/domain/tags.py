@@ -62,12 +62,14 @@ class WriteOptions:
     """What is written, and how.
 
     With `whole_albums` an album's tracks are dated all or none; with `also_date` the first date
-    becomes the file's date as well. Both are of `Policy.DATES`.
+    becomes the file's date as well; with `in_parts` an album is also dated where Navidrome would
+    show it in parts then. All three are of `Policy.DATES`.
     """
 
     policy: Policy = Policy.DATES
     whole_albums: bool = False
     also_date: bool = False
+    in_parts: bool = False
 
     @property
     def problems(self) -> Iterator[str]:
@@ -77,7 +79,7 @@ class WriteOptions:
             allowed = ", ".join(Policy)
             yield replaced or f"policy: found {str(self.policy)!r}; {allowed} are allowed"
             return
-        for name in ("whole_albums", "also_date"):
+        for name in ("whole_albums", "also_date", "in_parts"):
             if getattr(self, name) and self.policy != Policy.DATES:
                 yield f"{name} is of the policy dates, not of {self.policy}"
 

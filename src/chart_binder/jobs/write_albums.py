@@ -57,10 +57,12 @@ _IN_PART = (
     " it again when this is mended, or `canon undo {run}` takes back what the run wrote"
 )
 _IN_PARTS = (
-    "left out, for Navidrome would show the album in parts: without release ids its release date"
-    " depends on the original dates{is_partly}; release ids in the tags, such as Picard writes,"
-    " keep it whole{way}; --policy note writes the dates under keys of their own"
+    "left out, for Navidrome{version} would show the album in parts: it has no release ids"
+    "{is_partly}; --in-parts writes it all the same, and release ids in the tags, such as Picard"
+    " writes, keep it whole"
 )
+_FORMER = " before 0.55"
+"""Of Navidrome: versions that have the date in the album's key where there is an original date."""
 
 T = TypeVar("T")
 PlannedOrFailed: TypeAlias = Planned | WriteReport
@@ -140,17 +142,13 @@ def plan_album(
 
     `unsaved` has decisions in place of the stored ones. Raises `StoreError`.
     """
-
-    def draft(planner: Planner) -> Sequence[_Drafted]:
-        return [
-            _or_report(file, partial(planner.draft, file, (unsaved or {}).get(file.path)))
-            for file in album.files
-        ]
-
-    drafts = draft(planner)
+    drafts = [
+        _or_report(file, partial(planner.draft, file, (unsaved or {}).get(file.path)))
+        for file in album.files
+    ]
     match planner.options.policy:
         case Policy.DATES:
-            return _plan_dates(planner, album, drafts, draft)
+            return _plan_dates(planner, album, drafts)
         case Policy.NOTE:
             return [_plan_by(planner, one, _noted) for one in drafts]
         case Policy.MOVE:
@@ -204,19 +202,15 @@ def _or_report(file: TaggedFile, make: Callable[[], T]) -> T | WriteReport:
 
 
 def _plan_dates(
-    planner: Planner,
-    album: AlbumFiles,
-    drafted: Sequence[_Drafted],
-    draft: Callable[[Planner], Sequence[_Drafted]],
+    planner: Planner, album: AlbumFiles, drafted: Sequence[_Drafted]
 ) -> Sequence[PlannedOrFailed]:
     """Plan the original dates of an album, so that Navidrome's keys of it stay equal.
 
-    `draft` makes the drafts with other options, to find out whether these would help.
-    Where no way of writing them does that, or `whole_albums` asks for all tracks and one is not
-    dated, the album is refused.
+    Where no way of writing them does that and `in_parts` does not ask for it, or `whole_albums`
+    asks for all tracks and one is not dated, the album is refused.
     """
     options, has_ids = planner.options, bool(album.key.release)
-    of_whole = options.whole_albums or not has_ids
+    of_whole = options.whole_albums or not (has_ids or options.in_parts)
     obstacle: _ObstacleTo = cache(_obstacle) if of_whole else lambda _: None
     drafts = _drafts(drafted)
     everyone = (*album.files, *(album.others() if of_whole else ()))
@@ -227,13 +221,7 @@ def _plan_dates(
     if undated:
         why = _NOT_WHOLE.format(undated=undated, tracks=counted(len(everyone), "track"))
     elif tried.split:
-        also = replace(options, also_date=True)
-        dated_too = [] if options.also_date else _drafts(draft(replace(planner, options=also)))
-        has_way = (
-            not options.also_date
-            and not _attempt(everyone, dated_too, also, obstacle, has_ids=False).split
-        )
-        why = _in_parts(everyone, tried.wishes, has_way=has_way)
+        why = _in_parts(everyone, tried.wishes, "" if options.also_date else _FORMER)
     why += _named(tried.blocked)
 
     def planned(one: _Drafted) -> PlannedOrFailed:
@@ -301,24 +289,20 @@ def _attempt(
                 wishes[draft.path] = wish
         after = ((one, _fields_after(one, wishes.get(one.path))) for one in everyone)
         split = split_keys((one.container, one.fields, fields) for one, fields in after)
-        return _Attempt(wishes, blocked, split)
+        return _Attempt(wishes, blocked, frozenset() if options.in_parts else split)
 
     shared = _shared_date(everyone, drafts)
     whole = attempt(is_cut=False)
     return attempt(is_cut=True) if whole.split and not has_ids else whole
 
 
-def _in_parts(
-    everyone: Sequence[TaggedFile], wishes: Mapping[Path, _Wish], *, has_way: bool
-) -> str:
+def _in_parts(everyone: Sequence[TaggedFile], wishes: Mapping[Path, _Wish], version: str) -> str:
     """Return why an album is left out that Navidrome would show in parts, and what helps."""
     after = [_fields_after(one, wishes.get(one.path)) for one in everyone]
     undated = sum(not each.get("original_date") for each in after)
-    is_partly = f", and {undated} of {counted(len(after), 'track')} would have none"
-    return _IN_PARTS.format(
-        is_partly=is_partly if 0 < undated < len(after) else "",
-        way=", and so does --also-date" if has_way else "",
-    )
+    is_partly = f", and {undated} of {counted(len(after), 'track')} would have no original date"
+    is_partly = is_partly if 0 < undated < len(after) else ""
+    return _IN_PARTS.format(version=version, is_partly=is_partly)
 
 
 def _dated(

@@ -1,7 +1,7 @@
 """Changes of tags as text: a line for each album, what its files share, and what differs."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from chart_binder.audio.fields import FIELDS_BY_NAME
@@ -86,17 +86,16 @@ def album_lines(
     if shared:
         yield f"  in all {len(changing)} that change"
         yield from _entry_lines(shared, 4)
-    reasons = Counter(_reason(one) for one in reports)
+    reasons = Counter(text for one in reports for text in (_reason(one), *one.notes))
     for reason, count in reasons.items():
         if reason and count > 1:
             yield from note_lines(f"{count} files", reason, _INDENT)
     for one in reports:
         own = [each for each in entries[id(one)] if each not in shared]
-        is_said = reasons[_reason(one)] > 1
-        own_reason = _reason(one) and not is_said
+        texts = {text for text in (_reason(one), *one.notes) if text and reasons[text] == 1}
         is_done = one.status in _DONE and not one.waits
-        if detailed or own_reason or not is_done or one.notes or one.lost or one.others:
-            yield from _file_lines(one, own, key.folder, words, is_said=is_said)
+        if detailed or texts or not is_done or one.lost or one.others:
+            yield from _file_lines(one, own, key.folder, words, texts)
 
 
 def _shared(changing: Sequence[Sequence[Entry]]) -> Sequence[Entry]:
@@ -112,15 +111,18 @@ def _reason(report: WriteReport) -> str:
 
 
 def _file_lines(
-    report: WriteReport, own: Sequence[Entry], folder: Path, words: Words, *, is_said: bool
+    report: WriteReport, own: Sequence[Entry], folder: Path, words: Words, texts: Collection[str]
 ) -> Iterator[str]:
-    """Yield one file: its name with what became of it, then what only it changes."""
+    """Yield one file: its name with what became of it, then what only it changes.
+
+    `texts` are of its reason and notes those that were not printed before.
+    """
     path = Path(absolute_path(report.path))
     name = path.relative_to(folder) if path.is_relative_to(folder) else report.path
     state = words[report.status]
     if report.withheld:
         state += f", {WITHHELD}"
-    reason = "" if is_said else _reason(report)
+    reason = _reason(report) if _reason(report) in texts else ""
     if len(own) == 1 and not (report.why or report.withheld):  # the counts say what became of it
         ((label, text),) = own
         yield from wrap(f"{path_text(name)}: {label}  {text}", "  ", 4)
@@ -128,7 +130,8 @@ def _file_lines(
         yield from wrap(f"{path_text(name)}: {state}{f': {reason}' if reason else ''}", "  ", 4)
         yield from _entry_lines(own, 4)
     for text in report.notes:
-        yield from wrap(text, "    ", 6)
+        if text in texts:
+            yield from wrap(text, "    ", 6)
     if report.lost:
         yield from note_lines("lost", f"extended attributes {', '.join(report.lost)}", 4)
     if report.kept:
