@@ -126,11 +126,18 @@ def test_a_sample_is_judged_with_keys_and_goes_on(
         assert "--- 1 of 2" in first
         assert "first released" in first
         assert "the file     Best of, 2004" in first
-        terminal.press(("x", "no such key"), ("w", "kept: wrong"), ("q", "not judged so far"))
+        terminal.press(
+            ("x", "no such key"), ("?", "w  wrong: one of them is not"),
+            ("r", "kept: right"), ("b", "taken back"),
+            ("w", "kept: wrong"), ("q", "not judged so far"),
+        )  # fmt: skip
         assert terminal.ended() == 3
     with walking(home, environment, "audit") as terminal:
         assert "--- 1 of 1" in terminal.until("q quit")
-        terminal.press(("r", "95 % interval"))
+        terminal.press(
+            ("w", "the end of the sample; b takes back"), ("b", "taken back"),
+            ("r", "the end of the sample"), ("q", "95 % interval"),
+        )  # fmt: skip
         assert terminal.ended() == 0
     report = canon("audit", "--report").must_end(0)
     assert "all 1 1 0 50.0% 9.5% to 90.5%" in " ".join(report.out.split())

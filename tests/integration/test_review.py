@@ -262,8 +262,8 @@ def test_the_cases_of_an_album_are_together(
     with walking(home, environment, "review", "walk") as terminal:
         for place in (1, 2, 3):
             terminal.until(f"--- {place} of 6: Album {'AAB'[place - 1]}")
-            terminal.press(("k", "left as it is"))
-        terminal.press(("q", "3 ruled on"))
+            terminal.press(("k", "kept out of the queue"))
+        terminal.press(("q", "3 reviewed"))
     assert waiting(canon) == ["3.flac", "4.flac", "5.flac"]
 
 
@@ -286,15 +286,12 @@ def test_single_keys_walk_it(
         terminal.press(
             ("z", "no such key"),
             ("a", "nothing is proposed"),
-            (
-                "?",
-                "1-3 choose that candidate, r reject, k keep, x not this recording, m more, s skip",
-            ),
+            ("?", "\nr    reject: what is proposed is wrong"),
             ("m", "/release-group/"),
             ("p", "no player is configured"),
             ("b", "this is the first"),
             ("t", "no transcript is kept"),
-            ("u", "nothing was ruled on"),
+            ("u", "no verdict was given"),
             ("9", "no such candidate"),
             ("2", "--- 2 of 4"),
         )
@@ -304,7 +301,7 @@ def test_single_keys_walk_it(
         terminal.press(("2", "1.flac"), ("s", "--- 3 of 4"), ("r", "what is wrong"))
         terminal.enter("no idea", "which candidate")
         terminal.enter("", "--- 4 of 4")
-        terminal.press(("q", "2 ruled on; the same command goes on"))
+        terminal.press(("q", "2 reviewed; the same command goes on"))
         assert terminal.ended() == 3
     assert waiting(canon) == ["1.flac", "3.flac"]
 
@@ -324,9 +321,9 @@ def test_more_keys_of_the_walk(
         assert (home / "played").read_text() == f"--quiet;{proposed};"
         terminal.press(("s", "0.flac"))
         terminal.until("? keys")
-        terminal.press(("x", "not this recording: correct its tags"))
+        terminal.press(("x", ": not this recording"))
         terminal.until("? keys")
-        terminal.press(("f", "nothing is proposed"), ("q", "1 ruled on"))
+        terminal.press(("f", "nothing is proposed"), ("q", "1 reviewed"))
     assert waiting(canon) == ["proposed.flac", "1.flac", "2.flac", "3.flac"]
     with walking(home, settings, "review", "walk") as terminal:
         terminal.until("? keys")
@@ -334,7 +331,7 @@ def test_more_keys_of_the_walk(
         terminal.enter("n", "none accepted")
         terminal.press(("e", "accept 1 proposal?"))
         terminal.enter("y", "accepted")
-        terminal.press(("q", "1 ruled on"))
+        terminal.press(("q", "1 reviewed"))
     assert waiting(canon) == ["1.flac", "2.flac", "3.flac"]
 
 
@@ -352,9 +349,9 @@ def test_an_interrupted_walk_continues(
         terminal.until("not rejected")
         terminal.press(
             ("s", "--- 2 of 2"),
-            ("k", "the end of the queue: 1 ruled on"),
+            ("k", "the end of the queue: 1 reviewed"),
             ("u", "taken back"),
-            ("k", "the end of the queue: 1 ruled on"),
+            ("k", "the end of the queue: 1 reviewed"),
             ("x", "no such key; u undo the last, q quit"),
             ("q", ""),
         )
@@ -368,7 +365,7 @@ def test_an_interrupted_walk_continues(
         terminal.until("--- 1 of 1")
         terminal.press(
             ("o", f"\nC1   https://musicbrainz.org/release-group/{SINGLE}"),
-            ("a", "the end of the queue: 1 ruled on"),
+            ("a", "the end of the queue: 1 reviewed"),
             ("\x04", ""),
         )
         assert terminal.ended() == 0

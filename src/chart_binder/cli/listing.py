@@ -49,7 +49,15 @@ _SHOWN = 50
 _SAMPLE = 50
 _CTRL_D = "\x04"
 _VERDICTS = {"r": AuditVerdict.RIGHT, "w": AuditVerdict.WRONG, "u": AuditVerdict.UNSURE}
-_KEYS = "r right, w wrong, u unsure, s skip, q quit"
+_KEYS = "r right, w wrong, u unsure, s skip, b back, q quit, ? keys"
+_EXPLAINED = (
+    "r  right: release group and first release are as they should be",
+    "w  wrong: one of them is not",
+    "u  unsure: you cannot tell; it counts as neither",
+    "s  skip: it is asked about again by the same command",
+    "b  back: take back the verdict before this one, and ask again",
+    "q  quit: every verdict is kept, and the same command goes on",
+)
 
 _NEGATED = re.compile(r"-(?=[A-Za-z]+:\S)")
 
@@ -198,11 +206,11 @@ def audit(
 ) -> int:
     """Judge a sample of the decisions that match a QUERY (see `canon ls`), with a key for each.
 
-    r right, w wrong, u unsure, s skip, q quit. Each verdict is kept at once, so that the same call
-    goes on; it measures how often decisions are wrong, and changes none of them (`canon review`
-    does). At the end the share of errors is printed by rule, with its interval at a
-    confidence of 95 % (Wilson's). Decisions that are not decided are left out, unless the QUERY
-    names their state.
+    r right, w wrong, u unsure, s skip, b back (takes the last verdict back), q quit. Each verdict
+    is kept at once, so that the same call goes on; it measures how often decisions are wrong, and
+    changes none of them (`canon review` does). At the end the share of errors is printed by rule,
+    with its interval at a confidence of 95 % (Wilson's). Decisions that are not decided are left
+    out, unless the QUERY names their state.
 
     Exit status: 0 the sample is judged, 3 some of it is left, 1 a record of the store is damaged, 2
     bad usage.
@@ -227,16 +235,38 @@ def _walk(store: "Store", drawn: Sequence[ListedDecision]) -> None:
     """Ask for a verdict on each decision that has none."""
     said = judged(store)
     left = [row for row in drawn if outcome(row.kept, row.decision) not in said]
-    for number, row in enumerate(left, 1):
-        print_lines(["", f"--- {number} of {len(left)}", *row_lines(row), _KEYS])
-        while (key := _key()) not in (*_VERDICTS, "s", "q", _CTRL_D):
-            print_lines([f"no such key; {_KEYS}"])
-        if key in _VERDICTS:
-            judge(store, row, _VERDICTS[key])
+    given: set[int] = set()
+    number = 0
+    while number < len(left) or number - 1 in given:
+        if number < len(left):
+            print_lines(["", f"--- {number + 1} of {len(left)}", *row_lines(left[number]), _KEYS])
+        else:
+            print_lines(["the end of the sample; b takes back the last verdict, q ends"])
+        key = _known_key(number < len(left))
+        if key == "b" and number:
+            number -= 1
+            if number in given:
+                given.remove(number)
+                store.audits.take_back(left[number].kept.id)
+                print_lines(["taken back"])
+        elif key in _VERDICTS:
+            judge(store, left[number], _VERDICTS[key])
             print_lines([f"kept: {_VERDICTS[key].value}"])
-        elif key != "s":
+            given.add(number)
+            number += 1
+        elif key == "s":
+            number += 1
+        elif key != "b":
             break
     print_lines([""])
+
+
+def _known_key(has_case: bool) -> str:
+    """Wait for a key of the walk; at its end there is no case to judge."""
+    allowed = (*_VERDICTS, "s") if has_case else ()
+    while (key := _key()) not in (*allowed, "b", "q", _CTRL_D):
+        print_lines(_EXPLAINED if key == "?" else [f"no such key; {_KEYS}"])
+    return key
 
 
 def _key() -> str:

@@ -87,7 +87,7 @@ def review() -> None:
     """List and show what a person has to look at, and keep their verdict.
 
     The queue is the latest decision of each file that is for review, undecided, unmatched or
-    unreadable, as long as nobody ruled on it. Files whose tags were not written are listed behind
+    unreadable, as long as nobody reviewed it. Files whose tags were not written are listed behind
     it, by the reason. `canon review --interactive [PATH...]` is short for `canon review walk`.
 
     Exit status of list, show and walk: 0 nothing waits, 3 something does, 1 an error, 2 bad usage
@@ -111,7 +111,7 @@ _REPLACES = click.option(
     "--replace",
     "replaces",
     is_flag=True,
-    help="Also where a person ruled otherwise on the recording, by another file or by its id.",
+    help="Also where a person decided otherwise on the recording, by another file or by its id.",
 )
 
 
@@ -292,9 +292,9 @@ def reject_proposal(
 @click.option("--reason", default="", help="Why, in your words.")
 @pass_session
 def keep_open(session: Session, name: str, reason: str) -> None:
-    """Leave it as it is: out of the queue until evidence, rules or the answer are others."""
+    """Leave it open: out of the queue until evidence, rules or the answer are others."""
     with _case(session, name) as (store, case):
-        _print_ruled(session, case, "left as it is", keep(store, case, one_line(reason)))
+        _print_ruled(session, case, "kept out of the queue", keep(store, case, one_line(reason)))
 
 
 @review.command("walk")

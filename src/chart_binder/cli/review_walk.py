@@ -3,7 +3,7 @@
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain
@@ -39,6 +39,25 @@ _CTRL_D = "\x04"
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _LEAVE = frozenset({"q", _CTRL_D})
 _PREVIEWED = 10
+_KEYS = {
+    "a": ("accept", "the proposal is right: it becomes an override"),
+    "1": ("choose that candidate", "the candidate of this number is right: an override, too"),
+    "r": ("reject", "what is proposed is wrong: asks for the reason and for what is right"),
+    "k": ("keep", "leave it open: out of the queue until evidence, rules or the answer change"),
+    "x": ("not this recording", "the file is another one: not written until its tags lead to it"),
+    "f": ("accept the folder", "accept every proposal of this folder, after a list"),
+    "e": ("accept all with this reason", "accept every proposal with this reason, after a list"),
+    "m": ("more", "show every candidate and release, and the model's answer"),
+    "p": ("play", "play the file"),
+    "b": ("back", "show the case before this one again; its verdict is kept"),
+    "s": ("skip", "decide nothing now: it stays in the queue"),
+    "t": ("transcript", "show what the model did"),
+    "o": ("addresses", "show the pages of the candidates and of cited facts"),
+    "u": ("undo", "take back the last verdict of this walk, and show that case again"),
+    "q": ("quit", "leave: every verdict is kept, and the same command goes on"),
+    "?": ("keys", "explain the keys"),
+}
+"""Each key with its name, and what it does."""
 
 
 class _Next(Enum):
@@ -99,10 +118,10 @@ class Walk:
         return _Next.FORWARD
 
     def _ask_at_end(self) -> _Next:
-        ruled = f"the end of the queue: {len(self.done)} ruled on"
+        end = f"the end of the queue: {len(self.done)} reviewed"
         if not self.done:
-            return self._say(ruled, _Next.LEAVE)
-        self._say(f"{ruled}; u undo the last, q quit")
+            return self._say(end, _Next.LEAVE)
+        self._say(f"{end}; u undo the last, q quit")
         while (key := _key()) not in _LEAVE:
             if key == "u":
                 return self._undo()
@@ -110,14 +129,14 @@ class Walk:
         return _Next.LEAVE
 
     def _quit(self) -> int:
-        self._say(f"{len(self.done)} ruled on; the same command goes on")
+        self._say(f"{len(self.done)} reviewed; the same command goes on")
         return self.skipped.status or 3
 
     def _show_one(self, case: ReviewCase) -> _Next:
         waits = self.store.waiting.has(case.kept.id, self.states)
         ruled = self.store.overrides.all()
         if not waits or is_overridden(case, ruled):
-            return self._say(f"{path_text(case.path)}: ruled on meanwhile", _Next.FORWARD)
+            return self._say(f"{path_text(case.path)}: reviewed meanwhile", _Next.FORWARD)
         lapsed = override_removed(case, ruled)
         print_lines(brief_lines(case, case.question(self.config.rules), lapsed=lapsed))
         if not self.shown or self.shown[-1] is not case:
@@ -138,7 +157,7 @@ class Walk:
             return self._choose(case, key)
         actions: dict[str, Callable[[ReviewCase], _Next]] = {
             "a": self._accept,
-            "k": lambda case: self._ruled(case, "left as it is", keep(self.store, case)),
+            "k": lambda case: self._ruled(case, "kept out of the queue", keep(self.store, case)),
             "r": self._reject,
             "x": self._not_this_recording,
             "f": self._accept_folder,
@@ -150,7 +169,7 @@ class Walk:
             "t": self._transcript,
             "o": self._addresses,
             "u": lambda _: self._undo(),
-            "?": self._legend,
+            "?": self._explain_keys,
         } | dict.fromkeys(_LEAVE, lambda _: _Next.LEAVE)
         if key not in actions:
             self._say("no such key")
@@ -158,29 +177,37 @@ class Walk:
 
     def _legend(self, case: ReviewCase) -> _Next:
         """Print the keys that do something for a case."""
-        many = min(len(case.rows), len(_DIGITS))
-        keys = {
-            "a accept": case.proposal and case.proposal.label,
-            "1 choose that candidate": many == 1,
-            f"1-{many} choose that candidate": many > 1,
-            "r reject": True,
-            "k keep": True,
-            "x not this recording": True,
-            "f accept the folder": case.proposal and case.proposal.label,
-            "e accept all with this reason": case.proposal and case.proposal.label,
-            "m more": True,
-            "p play": self.config.review.player,
-            "b back": len(self.shown) > 1,
-            "s skip": True,
-            "t transcript": case.kept.transcript_id,
-            "o addresses": case.rows,
-            "u undo": self.done,
-            "q quit": True,
-            "? keys": True,
-        }
-        keys_text = ", ".join(key.replace(" ", _NO_BREAK) for key, does in keys.items() if does)
+        names = (f"{keys} {_KEYS[keys[0]][0]}" for keys in self._keys(case))
+        keys_text = ", ".join(name.replace(" ", _NO_BREAK) for name in names)
         print_lines(line.replace(_NO_BREAK, " ") for line in wrap(keys_text))
         return _Next.STAY
+
+    def _explain_keys(self, case: ReviewCase) -> _Next:
+        for keys in self._keys(case):
+            name, does = _KEYS[keys[0]]
+            print_lines(wrap(f"{name}: {does}", f"{keys:<4} "))
+        return _Next.STAY
+
+    def _keys(self, case: ReviewCase) -> Iterator[str]:
+        """Yield the keys that do something for a case; of candidates from the first to the last."""
+        many = min(len(case.rows), len(_DIGITS))
+        is_proposed = case.proposal and case.proposal.label
+        conditions = {
+            "a": is_proposed,
+            "1": many,
+            "r": _has_candidates(case),
+            "x": _has_candidates(case),
+            "f": is_proposed,
+            "e": is_proposed,
+            "p": self.config.review.player,
+            "b": len(self.shown) > 1,
+            "t": case.kept.transcript_id,
+            "o": case.rows,
+            "u": self.done,
+        }
+        for key in _KEYS:
+            if conditions.get(key, True):
+                yield f"1-{many}" if key == "1" and many > 1 else key
 
     def _accept(self, case: ReviewCase) -> _Next:
         if case.proposal is None:
@@ -188,6 +215,7 @@ class Walk:
         return self._ruled(case, "accepted", accept(self.store, case))
 
     def _reject(self, case: ReviewCase) -> _Next:
+        _require_candidates(case)
         reason = _ask("what is wrong (Enter: back)")
         if reason:
             right = _ask("which candidate is right (its number; Enter: none of them)")
@@ -199,6 +227,7 @@ class Walk:
 
     def _not_this_recording(self, case: ReviewCase) -> _Next:
         """Keep a file out of the queue and unwritten until its tags lead to another recording."""
+        _require_candidates(case)
         said = reject(self.store, case, "the file is not this recording")
         return self._ruled(case, "not this recording: correct its tags", said)
 
@@ -287,7 +316,7 @@ class Walk:
 
     def _undo(self) -> _Next:
         if not self.done:
-            return self._say("nothing was ruled on since you began")
+            return self._say("no verdict was given since you began")
         before, ruling = self.done.pop()
         self.store.verdicts.take_back(ruling)
         self.taken_back.append(before)
@@ -301,6 +330,16 @@ class Walk:
     def _say(self, text: str, then: _Next = _Next.STAY) -> _Next:
         print_lines(wrap(text))
         return then
+
+
+def _has_candidates(case: ReviewCase) -> bool:
+    return bool(case.rows or case.proposal)
+
+
+def _require_candidates(case: ReviewCase) -> None:
+    """Raise `CanonError` where nothing was found that could be wrong."""
+    if not _has_candidates(case):
+        raise CanonError("no candidate was found: k keeps it out of the queue, s skips it")
 
 
 def _key() -> str:

@@ -377,6 +377,12 @@ class Audits:
         with self._database.writing() as connection:
             connection.execute(insert_into(connection, audits), [msgspec.structs.asdict(audit)])
 
+    def take_back(self, decision_id: str) -> None:
+        """Delete the newest verdict on a decision."""
+        newest = sa.select(sa.func.max(audits.c.seq)).where(audits.c.decision_id == decision_id)
+        with self._database.writing() as connection:
+            connection.execute(sa.delete(audits).where(audits.c.seq == newest.scalar_subquery()))
+
     def latest(self) -> Mapping[str, AuditRecord]:
         """Return the newest verdict on each decision, by the decision's id."""
         found = self._database.records(AuditRecord, sa.select(audits).order_by(audits.c.seq))
