@@ -404,7 +404,15 @@ def test_an_interrupt_during_import_shows_no_traceback(
 
 
 def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
-    answer = f'{{"crg_mbid": "https://musicbrainz.org/release-group/{ALBUM}", "confidence": "90%"}}'
+    said = {
+        "about": "C2",
+        "field": "date",
+        "value": "1974",
+        "quote": "in 1974",
+        "source": "a.example",
+    }
+    url = f"https://musicbrainz.org/release-group/{ALBUM}"
+    answer = json.dumps({"crg_mbid": url, "confidence": "90%", "facts": [said]})
     texts = [
         'Action: Web Search\nAction Input: {"query": "x"}',
         f"Final Answer:\n```json\n{answer}\n```",
@@ -419,6 +427,7 @@ def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
     assert (act["kind"], act["tool"], act["arguments"]) == ("act", "web_search", {"query": "x"})
     assert (finish["kind"], finish["answer"]["crg_mbid"]) == ("finish", ALBUM)
     assert finish["answer"]["confidence"] == 0.9
+    assert finish["answer"]["facts"] == [said | {"question": ""}]
     assert [each["kind"] for each in (unreadable, idle, unknown)] == ["malformed"] * 3
     assert "web_search(query)" in unknown["problem"]
     assert canon("transcript", "parse", stdin=texts[0].encode()).line == act

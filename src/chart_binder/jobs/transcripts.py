@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import zip_longest
@@ -466,6 +466,10 @@ class ReplyParser:
         return ParsedReply("act", call.tool.name, call.arguments, notes=notes)
 
 
+_CLAIMED = ("about", "field", "value", "quote", "source", "question")
+"""What a model says of a fact; the rest of it says how it was verified."""
+
+
 def _parsed_answer(text: str, notes: tuple[str, ...]) -> ParsedReply:
     try:
         answer = read_answer(text)
@@ -476,7 +480,7 @@ def _parsed_answer(text: str, notes: tuple[str, ...]) -> ParsedReply:
         "rr_mbid": answer.rr,
         "confidence": answer.confidence,
         "rationale": answer.rationale,
-        "facts": [asdict(fact) for fact in answer.facts],
+        "facts": [{key: getattr(fact, key) for key in _CLAIMED} for fact in answer.facts],
     }
     return ParsedReply("finish", answer=parsed, notes=notes + answer.notes)
 
