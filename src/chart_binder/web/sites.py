@@ -82,22 +82,24 @@ def _named_in(source: str) -> Iterator[str]:
 _NAMESPACE = re.compile(r"[^:]*:\S")
 """`Talk:Queen`, in any language; the colon of an article's title has a space behind it."""
 _UNCHECKED = frozenset(_SITES["unchecked"])
-_UNCHECKED_LAST = frozenset({"edits", "history", "reviews"})
+_UNCHECKED_LAST = frozenset({"annotation", "edits", "history", "ratings", "reviews", "tags"})
+_SAME_SITE = r"(?:www\.)?(?:(?:[a-z]{2}|simple)\.)?(?:m\.)?"
+"""What may stand before a site's name: `www.`, a language, `m.`; a blog or a forum is another."""
 
 
 def is_checked_page(address: str, sites: Sequence[str]) -> bool:
     """Return whether an address is a page of one of some sites that its editors check.
 
-    Talk, user and draft pages are not, nor what a query asks a site for.
+    Other hosts below a site's name are not that site. Talk, user and draft pages are not checked,
+    nor what a query asks a site for.
     """
-    host = f".{host_of(address)}"
     parts = urlsplit(address)
-    is_of_site = any(host.endswith(f".{site}") for site in sites)
-    if not is_of_site or parts.query or host.startswith(".test"):  # old versions; sandboxes
+    names = "|".join(map(re.escape, sites))
+    if parts.query or not names or not re.fullmatch(f"{_SAME_SITE}(?:{names})", host_of(address)):
         return False
     folders = fold(unquote(parts.path)).replace("_", " ").strip("/").split("/")
-    is_unchecked = _UNCHECKED & {*folders[:-1]} or _UNCHECKED_LAST & {*folders[2:]}
-    return not (is_unchecked or any(map(_NAMESPACE.match, folders)))
+    is_unchecked = _UNCHECKED & {folders[0], *folders[:-1]} or _UNCHECKED_LAST & {*folders[2:]}
+    return not (is_unchecked or "sandbox" in folders or any(map(_NAMESPACE.match, folders)))
 
 
 def host_of(address: str) -> str:
