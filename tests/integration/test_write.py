@@ -13,7 +13,6 @@ import pytest
 from mediafile import MediaFile
 from mutagen.flac import FLAC
 
-from audio.tagging import CONTAINERS, FIELDS
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from golden.bundles import golden, year_only_single
 from integration.conftest import Canon, Start
@@ -217,39 +216,6 @@ def test_a_ruling_since_asks_for_a_new_decision(canon: Canon, song: Path) -> Non
     ran = canon("write", song, "--output=json")
     assert (ran.status, ran.line["state"]) == (3, "refused")
     assert "was removed since: decide again" in ran.line["why"]
-
-
-def test_undo_gives_every_container_its_identical_tags_back(
-    canon: Canon, home: Path, mb: MusicBrainzStandIn
-) -> None:
-    field = next(field for field in FIELDS if field.attribute == "recording_mbid")
-    album = home / "album"
-    files = []
-    for container in CONTAINERS:
-        folder = album / container.name
-        folder.mkdir(parents=True)
-        files.append(container.tagged(folder, [(container.key(field), (RECORDING,))]))
-    before = [(read_tag_set(file), audio_hash(file)) for file in files]
-    decide(canon, album)
-    ran = canon("write", album, "--apply", "--policy=move", "--output=json", **asking(mb))
-    assert {line["state"] for line in ran.lines} == {"written"}, ran.out
-    written = [(read_tag_set(file), audio_hash(file)) for file in files]
-    for (old, sound), (new, same), file in zip(before, written, files, strict=True):
-        assert (old != new, sound) == (True, same), file
-        assert MediaFile(file).mb_releasegroupid == ALBUM
-        assert MediaFile(file).mb_trackid == RECORDING
-        assert MediaFile(file).album == "A Night at the Opera"
-    assert canon("verify", album).status == 0
-    again = canon("write", album, "--apply", "--policy=move", "--output=json", **asking(mb))
-    assert {line["state"] for line in again.lines} == {"unchanged"}, again.out
-    undone = canon("undo", "--output=json")
-    assert {line["state"] for line in undone.lines} == {"undone"}, undone.out
-    assert undone.status == 0
-    assert [(read_tag_set(file), audio_hash(file)) for file in files] == before
-    assert canon("verify", album).status == 0
-
-    canon("undo", undone.lines[0]["run_id"]).must_end(0)
-    assert [(read_tag_set(file), audio_hash(file)) for file in files] == written
 
 
 def test_verify_tells_other_audio_from_other_tags(canon: Canon, song: Path, home: Path) -> None:

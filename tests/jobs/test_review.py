@@ -254,6 +254,3 @@ def test_files_of_one_evidence_teach_once(store: Store, put: Put) -> None:
         reviewed_answers(store, "m", pytest.fail)
     with pytest.raises(CanonError, match=r"0 of the model 'x' \(40 of 'm': llm.model_id says"):
         reviewed_answers(store, "x", pytest.fail)
-
-
-REC, CRG, RR = (f"{n}b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd" for n in range(3))

@@ -32,23 +32,6 @@ def url_of(path: Path, query: str = "") -> str:
     return f"sqlite:///{path}{query}"
 
 
-def test_parent_folders_are_made(tmp_path: Path) -> None:
-    path = tmp_path / "a folder" / "データ" / "store.db"
-    with open_store(url_of(path)) as store:
-        store.answers.put("key", b"body", 1.5)
-    assert path.exists()
-
-
-def test_a_store_keeps_what_was_put_until_it_is_opened_again(tmp_path: Path) -> None:
-    for body in (b"one", b"two"):
-        with open_store(url_of(tmp_path / "store.db")) as store:
-            store.answers.put("key", body, 2.5)
-    with open_store(url_of(tmp_path / "store.db")) as store:
-        kept = store.answers.get("key")
-    assert kept is not None
-    assert (kept.body, kept.fetched_at) == (b"two", 2.5)
-
-
 def test_a_store_is_in_wal_mode(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     open_store(url_of(path)).close()
