@@ -20,7 +20,7 @@ from chart_binder.config.load import load_settings
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import Measures, RunRecord
 from chart_binder.domain.tags import Policy, WriteOptions
-from chart_binder.errors import StoreError, UsageError
+from chart_binder.errors import INTERRUPTED, StoreError, UsageError, end_status
 from chart_binder.files import absolute_path
 from chart_binder.jobs.batch import (
     AlbumEvidence,
@@ -50,7 +50,7 @@ from chart_binder.jobs.batch.resume import (
     interrupted_refresh,
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
-from chart_binder.jobs.decide import INTERRUPTED, WAITING_STATES, Decision, State, sibling_need
+from chart_binder.jobs.decide import WAITING_STATES, Decision, State, sibling_need
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
@@ -447,8 +447,8 @@ def _unsaved(outcome: FileOutcome) -> StoredDecision:
 
 def _save_failed_end(buffer: OutcomeBuffer, tally: Tally, error: BaseException) -> None:
     """Save how a run ended that an error or Ctrl-C broke off."""
-    status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
-    why = str(error) or "interrupted"
+    status = end_status(error)
+    why = "interrupted" if status == INTERRUPTED else str(error)
     with suppress(StoreError):  # the first error is the one to report
         buffer.end(status, msgspec.structs.replace(tally.measures(), stopped=why))
 

@@ -135,6 +135,19 @@ _USER = re.compile(
 _PARAMETER = re.compile(r"([?&#;](?!timeout=)[^\s=&?#;]+=)[^&#;]+")
 
 
+INTERRUPTED = 130
+"""The exit status of a call or run that was interrupted."""
+
+
+def end_status(error: BaseException) -> int:
+    """Return the exit status of a run that an error broke off.
+
+    Where nobody reads the results any more (`| head`), the run was interrupted as by Ctrl-C.
+    """
+    is_interrupted = isinstance(error, (KeyboardInterrupt, BrokenPipeError))
+    return INTERRUPTED if is_interrupted else 1
+
+
 def masked(text: str) -> str:
     """Return a configured value without user name, password and query values of an address.
 

@@ -116,7 +116,9 @@ def test_the_summary_of_a_dry_run_names_no_run() -> None:
     assert last == "run            dry run: nothing was kept or written"
 
 
-@pytest.mark.parametrize(("error", "status"), [(BrokenPipeError(), 1), (KeyboardInterrupt(), 130)])
+@pytest.mark.parametrize(
+    ("error", "status"), [(BrokenPipeError(), 130), (KeyboardInterrupt(), 130), (OSError(), 1)]
+)
 def test_a_writing_run_that_is_interrupted_is_stored_with_what_it_did(
     tmp_path: Path, error: BaseException, status: int
 ) -> None:

@@ -337,6 +337,7 @@ def test_version_is_printed(canon: Canon) -> None:
     ("command", "status", "told"),
     [
         ("demo | head -n 1", 0, ""),
+        ("demo | true; exit ${PIPESTATUS[0]}", 130, ""),
         ("demo >&- 2>&-", 0, ""),
         ("config show >&- 2>&-", 0, ""),
         ("--help >&- 2>&-", 0, ""),
@@ -348,7 +349,13 @@ def test_a_closed_stream_is_no_error_and_a_full_disk_one_clear_line(
 ) -> None:
     called = f"{sys.executable} -m chart_binder {command}"
     done = subprocess.run(
-        called, shell=True, capture_output=True, env=environment, check=False, timeout=60
+        called,
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        env=environment,
+        check=False,
+        timeout=60,
     )
     assert done.returncode == status
     assert re.fullmatch(told, done.stderr.decode())

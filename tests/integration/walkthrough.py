@@ -26,37 +26,39 @@ from servers.musicbrainz import MusicBrainzStandIn
 
 PAGE = Path(__file__).parents[2] / "docs" / "walkthrough.md"
 BEFORE, AFTER = "<!-- printed -->\n", "<!-- /printed -->\n"
+WHOLE = (0, 0)
 STEPS = (
     ("Decide. Nothing is written to the files; what MusicBrainz says is stored.",
-     f'canon decide "{TITLE}" | head -n 20', slice(20)),
+     f'canon decide "{TITLE}"', (14, 6)),
     ("All of them in a table. *2004 or earlier* means that the year is not certain.",
-     "canon ls", slice(None)),
+     "canon ls", WHOLE),
     ("One of them: why this, and why no other?",
-     f'canon explain "{TITLE}/03 Song 3.flac"', slice(None)),
+     f'canon explain "{TITLE}/03 Song 3.flac"', WHOLE),
     ("Why is this one open?",
-     f'canon explain "{TITLE}/09 Song 9.flac" | head -n 14', slice(14)),
+     f'canon explain "{TITLE}/09 Song 9.flac"', (14, 0)),
     ("What would change in the tags? The album stays an album.",
-     f'canon write "{TITLE}"', slice(None)),
+     f'canon write "{TITLE}"', WHOLE),
     ("Write it.",
-     f'canon write "{TITLE}" --apply | tail -n 4', slice(-4, None)),
+     f'canon write "{TITLE}" --apply', WHOLE),
     ("Do the files hold what was written?",
-     f'canon verify "{TITLE}"', slice(None)),
+     f'canon verify "{TITLE}"', WHOLE),
     ("What waits for you?",
-     "canon review list", slice(None)),
+     "canon review list", WHOLE),
     ("Take it back: the files are what they were, byte for byte.",
-     "canon undo | tail -n 10", slice(-10, None)),
+     "canon undo", WHOLE),
 )  # fmt: skip
-"""What each step is for, its command, and which lines of its output are shown."""
+"""What each step is for, its command, and how many lines are shown from its start and its end."""
 
 
 def printed(work: Path, environment: dict[str, str]) -> Iterator[str]:
     """Yield the lines of the page: each command with what it printed on a terminal."""
     files = sampler_files(work / TITLE, "flac")
     before = [file.read_bytes() for file in files]
-    for about, command, shown in STEPS:
-        words = shlex.split(command.partition(" | ")[0])[1:]
-        status, lines = run_on_terminal(words, work, environment)
-        yield from (about, "", "```console", f"$ {command}", *lines[shown], "```", "")
+    for about, command, (first, last) in STEPS:
+        status, lines = run_on_terminal(shlex.split(command)[1:], work, environment)
+        if first or last:
+            lines[first : len(lines) - last] = ["..."]
+        yield from (about, "", "```console", f"$ {command}", *lines, "```", "")
         yield from (f"Exit status {status}.", "") if status else ()
     assert [file.read_bytes() for file in files] == before
 

@@ -18,7 +18,6 @@ import msgspec
 from chart_binder.audio.walk import UnreadablePath
 from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
 from chart_binder.cli.options import (
-    INTERRUPTED,
     PATH,
     Session,
     command_line,
@@ -46,7 +45,7 @@ from chart_binder.cli.progress import (
 )
 from chart_binder.cli.runs import file_result, log_fields, summary_line, summary_lines
 from chart_binder.domain.records import Measures, RunRecord, now_utc
-from chart_binder.errors import UsageError, counted
+from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
 from chart_binder.files import path_text
 from chart_binder.jobs.batch.planning import Estimate, EstimatedPart, Order
 from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
@@ -402,7 +401,7 @@ class MetricsFile:
 
     def fail(self, error: BaseException) -> None:
         """Write that an error ended the run."""
-        status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
+        status = end_status(error)
         run_id, measures = "", Measures()
         if self.last:
             run_id, measures = self.last.run_id, self.last.so_far.measures()

@@ -12,8 +12,8 @@ from importlib import import_module
 import click
 
 from chart_binder import __version__
-from chart_binder.cli.options import INTERRUPTED, common_options
-from chart_binder.errors import CanonError, ConfigError, PluginError, UsageError
+from chart_binder.cli.options import common_options
+from chart_binder.errors import INTERRUPTED, CanonError, ConfigError, PluginError, UsageError
 from chart_binder.files import path_text
 
 OK, FAILED, MISUSED = 0, 1, 2
@@ -141,6 +141,10 @@ def run(arguments: list[str]) -> int:
     except tuple(_STATUS) as error:
         _report(error)
         return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+    except SystemExit as error:  # by click, with 1, where nobody reads the results any more
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return INTERRUPTED
     return status if isinstance(status, int) else OK
 
 
@@ -162,7 +166,8 @@ _STATUS: dict[type[BaseException], int] = {
     CanonError: FAILED,
     KeyboardInterrupt: INTERRUPTED,
     click.Abort: INTERRUPTED,
-    OSError: FAILED,  # results that cannot be written: a full disk, or a closed pipe
+    BrokenPipeError: INTERRUPTED,
+    OSError: FAILED,  # results that cannot be written: a full disk
 }
 """The exit status for each kind of error; the first row that fits counts."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-INTERRUPTED = 130
-"""The exit status of a call that was interrupted."""
 _EMPTY_PATH = "a path is empty: is a variable of the shell not set?"
 
 

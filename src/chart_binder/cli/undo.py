@@ -15,7 +15,6 @@ import click
 
 from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.cli.options import (
-    INTERRUPTED,
     PATH,
     Session,
     command_line,
@@ -38,7 +37,7 @@ from chart_binder.cli.render.decision import note_lines
 from chart_binder.cli.render.tags import UNDO_WORDS, Words, changed_key_lines
 from chart_binder.cli.write import NO_PATHS, TagResults
 from chart_binder.domain.records import WriteRecord, local_time, utc_text
-from chart_binder.errors import CanonError, StoreError, UsageError
+from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
 from chart_binder.files import path_text
 from chart_binder.jobs.journal import (
     UNDO,
@@ -151,7 +150,7 @@ def _recording_end(run: WritingRun, results: "_UndoResults") -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, OSError, CanonError) as error:
-        results.status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
+        results.status = end_status(error)
         with suppress(StoreError):  # the first error is the one that is reported
             _end(run, results)
         raise

@@ -13,7 +13,6 @@ import click
 
 from chart_binder.audio.walk import UnreadablePath, find_audio_files
 from chart_binder.cli.options import (
-    INTERRUPTED,
     Session,
     command_line,
     keep_mtime_option,
@@ -34,7 +33,7 @@ from chart_binder.cli.output import (
 from chart_binder.cli.progress import stop_after_current
 from chart_binder.cli.render.tags import WORDS, Words, album_lines, album_of, counts_text
 from chart_binder.domain.tags import Policy
-from chart_binder.errors import CanonError, StoreError, UsageError
+from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
 from chart_binder.jobs.write import (
     Planner,
@@ -181,9 +180,8 @@ def recording_end(results: "TagResults", run: WritingRun | None) -> Iterator[Non
         yield
     except (KeyboardInterrupt, OSError, CanonError) as error:
         if run:
-            status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
             with suppress(StoreError):  # the first error is the one that is reported
-                _end(results, run, status)
+                _end(results, run, end_status(error))
         raise
 
 

@@ -44,8 +44,6 @@ Overrides: TypeAlias = Callable[[], Mapping[str, OverrideRecord]]
 """Returns the overrides by recording id; may raise `StoreError`."""
 EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
 """Returns the evidence for a file, or raises `CanonError`."""
-INTERRUPTED = 130
-"""The exit status of a run that Ctrl-C ended."""
 MAX_FAILED_LOOKUPS = 3
 """Failed look-ups in a row, each after tries of its own, after which no more are made."""
 

@@ -26,9 +26,9 @@ from chart_binder.domain.records import (
     new_id,
     now_utc,
 )
-from chart_binder.errors import CanonError, DamagedRecordError, StoreError
+from chart_binder.errors import CanonError, DamagedRecordError, StoreError, end_status
 from chart_binder.files import read_file
-from chart_binder.jobs.decide import INTERRUPTED, Case, Cause, Decision, State, with_tags
+from chart_binder.jobs.decide import Case, Cause, Decision, State, with_tags
 from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.result import Outcome
 from chart_binder.react.transcript import record_in
@@ -274,7 +274,7 @@ def save_decisions(
         yield saver
     except (KeyboardInterrupt, OSError, CanonError) as error:
         with suppress(StoreError):  # the first error is the one to report
-            saver.end(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1)
+            saver.end(end_status(error))
         raise
 
 

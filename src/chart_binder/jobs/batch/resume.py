@@ -21,10 +21,10 @@ from chart_binder.domain.records import (
     local_time,
 )
 from chart_binder.domain.verdict import OverrideRecord
-from chart_binder.errors import AudioError, DamagedRecordError
+from chart_binder.errors import INTERRUPTED, AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs.batch import FileOutcome
-from chart_binder.jobs.decide import INTERRUPTED, State, complete, override_for, year_of
+from chart_binder.jobs.decide import State, complete, override_for, year_of
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     current_decisions,
