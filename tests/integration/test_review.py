@@ -296,9 +296,13 @@ def test_single_keys_walk_it(
             ("2", "--- 2 of 4"),
         )
         assert "0.flac" not in waiting(canon), "kept at once"
-        terminal.press(("u", "taken back"))
+        terminal.press(("b", "--- 1 of 4"))
+        assert "your verdict: C2 is right; u takes it back" in terminal.until("? keys")
+        terminal.press(("u", "--- 1 of 4"))
         assert "0.flac" in waiting(canon)
-        terminal.press(("2", "1.flac"), ("s", "--- 3 of 4"), ("r", "what is wrong"))
+        terminal.press(("s", "--- 2 of 4"), ("b", "--- 1 of 4"), ("2", "--- 2 of 4"))
+        terminal.press(("u", "--- 1 of 4"), ("2", "--- 2 of 4"), ("s", "--- 3 of 4"))
+        terminal.press(("r", "what is wrong"))
         terminal.enter("no idea", "which candidate")
         terminal.enter("", "--- 4 of 4")
         terminal.press(("q", "2 reviewed; the same command goes on"))

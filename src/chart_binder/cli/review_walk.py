@@ -53,7 +53,7 @@ _KEYS = {
     "s": ("skip", "decide nothing now: it stays in the queue"),
     "t": ("transcript", "show what the model did"),
     "o": ("addresses", "show the pages of the candidates and of cited facts"),
-    "u": ("undo", "take back the last verdict of this walk, and show that case again"),
+    "u": ("undo", "take back the verdict on this case, else the last one of this walk"),
     "q": ("quit", "leave: every verdict is kept, and the same command goes on"),
     "?": ("keys", "explain the keys"),
 }
@@ -61,12 +61,21 @@ _KEYS = {
 
 
 class _Next(Enum):
-    """What follows a key: the same case, the next, the one that was taken back, or the end."""
+    """What follows a key: the same case, the next, an earlier one again, or the end."""
 
     STAY = auto()
     FORWARD = auto()
     BACK = auto()
     LEAVE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A verdict of this walk on a case, in words and as it was saved."""
+
+    case: ReviewCase
+    words: str
+    saved: "SavedVerdicts"
 
 
 @dataclass
@@ -76,11 +85,13 @@ class Walk:
     store: "Store"
     config: Config
     states: Collection[str]
-    done: list[tuple[ReviewCase, "SavedVerdicts"]] = field(default_factory=list)
-    taken_back: list[ReviewCase] = field(default_factory=list)
+    done: list[_Given] = field(default_factory=list)
+    again: list[ReviewCase] = field(default_factory=list)
+    heads: dict[str, str] = field(default_factory=dict)
     shown: list[ReviewCase] = field(default_factory=list)
     skipped: SkippedRecords = field(default_factory=SkippedRecords)
     paths: Collection[Path] = ()
+    is_back: bool = False
 
     def run(self, paths: Collection[Path]) -> int:
         """Show every case until the end or until the person leaves; return the exit status.
@@ -95,18 +106,17 @@ class Walk:
         queue = review_queue(self.store, kept, self.states, paths, self.skipped.decision)
         for queued in chain.from_iterable(queue_by_album(queue)):
             total = total or queued.left
-            place = f"--- {total - queued.left + 1} of {total}: {queued.case.album or NO_ALBUM}"
-            print_lines(["", *wrap(one_line(place), "", 4)])
+            self.heads[queued.case.kept.id] = f"{total - queued.left + 1} of {total}"
             if self._show(queued.case) is _Next.LEAVE:
                 return self._quit()
         while self._ask_at_end() is _Next.BACK:
-            if self._show(self.taken_back.pop()) is _Next.LEAVE:
+            if self._show(self.again.pop()) is _Next.LEAVE:
                 return self._quit()
         nothing = is_queue_empty(self.store, self.store.overrides.all(), self.states, paths)
         return self.skipped.status or (0 if nothing else 3)
 
     def _show(self, case: ReviewCase) -> _Next:
-        """Show a case until it is done with, and those before it that are taken back meanwhile."""
+        """Show a case until it is done with, and those that are to be shown again meanwhile."""
         pending = [case]
         while pending:
             now = pending.pop()
@@ -114,7 +124,9 @@ class Walk:
             if leads is _Next.LEAVE:
                 return leads
             if leads is _Next.BACK:
-                pending += [now, self.taken_back.pop()]
+                again = self.again.pop()
+                pending += [again] if again.kept.id == now.kept.id else [now, again]
+                self.is_back = True
         return _Next.FORWARD
 
     def _ask_at_end(self) -> _Next:
@@ -124,7 +136,7 @@ class Walk:
         self._say(f"{end}; u undo the last, q quit")
         while (key := _key()) not in _LEAVE:
             if key == "u":
-                return self._undo()
+                return self._undo(None)
             self._say("no such key; u undo the last, q quit")
         return _Next.LEAVE
 
@@ -133,14 +145,21 @@ class Walk:
         return self.skipped.status or 3
 
     def _show_one(self, case: ReviewCase) -> _Next:
+        is_back, self.is_back = self.is_back, False
         waits = self.store.waiting.has(case.kept.id, self.states)
         ruled = self.store.overrides.all()
-        if not waits or is_overridden(case, ruled):
-            return self._say(f"{path_text(case.path)}: reviewed meanwhile", _Next.FORWARD)
+        given = self._given_on(case)
+        if (not waits or is_overridden(case, ruled)) and not (given and is_back):
+            said = given.words if given else "reviewed meanwhile"
+            return self._say(f"{path_text(case.path)}: {said}", _Next.FORWARD)
+        place = f"--- {self.heads.get(case.kept.id, 'again')}: {case.album or NO_ALBUM}"
+        print_lines(["", *wrap(one_line(place), "", 4)])
         lapsed = override_removed(case, ruled)
         print_lines(brief_lines(case, case.question(self.config.rules), lapsed=lapsed))
         if not self.shown or self.shown[-1] is not case:
             self.shown.append(case)
+        if given:
+            self._say(f"your verdict: {given.words}; u takes it back, s keeps it")
         self._legend(case)
         while True:
             try:
@@ -168,7 +187,7 @@ class Walk:
             "s": lambda case: self._say(f"{path_text(case.path)}: skipped", _Next.FORWARD),
             "t": self._transcript,
             "o": self._addresses,
-            "u": lambda _: self._undo(),
+            "u": self._undo,
             "?": self._explain_keys,
         } | dict.fromkeys(_LEAVE, lambda _: _Next.LEAVE)
         if key not in actions:
@@ -290,15 +309,15 @@ class Walk:
         if len(self.shown) < 2:  # noqa: PLR2004 (this one and one before it)
             return self._say("this is the first")
         self.shown.pop()
-        self.taken_back.append(self.shown.pop())
+        self.again.append(self.shown.pop())
         return _Next.BACK
 
     def _choose(self, case: ReviewCase, number: str, reason: str = "") -> _Next:
         label = f"C{number.upper().removeprefix('C')}"
         group = case.labels.ids.get(label) if "." not in label else None
         if group is None:
-            there = f"C1 to C{len(case.rows)} are there" if case.rows else "there is none"
-            raise CanonError(f"{label}: no such candidate; {there}")
+            there = ", ".join(row.label for row in case.rows) or "none"
+            raise CanonError(f"{label}: no such candidate; there is {there}")
         return self._ruled(case, f"{label} is right", choose(self.store, case, group, reason))
 
     def _transcript(self, case: ReviewCase) -> _Next:
@@ -314,16 +333,23 @@ class Walk:
         print_lines(f"fact {source}" for source in dict.fromkeys(filter(None, sources)))
         return self._legend(case)
 
-    def _undo(self) -> _Next:
+    def _given_on(self, case: ReviewCase) -> _Given | None:
+        """Return the last verdict of this walk on a case."""
+        of_case = (one for one in reversed(self.done) if one.case.kept.id == case.kept.id)
+        return next(of_case, None)
+
+    def _undo(self, case: ReviewCase | None) -> _Next:
+        """Take back the verdict on the case that is shown, else the last one."""
         if not self.done:
             return self._say("no verdict was given since you began")
-        before, ruling = self.done.pop()
-        self.store.verdicts.take_back(ruling)
-        self.taken_back.append(before)
-        return self._say(f"taken back, to look at again: {path_text(before.path)}", _Next.BACK)
+        given = (case and self._given_on(case)) or self.done[-1]
+        self.store.verdicts.take_back(given.saved)
+        self.done = [one for one in self.done if one is not given]
+        self.again.append(given.case)
+        return self._say(f"taken back, to look at again: {path_text(given.case.path)}", _Next.BACK)
 
     def _ruled(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _Next:
-        self.done.append((case, ruled.saved))
+        self.done.append(_Given(case, done, ruled.saved))
         print_lines(ruled_lines(case, done, ruled))
         return _Next.FORWARD
 

@@ -24,6 +24,7 @@ from chart_binder.cli.options import (
     paths_argument,
 )
 from chart_binder.cli.output import (
+    count_text,
     file_object,
     print_json,
     print_lines,
@@ -64,8 +65,10 @@ if TYPE_CHECKING:
 _FAILED = 1
 _AGO = re.compile(r"(\d+) ?(m|min|h|d|w)")
 _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_FINDINGS = {VerifyState.SAME: "as written", VerifyState.UNRECORDED: "never written"}
-"""What the sums say, where a state has no word for people."""
+_FINDINGS = {each: each.value for each in VerifyState} | {
+    VerifyState.SAME: "as written", VerifyState.UNRECORDED: "never written",
+}  # fmt: skip
+"""What the sums say, in their order."""
 _UNREMARKABLE = (VerifyState.SAME, VerifyState.PUT_BACK, VerifyState.UNRECORDED)
 _VERIFY_STATUS = {
     VerifyState.SAME: 0,
@@ -261,8 +264,7 @@ def verify(session: Session, paths: tuple[str, ...]) -> int:
                 counts[result.finding] += 1
                 status = worst(status, 3 if is_missed else _VERIFY_STATUS[result.finding])
                 _show_verified(session, result, is_missed=is_missed)
-    counted = (f"{count} {_FINDINGS.get(each, each)}" for each, count in counts.items())
-    print_notes([", ".join(counted) or "no file"])
+    print_notes([count_text(counts, _FINDINGS) or "no file"])
     return status
 
 
