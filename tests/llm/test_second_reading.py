@@ -104,6 +104,22 @@ def test_a_passage_is_short_however_long_the_page() -> None:
         ('I take it for {"reading": "not_a_release"}.', "not_a_release"),
         ("<think>first_release? No.</think>other_release", "other_release"),
         ("first_release? no</think> unclear", "unclear"),
+        ('{"reading": "first_release", "note": "no other_release"}', "first_release"),
+        ("**first_release**.", "first_release"),
+        ('reading: "first_release"', "first_release"),
+        ("This is not a first_release, it is a reissue.", "unclear"),
+        ("It says first_release? No.", "unclear"),
+        ("first_release?", "unclear"),
+        ("<think>Let me see whether it is a first_release", "unclear"),
+        ('<think>It may be {"reading": "first_release"}', "unclear"),
+        ('{"reading": "first_release', "unclear"),
+        ('{"reading": null, "note": "first_release is wrong here"}', "unclear"),
+        ('{"first_release": false}', "unclear"),
+        ('{"reading": "none of first_release"}', "unclear"),
+        ('{"reading": ["first_release"]}', "unclear"),
+        ('["first_release"]', "unclear"),
+        ('{"reading": "first_release", "reading": "other_release"}', "unclear"),
+        ('{"reading": "first_release"} {"reading": "unclear"}', "unclear"),
         ("first_release, or other_release", "unclear"),
         ("not first_release but other_release", "unclear"),
         ('{"reading": "yes"}', "unclear"),
@@ -111,7 +127,7 @@ def test_a_passage_is_short_however_long_the_page() -> None:
         ("", "unclear"),
     ],
 )
-def test_a_reply_is_the_one_reading_that_it_names_else_unclear(reply: str, reading: str) -> None:
+def test_a_reply_is_the_one_reading_that_it_gives_else_unclear(reply: str, reading: str) -> None:
     assert read_reading(reply) == reading
     result, _ = read(reply)
     assert [each.reading for each in result.facts[0].readings] == [reading]

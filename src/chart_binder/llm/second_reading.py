@@ -5,6 +5,7 @@ one. The form of question and answer is fixed (docs/adjudicator.md, "The second 
 cannot be read is `unclear`, and only `first_release` lets a fact stand.
 """
 
+import json
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +22,8 @@ from chart_binder.llm.answer import object_schema
 from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Terms, ask
+from chart_binder.react.parsing.lenient_json import object_of
+from chart_binder.react.parsing.lexer import strip_thinking
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import NOT_ANSWERED, Read, ReadingScript, Watch
 from chart_binder.web.places import Place
@@ -33,8 +36,9 @@ _WORDS = tomli.loads(files("chart_binder.llm").joinpath("second_reading.toml").r
 READINGS: Final[Mapping[str, str]] = _WORDS["readings"]
 """What a passage may say of a date, as the model is asked."""
 SCHEMA: Final = object_schema({"reading": {"enum": list(READINGS)}})
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>|^.*?</think(?:ing)?>", re.DOTALL)
-_WORD = re.compile(rf"(?<![\w-])({'|'.join(READINGS)})(?![\w-])")
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+_MARKS = r"[\s*`\"'“”.]*"
+_WORD = re.compile(rf"{_MARKS}(?:reading{_MARKS}[:=]{_MARKS})?({'|'.join(READINGS)}){_MARKS}")
 
 Kind: TypeAlias = Literal["support", "contradiction"]
 
@@ -61,9 +65,20 @@ def question(subject: Subject, date: str | None, passage: str) -> str:
 
 
 def read_reading(text: str) -> str:
-    """Return the one reading that a reply names; `unclear` for none or several."""
-    named = set(_WORD.findall(_THINKING.sub("", text)))
-    return named.pop() if len(named) == 1 else UNCLEAR
+    """Return the reading that a reply gives: as an object's `reading`, or as its only word.
+
+    Anything else is `unclear`, also where a reading is named in a sentence.
+    """
+    spoken = strip_thinking(text).text
+    if braces := _OBJECT.search(spoken):
+        try:
+            members = json.loads(braces[0], object_pairs_hook=object_of)
+        except (ValueError, RecursionError):
+            return UNCLEAR
+        reading = members.get("reading")
+        return reading if isinstance(reading, str) and reading in READINGS else UNCLEAR
+    word = _WORD.fullmatch(spoken)
+    return word[1] if word else UNCLEAR
 
 
 @dataclass(slots=True)
