@@ -23,7 +23,8 @@ from chart_binder.domain.value_words import (
 from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.result import Fact
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.documents import CELLS, Document, documents_named
+from chart_binder.web.documents import Document, documents_named
+from chart_binder.web.passages import CELLS
 from chart_binder.web.places import Place, date_doubt, find_quote, link_problem, nearest_line
 
 _BESIDE = 60

@@ -14,6 +14,7 @@ from chart_binder.domain.naming import plain_text
 from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import AnyEvent, Observed, Stepped
+from chart_binder.web.passages import CELLS, GAPS, may_be_caption, names_columns
 from chart_binder.web.sites import (
     host_of,
     independent_sources,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 MAX_PASSAGE = 700
 """Characters of a passage, with its page's title and heading."""
-CELLS = " | "
-"""What stands between the cells of a row."""
 _FETCHING = frozenset({"web_fetch", "wikipedia", "musicbrainz"})
 """The tools that read a page itself, rather than what a search engine says of it."""
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
@@ -84,28 +83,39 @@ class Document:
         return self.text.rfind("\n", 0, place) + 1, len(self.text) if end < 0 else end
 
     def headings(self, place: int) -> tuple[str, ...]:
-        """Return the headings above an offset, widest first, and its table's columns.
+        """Return the headings above an offset, widest first, then its caption and columns."""
+        starts, above = self._above
+        return sum(above[bisect_right(starts, place) - 1], ())
+
+    def sections(self, place: int) -> tuple[str, ...]:
+        """Return the headings above an offset, without what its table is called.
 
         A heading is above what follows it until one as wide; the page's own is left out where a
         narrower one is there.
         """
         starts, above = self._above
-        return above[bisect_right(starts, place) - 1]
+        return above[bisect_right(starts, place) - 1][0]
 
     @cached_property
-    def _above(self) -> tuple[list[int], list[tuple[str, ...]]]:
-        """Where each line begins, and what stands above it."""
-        starts, above = [0], list[tuple[str, ...]]()
+    def _above(self) -> tuple[list[int], list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+        """Where each line begins, the headings above it, and the caption and columns of a row.
+
+        What an excerpt leaves out ends no table; a line of one cell is the caption of what follows.
+        """
+        starts, above = [0], list[tuple[tuple[str, ...], tuple[str, ...]]]()
         open_ones: list[tuple[int, str]] = []
-        columns: str | None = None
+        caption = columns = ""
         is_in_table = False
         for line in self.text.split("\n"):
-            is_row = CELLS in line
             shown = [text for width, text in open_ones if width > 1] or [t for _, t in open_ones]
-            above.append((*shown, *((columns,) if is_row and is_in_table and columns else ())))
-            if is_row and not is_in_table:
-                columns = None if any(sign.isdigit() for sign in line) else line
-            is_in_table = is_row
+            named = (caption, columns if is_in_table else "") if CELLS in line else ()
+            above.append((tuple(shown), tuple(filter(None, named))))
+            if CELLS in line:
+                columns = columns if is_in_table else names_columns(line) * line
+                is_in_table = True
+            elif line not in GAPS:
+                caption = may_be_caption(line) * line
+                is_in_table = is_in_table and caption != ""
             if line.startswith("#"):
                 width = len(line) - len(line.lstrip("#"))
                 open_ones = [each for each in open_ones if each[0] < width]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from chart_binder.web.fetch import Page
 
 GAP = "…"
+GAPS = (GAP, "...")
+"""What is left out, as it is written, and as a model is shown it."""
 _QUOTED = "> "
 _ROOM_FOR_REMARKS = 70  # each
 _LONGEST_FIND = 30
@@ -32,8 +34,23 @@ _FARTHEST_HEADING = 40
 _FEWEST_COLUMNS = 3
 _PART_END = re.compile(r"(?<=[.!?;] )|(?<=。)|(?= \| )")
 _WORD_END = re.compile(r"(?<= )")
-_BETWEEN_CELLS = " | "
+CELLS = " | "
+"""What stands between the cells of a row."""
+_YEAR_OR_ASIDE = re.compile(r"\([^()]*\)|\b(?:1[89]|20)\d\d\b")
+_LONGEST_CAPTION = 100
 _DIGIT = re.compile(r"\d")
+
+
+def names_columns(row: str) -> bool:
+    """Return whether a table's first row may name its columns: it has no number but years."""
+    cells = [_YEAR_OR_ASIDE.sub("", cell).strip() for cell in row.split(CELLS)]
+    return len(row) <= _LONGEST_HEAD and all(cells) and not _DIGIT.search("".join(cells))
+
+
+def may_be_caption(line: str) -> bool:
+    """Return whether a line may be what the rows below it are about: short, and no sentence."""
+    is_text = CELLS not in line and not line.startswith(("#", "- ", *GAPS))
+    return is_text and 0 < len(line) <= _LONGEST_CAPTION and line[-1] not in ".!?。"
 
 
 def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") -> Observation:
@@ -118,8 +135,7 @@ def _choose(
     gap = len(GAP) + per_line
     room = max_chars - gap  # as long as nothing is chosen, all is one gap
     for at in sorted(range(len(pieces)), key=lambda at: (-ranks[at], at)):
-        head = heads[at]
-        new = ({at} if head is None else {at, head}) - chosen
+        new = {at, *heads[at]} - chosen
         cost = 0
         for each in new:
             left_out = [
@@ -156,22 +172,28 @@ def _parts(text: str, longest: int) -> Iterator[str]:
             yield from (word[at : at + longest] for at in range(0, len(word), longest))
 
 
-def _heads(pieces: Sequence[str]) -> list[int | None]:
-    """Return what must be read above each piece: the names of its columns, else its heading."""
-    heads: list[int | None] = []
-    heading = columns = None
-    is_row = [piece.count(_BETWEEN_CELLS) >= _FEWEST_COLUMNS - 1 for piece in pieces]
+def _heads(pieces: Sequence[str]) -> list[set[int]]:
+    """Return what must be read above each piece: the names of its columns, else its heading.
+
+    Rows have their caption, too, which is also a row of one cell in the midst of a table.
+    """
+    heads: list[set[int]] = []
+    heading = columns = caption = None
+    is_row = [piece.count(CELLS) >= _FEWEST_COLUMNS - 1 for piece in pieces]
     for at, piece in enumerate(pieces):
         if piece.startswith("#"):
             heading = at
         if not is_row[at]:
-            columns = None
-        elif at == 0 or not is_row[at - 1]:
-            names_columns = len(piece) <= _LONGEST_HEAD and not _DIGIT.search(piece)
-            columns = at if names_columns else None
+            is_inside = at > 0 and is_row[at - 1] and at + 1 < len(pieces) and is_row[at + 1]
+            caption = at if may_be_caption(piece) else None
+            columns = columns if is_inside and caption == at else None
+        elif columns is None and (at == 0 or not is_row[at - 1]):
+            columns = at if names_columns(piece) else None
         head = heading if columns is None else columns
         is_near = head is not None and (head == columns or at - head <= _FARTHEST_HEADING)
-        heads.append(head if is_near and head != at else None)
+        above = {head} if head is not None and is_near else set()
+        above |= {caption} if caption is not None and is_row[at] else set()
+        heads.append(above - {at})
     return heads
 
 
@@ -261,7 +283,7 @@ def _look(piece: str, about: Sequence[str], find: Sequence[str]) -> _Look:
     years = list(map(int, _YEAR.findall(folded)))
     dates = _NUMERIC_DATE if words.isdisjoint(MONTHS) else _date_to_the_month()
     to_the_month = len(dates.findall(folded)) if years else 0
-    is_row = _BETWEEN_CELLS in piece
+    is_row = CELLS in piece
     release_words = [_PLACE_OF_RELEASE_WORD[word] for word in words & _RELEASE_WORDS]
     release_words += [
         _PLACE_OF_RELEASE_WORD[word] for word in _UNSPACED_RELEASE_WORDS if word in folded

@@ -18,7 +18,8 @@ from chart_binder.domain.naming import Subject, find_words, plain_text, spaced_w
 from chart_binder.domain.patches import PRIMARY_TYPE
 from chart_binder.domain.value_words import fact_words, names_abroad
 from chart_binder.domain.vocabulary import fold
-from chart_binder.web.documents import CELLS, MAX_PASSAGE, Document
+from chart_binder.web.documents import MAX_PASSAGE, Document
+from chart_binder.web.passages import CELLS
 
 _BESIDE = 60
 _MAX_OCCURRENCES = 8
@@ -112,7 +113,7 @@ def link_problem(place: Place, subject: Subject) -> str | None:
         return f"it is said of the {other_type} of that title" if other_type else None
     before = document.text[max(begin, place.start - MAX_PASSAGE) : place.start]
     headings = document.headings(place.start)
-    above = next((each for each in reversed(headings) if CELLS not in each), "")
+    above = next(reversed(document.sections(place.start)), "")
     if subject.names_other(line if is_row else before) or (is_row and subject.names_other(above)):
         return "the passage names another candidate"
     around = document.text[max(0, begin - MAX_PASSAGE // 2) : stop + MAX_PASSAGE // 2]
