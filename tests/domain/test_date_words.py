@@ -49,6 +49,8 @@ def test_words_of_a_title_that_is_asked_about_do_not_count() -> None:
         ("新装盤は1974年5月5日に発売された", "新装盤"),
         ("It was reportedly released on 5 May 1974", "reportedly released"),
         ("It came out in Australia on 5 May 1974", "in Australia"),
+        ("It came out on 5 May 1974 here and on 2 May 1975 in Australia", None),
+        ("It came out in Australia in 1973 and here on 5 May 1974", None),
         ('Her debut "Ash Tuesday" was released on 5 May 1974', '"Ash Tuesday"'),
         ('"Ash Tuesday" and Mercury Lane were released on 5 May 1974', None),
         ('The follow-up to "Ash Tuesday" was released on 5 May 1974', None),
@@ -59,7 +61,7 @@ def test_words_of_a_title_that_is_asked_about_do_not_count() -> None:
     ],
 )
 def test_what_came_out_in_place_of_the_record_is_told(text: str, said: str | None) -> None:
-    [mention] = find_dates(text)
+    [mention] = [each for each in find_dates(text) if str(each.dates[0]) == "1974-05-05"]
     assert other_issue(text, mention, ("Mercury Lane",), ("Australia",)) == said
 
 

@@ -242,11 +242,11 @@ def test_a_passage_is_about_what_its_structure_says_then_what_its_words_say(
     assert stands(page, quote="") == is_about
 
 
-def without(name: str, day: str) -> Mapping[str, Any]:
+def without(name: str, day: str, catno: str = "EMI 2375") -> Mapping[str, Any]:
     """Return the case with the single's day known, and its status or type unknown instead."""
     document = copy.deepcopy(year_only_single())
     group = document["recording_candidates"][0]["rg_candidates"][0]
-    group["releases"][0] |= {"date": day, "catno": "EMI 2375"}
+    group["releases"][0] |= {"date": day, "catno": catno}
     (group if name == "primary_type" else group["releases"][0])[name] = None
     return document
 
@@ -275,6 +275,7 @@ def test_a_title_may_be_written_in_latin_letters(
 
 
 STATUS = ("C1.R1", "status", "Official"), without("status", "1975-05-01"), "C1"
+LIKE_A_YEAR = ("C1.R1", "status", "Official"), without("status", "1975-05-01", "2000"), "C1"
 PROMO = ("C1.R1", "status", "promo"), without("status", "1975-05-01"), "C2"
 TYPE = ("C1", "primary_type", "single"), without("primary_type", "1975-10-31"), "C2"
 
@@ -284,6 +285,8 @@ TYPE = ("C1", "primary_type", "single"), without("primary_type", "1975-10-31"), 
     [
         (STATUS, "Bohemian Rhapsody: commercial release", "commercial release", True),
         (STATUS, "EMI 2375, commercial release", "commercial release", True),
+        (LIKE_A_YEAR, f"{TITLED}> EMI 2000 | commercial release", "commercial release", True),
+        (STATUS, f"{TITLED}> EMI 2000 | commercial release", "commercial release", False),
         (STATUS, f"{TITLED}> Netherlands, on sale in May", "on sale", True),
         (STATUS, "Bohemian Rhapsody: promotional copy", "promotional copy", False),
         (STATUS, "Bohemian Rhapsody: a release", "a release", False),

@@ -6,6 +6,7 @@ that it is of something else. What it does not have, the second reading decides.
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 
 from chart_binder.domain.dates_in_text import Mention
 from chart_binder.domain.vocabulary import word_table
@@ -81,13 +82,16 @@ def other_issue(
     """Return what the clause of a date says came out in place of the record, or None.
 
     That is another version or edition, what is not certain, an issue `in` one of `countries`, or a
-    quoted title, right before the date, that is none of `titles`.
+    quoted title, right before the date, that is none of `titles`. A country does not count if
+    another year stands between it and the date: it is then of that year's issue.
     """
     start, end = _clause(text, mention.start, mention.end)
     plain = _without_titles(text[start:end], titles)
     names = "|".join(map(re.escape, countries))
     abroad = re.compile(rf"\b(?:in|en|au|aux) (?:the )?(?:{names})\b", re.IGNORECASE)
-    for said in (*_OF_OTHER.finditer(plain), *(abroad.finditer(plain) if names else ())):
+    place = mention.start - start, mention.end - start
+    places = (word for word in abroad.finditer(plain) if names and _is_beside(word, place))
+    for said in chain(_OF_OTHER.finditer(plain), places):
         if not _BESIDES.search(plain, 0, said.start()):
             return str(said[0])
     named = _NAMED_BEFORE.search(text, start, mention.start)

@@ -6,9 +6,9 @@ are expressions over that row: a day, a month, a year, in whatever language the 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from typing import NamedTuple
 
 from chart_binder.domain.dates import PartialDate
@@ -35,7 +35,7 @@ def find_dates(text: str) -> list[Mention]:
     that of a release, and of which, is not asked here.
     """
     row = _Row(text)
-    found = [(*match.span(), _dates(row, match)) for match in _FORM.finditer(row.signs)]
+    found = [(*match.span(), _dates(row, match)) for match in _forms(row)]
     spans = {
         start
         for one, other in pairwise(found)
@@ -280,10 +280,28 @@ _OLDEST_OF_SHORT_YEARS = 50
 """`'74` is 1974; `'24` may be 1924 or 2024."""
 
 
+def _forms(row: _Row) -> Iterator[re.Match[str]]:
+    """Yield what looks like a date; in `LK 88 - 7 May 1974` that is no span of days."""
+    start = 0
+    while form := _FORM.search(row.signs, start):
+        start = form.end()
+        if not _order(form):
+            one, other = islice(_PARTS.finditer(row.signs, *form.span()), 2)
+            first, last = row.words[one.start()], row.words[other.start()]
+            if other[0] in "dDo" and _counted(first) >= _counted(last):
+                start = other.start()
+                continue
+        yield form
+
+
+def _order(form: re.Match[str]) -> str:
+    return _ORDERS[(form.lastindex or 1) - 1]
+
+
 def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
     """Return every day, month or year that a form may mean; nothing where it is vague."""
     start, end = form.span()
-    order = _ORDERS[(form.lastindex or 1) - 1]
+    order = _order(form)
     near = max(0, start - _NEAR)
     is_vague = _VAGUE_BEHIND.match(row.signs, end) or (
         _VAGUE_BEFORE.search(row.signs, near, start)

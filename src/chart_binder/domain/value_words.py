@@ -98,7 +98,13 @@ def doubts_in_clause(
 
 
 def is_of_other_year(text: str, subject: Subject) -> bool:
-    """Return whether a text names years, and none of the subject's."""
+    """Return whether a text names years, and none of the subject's.
+
+    Its catalogue number is no year: `TCL 2000`.
+    """
+    text = fold(text)
+    for code in subject.codes - subject.years:
+        text = re.sub(rf"(?<!\w){re.escape(code)}(?!\w)", " ", text)
     years = set(_YEAR.findall(text))
     return bool(subject.years and years) and years.isdisjoint(subject.years)
 
