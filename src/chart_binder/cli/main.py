@@ -74,6 +74,13 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"chart_binder.cli.{module}"), function)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; click would end it with 1 where nobody reads the results any more."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return INTERRUPTED
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -141,10 +148,6 @@ def run(arguments: list[str]) -> int:
     except tuple(_STATUS) as error:
         _report(error)
         return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
-    except SystemExit as error:  # by click, with 1, where nobody reads the results any more
-        if not isinstance(error.__context__, BrokenPipeError):
-            raise
-        return INTERRUPTED
     return status if isinstance(status, int) else OK
 
 
