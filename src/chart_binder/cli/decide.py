@@ -88,12 +88,8 @@ _OPENING = (
     " are recorded: no network and no model are needed, and nothing is written. (Of the second"
     " file the single's date was cut to its year, and the pages that the model reads are made up.)"
 )
-_MADE_UP = (
-    "The audio is a tone, the tags and the evidence are of real recordings. In the second file's"
-    " evidence the single's date is cut to its year, so that the rules leave it open; the pages"
-    " that the model reads are made up."
-)
-_NEXT = {
+_AUDIO = "The audio is a tone; the tags and the evidence are of real recordings."
+_NEXT = {  # the first is what `--full` shows
     "canon demo --full": "the rules one by one, every other candidate, the model's run",
     "canon decide FILE...": "your own files, with evidence from MusicBrainz; writes nothing",
     "canon explain FILE": "and why every other candidate lost",
@@ -381,12 +377,12 @@ def demo(session: Session, *, full: bool) -> int:
             return _demo_lines(path, case)
         if isinstance(case.verdict, Decided):
             return explanation_lines(path, case, config.rules)
-        return decision_lines(path, case)
+        return decision_lines(path, case, explained=True)
 
     set_up_logging(LogConfig(), session.verbosity)
     has_text = not session.as_json
     if has_text:
-        opening = f"{_OPENING} {_MADE_UP}" if full else _OPENING
+        opening = f"{_OPENING} {_AUDIO}" if full else _OPENING
         print_lines((*wrap(opening), ""))
     results = _Results(session.as_json, lines)
     with _demo_files() as (files, config), store_and_evidence(config) as (_, gather):
@@ -445,7 +441,7 @@ def _demo_files() -> Iterator[tuple[list[Path], Config]]:
 def _closing(*, full: bool) -> Iterator[str]:
     """Yield what to do next; the keys are not wrapped, for they are copied."""
     yield "What next:"
-    for call, about in _NEXT.items():
+    for call, about in list(_NEXT.items())[full:]:
         yield from wrap(about, f"  {call}".ljust(_ABOUT_COLUMN))
     if not full:
         return
