@@ -100,14 +100,14 @@ def test_a_summary_gives_one_example_of_each_failure_and_counts_what_was_spent()
     lines = list(summary_lines(BatchResult("r1", MEASURES, 1), "", is_dry=False))
     assert lines[lines.index("failures       13 cannot be read") :] == [
         "failures       13 cannot be read",
-        "               'a/1.flac' is empty (and 11 others alike)",
+        "reasons        'a/1.flac' is empty (and 11 others alike)",
         "               b/2.flac: no title",
         "               (`--report FILE` has every one of them)",
         "run            r1 (`canon runs show` has it all)",
     ]
     assert "not written    c/3.flac: it was left open (and 1 other alike)" in lines
     text = " ".join(" ".join(lines).split())  # whatever the terminal's width
-    spent = "1 try at MusicBrainz, 1 case for the model, 2 replies of it, 1,200 tokens read"
+    spent = "1 request to MusicBrainz, 1 case for the model, 2 replies of it, 1,200 tokens read"
     assert f"spent {spent}" in text
 
 

@@ -117,7 +117,7 @@ def test_a_cluster_decides_as_threads_do(canon: Canon, home: Path, cluster: Dask
         assert len(mb.requests) == 2 * requests
     assert theirs.status == ours.status == 3, theirs.err
     assert sorted(theirs.out.splitlines()) == sorted(ours.out.splitlines())
-    assert f" {requests} tries at MusicBrainz" in theirs.err
+    assert f" {requests} requests to MusicBrainz" in theirs.err
 
 
 @needs_dask

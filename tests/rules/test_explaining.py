@@ -117,20 +117,20 @@ def test_a_person_overrules_every_rule() -> None:
 
 
 OVERRULED = (
-    # records, the group a person ruled for, why not "A"
+    # records, the group a person chose, why not "A"
     ("S single 1975; A album 1975-11-21", "S",
-     "album (1975-11-21): a person ruled for the single 'S'; by the rules alone the case is open"),
+     "album (1975-11-21): a person chose the single 'S'; by the rules alone the case is open"),
     ("S single 1974-10-11; A album 1974-11-08", "S",
-     ("album (1974-11-08): a person ruled for the single 'S'; by the rules alone it would be this"
+     ("album (1974-11-08): a person chose the single 'S'; by the rules alone it would be this"
       " one")),
     ("B album 1970; A album 1974-11-08", "B",
-     ("album (1974-11-08): a person ruled for the album 'B'; by the rules alone it would be that,"
+     ("album (1974-11-08): a person chose the album 'B'; by the rules alone it would be that,"
       " too")),
     ("B album 1970; C album 1971; A album 1974-11-08", "C",
-     ("album (1974-11-08): a person ruled for the album 'C'; by the rules alone it would be the"
+     ("album (1974-11-08): a person chose the album 'C'; by the rules alone it would be the"
       " album 'B'")),
     ("S single 1974-10-11; A album 1974-11-08/bootleg", "elsewhere",
-     ("album (nothing official, only a bootleg of 1974-11-08): a person ruled for another record;"
+     ("album (nothing official, only a bootleg of 1974-11-08): a person chose another record;"
       " by the rules alone it would be the single 'S'")),
 )  # fmt: skip
 
@@ -149,8 +149,12 @@ def test_a_ruling_goes_before_why_a_recording_was_left_out() -> None:
     takes = (recording(album("A", "1974"), mb_recording_id="a"),
              recording(single("L", "1975"), mb_recording_id="b", title="Song (live)"))  # fmt: skip
     for ruled, other, why_not in (
-        ("A", "L", "a person ruled for the album 'A'; by the rules alone it does not count: "),
-        ("L", "A", "album (1974): a person ruled for another record; by the rules alone it would"),
+        ("A", "L", "a person chose the album 'A'; by the rules alone it does not count: "),
+        (
+            "L",
+            "A",
+            "album (1974): a person chose another record; by the rules alone it would",
+        ),
     ):
         verdict = decide(read_bundle(document(*takes)), KNOBS, Override(ReleaseGroupId(ruled)))
         (rival,) = verdict.rivals

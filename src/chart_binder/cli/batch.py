@@ -231,7 +231,7 @@ def _estimate(session: Session, paths: tuple[str, ...], options: BatchOptions) -
 def estimate_lines(found: Estimate, *, only: bool) -> Iterator[str]:
     """Yield an estimate; if `only` compilations are meant, what the rest takes is left out."""
     left_out = (
-        (found.resumed, "resumed"),
+        (found.resumed, "decided before"),
         (found.unreadable, "without audio that can be read"),
         (found.unidentified, "whose tags say too little"),
     )
@@ -239,6 +239,8 @@ def estimate_lines(found: Estimate, *, only: bool) -> Iterator[str]:
     yield from summary_line("files", ", ".join([f"{found.files:,}", *parts]))
     whole, part = found.all, found.compilations
     if not whole.files:
+        if found.files:
+            yield from summary_line("to decide", "nothing is left to look up")
         return
     if not only:
         yield from summary_line("to decide", _part_text(whole))

@@ -1,5 +1,6 @@
 """`canon drift`: which decisions would now come out otherwise, and what to do about each."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +30,7 @@ from chart_binder.cli.render.decision import (
 from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.decide import NOT_ATTEMPTED, Decider
 from chart_binder.jobs.drift import (
     Drift,
     DriftCause,
@@ -46,6 +47,8 @@ from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1, DriftState.NOT_ASKED: 1}
+_GONE = "gone"
+"""How files that do not exist any more are counted."""
 _NOT_LISTED = (DriftState.UNCHANGED, DriftState.PINNED, DriftState.KEPT, DriftState.NEVER)
 
 
@@ -214,11 +217,15 @@ class _Results:
     ) -> int:
         """Decide again, `settle` each decision that differs, and return the exit status."""
         for kept in _decisions(drifting, names, self._skip):
+            if not names and not os.path.lexists(kept.path):
+                self.counts[_GONE] += 1
+                continue
             found = drifting.drift(kept)
             if settle and found.state is DriftState.DIFFERS:
                 settle(found)
             self._show(found)
-        words = {one.value: one.value for one in DriftState}
+        named = (*DriftState, *(state.word for state in NOT_ATTEMPTED), _GONE)
+        words = {str(name): str(name) for name in named}
         print_notes([count_text(self.counts, words) or "no decision is kept"])
         if self.not_asked:
             print_notes([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.not_asked}"])
@@ -227,7 +234,8 @@ class _Results:
     def _show(self, found: Drift) -> None:
         # What a person has just decided on is no longer open.
         is_done = found.state is DriftState.DIFFERS and self.done is not None
-        self.counts[(is_done and self.done) or found.state] += 1
+        never = found.state is DriftState.NEVER and found.was and found.was.state.word
+        self.counts[never or (is_done and self.done) or found.state] += 1
         self.status = worst(self.status, 0 if is_done else _STATUS.get(found.state, 0))
         if found.state in _NOT_LISTED:
             return

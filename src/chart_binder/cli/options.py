@@ -163,7 +163,7 @@ def tag_options(command: Callable[..., R]) -> Callable[..., R]:
         click.option(
             "--whole-albums",
             is_flag=True,
-            help="With dates: write albums of which all tracks are dated.",
+            help="With dates: date all tracks of an album or none.",
         ),
         click.option(
             "--policy",

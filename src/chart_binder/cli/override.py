@@ -82,7 +82,7 @@ def override() -> None:
 def set_override(
     session: Session, name: str, crg: str, rr: str | None, reason: str, *, force: bool
 ) -> None:
-    """Rule on a recording: by its id, a file that leads to it, or a decision on such a file.
+    """Say where a recording belongs: named by its id, a file of it, or a decision on one.
 
     PATH is an audio file, or an evidence bundle (.json). Ids of MusicBrainz may be bare or the
     addresses of pages; that of a decision is shown by `review`, `write` and `drift`.

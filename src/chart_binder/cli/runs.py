@@ -13,6 +13,7 @@ from chart_binder.cli.options import Session, group, pass_session
 from chart_binder.cli.output import (
     SkippedRecords,
     count_text,
+    display_width,
     duration,
     file_object,
     fit,
@@ -48,7 +49,7 @@ _OUTCOMES = {state.value: state.word for state in State} | WORDS
 _DECIDED_BY = {name: name for name in ("rules", "llm", "override")}
 _MAX_ERRORS, _MAX_UNWRITTEN = 10, 3
 _SPENT = {
-    "musicbrainz_requests": ("try at MusicBrainz", "tries at MusicBrainz"),
+    "musicbrainz_requests": ("request to MusicBrainz", "requests to MusicBrainz"),
     "model_runs": ("case for the model", "cases for the model"),
     "model_replies": ("reply of it", "replies of it"),
     "prompt_tokens": ("token read", "tokens read"),
@@ -57,17 +58,16 @@ _SPENT = {
 """What was spent, of one and of several."""
 
 _NO_END = "no end"
-_ENDED = {0: "complete", 1: "some failed", 2: "bad usage", 3: "some left", 130: "interrupted"}
+_ENDED = {0: "complete", 1: "some failed", 2: "bad usage", 3: "some wait", 130: "interrupted"}
 """How a run ended, by its exit status."""
 _COLUMNS = (20, 19, 11)
 _ENDED_WIDTH = 11
-_ROOMY = 80
-"""Columns that a row takes with everything in it."""
 _GAP = "  "
 _CUT_SHORT = (None, 130)
 _CAUSES = {"file": "cannot be read"}
+_UNMATCHED = ("nothing_found", "unidentified")
 _MAY_SUCCEED_LATER = ("lookup_failed", "model", "store")
-_NOT_TRIED_AGAIN = ("nothing_found", "unidentified", "not_looked_up", "file")
+_NOT_TRIED_AGAIN = (*_UNMATCHED, "not_looked_up", "file")
 _WRITES = {
     WriteState.DONE: "written",
     WriteState.UNDONE: "taken back",
@@ -237,7 +237,10 @@ def measure_lines(found: Measures) -> Iterator[str]:
     """Yield what a run came to: files by state, first releases, rules, costs, failures."""
     yield from _file_lines(found)
     if found.first_releases:
-        said = [f"{found.first_releases.get('certain', 0):,} of a certain year"]
+        certain = f"{found.first_releases.get('certain', 0):,} of a certain year"
+        if found.certain_undecided:
+            certain += f" ({found.certain_undecided:,} of them undecided between release groups)"
+        said = [certain]
         if count := found.first_releases.get("uncertain"):
             said.append(f"{count:,} of an uncertain one")
         if found.earlier:
@@ -255,10 +258,17 @@ def measure_lines(found: Measures) -> Iterator[str]:
     ]
     if spent:
         yield from summary_line("spent", ", ".join(spent))
-    if found.causes:
-        causes = {name.replace("_", " "): count for name, count in found.causes.items()}
-        yield from summary_line("failures", count_text(causes, _CAUSES))
-    yield from _reasons("" if found.causes else "failures", found, found.errors, _MAX_ERRORS)
+    if failures := _failures(found):
+        yield from summary_line("failures", count_text(failures, _CAUSES))
+    yield from _reasons("reasons", found, found.errors, _MAX_ERRORS)
+
+
+def _failures(found: Measures) -> Mapping[str, int]:
+    """Return the causes of errors; those of unmatched and unreadable files are no failures."""
+    counts = {name: count for name, count in found.causes.items() if name not in _UNMATCHED}
+    if "file" in counts:
+        counts["file"] -= found.states.get(State.UNREADABLE, 0)
+    return {name.replace("_", " "): count for name, count in counts.items() if count > 0}
 
 
 def _file_lines(found: Measures) -> Iterator[str]:
@@ -266,7 +276,7 @@ def _file_lines(found: Measures) -> Iterator[str]:
     if found.seconds > 1 and found.files:
         files += f", {rate_text(found.files / found.seconds)}"
     if found.resumed:
-        files += f", {found.resumed:,} resumed"
+        files += f", {found.resumed:,} decided before"
     if found.pinned:
         files += f" ({found.pinned:,} pinned: a pinned decision does not change)"
     yield from summary_line("files", files)
@@ -339,12 +349,14 @@ def list_lines(summary: RunSummary) -> Iterator[str]:
 
 
 def _in_columns(cells: tuple[str, ...], ended: str, files: str) -> Iterator[str]:
-    """Yield a row; in a narrow terminal the last two columns stand on a line of their own."""
+    """Yield a row; what does not fit beside the first columns stands below them."""
     first = [fit(cell, width) for cell, width in zip(cells, _COLUMNS, strict=True)]
     last = [fit(ended, _ENDED_WIDTH), files]
-    rows = [[*first, *last]] if terminal_width() >= _ROOMY else [first, ["", *last]]
-    for row in rows:
-        yield fit(_GAP.join(row), terminal_width()).rstrip()
+    if display_width(row := _GAP.join([*first, *last]).rstrip()) <= terminal_width():
+        yield row
+        return
+    yield _GAP.join(first).rstrip()
+    yield from wrap(_GAP.join(last).rstrip(), _GAP)
 
 
 def run_lines(

@@ -227,7 +227,8 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     `states` counts `files`, and `folders` that were unreadable or empty. `resumed` files were done
     by an earlier run, `pinned` of these because they are pinned. `seconds` is wall-clock time.
     `first_releases` counts files by whether the year is certain, `earlier` those of a certain year
-    before that of their tags. `rules` counts rule codes, `causes` counts failures by one word.
+    before that of their tags, `certain_undecided` those of a certain year that are not decided.
+    `rules` counts rule codes, `causes` counts failures by one word.
     `errors` counts failures by message, `unwritten` reasons why tags were not written; similar
     messages count as the first of them, and `examples` has a file for each. `spent` counts
     `musicbrainz_requests` (failed ones included), `model_runs`, `model_replies`, `prompt_tokens`
@@ -245,6 +246,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     tags: Mapping[str, int] = {}
     first_releases: Mapping[str, int] = {}
     earlier: int = 0
+    certain_undecided: int = 0
     causes: Mapping[str, int] = {}
     errors: Mapping[str, int] = {}
     unwritten: Mapping[str, int] = {}

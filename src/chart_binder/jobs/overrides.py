@@ -394,7 +394,7 @@ def _replacements(
         replaced += (current,)
         if _contradicts(new, current) and not replaces:
             raise CanonError(
-                f"{case.path}: a person ruled otherwise on its recording:"
+                f"{case.path}: a person decided otherwise on its recording:"
                 f" {_override_text(case, current)}{_other_files(store, case, current)}; --replace"
                 " rules so for all of them"
             )

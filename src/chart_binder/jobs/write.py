@@ -418,11 +418,11 @@ class Planner:
         kept = found.record
         bundle = found.evidence() if self.overrides and not decision.failure else None
         if bundle and override_for(bundle, self.overrides):
-            why = f"a person ruled on it since: {_unpin_first(kept)}decide again"
+            why = f"a person decided on it since: {_unpin_first(kept)}decide again"
         elif decision.failure:  # what failed then may be well by now
             when = local_time(kept.decided_at_utc)
             advice = advice_for(decision.cause)
-            why = f"when it was last decided, {when}, {why}; {advice}"
+            why = f"{why} (looked at {when}); {advice}"
         return Refusal(path, why, kept)
 
     def _contradiction(
@@ -430,9 +430,9 @@ class Planner:
     ) -> str | None:
         override = override_for(bundle, self.overrides)
         if override and chosen.release_group is None:
-            return f"a person ruled on it since: {_unpin_first(kept)}decide again"
+            return f"a person decided on it since: {_unpin_first(kept)}decide again"
         if override and _contradicts(override, chosen):
-            return f"a person ruled otherwise since: {_unpin_first(kept)}decide again"
+            return f"a person decided otherwise since: {_unpin_first(kept)}decide again"
         was_overridden = kept.decided_by == "override" and not kept.pinned
         if was_overridden and not override and not verdict_on(self.store, kept):
             return "the override that decided it was removed since: decide again"

@@ -176,7 +176,7 @@ def _overridden(
     crg = bare_id(override.crg)
     same = (one for one in contest.candidates if bare_id(one.group.mb_rg_id) == crg)
     chosen = next(same, None)
-    because = override.reason or "a person ruled so"
+    because = override.reason or "a person decided so"
     path = [Considered(f"CRG:{MANUAL_OVERRIDE}", because)]
     rr = ReleaseId(bare_id(override.rr)) if override.rr else None
     rule = f"RR:{MANUAL_OVERRIDE}" if rr else INDETERMINATE

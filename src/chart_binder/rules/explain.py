@@ -165,7 +165,7 @@ def explain_losers_to_override(
     without the person.
     """
     names = {bare_id(one.group.mb_rg_id): one.name for one in contest.candidates}
-    ruled = f"a person ruled for {names.get(crg, 'another record')}; by the rules alone"
+    ruled = f"a person chose {names.get(crg, 'another record')}; by the rules alone"
     losers = []
     for one in contest.candidates:
         if bare_id(group := one.group.mb_rg_id) == crg:

@@ -92,7 +92,7 @@ def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
     if len(found) > _MAX_SIBLINGS:
         yield from labelled("", f"and {len(found) - _MAX_SIBLINGS} more")
     if bundle.has_no_sibling:
-        yield from labelled(label, "looked for, and none is there")
+        yield from labelled(label, "looked for: MusicBrainz has no other recording of it")
     elif bundle.possible_sibling:
         yield from labelled(label, bundle.possible_sibling.removeprefix("; "))
 
@@ -147,7 +147,7 @@ def _source(source: DateSource) -> str:
     if source.release is None:
         return "the group's own date, for no release of it is listed"
     more = f" (and {source.others} more of that date)" if source.others else ""
-    return f"{source.said or 'a release without particulars'}{more}"
+    return f"{source.said or 'a release of unknown country and label'}{more}"
 
 
 def case_timeline(case: Case, rules_config: RulesConfig) -> Iterator[str]:

@@ -102,6 +102,7 @@ class Tally:
     tags: Counter[str] = field(default_factory=Counter)
     first_releases: Counter[str] = field(default_factory=Counter)
     earlier: int = 0
+    certain_undecided: int = 0
     causes: Counter[str] = field(default_factory=Counter)
     errors: MessageCounts = field(default_factory=MessageCounts)
     unwritten: MessageCounts = field(default_factory=MessageCounts)
@@ -125,7 +126,7 @@ class Tally:
         self._count(outcome)
         if report:
             self.tags[report.status] += 1
-            if report.status in _NOT_WRITTEN or report.withheld:
+            if not report.in_review and (report.status in _NOT_WRITTEN or report.withheld):
                 self.unwritten.add(report.why or report.withheld or _NO_REASON, report.path)
         if outcome.is_resumed:
             self.resumed += 1
@@ -168,6 +169,7 @@ class Tally:
             tags=_by_count(self.tags),
             first_releases=_by_count(self.first_releases),
             earlier=self.earlier,
+            certain_undecided=self.certain_undecided,
             causes=_by_count(self.causes),
             errors=self.errors.counts(),
             unwritten=self.unwritten.counts(),
@@ -197,6 +199,7 @@ class Tally:
             self.rules[decision.crg_rule] += 1
         if first := decision.first_release:
             self.first_releases["certain" if first.year_certain else "uncertain"] += 1
+            self.certain_undecided += first.year_certain and decision.state is not State.DECIDED
             tagged = outcome.tagged_year
             self.earlier += first.year_certain and tagged is not None and first.year < tagged
         if decision.cause:

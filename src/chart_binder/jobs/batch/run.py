@@ -60,9 +60,9 @@ _UNREPORTED_FAILURES = 2
 """Failures in a row that are not worth a warning."""
 _MAX_WAITING_PER_SLOT = 25
 """Open cases that may wait for each one that is adjudicated; beyond it no album is begun."""
+
 _WRITABLE_STATES = (State.DECIDED, State.REVIEW)
-_NOTHING = (WriteStatus.REFUSED, WriteStatus.FAILED)
-"""What files in other states are, which the state says already."""
+"""A failure to read a file in another state is what the state says already."""
 
 _log = logging.getLogger(__name__)
 
@@ -294,7 +294,7 @@ class TagWriter:
         while not self._is_stopped and (found := next(reports, None)):
             outcome, report = found
             is_writable = outcome.decision.state in _WRITABLE_STATES or report.plan is not None
-            is_told = report.status not in _NOTHING or is_writable
+            is_told = report.status is not WriteStatus.FAILED or is_writable
             done.append((outcome, report if is_told else None, time.monotonic() - started))
             started = time.monotonic()
         self.has_left |= self._is_stopped and len(done) < count
