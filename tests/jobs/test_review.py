@@ -191,7 +191,7 @@ def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_pa
     other = put("other", proposing(with_recordings(renamed), SINGLE))
     (first,) = store.overrides.all().values()
     when = local_time(first.set_at_utc)
-    said = rf"ruled otherwise .* C2 .*, said {when} \(heard it\), .*copy too; --repl"
+    said = rf"decided otherwise .* C2 .*, said {when} \(heard it\), .*copy too; --repl"
     with pytest.raises(CanonError, match=said):
         accept(store, other)
     with pytest.raises(CanonError, match="--replace"):

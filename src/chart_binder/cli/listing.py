@@ -310,6 +310,8 @@ def playlist(
         stem = Path(out).stem if out else " ".join(query) or "by first release"
         made = smart_playlist(wanted, name or path_text(stem))
         _write(out, json.dumps(made, ensure_ascii=False, indent=2).encode() + b"\n")
+        if out is not None:
+            print_notes([f"smart playlist {path_text(out)}: its player chooses the files"])
         return 0
     skipped = SkippedRecords()
     with session.open_store() as store:

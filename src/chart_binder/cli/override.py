@@ -74,13 +74,13 @@ def override() -> None:
 
 @override.command("set")
 @_NAME
-@click.option("--crg", required=True, help="Where it belongs.")
+@click.option("--crg", help="Where it belongs: `canon review show` has the ids.")
 @click.option("--rr", help="The release; else the rules choose one of it.")
-@click.option("--reason", required=True, help="Why, in your words: shown with the decision.")
+@click.option("--reason", help="Why, in your words: shown with the decision.")
 @FORCE
 @pass_session
 def set_override(
-    session: Session, name: str, crg: str, rr: str | None, reason: str, *, force: bool
+    session: Session, name: str, crg: str | None, rr: str | None, reason: str | None, *, force: bool
 ) -> None:
     """Say where a recording belongs: named by its id, a file of it, or a decision on one.
 
@@ -93,6 +93,10 @@ def set_override(
     Exit status: 0 kept, 1 no recording can be told, the release is of another group, or the group
     has nothing to do with the recording; 2 what was named is neither a file nor an id.
     """
+    if crg is None or reason is None:
+        raise UsageError(
+            "give both --crg ID (`canon review show` or `explain` has the ids) and --reason TEXT"
+        )
     words = one_line(reason)
     if not words:
         raise UsageError("--reason is blank: say in a few words why the rules are wrong")

@@ -65,6 +65,11 @@ class ListedDecision:
         return path_text(path_from_bytes(self.kept.path))
 
     @property
+    def is_gone(self) -> bool:
+        """Whether the file does not exist any more."""
+        return not os.path.lexists(self.kept.path)
+
+    @property
     def first_year(self) -> int | None:
         """The year of the first release, if one is known."""
         found = self.decision.first_release

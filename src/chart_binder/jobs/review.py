@@ -243,9 +243,9 @@ def review_queue(
 ) -> Iterator[QueueEntry]:
     """Return the waiting cases, of all files or of `paths`, by when they were last decided.
 
-    Those of one folder are together. Cases with damaged evidence are among them; a decision that
-    cannot be read is passed to `unread` instead. Raises `StoreError`, and `CanonError` for a path
-    that does not exist and of which nothing waits.
+    Those of one folder are together, and those of files that are gone come last. Cases with damaged
+    evidence are among them; a decision that cannot be read is passed to `unread` instead. Raises
+    `StoreError`, and `CanonError` for a path that does not exist and of which nothing waits.
     """
     under = {path: stored_names(path) for path in paths}
     for path, names in under.items():
@@ -285,10 +285,18 @@ def _entries(
     under: Collection[bytes],
     unread: "UnreadHandler | None",
 ) -> Iterator[QueueEntry]:
+    gone: list[tuple[str, int]] = []  # ids alone: a whole library may be out of reach
     for waiting in store.waiting.cases(states, under, unread):
         case = review_case(store, waiting.decision, waiting.files)
-        if not is_overridden(case, overrides):
-            yield QueueEntry(case, waiting.left)
+        if is_overridden(case, overrides):
+            continue
+        if case.is_gone:
+            gone.append((case.kept.id, waiting.files))
+        else:
+            yield QueueEntry(case, waiting.left + len(gone))
+    for number, (name, files) in enumerate(gone):
+        if kept := store.decisions.by_id(name):
+            yield QueueEntry(review_case(store, kept, files), len(gone) - number)
 
 
 def _row(label: str, one: Candidate, proposed: str | None) -> CandidateRow:

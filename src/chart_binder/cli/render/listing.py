@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from chart_binder.cli.output import file_object, labelled, safe_text, terminal_width
+from chart_binder.cli.output import display_width, file_object, labelled, safe_text, terminal_width
 from chart_binder.cli.render.decision import (
     musicbrainz_page,
     recording_lines,
@@ -25,6 +25,9 @@ _COLUMNS = (
     "first_release_label", "first_release_country", "group", "group_type", "rule", "state",
     "reason", "address", "path",
 )  # fmt: skip
+_TABLE = ("recording", "file", "first release", "group", "decision")
+_UNBROKEN = 12
+"""Words of so many columns are not broken in a table."""
 _ERRORS = "{:<26} {:>6} {:>6} {:>7} {:>10} {:>18}"
 
 
@@ -50,6 +53,7 @@ def row_object(row: ListedDecision) -> dict[str, Any]:
             "decision_id": row.kept.id,
             "decided_at_utc": row.kept.decided_at_utc,
             "pinned": row.kept.pinned,
+            "is_there": not row.is_gone,
         },
     )
 
@@ -102,10 +106,13 @@ def table_lines(rows: Sequence[ListedDecision]) -> Iterator[str]:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in ("recording", "file", "first release", "group", "decision"):
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(safe_text(cell)) for cell in _cells(row)))
+    cells = [[safe_text(cell) for cell in _cells(row)] for row in rows]
+    for heading, column in zip(_TABLE, zip(*cells, strict=True), strict=True):
+        words = " ".join(column).split()
+        widest = min(max(map(display_width, words)), _UNBROKEN)
+        table.add_column(heading, overflow="fold", min_width=widest)
+    for texts in cells:
+        table.add_row(*map(Text, texts))
     text = io.StringIO()
     console = Console(file=text, width=terminal_width(), markup=False, emoji=False, highlight=False)
     console.print(table)
@@ -119,7 +126,8 @@ def _cells(row: ListedDecision) -> Iterator[str]:
     yield _stacked(*_first_release(first)) if first else "-"
     yield _stacked(decision.crg_title, decision.crg_type)
     rule = row.rule if row.decision.state in (State.DECIDED, State.REVIEW) else None
-    yield _stacked(row.state, rule and rule.replace("_", " ").lower())
+    gone = "file is gone" if row.is_gone else None
+    yield _stacked(row.state, gone, rule and rule.replace("_", " ").lower())
 
 
 def _first_release(first: FirstRelease) -> Iterator[str | None]:
@@ -134,7 +142,7 @@ def _stacked(*parts: str | None) -> str:
 
 def row_lines(row: ListedDecision) -> Iterator[str]:
     """Yield all that is listed of a decision: names, the file, dates, group, reason, address."""
-    yield row.path
+    yield f"{row.path}{' (not there any more)' if row.is_gone else ''}"
     yield from recording_lines(row.decision, explained=True)
     filed = ", ".join(filter(None, (row.album, str(row.year or ""))))
     yield from labelled("the file", filed or "names no album and no year")

@@ -35,6 +35,7 @@ _FEW_RELEASES = 3
 _MOST_LINES, _MOST_ROWS = 15, 3
 _FEW_FILES = 3
 _HEADLINES = {State.REVIEW: "for review"}
+_GONE = "the file is gone: keep takes it out of the queue"
 _LAPSED = "the override that decided it was removed: canon decide, or canon batch, decides it again"
 
 
@@ -43,7 +44,9 @@ def album_cases_lines(cases: Sequence[ReviewCase]) -> Iterator[str]:
     folder = cases[0].file.album.folder
     counts = Counter(case.decision.state for case in cases)
     texts = (f"{counts[state]} {state.word}" for state in State if counts[state])
-    head = f"{cases[0].album or NO_ALBUM}: {', '.join(texts)}"
+    gone = sum(case.is_gone for case in cases)
+    more = f", {gone} of them gone" if gone else ""
+    head = f"{cases[0].album or NO_ALBUM}: {', '.join(texts)}{more}"
     yield from wrap(f"{head}  [{path_text(folder)}]", "", 2)
     for case in cases:
         yield ""
@@ -103,7 +106,7 @@ def case_lines(
     yield from _heading(case)
     if case.decision.failure:
         yield from labelled(case.decision.state, case.decision.failure)
-        yield from labelled("to do", advice_for(case.decision.cause))
+        yield from labelled("to do", _GONE if case.is_gone else advice_for(case.decision.cause))
     else:
         yield from _decision(case)
     yield from labelled("decision", f"{case.kept.id}, {local_time(case.kept.decided_at_utc)}")
@@ -140,7 +143,7 @@ def brief_lines(case: ReviewCase, rules: Verdict | None, *, lapsed: bool = False
     lines = [*_heading(case), *_damage(case)]
     if decision.failure:
         lines += labelled(decision.state, decision.failure)
-        lines += labelled("to do", advice_for(decision.cause))
+        lines += labelled("to do", _GONE if case.is_gone else advice_for(decision.cause))
     else:
         lines += _decision(case)
     if lapsed:
