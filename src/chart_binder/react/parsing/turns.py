@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import Final
 
 from chart_binder.react.parsing.advice import DialectRules
+from chart_binder.react.parsing.answers import introduces
 from chart_binder.react.parsing.labels import (
     Directive,
     find_labels,
@@ -36,6 +37,7 @@ ASKING: Final = re.compile(
 )
 """What begins a step in the form of any dialect."""
 _MAX_REPAIRED: Final = 16
+_MAX_NEARBY: Final = 400
 _THOUGHT_ENDS: Final = re.compile(r"</thoughts?>", re.IGNORECASE)
 _FENCE_WORDS: Final = re.compile(r"[\s>*+•\d.)-]{0,40}+(?:`{3,80}+|~{3,80}+)[ ]?(\w{3,24})")
 _ROLE: Final = re.compile(r"[*_#\s]*(?:user|human|system)\b", re.IGNORECASE)
@@ -246,6 +248,8 @@ _TAGS: Final = re.compile(
     r"<{1,2}+(?P<slash>/?)(?P<name>[A-Za-z?][\w?-]{0,39}+)(?P<rest>[^<>\n]{0,200}+)>"
     r"|\[(?P<slash2>/?)(?P<name2>[A-Za-z]\w{2,20}+)(?P<rest2>[^<>\n\[\]]{0,200}+)\](?![(:])"
 )
+_RULES: Final = ("-", "*", "=", "_")
+"""Signs of the rules of Markdown, which divide a reply; they quote only what a line introduces."""
 _SHOWING: Final = ("quote", "page", "code", "web")
 _KNOWN_TAGS: Final = re.compile(
     r"(?:tool|function)_?calls?|invoke|tool_?use|function|call|action\w*"
@@ -311,9 +315,15 @@ def find_blocks(text: str) -> list[Span]:
         closes = edge["shut"] or "end" in (edge["tex"], (edge["begin"] or "").lower())
         if key in opened and (sign or closes):
             spans.append((opened.pop(key), edge.end()))
-        elif not closes:
+        elif not closes and (sign not in _RULES or edge["words"] or _is_led(text, edge.start())):
             opened.setdefault(key, edge.start())
     return merged([*spans, *_tag_blocks(text)])
+
+
+def _is_led(text: str, rule: int) -> bool:
+    """Tell whether the line above a rule introduces what stands below it."""
+    above = text[max(0, rule - _MAX_NEARBY) : rule].rstrip().rpartition("\n")[2]
+    return introduces(above)
 
 
 def _tag_blocks(text: str) -> list[Span]:
