@@ -212,8 +212,8 @@ _FORMS = (
     # 1974. október 11., 1974. október 11-én; elsewhere a full stop ends a sentence
     ("ymd", rf"Y\. ?{_NAME} [dD](?:\.|(?=-{_WORD})){_RIGHT}(?! ?Y)"),
     # 28-30 October 1975, 28.-30.10.1975, October 28 and 30, 1975
-    ("", rf"[dDo]\.?{_RANGE}{_DAY_FIRST}|[dD]\.?{_RANGE}[dD]\. ?[dD]\. ?Y"),
-    ("", rf"{_NAME}\.?{_OF} ?[dDo]{_RANGE}[dDo],? ?(?:Y|'D){_RIGHT}"),
+    ("ddmy", rf"[dDo]\.?{_RANGE}{_DAY_FIRST}|[dD]\.?{_RANGE}[dD]\. ?[dD]\. ?Y"),
+    ("mddy", rf"{_NAME}\.?{_OF} ?[dDo]{_RANGE}[dDo],? ?(?:Y|'D){_RIGHT}"),
     # 11 October 1974, the 11th of Oct., '74
     ("dmy", _DAY_FIRST),
     # October 11, 1974
@@ -232,10 +232,10 @@ _FORMS = (
     ("y", _YEAR_LEFT + f"Y{_RIGHT}" + _YEAR_RIGHT),
 )
 """What a date may look like, the longer first, and the order of year, month and day; `x` is a day
-or a month. No order is a span."""
+or a month, `dd` a span of days."""
 _CJK_FORMS = (
     ("ymd", _CJK_MONTH + _CJK_DAY),
-    ("", rf"{_CJK_MONTH} ?[dDK] ?[-–~〜、・] ?[dDK] ?[日일]"),
+    ("ymdd", rf"{_CJK_MONTH} ?[dDK] ?[-–~〜、・] ?[dDK] ?[日일]"),
     ("ym", _CJK_MONTH),
     ("y", rf"{_CJK_YEAR}(?![代대])"),
 )
@@ -285,10 +285,10 @@ def _forms(row: _Row) -> Iterator[re.Match[str]]:
     start = 0
     while form := _FORM.search(row.signs, start):
         start = form.end()
-        if not _order(form):
+        if _order(form) == "ddmy":
             one, other = islice(_PARTS.finditer(row.signs, *form.span()), 2)
             first, last = row.words[one.start()], row.words[other.start()]
-            if other[0] in "dDo" and _counted(first) >= _counted(last):
+            if _counted(first) >= _counted(last):
                 start = other.start()
                 continue
         yield form
@@ -307,7 +307,7 @@ def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
         _VAGUE_BEFORE.search(row.signs, near, start)
         and not _NOT_UNTIL.search(row.signs, near, start)
     )
-    if not order or is_vague:
+    if "dd" in order or is_vague:
         return ()
     words = [row.words[part.start()] for part in _PARTS.finditer(row.signs, start, end)]
     parts = dict(zip(order.replace("xx", "md"), words, strict=False))
