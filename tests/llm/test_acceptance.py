@@ -250,6 +250,9 @@ DOUBTED = {TRUSTED: f"{QUOTE}.", PAGE: SECOND}
         (SECOND, "first_release", True),
         ("Bohemian Rhapsody | UK | 7 November 1975", "first_release", True),
         ("Bohemian Rhapsody, 7 November 1975, a Friday", "first_release", True),
+        ("Bohemian Rhapsody was released on 11/7/1975.", "first_release", True),
+        ("Bohemian Rhapsody was released on 7.11.75.", "unclear", True),
+        ("Bohemian Rhapsody was released on 7/11/1975.", "other_release", False),
         (SECOND, "other_release", False),
         (SECOND, "unclear", True),
         (SECOND, "so to say: May", True),  # no reading at all
@@ -271,6 +274,7 @@ DOUBTED = {TRUSTED: f"{QUOTE}.", PAGE: SECOND}
         ("Bohemian Rhapsody was released on 31 October 1975.", None, False),
         ("Bohemian Rhapsody was released in October 1975.", None, False),
         ("Bohemian Rhapsody was released on 9 December 1991.", None, False),
+        ("Bohemian Rhapsody was released on 10-12-1991.", None, False),
         ("Their fans, 7 November 1975, a Friday", None, False),
     ],
 )

@@ -243,7 +243,7 @@ class Verifier:
     def _other_dates(
         self, patch: Patch, statements: Mapping[Patch, Sequence[_Claim]]
     ) -> Iterator["_Contrary"]:
-        """Yield where another date of the same record may stand."""
+        """Yield where another date of the same record may stand, however it is to be read."""
         subject = Subject.of(patch.about, self.case.bundle)
         cited = {each.value for each in statements if each.is_date and each.about == patch.about}
 
@@ -251,14 +251,17 @@ class Verifier:
         def is_possible(date: str) -> bool:
             return adds_to(self.case.bundle, Patch(patch.about, patch.field, date))
 
+        def possible(mention: Mention) -> list[str]:
+            is_same = any(is_overlapping(date, patch.date) for date in mention.dates)
+            return [] if is_same else [d.text for d in mention.dates if is_possible(d.text)]
+
         def is_other(mention: Mention) -> bool:
-            dates = mention.dates
-            is_single = len(dates) == 1 and not is_overlapping(dates[0], patch.date)
-            return is_single and is_possible(dates[0].text)
+            return bool(possible(mention))
 
         for mention, ground, is_clear in dates_about(self.documents, subject, is_other):
-            date = mention.dates[0].text
-            yield _Contrary(ground, subject, date, date, is_clear or date in cited)
+            dates = possible(mention)
+            is_plain = is_clear or not cited.isdisjoint(dates)
+            yield _Contrary(ground, subject, dates[0], " or ".join(dates), is_plain)
 
     def _other_firsts(self, patch: Patch) -> Iterator["_Contrary"]:
         """Yield where the recording may be said to have first come out on another record.
