@@ -51,6 +51,7 @@ from chart_binder.wiring import (
     tagged_recording,
 )
 
+_NEEDS_BOTH = "give both --crg ID (`canon review show` or `explain` has the ids) and --reason TEXT"
 _UNCHECKED = "the ids could not be held against evidence: {}"
 _NAME = click.argument("name", metavar="PATH_OR_ID", type=PATH)
 FORCE = click.option(
@@ -94,9 +95,7 @@ def set_override(
     has nothing to do with the recording; 2 what was named is neither a file nor an id.
     """
     if crg is None or reason is None:
-        raise UsageError(
-            "give both --crg ID (`canon review show` or `explain` has the ids) and --reason TEXT"
-        )
+        raise UsageError(_NEEDS_BOTH)
     words = one_line(reason)
     if not words:
         raise UsageError("--reason is blank: say in a few words why the rules are wrong")
