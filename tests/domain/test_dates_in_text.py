@@ -114,7 +114,7 @@ def test_the_day_that_was_written_is_the_only_one_found_and_in_its_place(
     day, form = written
     text = f"{before} ({form}) {after}"
     found = find_dates(text)
-    assert [str(first) for _, _, (first, *_) in found] in ([day], [])
+    assert [str(first) for _, _, (first, *_), _ in found] in ([day], [])
     for mention in found:
         assert text[mention.start : mention.end] == form
     if not re.search(r"\b(?:c|ca|by|cca|a)\W*$", fold(before)):
@@ -126,7 +126,7 @@ def test_two_texts_side_by_side_give_the_dates_of_both(
     one: tuple[str, str], other: tuple[str, str], between: str
 ) -> None:
     text = f"{one[1]}{between}{other[1]}"
-    assert [str(first) for _, _, (first, *_) in find_dates(text)] == [one[0], other[0]]
+    assert [str(first) for _, _, (first, *_), _ in find_dates(text)] == [one[0], other[0]]
 
 
 @given(written_dates(), DAYS)
@@ -150,7 +150,7 @@ def test_a_digit_more_on_either_side_spoils_a_date(written: tuple[str, str], dig
 )
 def test_any_text_is_read_and_mentions_are_in_order(text: str) -> None:
     last = 0
-    for start, end, dates in find_dates(text):
+    for start, end, dates, _ in find_dates(text):
         assert last <= start < end <= len(text)
         assert dates
         last = end

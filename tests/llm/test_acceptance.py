@@ -253,6 +253,9 @@ DOUBTED = {TRUSTED: f"{QUOTE}.", PAGE: SECOND}
         ("Bohemian Rhapsody was released on 11/7/1975.", "first_release", True),
         ("Bohemian Rhapsody was released on 7.11.75.", "unclear", True),
         ("Bohemian Rhapsody was released on 7/11/1975.", "other_release", False),
+        ("Bohemian Rhapsody was released on 7 or 8 November 1975.", "first_release", True),
+        ("Bohemian Rhapsody was released between 7 and 9 November 1975.", "unclear", True),
+        ("Bohemian Rhapsody was released between 28 and 30 October 1975.", None, False),
         (SECOND, "other_release", False),
         (SECOND, "unclear", True),
         (SECOND, "so to say: May", True),  # no reading at all
@@ -296,7 +299,7 @@ def test_another_date_of_the_record_that_was_read_is_a_contradiction(
             "1975-10-31",
             QUOTE,
             PAGE,
-            "1975-11-07",
+            "1975-11",
             second.rsplit("\n", maxsplit=1)[-1],
         ):
             assert shown in (result.problem or "")

@@ -25,17 +25,19 @@ class Mention(NamedTuple):
     start: int
     end: int
     dates: tuple[PartialDate, ...]
+    is_span: bool = False
+    """Whether days of a month are given, which state no date: `28-30 October 1975`."""
 
 
 def find_dates(text: str) -> list[Mention]:
     """Return the dates in a text, in order of place.
 
-    An end of a span (`1970-1974`, `from 1970 to 1974`, `28-30 October 1975`), a decade and what is
-    vague (`circa 1974`, `1974?`, `before 1974`, `1974 or 1975`) are no mention. Whether a date is
-    that of a release, and of which, is not asked here.
+    An end of a span (`1970-1974`, `from 1970 to 1974`), a decade and what is vague (`circa 1974`,
+    `1974?`, `before 1974`, `1974 or 1975`) are no mention. Whether a date is that of a release, and
+    of which, is not asked here.
     """
     row = _Row(text)
-    found = [(*match.span(), _dates(row, match)) for match in _forms(row)]
+    found = [(*match.span(), _dates(row, match), _is_span(match)) for match in _forms(row)]
     spans = {
         start
         for one, other in pairwise(found)
@@ -43,15 +45,16 @@ def find_dates(text: str) -> list[Mention]:
         for start in (one[0], other[0])
     }
     return [
-        Mention(row.starts[start], row.ends[end - 1], dates)
-        for start, end, dates in found
+        Mention(row.starts[start], row.ends[end - 1], dates, is_span)
+        for start, end, dates, is_span in found
         if dates and start not in spans
     ]
 
 
 def states(mention: Mention, value: PartialDate) -> bool:
     """Whether a mention states this date, to the same precision or a finer one, however read."""
-    return all(value.first <= date.first and date.last <= value.last for date in mention.dates)
+    is_within = (value.first <= date.first and date.last <= value.last for date in mention.dates)
+    return not mention.is_span and all(is_within)
 
 
 def single_date(text: str) -> PartialDate | None:
@@ -61,9 +64,9 @@ def single_date(text: str) -> PartialDate | None:
     where nothing else stands there is no list to be numbered.
     """
     told = find_dates(text)
-    if len(told) != 1:
+    if len(told) != 1 or told[0].is_span:
         return None
-    start, end, (first, *others) = told[0]
+    start, end, (first, *others), _ = told[0]
     if text[:start].strip(" .(") or not _NOTHING_ELSE.fullmatch(_ASIDE.sub("", fold(text[end:]))):
         return None
     is_within_all = all(each.first <= first.first and first.last <= each.last for each in others)
@@ -298,6 +301,10 @@ def _order(form: re.Match[str]) -> str:
     return _ORDERS[(form.lastindex or 1) - 1]
 
 
+def _is_span(form: re.Match[str]) -> bool:
+    return "dd" in _order(form)
+
+
 def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
     """Return every day, month or year that a form may mean; nothing where it is vague."""
     start, end = form.span()
@@ -307,12 +314,12 @@ def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
         _VAGUE_BEFORE.search(row.signs, near, start)
         and not _NOT_UNTIL.search(row.signs, near, start)
     )
-    if "dd" in order or is_vague:
+    if is_vague and not _is_span(form):
         return ()
     words = [row.words[part.start()] for part in _PARTS.finditer(row.signs, start, end)]
     parts = dict(zip(order.replace("xx", "md"), words, strict=False))
     month, day = (_counted(parts[part]) if part in parts else None for part in "md")
-    days = [(month, day)]
+    days = [(month, None if _is_span(form) else day)]
     if order == "xxy":
         days.append((day, month))
     # The 5th of May, or of a list with "May 1974" in it?

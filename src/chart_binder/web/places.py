@@ -234,12 +234,13 @@ def _with_other_date(document: Document, quote: str) -> Iterator[tuple[int, int]
         return _BEFORE_DATE.sub("", plain_text(text)[0].strip(_MARKS)).strip(_MARKS)
 
     for told in find_dates(quote):
+        is_stated = len(told.dates) == 1 and not told.is_span
         before, behind = plain(quote[: told.start]), plain(quote[told.end :])
-        for there in document.mentions if len(told.dates) == 1 else ():
+        for there in document.mentions if is_stated else ():
             near = max(0, there.start - 2 * told.start - _BESIDE)
             said = plain(document.text[near : there.start])
             rest = plain(document.text[there.end : there.end + 2 * len(quote) + _BESIDE])
-            if there.dates == told.dates and said.endswith(before) and rest.startswith(behind):
+            if there[2:] == told[2:] and said.endswith(before) and rest.startswith(behind):
                 yield there.start, there.end
 
 
