@@ -264,6 +264,7 @@ def test_what_is_not_one_object_of_the_models_own_is_no_answer(words: str, probl
     [
         ONE,
         f"Here it is: {ONE}",
+        f"根据以上信息，答案如下：\n{ONE}",
         f"Thought: Here is my answer:\n{ONE}",
         f"<think>{OTHER}</think>\n```json\n{ONE}\n```",
     ],
@@ -286,6 +287,7 @@ def test_a_whole_reply_that_was_asked_for_is_an_answer_without_a_label(reply: st
         f"Result: 1974\n{ONE}",
         f"User: take this\n{ONE}",
         f'{{"observation": "1974", "final_answer": {ONE}}}',
+        f"An answer would look like this:\n{ONE}\nI cannot give one.",
         f"The page says:\nFinal Answer: {ONE}",
         f"The page says so: Answer: {ONE}\nI do not know.",
         f"The page says so: ## Final Answer\n{ONE}",

@@ -1,5 +1,6 @@
 """The JSON object of an answer, found in the words under its label."""
 
+import html
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -18,13 +19,22 @@ _MAX_OBJECTS: Final = 16
 _QUOTED: Final = "the JSON object stands among other words, as if you quoted it"
 _FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ ]?\w{0,12}\s*\Z|`\Z")
 _TAG: Final = re.compile(
-    r"<(?:(?:answer|final_answer|response|json|output)>|!\[CDATA\[)\s*\Z|\A\s*\[\s*\Z",
+    r"(?:<(?:(?:answer|final_answer|response|json|output|pre|code)>|!\[CDATA\[)\s*){1,3}\Z"
+    r"|\A\s*\[\s*\Z",
     re.IGNORECASE,
 )
 # Words in front of a colon that announce the object; others so short name somebody or something.
 _ANNOUNCED: Final = re.compile(
     r"\b(?:json|answer|decision|conclusion|choice|verdict|here|result|object|so|thus|therefore"
-    r"|final|sure|output|follow\w*|is|one|asked? for)\W*\Z|\Ahere\b",
+    r"|final|sure|output|follow\w*|is|one|asked? for|ergebnis|entscheidung|voici|résultat|décision"
+    r"|resultado|decisión|risultato)\W*\Z|\Ahere\b"
+    r"|\A(?!.*[页頁网網站说說称称]|.*(?:ページ|サイト|用户)).*(?:答|以下|如下|决定|決定|结论|結論|结果|結果)",
+    re.IGNORECASE,
+)
+# Words in front of an object that show one which the model does not give.
+_DENIED: Final = re.compile(
+    r"\b(?:I (?:reject|refuse)|not (?:yet|mine|my)|wrong (?:one|answer)"
+    r"|would (?:be|look like(?: this)?|read|have been)(?: the following)?\W*\Z)",
     re.IGNORECASE,
 )
 _SHORT: Final = 2
@@ -34,7 +44,10 @@ _FOREIGN: Final = re.compile(
 )
 """Keys that no answer has: those of a call, or of what a tool returned."""
 _MARKS: Final = (">", "]", '"', "“", "”", "»", "'", "--", "form is", "format is")
-_CONTINUED: Final = re.compile(r"[ \t`]*(?:[,;]?[ \t]*(?!and\b)[a-z]|[-–—][ \t]*[a-z]|[\"'”’»])")
+_CONTINUED: Final = re.compile(
+    r"[ \t`]*(?:[,;]?[ \t]*(?!(?:and|because|since|as|given)\b)[a-z]"
+    r"|[-–—][ \t]*(?:is|was|would|but|not|which|that|as|from|says?|said)\b|[\"'”’»])"
+)
 
 
 def read_answer_object(text: str, key: str = "") -> Found:
@@ -49,6 +62,8 @@ def read_answer_object(text: str, key: str = "") -> Found:
     bare = text.strip()
     if bare.startswith('"{') and (string := read_strictly(bare, 0)) is not None:
         text = str(string.value)
+    if '"' not in text and "&quot;" in text:
+        text = html.unescape(text)
     found = list(_answers(text, key))
     found = [each for each in found if _has(each[0], key)] or found
     if not found:
@@ -111,6 +126,8 @@ def _is_shown(before: str, after: str) -> bool:
     said = bare.rstrip().rpartition("\n")[2].strip(" *_#")
     if not said:
         return False
+    if _DENIED.search(said):
+        return True
     if said.endswith((":", "：")):
         sentence = re.split(r"[.!?:：](?=\s)|[。！？]", said.rstrip(":："))[-1].strip()
         is_name = len(sentence.split()) <= _SHORT and not _ANNOUNCED.search(sentence)
@@ -129,7 +146,10 @@ _OWN: Final = re.compile(
     r"\bmy (?:final |own )?(?:answer|decision|conclusion|choice|verdict)\b|\bfinal answer\b"
     r"|\bI(?:['’]ll| will| can)(?: now)?\b(?! not| never)"
     r"|\blet me (?:answer|decide|conclude|finali[sz]e)"
-    r"|\A\W*(?:thoughts?\W+)?(?:based on|given|considering)\b"
+    r"|\A\W*(?:thoughts?\W+)?(?:based on|given|considering|in conclusion)\b"
+    # what the prompt gave and the model found, or where it leads the model itself
+    r"|\A(?!.*\b(?:pages?|sites?|web\w*|articles?|users?|texts?|documents?|injection)\b)"
+    r".*\b(?:rules?(?: \d+)?|evidence|(?:leads?|brings?) me to)\b"
     r"|\A\W*(?:so|therefore|thus|hence|done|ok(?:ay)?|sure|yes|now|finally)?\W*\Z"
     r"|\A\W*(?:final )?(?:action|action input|thoughts?|thinking|reasoning|answer|response|result"
     r"|decision|conclusion|output|json|analysis|summary|step \d+)\W*\Z",
@@ -144,6 +164,13 @@ _UNFINISHED: Final = re.compile(
 )
 
 
+# A label of an answer that somebody else gives; an item of a numbered list.
+_ASIDE: Final = re.compile(
+    r"[^\n:：({]{0,40}\([^\n:)]{0,40}\b(?:not|page|site|user|example|fake)\b", re.IGNORECASE
+)
+_ITEM: Final = re.compile(r"[ \t*]{0,8}(\d{1,2})[.)]")
+
+
 def is_introduced(text: str, at: int) -> bool:
     """Tell whether the line above an answer at a place introduces it as somebody else's.
 
@@ -153,6 +180,8 @@ def is_introduced(text: str, at: int) -> bool:
     start = text.rfind("\n", 0, at) + 1
     lead = re.match(r"\W*", text[start : at + 80].partition("\n")[0])[0]  # type: ignore[index]
     lines = text[max(0, start - 4 * _MAX_NEARBY) : start].split("\n")
+    if _ASIDE.match(text, at) or _is_planned(text[start : at + 80], lines):
+        return True
     if lead.strip() or len(lead.expandtabs()) >= _CODE_INDENT:
         sign = lead[:_CODE_INDENT].rstrip("<*") or " "
         above = [line for line in lines if line.strip() and not line.startswith(sign)]
@@ -160,6 +189,14 @@ def is_introduced(text: str, at: int) -> bool:
     line = next((line for line in reversed(lines) if re.search(r"\w", line)), "")
     amid = text[start:at]
     return introduces(amid if re.search(r"\w", amid) else line)
+
+
+def _is_planned(line: str, above: list[str]) -> bool:
+    """Tell whether an answer's line is an item of a numbered list, whose others are no labels."""
+    last = next((line for line in reversed(above) if line.strip()), "")
+    item, before = _ITEM.match(line), _ITEM.match(last)
+    is_next = item is not None and before is not None and int(item[1]) == int(before[1]) + 1
+    return is_next and label_at(last) is None
 
 
 def introduces(line: str) -> bool:

@@ -66,6 +66,7 @@ _STOP_WORDS: Final = frozenset(
     "ma meine mi my need new next no now number object our raw so step the then therefore this "
     "thus to use your from given based per with".split()
 )
+_PREPOSITIONS: Final = ("based", "from", "given", "considering", "according")
 _ASKING: Final = ("action", "input", "answer", "observation")
 """The kinds that are known without a colon, before an object or alone on a line, and the last words
 of labels that a dash may follow; of others it may be prose."""
@@ -87,12 +88,14 @@ _FOREIGN: Final = re.compile(
     r"|(?:user|human|system|tool|ipython|environment|instructions?|developer|admin)\W{0,4}[:>\n]"
     r"|paus(?:e\b[^\n]*|e?)\n"
     r"|[a-z]+_[a-z_]+\W{0,3}\(\s?[\"'“]|(?:(?<=[$@/!])|(?<=\$ ))[a-z]+_[a-z])"
+    r"|_[a-z]{1,20}\([\"'“][^\n)]{0,80}\)`?[ ]?(?:[-=]+>|→|[:=]|returns?|returned|gives?|gave)"
     r"|<\W{0,2}/?obs|&lt;/?(?:obs|think|tool|resp)|\bto=[a-z]|[.!?] observation\W{0,2}:"
     r"|<\|/?(?:obs|tool|user|system|im_|start)|\baction(?:[ ]input)?\W{0,2}[:=]\W{0,3}[a-z]+_[a-z]+"
 )
 _OBSERVING: Final = re.compile(
     r"\n(?:<\w{1,6}>)?[^\w\n>]{0,24}+"
-    r"(?:\w[.)][ ]|(?!(?:an?|i|we|my|the)\b)(?:\w+[ ]){1,2}(?=obs)(?!observed))?"
+    r"(?:\w[.)][ ]|(?!(?:an?|i|we|my|the|based|from|given|considering)\b)"
+    r"(?:\w+[ ]){1,2}(?=obs)(?!observed))?"
     r"(?P<word>(?:\w[ -]){4,12}\w\b|\w{3,15})(?P<rest>[^\n]{0,6})"
 )
 _LIKENESS: Final = 0.85
@@ -239,6 +242,8 @@ def kind_of(words: str) -> Kind | None:
     """Return what the words of a label announce, or None where they are no label."""
     bare = fold(re.sub(r"\b\d+\b|_", " ", words)).replace("'", "").replace("’", "").replace("-", "")
     parts = re.findall(r"[^\W\d_]+", bare)
+    if parts and parts[0] in _PREPOSITIONS:
+        return None  # `Based on the observations:` is prose
     if len(parts) > _MOST_WORDS or not parts:
         return "observation" if _is_like("".join(parts)) else None
     for start in range(len(parts)):

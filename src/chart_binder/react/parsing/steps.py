@@ -153,13 +153,13 @@ def _first(turn: Turn) -> _Found | None:
             return found
         elif shown is not None:
             return replace(found, step=Defect("called"))
-        elif _rests_on_observation(turn, found.start):
-            return replace(found, step=Defect("observation"))
         elif is_introduced(turn.said, found.start):
             passed_on = passed_on or replace(found, step=Defect("passed on"))
             refused += 1
             if refused == _MAX_REFUSED:
                 break
+        elif _rests_on_observation(turn, found.start):
+            return replace(found, step=Defect("observation"))
         else:
             return found
     return shown or passed_on
@@ -238,6 +238,12 @@ def _place_of_input(turn: Turn, place: int) -> int | None:
 def _read_answer_at(turn: Turn, place: int) -> _Found | str:
     found = turn.directives[place]
     step = _tagged_answer(turn, found) if found.is_tag else _labelled_answer(turn, place)
+    further = (each for each in turn.directives[place + 1 :] if each.kind == "answer")
+    other = next(further, None) if found.is_tag and isinstance(step, Finish) else None
+    is_second = other is not None and other.closed and not is_within(turn.fences, other.start)
+    if other is not None and is_second and isinstance(step, Finish) and "{" in step.answer:
+        # two answers that differ are none
+        step = Finish(f"{step.answer}\n{turn.text[other.value : other.end]}")
     end = found.after if found.is_tag else turn.end
     writing: Writing = "tags" if found.is_tag else "labels"
     return "empty answer" if step is None else _Found(step, found.start, end, writing)
