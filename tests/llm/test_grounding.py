@@ -295,6 +295,13 @@ TYPE = ("C1", "primary_type", "single"), without("primary_type", "1975-10-31"), 
         (PROMO, "Bohemian Rhapsody, EMI 2375: not for sale", "not for sale", True),
         (TYPE, "Bohemian Rhapsody is a single by Queen", "is a single by Queen", True),
         (TYPE, "Bohemian Rhapsody is a song by Queen", "is a song by Queen", False),
+        (TYPE, "the third single, Bohemian Rhapsody, sold well", "the third single", True),
+        (TYPE, f"{TITLED}> Type: Single", "Type: Single", True),
+        (TYPE, "Every single pressing of Bohemian Rhapsody", "Every single pressing", False),
+        (TYPE, "Was Bohemian Rhapsody a single?", "a single", False),
+        (TYPE, "Bohemian Rhapsody was followed by a single", "by a single", False),
+        (TYPE, "Bohemian Rhapsody: 45 minutes of music", "45 minutes", False),
+        (STATUS, "Bohemian Rhapsody was seized before it went on sale", "on sale", False),
     ],
 )
 def test_a_status_or_type_stands_where_a_word_for_it_stands_beside_the_release(

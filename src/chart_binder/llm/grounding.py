@@ -14,6 +14,7 @@ from chart_binder.domain.date_words import (
 from chart_binder.domain.dates_in_text import Mention, states
 from chart_binder.domain.naming import Subject, find_words, spaced_words
 from chart_binder.domain.patches import COUNTRY, PREMIERE, STATUS, Patch
+from chart_binder.domain.value_forms import is_labelled, says_plainly
 from chart_binder.domain.value_words import (
     doubts_in_clause,
     fact_words,
@@ -113,8 +114,20 @@ def _value_problem(ground: Place, patch: Patch, subject: Subject) -> str | None:
     in_prose = doubts_in_clause(
         ground.clause, said, patch.field, patch.value, subject, is_of_other=is_of_other
     )
-    places = _places(ground, patch, subject)
-    return next(chain(_denials(ground, patch), in_prose if ground.is_prose else (), places), None)
+    is_loose = not (ground.is_row or is_labelled(ground.line))
+    doubts = in_prose if ground.is_prose else ()
+    places = (
+        *_places(ground, patch, subject),
+        *(_form_problem(ground, said, patch, subject) if is_loose else ()),
+    )
+    return next(chain(_denials(ground, patch), doubts, places), None)
+
+
+def _form_problem(place: Place, said: str, patch: Patch, subject: Subject) -> Iterator[str]:
+    """Yield why running text does not say a status, country or type plainly."""
+    is_asked = "?" in place.document.text[place.end :].partition("\n")[0].partition(".")[0]
+    if is_asked or not says_plainly(place.clause, said, patch.field, patch.value, subject):
+        yield f"the sentence does not plainly say {patch.value} of {subject.title!r}"
 
 
 def _denials(place: Place, patch: Patch) -> Iterator[str]:
