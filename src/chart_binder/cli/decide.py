@@ -331,10 +331,8 @@ def _print_summary(tally: "Tally", lookups: "CircuitBreaker") -> None:
 
     lines = measure_lines(tally.measures())
     if lookups.is_open:
-        why = (
-            f"stopped: MusicBrainz failed {lookups.failures_in_a_row} times in a row:"
-            f" {lookups.last_error}; the rest is not looked up"
-        )
+        failed = counted(lookups.failures_in_a_row, "time")
+        why = f"stopped: MusicBrainz failed {failed} in a row, and no more is looked up"
         lines = chain(wrap(why), lines)
     print_notes(("", *lines))
 
