@@ -474,6 +474,8 @@ def case_or_error(make: Callable[[], Case]) -> Case:
         if state is State.ERROR:
             return Case(Decision(state, error=str(error), cause=cause))
         return Case(Decision(state, rationale=str(error), cause=cause))
+    except BrokenPipeError:  # nobody reads what is printed meanwhile
+        raise
     except Exception as error:  # noqa: BLE001 (one item of many: the next must not suffer)
         _log.exception("a fault of canon, or of a plug-in")
         told = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
