@@ -169,6 +169,8 @@ _ASIDE: Final = re.compile(
     r"[^\n:：({]{0,40}\([^\n:)]{0,40}\b(?:not|page|site|user|example|fake)\b", re.IGNORECASE
 )
 _ITEM: Final = re.compile(r"[ \t*]{0,8}(\d{1,2})[.)]")
+_PLAN: Final = re.compile(r"\bplan\b[^\n]{0,40}:", re.IGNORECASE)
+_ACTION: Final = re.compile(r"\n\W{0,4}Action\b", re.IGNORECASE)
 
 
 def is_introduced(text: str, at: int) -> bool:
@@ -180,7 +182,7 @@ def is_introduced(text: str, at: int) -> bool:
     start = text.rfind("\n", 0, at) + 1
     lead = re.match(r"\W*", text[start : at + 80].partition("\n")[0])[0]  # type: ignore[index]
     lines = text[max(0, start - 4 * _MAX_NEARBY) : start].split("\n")
-    if _ASIDE.match(text, at) or _is_planned(text[start : at + 80], lines):
+    if _ASIDE.match(text, at) or _is_planned(text, at, lines):
         return True
     if lead.strip() or len(lead.expandtabs()) >= _CODE_INDENT:
         sign = lead[:_CODE_INDENT].rstrip("<*") or " "
@@ -191,12 +193,17 @@ def is_introduced(text: str, at: int) -> bool:
     return introduces(amid if re.search(r"\w", amid) else line)
 
 
-def _is_planned(line: str, above: list[str]) -> bool:
-    """Tell whether an answer's line is an item of a numbered list, whose others are no labels."""
+def _is_planned(text: str, at: int, above: list[str]) -> bool:
+    """Tell whether an answer is an item of a list of steps to come.
+
+    It is the next number, the item above it is no label, and the list is called a plan or an action
+    follows.
+    """
     last = next((line for line in reversed(above) if line.strip()), "")
-    item, before = _ITEM.match(line), _ITEM.match(last)
+    item, before = _ITEM.match(text, text.rfind("\n", 0, at) + 1), _ITEM.match(last)
     is_next = item is not None and before is not None and int(item[1]) == int(before[1]) + 1
-    return is_next and label_at(last) is None
+    is_ahead = _ACTION.search(text, at) or any(map(_PLAN.search, above))
+    return is_next and label_at(last) is None and bool(is_ahead)
 
 
 def introduces(line: str) -> bool:
