@@ -1,6 +1,8 @@
 """What models write is understood, dialect by dialect, and nothing they did not say."""
 
+import inspect
 import json
+import re
 import string
 from functools import cache
 from pathlib import Path
@@ -374,3 +376,15 @@ def test_what_a_dialect_writes_is_of_exactly_its_form(dialect: Labelled) -> None
         Finish('```json\n{\n  "crg": "C1",\n  "facts": []\n}\n```', "Done."),
     ):
         assert exact.read(dialect.render(step)) == step
+
+
+def test_no_group_is_repeated_possessively() -> None:
+    # Python 3.11.0 to 3.11.4 match such a group wrongly (gh-106052); an atomic group is right.
+    modules = Path(inspect.getfile(Classic)).parents[2].rglob("*.py")
+    found = [
+        f"{each.name}: {line.strip()}"
+        for each in modules
+        for line in each.read_text("utf-8").splitlines()
+        if re.search(r"\)(?:[?*+]|\{+\d*,?\d*\}+)\+", line)
+    ]
+    assert found == []

@@ -54,15 +54,17 @@ _HEADED = re.compile(r"(#{2,4}\s{0,4}(?:instructions?|input|response))\s{0,4}:",
 _PAUSE = re.compile(r"^([\s*_`.-]{0,8})PAUSE([\s*_`.-]{0,8})$")
 _ROLES: Final = ("system", "user", "assistant", "human", "developer")
 """Who else may seem to speak; most are no labels of the protocol."""
-_WORDS: Final = r"(?<![^\W\d_])[^\W\d_]++(?:[ _-]{1,3}+[^\W\d_]++){0,5}+"
+_WORDS: Final = r"(?<![^\W\d_])[^\W\d_]++(?>(?:[ _-]{1,3}+[^\W\d_]++){0,5})"
 # Readers take numbered ones, too: Action 1, Observation[2], Action Input (JSON)
 _MARKS: Final = r"[ *_`#\"'\])】>✿]{0,8}+"
 _SET_OFF: Final = re.compile(
-    rf"(?P<words>{_WORDS})(?P<after>{_MARKS}(?:[\[(#]?\d{{1,3}}+[\])]?)?+"
-    rf"(?:[ ]?\([^()\n]{{0,40}}+\))?+{_MARKS})"
+    rf"(?P<words>{_WORDS})(?P<after>{_MARKS}(?>(?:[\[(#]?\d{{1,3}}+[\])]?)?)"
+    rf"(?>(?:[ ]?\([^()\n]{{0,40}}+\))?){_MARKS})"
     r"(?:(?P<colon>[:∶ː꞉։፡])|[-–—=]{0,3}+>?+[ ]{0,2}+(?=\{))"
 )
-_NOT_YET_MARKED: Final = re.compile(r"(?<![‹\w])[^\W\d_]++(?:[ _-]{1,3}+[^\W\d_]++){0,4}+(?![›\w])")
+_NOT_YET_MARKED: Final = re.compile(
+    r"(?<![‹\w])[^\W\d_]++(?>(?:[ _-]{1,3}+[^\W\d_]++){0,4})(?![›\w])"
+)
 _MOST_WORDS: Final = 5
 _MOST_LETTERS: Final = 12
 """Of a name in a script without spaces."""

@@ -98,8 +98,10 @@ class Classic(Labelled):
 # A turn in exactly the form that is asked for, read at one look.
 
 # Nothing in it can be a tag, a fence, a quotation, a label: those need a character left out here.
-_PLAIN: Final = r"[A-Za-z](?:[A-Za-z0-9 .,;!?()+-]|(?<=[a-z])'(?=[a-z]))*+(?<! )(?<!json)(?<!xml)"
-_SAFE: Final = r"(?:[ -;=-Z\\\]-_a-~]|\[(?![/A-Za-z]))*+"
+_PLAIN: Final = (
+    r"[A-Za-z](?>(?:[A-Za-z0-9 .,;!?()+-]|(?<=[a-z])'(?=[a-z]))*)(?<! )(?<!json)(?<!xml)"
+)
+_SAFE: Final = r"(?>(?:[ -;=-Z\\\]-_a-~]|\[(?![/A-Za-z]))*)"
 """All of ASCII that can be seen, but for back-quotes or what may begin a tag."""
 
 
@@ -114,9 +116,9 @@ class ExactForm:
         lines = lines.replace(r"\{given\}", rf"(?P<given>\{{{_SAFE})")
         line = rf"[A-Za-z0-9\{{]{_SAFE}"
         member = rf"\n[ ]*+(?:\"(?![a-z_]*(?:obs|result|response|output)){_SAFE}|[\]}}{{][\]}},]*)"
-        fenced = rf"```json\n(?P<object>\{{{_SAFE}(?:{member})*+)\n```"
+        fenced = rf"```json\n(?P<object>\{{{_SAFE}(?>(?:{member})*))\n```"
         self._turn = re.compile(
-            rf"(?:Thought:\ (?P<thought>{_PLAIN})\n)?+"
+            rf"(?>(?:Thought:\ (?P<thought>{_PLAIN})\n)?)"
             rf"(?:{lines}|{re.escape(answer)}:[ \n](?P<answer>{fenced}|{line}))\s?"
         )
 

@@ -454,7 +454,7 @@ _ATTRIBUTE: Final = re.compile(
 _PARAMETERS: Final = (
     re.compile(
         r"<(?:parameter|param|arg|argument)(?:=|\s+name\s*=\s*)[\"']?(?P<name>[\w-]{1,64}+)[\"']?[^<>\n]{0,60}>"
-        r"(?P<value>(?:[^<]++|<(?!/?(?:parameter|param|arg|argument|function|invoke|tool_call)\b))*+)"
+        r"(?P<value>(?>(?:[^<]++|<(?!/?(?:parameter|param|arg|argument|function|invoke|tool_call)\b))*))"
     ),
     re.compile(
         r"<arg_key>(?P<name>[^<]{1,64}+)</arg_key>\s*<arg_value>(?P<value>[^<]*+)</arg_value>"

@@ -73,7 +73,7 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     for pattern, meaning in (
         (
             (
-                r"<\|channel\|>analysis<\|message\|>((?:[^<]++|<(?!\|(?:end|call|start|channel)\|>))*+)"
+                r"<\|channel\|>analysis<\|message\|>((?>(?:[^<]++|<(?!\|(?:end|call|start|channel)\|>))*))"
                 r"(?:<\|(?:end|call)\|>)?"
             ),
             "<think>{}</think>",

@@ -61,9 +61,11 @@ _OBJECT_OF_TURN: Final = re.compile(
 )
 # A tool's name with brackets or an object behind it.
 _NAMED_CALL: Final = re.compile(
-    r"\n(?:<\|\w{4,24}\|>)?+[ \t`]{0,4}+(?:[-*+•][ ]|\d{1,2}[.)][ ]|>>>[ ]|[Ss]tep \d: )?+\[?+[ ]?+"
-    r"(?:[a-z]\w{0,31}+ = |print\(|await |(?:Tool )?[Cc]all: ?|Tool: ?){0,2}+(?:functions\.)?+"
-    r"(?P<name>[A-Za-z]\w{1,63}+)(?:\.call)?+"
+    r"\n(?>(?:<\|\w{4,24}\|>)?)[ \t`]{0,4}+"
+    r"(?>(?:[-*+•][ ]|\d{1,2}[.)][ ]|>>>[ ]|[Ss]tep \d: )?)\[?+[ ]?+"
+    r"(?>(?:[a-z]\w{0,31}+ = |print\(|await |(?:Tool )?[Cc]all: ?|Tool: ?){0,2})"
+    r"(?>(?:functions\.)?)"
+    r"(?P<name>[A-Za-z]\w{1,63}+)(?>(?:\.call)?)"
     r"(?:(?=\((?:[\"'“{]|[A-Za-z]\w{0,63} ?=))|(?P<object>[ ]?:?[ ]?\n?(?=\{)))"
 )
 _CALL_INLINE: Final = re.compile(

@@ -238,7 +238,7 @@ _CLOSERS: Final = {
 _CLOSING: Final = {mark: re.compile(closer) for mark, closer in _CLOSERS.items()}
 # A line that only rules off, a tag or a word in brackets on a line of its own.
 _EDGE: Final = re.compile(
-    r"^[ \t]{0,8}(?:(?P<rule>(?P<sign>[^\w\s{}()\[\]<>`~|.,;\"'“”])(?P=sign){0,80}+|--8<--)"
+    r"^[ \t]{0,8}(?:(?P<rule>(?P<sign>[^\w\s{}()\[\]<>`~|.,;\"'“”])(?>(?P=sign){0,80})|--8<--)"
     r"(?P<words>(?<=:::)\w{1,20}|(?<=[-=~+%]{2})[ \w?!]{1,40}+(?P=sign){2,80})?[ \t]*$"
     r"|\\(?P<tex>begin|end)\{|\{\{(?P<open>quote\|)|(?P<shut>\}\})[ \t]*$"
     r"|(?P<begin>BEGIN|END)[ ]\w{1,20}$)",
