@@ -116,7 +116,7 @@ def test_a_fact_is_shown_once_with_all_that_bears_it_out(
         "verified: https://discography.example/queen/bohemian-rhapsody",
         'quote: "Released | 31 October 1975"',
         "second reading (support): first_release",
-        "verified: https://sevens.example/emi/2375",
+        "verified: https://sevens.example/emi/5c-006-97140",
         'quote: "The single came out on 31 October 1975"',
         "second reading (support): first_release",
     ]

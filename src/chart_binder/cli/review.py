@@ -209,7 +209,7 @@ def show(session: Session, name: str, transcript: bool) -> int:
 def accept_proposal(
     session: Session, name: str, reason: str, recording: str | None, *, replaces: bool
 ) -> None:
-    """Take what is proposed: kept as an override, which `decide`, `batch` and `write` go by."""
+    """Take what is proposed: kept as an override, which `decide`, `batch` and `write` use."""
     with _case(session, name) as (store, case):
         mbid = None if recording is None else read_mbid(recording, "recording")
         ruled = accept(store, case, one_line(reason), mbid, replaces=replaces)
