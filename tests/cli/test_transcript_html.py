@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 import re
+import shutil
+import subprocess
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -139,6 +141,34 @@ def test_markup_in_a_run_and_its_result_is_escaped(
               "detail": text}], "confidence": 0.5}  # fmt: skip
     page_of(edited(recording(tmp_path), result=result), capsys)
     page_of(edited(recording(tmp_path), result={text: [{text: text}], "outcome": text}), capsys)
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_a_browser_shows_the_page_in_its_style_and_runs_nothing_of_it(tmp_path: Path) -> None:
+    hostile = f"{' '.join(HOSTILE)} <img src=https://a.example/x onerror=document.title='ran'>"
+    file = edited(recording(tmp_path), content=hostile, notes=[hostile], sources=[hostile])
+    page = tmp_path / "page.html"
+    assert run(["transcript", "html", str(file), "-o", str(page)]) == 0
+    shown, log = browsed(page)
+    assert "<title>Queen - Bohemian Rhapsody: accepted - canon</title>" in shown
+    assert not BeautifulSoup(shown, "html.parser")(["img", "script", "svg"])
+    assert "Content Security Policy" not in log
+    # What the browser refuses is found in its log: a style that the policy does not name is.
+    page.write_text(page.read_text("utf-8").replace("</style>", " </style>"), "utf-8")
+    assert "Content Security Policy" in browsed(page)[1]
+
+
+def browsed(page: Path) -> tuple[str, str]:
+    """Return the document after a browser has shown the page, and the browser's log."""
+    assert CHROMIUM
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr")
+    profile = f"--user-data-dir={page.parent / 'profile'}"
+    command = [CHROMIUM, *options, profile, "--dump-dom", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, timeout=100, check=True)
+    return done.stdout.decode(), done.stderr.decode(errors="replace")
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
