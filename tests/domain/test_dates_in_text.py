@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.domain.dates_in_text import Mention, find_dates, single_date, states
-from chart_binder.domain.month_names import AMBIGUOUS_MONTHS, MONTHS
+from chart_binder.domain.dates_in_text import (
+    AMBIGUOUS_MONTHS,
+    MONTHS,
+    Mention,
+    find_dates,
+    single_date,
+    states,
+)
 from chart_binder.domain.vocabulary import fold
 
 CORPUS = tomllib.loads((Path(__file__).parent / "dates_in_text.toml").read_text("utf-8"))

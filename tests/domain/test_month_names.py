@@ -2,7 +2,7 @@
 
 import pytest
 
-from chart_binder.domain.month_names import AMBIGUOUS_MONTHS, MONTHS
+from chart_binder.domain.dates_in_text import AMBIGUOUS_MONTHS, MONTHS
 from chart_binder.domain.vocabulary import fold
 
 

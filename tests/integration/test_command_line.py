@@ -28,7 +28,7 @@ UNLOADED = {
     ),
     "decide": (
         "chart_binder.domain.dates_in_text", "chart_binder.llm.old_dates",
-        "chart_binder.domain.month_names", "mediafile", "httpx", "sqlalchemy", "bs4",
+        "chart_binder.domain.dates_in_text", "mediafile", "httpx", "sqlalchemy", "bs4",
     ),
 }  # fmt: skip
 OFFLINE = {"CANON_MUSICBRAINZ__OFFLINE": "true"}

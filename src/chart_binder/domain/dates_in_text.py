@@ -8,12 +8,22 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise, product
+from itertools import groupby, islice, pairwise, product
 from typing import NamedTuple
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.domain.month_names import AMBIGUOUS_MONTHS, ENGLISH_MONTHS, MONTHS
 from chart_binder.domain.vocabulary import fold, word_table
+
+_MONTHS = word_table("month_names")  # in the languages of the web's discographies
+
+MONTHS = {name: number for number, each in enumerate(_MONTHS["months"], 1) for name in each.split()}
+"""The number of a month by its name: alone, as a date has it, inflected, abbreviated."""
+
+ENGLISH_MONTHS = frozenset(_MONTHS["english"].split())
+"""The full English names."""
+
+AMBIGUOUS_MONTHS = frozenset(_MONTHS["ambiguous"].split())
+"""Names of months that are words in another language: "it came out 1974"."""
 
 
 class Mention(NamedTuple):
@@ -88,6 +98,18 @@ def read_date(written: str) -> PartialDate | None:
     return date if date.is_known and "/" not in date.text else None
 
 
+def month_pattern() -> str:
+    """Return a regular expression for folded text that matches the longest possible name.
+
+    Names are grouped by their first letter, so that a position without a month fails quickly.
+    """
+    longest_first = sorted(MONTHS, key=lambda name: (name[0], -len(name), name))
+    by_letter = groupby(longest_first, key=lambda name: name[0])
+    return "|".join(
+        f"{first}(?:{'|'.join(name[1:] for name in all_)})" for first, all_ in by_letter
+    )
+
+
 _NUMBERS_ONLY = re.compile(r"([0-9]{4})[-/. ]([0-9]{1,2})(?:[-/. ]([0-9]{1,2}))?")
 _PLACE = (
     r"UK|GB|US|USA|United (?:Kingdom|States)|Britain|Germany|France|Japan|Italy|Spain|Canada"
@@ -106,7 +128,7 @@ _WORDS: dict[str, Iterable[str]] = {
     "month": MONTHS.keys() - AMBIGUOUS_MONTHS,
     "word or month": AMBIGUOUS_MONTHS,
     "inflected": {name for name in MONTHS if name.endswith(("ban", "ben"))},  # Hungarian
-    **{role: words.split() for role, words in word_table("words_beside_dates").items()},
+    **{role: words.split() for role, words in word_table("date_words")["beside"].items()},
 }
 """Words by what they do beside a date."""
 _FIRST_NOT_LATIN, _FIRST_SIGN = "\u0250", 0xF0000

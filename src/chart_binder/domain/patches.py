@@ -4,14 +4,17 @@ A patch says a value that the evidence lacks; one that contradicts it is impossi
 nothing.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.vocabulary import country_code, fold, word_table
 
 FIRST_DATE, DATE, COUNTRY, STATUS = "first_release_date", "date", "country", "status"
 PRIMARY_TYPE, SECONDARY_TYPES = "primary_type", "secondary_types"
@@ -278,3 +281,41 @@ def is_stated(bundle: EvidenceBundle, patch: Patch) -> bool:
     said = [(*group.types[:1], *group.kinds) for group in groups]
     said += [(one.place, one.standing) for one in releases]
     return any(patch.value in values for values in said)
+
+
+# Fields and values as models and pages name them.
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SEPARATORS = re.compile(r"[\W_]+")
+
+
+@cache
+def fact_words() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    """Return the words that say a value, folded, by field and value; from package data."""
+    return word_table("fact_words")
+
+
+def is_release_date(field: str) -> bool:
+    """Return whether a field is the date of a release rather than of another event."""
+    stems = fact_words()["date_field"]
+    told, other = (
+        re.search("|".join(stems[kind]), field, re.IGNORECASE) for kind in ("date", "other")
+    )
+    return bool(told) and not other
+
+
+def field_named(written: str) -> str | None:
+    """Return the field that moves something and has a name as models write it; None for none."""
+    name = _SEPARATORS.sub(" ", _CAMEL.sub(" ", written)).strip().casefold()
+    return next((known for known, names in fact_words()["field"].items() if name in names), None)
+
+
+def named_value(name: str, written: str) -> str | None:
+    """Return the value of a field that a text names; None for none."""
+    plain = " ".join(fold(written).strip(" .\"'").split())
+    if name == COUNTRY and re.fullmatch(r"[a-z]{2}", plain):
+        return country_code(plain)
+    for value, words in fact_words()[name].items():
+        if (plain == fold(value) or plain in words) and value != "Song":
+            return value
+    return None

@@ -21,7 +21,6 @@ from chart_binder.audio.save import NotWritableError
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.config import RulesConfig
 from chart_binder.domain import policies
-from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.policies import Track, Wanted, WholeRelease
 from chart_binder.domain.records import (
@@ -31,7 +30,7 @@ from chart_binder.domain.records import (
     WriteState,
     local_time,
 )
-from chart_binder.domain.tags import Chosen, Fields, Policy, WriteOptions
+from chart_binder.domain.tags import AlbumKey, Chosen, Fields, Policy, WriteOptions, album_key
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import (

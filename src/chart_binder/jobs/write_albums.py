@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from chart_binder.audio.save import NotWritableError, require_writable
 from chart_binder.audio.walk import listed_audio
 from chart_binder.domain import policies
-from chart_binder.domain.albums import (
+from chart_binder.domain.policies import AlbumDates, Wanted
+from chart_binder.domain.records import UnwrittenRecord, now_utc
+from chart_binder.domain.tags import (
     AlbumKey,
+    Fields,
+    Policy,
+    WriteOptions,
     album_folder,
     group_by_album,
     is_disc_folder,
     navidrome_keys,
     split_keys,
 )
-from chart_binder.domain.policies import AlbumDates, Wanted
-from chart_binder.domain.records import UnwrittenRecord, now_utc
-from chart_binder.domain.tags import Fields, Policy, WriteOptions
 from chart_binder.errors import CanonError, DamagedRecordError, SaveError, StoreError, counted
 from chart_binder.files import absolute_path, quoted
 from chart_binder.jobs.journal import WritingRun

@@ -8,19 +8,17 @@ heading, the page's title). Whether a date is that of the release is for the sec
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
-from chart_binder.domain.date_words import (
+from chart_binder.domain.clauses import (
+    doubts_in_clause,
+    is_denied,
+    is_labelled,
+    is_of_other_year,
+    says_plainly,
     says_release,
 )
 from chart_binder.domain.dates_in_text import Mention, states
 from chart_binder.domain.naming import Subject, find_words, spaced_words
-from chart_binder.domain.patches import COUNTRY, PREMIERE, STATUS, Patch
-from chart_binder.domain.value_forms import is_labelled, says_plainly
-from chart_binder.domain.value_words import (
-    doubts_in_clause,
-    fact_words,
-    is_denied,
-    is_of_other_year,
-)
+from chart_binder.domain.patches import COUNTRY, PREMIERE, STATUS, Patch, fact_words
 from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.result import Fact
 from chart_binder.react.sanitize import one_line

@@ -24,10 +24,13 @@ from chart_binder.domain.patches import (
     Patch,
     adds_to,
     apply_patches,
+    fact_words,
+    field_named,
+    is_release_date,
     is_stated,
+    named_value,
     things,
 )
-from chart_binder.domain.value_words import fact_words, field_named, is_release_date, named_value
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.result import Fact

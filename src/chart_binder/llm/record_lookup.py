@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
-from chart_binder.domain.value_words import field_named
+from chart_binder.domain.patches import field_named
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError
 from chart_binder.llm.answer import FinalAnswer

@@ -12,18 +12,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chart_binder.domain.date_words import says_release
+from chart_binder.domain.clauses import says_release
 from chart_binder.domain.dates_in_text import Mention
 from chart_binder.domain.naming import Subject
 from chart_binder.domain.patches import (
     Patch,
     adds_to,
     apply_patches,
+    field_named,
     first_day,
     is_overlapping,
     is_stated,
 )
-from chart_binder.domain.value_words import field_named
 from chart_binder.llm.grounding import (
     GroundingError,
     dates_about,

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from chart_binder.domain.albums import album_folder
 from chart_binder.domain.records import AuditRecord, DecisionRecord, VerdictKind, VerdictRecord
+from chart_binder.domain.tags import album_folder
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.store.database import Database, insert_into, path_key, read_row

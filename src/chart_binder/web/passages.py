@@ -13,7 +13,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from chart_binder.domain.month_names import MONTHS, month_pattern
+from chart_binder.domain.dates_in_text import MONTHS, month_pattern
 from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Observation

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from urllib.parse import unquote, urlsplit
 
-from chart_binder.domain.date_words import (
+from chart_binder.domain.clauses import (
     clause_around,
     doubt_in_clause,
     doubt_in_heading,
+    names_abroad,
     other_issue,
     says_release,
 )
 from chart_binder.domain.dates_in_text import Mention, find_dates
 from chart_binder.domain.naming import Subject, find_words, plain_text, spaced_words
-from chart_binder.domain.patches import PRIMARY_TYPE
-from chart_binder.domain.value_words import fact_words, names_abroad
+from chart_binder.domain.patches import PRIMARY_TYPE, fact_words
 from chart_binder.domain.vocabulary import fold
 from chart_binder.web.documents import MAX_PASSAGE, Document
 from chart_binder.web.passages import CELLS

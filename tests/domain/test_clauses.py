@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.domain.date_words import clause_around, doubt_in_clause, other_issue
+from chart_binder.domain.clauses import clause_around, doubt_in_clause, other_issue
 from chart_binder.domain.dates_in_text import find_dates
 
-CASES = tomllib.loads(Path(__file__).with_name("date_words.toml").read_text("utf-8"))
+CASES = tomllib.loads(Path(__file__).with_name("clauses.toml").read_text("utf-8"))
 
 
 def doubt(text: str, *titles: str) -> str | None:

@@ -1,0 +1,303 @@
+"""Clauses: what the clause of a value says that it is of.
+
+A clause with a date says plainly where the date is of something else, such as a chart, a recording
+or a reissue; the tables of words are small on purpose, as what they do not have the second reading
+decides. Nobody reads a status, country or type a second time, so in running text it counts in
+closed forms alone: "X is a single", "the single X", "X (LK 88, UK)", "official release of X". One
+word that is not known in between, and the sentence does not count.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from itertools import chain
+
+from chart_binder.domain.dates_in_text import MONTHS, Mention
+from chart_binder.domain.naming import Subject, find_words, spaced_words
+from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, STATUS, fact_words
+from chart_binder.domain.vocabulary import fold, word_table
+
+# Dates.
+
+_TABLE = word_table("date_words")
+
+
+def _pattern(kind: str) -> re.Pattern[str]:
+    """Compile the words of one kind, which the table has by language."""
+    whole = "|".join(word for each in _TABLE[kind].values() for word in each)
+    parts = "|".join(_TABLE["unspaced"][kind])
+    return re.compile(rf"(?<![\w-])(?:{whole})(?!\w)|{parts}", re.IGNORECASE)
+
+
+_OF_ELSE, _OF_RELEASE, _OF_OTHER = (_pattern(kind) for kind in ("else", "release", "other"))
+
+_LONGEST = 400
+"""How many characters of a clause are looked at on either side of its date."""
+_CUT = re.compile(
+    r"[\n;；。！？!?.]"
+    r"|,(?=\s(?:and|but|while|whereas|before|after|although|though|then|und|aber|während|bevor"
+    r"|et|mais|puis|alors|y|pero|mientras|e|ma|mentre|poi|mas|enquanto|depois|en|maar|terwijl)\s)"
+    r"|、(?=その後|のちに|しかし)"
+)
+_NO_END = re.compile(
+    r"(?i)(?:^|[^\w])(?:\w|[0-9]{2}|mr|mrs|dr|st|jr|vs|ft|feat|no|nr|vol|inc|ltd|co|rec)$"
+)
+"""What stands before a full stop that ends no sentence: `11. Oktober`, `U.S.`, `No. 1`."""
+_NEXT = re.compile(r"[\"'”’)\]]*\s+[\"'“‘(\[]*(\w)")
+_QUOTED = re.compile(
+    '“[^“”\n]{1,80}”|"[^"\n]{1,80}"|«[^«»\n]{1,80}»|„[^„“”\n]{1,80}[“”]|「[^「」]{1,80}」'
+    "|『[^『』]{1,80}』|(?<!\\w)‘[^‘’\n]{1,80}’(?!\\w)"
+)
+_NAMED_BEFORE = re.compile(rf"({_QUOTED.pattern}),?(?: [\w’']+){{1,4}} $")
+_BESIDES = re.compile(
+    r"\b(?:with|plus|and|featuring|including|to|of|from|after|before|on|mit|und|zu|von|aus|nach|avec"
+    r"|et|de|du|à|après|con|y|a|tras|com|e|di|da|do|met|en|van|op|na)\s(?:\w+\s){0,2}$",
+    re.IGNORECASE,
+)
+"""What makes of a title or a version behind it another one than that which came out."""
+_YEAR = re.compile("(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
+
+
+def clause_around(text: str, start: int, end: int) -> str:
+    """Return the clause around a span, such as that of a date; of a table it is the whole row.
+
+    A clause ends with its sentence, at a semicolon, at the end of the line, and at a comma before
+    words such as "and", "but", "while".
+    """
+    return text[slice(*_clause(text, start, end))].strip()
+
+
+def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> str | None:
+    """Return the word in its clause that says that a date is of no release, or of a reissue.
+
+    None where there is none, or where a word of release stands in the clause, too; `reissued` has
+    none in it. A word does not count if another year stands between it and the date, nor if it is
+    quoted or a part of one of the titles: "Radio Ga Ga".
+    """
+    start, end = _clause(text, mention.start, mention.end)
+    clause = _without_titles(text[start:end], titles)
+    place = mention.start - start, mention.end - start
+    doubts = [word[0] for word in _OF_ELSE.finditer(clause) if _is_beside(word, place)]
+    rest = _OF_ELSE.sub(_blank, clause)
+    if any(_is_beside(word, place) for word in _OF_RELEASE.finditer(rest)):
+        return None
+    return doubts[0] if doubts else None
+
+
+def other_issue(
+    text: str, mention: Mention, titles: Iterable[str], countries: Iterable[str]
+) -> str | None:
+    """Return what the clause of a date says came out in place of the record, or None.
+
+    That is another version or edition, what is not certain, an issue `in` one of `countries`, or a
+    quoted title, right before the date, that is none of `titles`. A country does not count if
+    another year stands between it and the date: it is then of that year's issue.
+    """
+    start, end = _clause(text, mention.start, mention.end)
+    plain = _without_titles(text[start:end], titles)
+    names = "|".join(map(re.escape, countries))
+    abroad = re.compile(rf"\b(?:in|en|au|aux) (?:the )?(?:{names})\b", re.IGNORECASE)
+    place = mention.start - start, mention.end - start
+    places = (word for word in abroad.finditer(plain) if names and _is_beside(word, place))
+    for said in chain(_OF_OTHER.finditer(plain), places):
+        if not _BESIDES.search(plain, 0, said.start()):
+            return str(said[0])
+    named = _NAMED_BEFORE.search(text, start, mention.start)
+    known = text[start:end].casefold()
+    if not named or any(one.casefold() in known for one in titles if one):
+        return None
+    return None if _BESIDES.search(text, start, named.start()) else named[1]
+
+
+def _without_titles(clause: str, titles: Iterable[str]) -> str:
+    clause = _QUOTED.sub(_blank, clause)
+    for title in filter(str.strip, titles):
+        clause = re.sub(rf"(?<!\w){re.escape(title)}(?!\w)", _blank, clause, flags=re.IGNORECASE)
+    return clause
+
+
+def _clause(text: str, start: int, end: int) -> tuple[int, int]:
+    first, last = max(0, start - _LONGEST), min(len(text), end + _LONGEST)
+    before = (cut.end() for cut in _CUT.finditer(text, first, start) if _ends(cut))
+    after = (cut.start() for cut in _CUT.finditer(text, end, last) if _ends(cut))
+    return max(before, default=first), next(after, last)
+
+
+def _ends(cut: re.Match[str]) -> bool:
+    """Whether a clause ends at what may end it; a full stop has to be that of a sentence."""
+    if cut[0] != ".":
+        return True
+    behind = _NEXT.match(cut.string, cut.end())
+    is_short = _NO_END.search(cut.string, max(0, cut.start() - 6), cut.start())
+    return bool(behind and not behind[1].islower() and not is_short)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _is_beside(word: re.Match[str], date: tuple[int, int]) -> bool:
+    """Whether no year stands between a word and a date."""
+    between = (word.end(), date[0]) if word.end() <= date[0] else (date[1], word.start())
+    return not _YEAR.search(word.string, *between)
+
+
+def doubt_in_heading(heading: str) -> str | None:
+    """Return a word of a heading that says that the dates below it are of no release, or None."""
+    doubt = _OF_ELSE.search(heading)
+    return doubt[0] if doubt and not says_release(heading) else None
+
+
+def says_release(text: str) -> bool:
+    """Return whether a text has a word of release."""
+    return bool(_OF_RELEASE.search(_OF_ELSE.sub(" ", text)))
+
+
+# Statuses, countries and types.
+
+_PARTED = re.compile(r"[,:()\[\]|/–—]| - ")
+_WORDS = fact_words()["beside"]
+_POSSESSIVE = re.compile(r"['’]s?\b")
+_DAY = r"\d\d?(?:st|nd|rd|th)?"
+_LOOKED_BACK = 700
+"""How many characters before a value are looked at for a denial."""
+
+
+def is_labelled(line: str) -> bool:
+    """Return whether a line is a label for a status, country or type, and a value."""
+    label, colon, _ = line.partition(":")
+    words = spaced_words(label)
+    values = (word for name in ("primary_type", "status") for each in fact_words()[name].values()
+              for word in each)  # fmt: skip
+    return bool(colon) and words.strip() in {*_WORDS["label"], *values}
+
+
+def says_plainly(clause: str, said: str, field: str, value: str, subject: Subject) -> bool:
+    """Return whether a clause that has a value in the words `said` plainly says it of a subject."""
+    form = _form(field)
+    return any(
+        form.match(
+            _marked(clause[:start], subject) + " zvalue " + _marked(clause[end:], subject) + " "
+        )
+        and not _has_other_value(clause[:start] + clause[end:], field, value)
+        for start, end in find_words([fold(said)], clause)
+    )
+
+
+def _has_other_value(rest: str, field: str, value: str) -> bool:
+    """Return whether the rest of a clause says another value, but that of what it is from."""
+    others = [word for name, words in fact_words()[field].items() for word in words
+              if name not in (value, "Song")]  # fmt: skip
+    from_it = re.compile(rf"\b(?:{'|'.join(_WORDS['from'])})\W+(?:\w+\W+){{0,3}}$", re.IGNORECASE)
+    return any(not from_it.search(rest[:start]) for start, _ in find_words(others, rest))
+
+
+def _marked(text: str, subject: Subject) -> str:
+    """Return the words of a text with one mark for each name, date and sign between."""
+    plain = text
+    for code in subject.codes:
+        plain = re.sub(rf"(?:\b[A-Z]{{1,5}}[ -])?(?i:{re.escape(code)})(?!\w)", " ztitle ", plain)
+    for start, end in sorted(find_words([subject.title], plain), reverse=True):
+        plain = f"{plain[:start]} ztitle {plain[end:]}"
+    words = spaced_words(_PARTED.sub(" zcut ", _POSSESSIVE.sub("", plain)))
+    countries = (name for code in subject.countries for name in fact_words()[COUNTRY].get(code, ()))
+    marks = {
+        "ztitle": subject.own,
+        "zartist": subject.artists,
+        "zlabel": {*subject.labels, *(f" {each.split()[0]} " for each in subject.labels)},
+        "zcountry": map(spaced_words, countries),
+        "zdate": [f" {each} " for each in (*subject.years, *MONTHS)],
+    }
+    for mark, names in marks.items():
+        for name in sorted(names, key=len, reverse=True):
+            words = words.replace(name, f" {mark} ") if name.strip() else words
+    return " ".join(re.sub(rf"\b{_DAY} (?=zdate)|(?<=zdate) {_DAY}\b", " ", words).split())
+
+
+@cache
+def _form(field: str) -> re.Pattern[str]:
+    """Return the forms in which a clause says a value of a field, with names as marks.
+
+    No word may be read in two ways, so that no clause takes long.
+    """
+    is_type = field not in (STATUS, COUNTRY)
+    known = {*_WORDS["glue"], *(() if is_type else _WORDS["copy"])}
+    by = "|".join({*_WORDS["by"], *_WORDS["from"]} - known)
+    into = "|".join({*_WORDS["into"]} - known)
+    near = "ztitle" if field == COUNTRY else "(?:ztitle|zcountry)"
+    place = "zdate|zlabel|zcountry|ztitle" + ("|zvalue" if field == COUNTRY else "")
+    word = f"(?:{'|'.join(sorted(known))}|zdate|zlabel|zcountry|ztitle|zcut) +"
+    word = f"{word}|(?:{into}) +(?=(?:the )?(?:{place}))"
+    glue = f"(?:{word})*"
+    head = f"(?:{word}|zartist +|(?:{by}) +(?=zartist))*" if field != COUNTRY else glue
+    of = "" if is_type else "(?:zartist|zlabel)"
+    end = rf"{glue}(?:zcut\b.*|(?:{by}|de|von) {of}.*)?$"
+    behind = ".*$" if is_type else f"(?: +{end}|$)"
+    return re.compile(rf"{head}{near} +{glue}zvalue +{end}|{glue}zvalue +{glue}{near}{behind}")
+
+
+@lru_cache(64)
+def names_abroad(own: frozenset[str], home: str) -> frozenset[str]:
+    """Return the names of countries other than a record's own and the artist's.
+
+    They are none where the record has no country, or several.
+    """
+    near = {*own, home, "XE", "XW"}
+    others = (names for code, names in fact_words()[COUNTRY].items() if code not in near)
+    return frozenset(name for names in others for name in names) if len(own) == 1 else frozenset()
+
+
+def is_denied(text: str, start: int, end: int) -> bool:
+    """Return whether a value at a place of a text is denied, or said of what is no record."""
+    behind = _OF_SOMETHING.match(text, end) or _NOT_SO.match(text, end)
+    return bool(behind or _DENIED.search(text, max(0, start - _LOOKED_BACK), start))
+
+
+def doubts_in_clause(
+    clause: str, said: str, field: str, value: str, subject: Subject, *, is_of_other: bool
+) -> Iterator[str]:
+    """Yield why a clause, which says a value in the words `said`, does not say it of the subject.
+
+    The field is a status, country or type; `is_of_other` says that its line names another record.
+    """
+    before = clause.partition(said)[0]
+    if doubt := doubt_in_heading(clause):
+        yield f"{value} is said of something else ({doubt!r})"
+    if _NEGATED.search(clause) or (field == PRIMARY_TYPE and _FROM.search(before)):
+        yield f"{value} is denied there, or said of something else"
+    is_named = subject.is_named_in(clause) or any(code in fold(clause) for code in subject.codes)
+    words = spaced_words(before if field == PRIMARY_TYPE else clause)
+    if (is_of_other and not is_named) or any(title in words for title in subject.others):
+        yield "the clause names another candidate"
+    if field == STATUS and is_of_other_year(clause, subject):
+        yield f"it is said of another year than that of {subject.title!r}"
+
+
+def is_of_other_year(text: str, subject: Subject) -> bool:
+    """Return whether a text names years, and none of the subject's.
+
+    Its catalogue number is no year: `TCL 2000`.
+    """
+    text = fold(text)
+    for code in subject.codes - subject.years:
+        text = re.sub(rf"(?<!\w){re.escape(code)}(?!\w)", " ", text)
+    years = set(_A_YEAR.findall(text))
+    return bool(subject.years and years) and years.isdisjoint(subject.years)
+
+
+def _any(kind: str) -> str:
+    """Return the pattern of the words of one kind."""
+    return f"(?:{'|'.join(_WORDS[kind])})"
+
+
+_NEGATED = re.compile(rf"\b{_any('negated')}\b", re.IGNORECASE)
+_FROM = re.compile(rf"\b{_any('from')}\W+(?:\w+\W+){{0,3}}$", re.IGNORECASE)
+"""A song from the album, the single of the week: what follows is no type of the subject."""
+_NOT_SO = re.compile(
+    r"\s*[:|(]\s*(?:no|none|not|false|never|nein|non|nee|[-–—✗✘×])(?!\w)", re.IGNORECASE
+)
+_DENIED = re.compile(
+    r"\b(?:not|never|no|nor|nicht|kein\w*|pas|no|non|n[aã]o)\W+(?:\w+\W+){0,2}$", re.IGNORECASE
+)
+_OF_SOMETHING = re.compile(rf"\W+(?:\w+\W+)?{_any('no_record')}\b", re.IGNORECASE)
+_A_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
