@@ -40,9 +40,11 @@ def found(*paths: Path, below: Path) -> list[str]:
         ("a/1.mp3 b/2.mp3 .c/3.mp3 b/4",
          {"a/0.mp3": "b/2.mp3", "a/3.mp3": ".c/3.mp3", "a/4.mp3": "b/4", "b/3.mp3": ".c/3.mp3"},
          ".", "a/1.mp3 a/3.mp3 a/4.mp3 b/2.mp3"),
+        ("a/1.mp3 b/2.mp3", {"a/0.mp3": "b/2.mp3", "c": "b"}, "a b c", "a/1.mp3 b/2.mp3"),
     ],
     ids=["sorted, at any depth", "hidden and other files are skipped", "named ones count",
-         "links are followed", "links that lead nowhere are skipped", "a file is found once"],
+         "links are followed", "links that lead nowhere are skipped", "a file is found once",
+         "in several folders"],
 )  # fmt: skip
 def test_the_audio_files_below_the_paths_are_found(
     tmp_path: Path, made: str, links: dict[str, str], walked: str, expected: str
@@ -53,9 +55,12 @@ def test_the_audio_files_below_the_paths_are_found(
     assert found(*map(tmp_path.joinpath, walked.split()), below=tmp_path) == expected.split()
 
 
-def test_a_folder_without_audio_is_named(tmp_path: Path) -> None:
+def test_a_folder_without_audio_is_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     make(tmp_path, "scans/cover.jpg", "deep/er/.hidden.mp3")
-    assert found(tmp_path, below=tmp_path) == [f"'{tmp_path}' is a folder without any audio files"]
+    assert found(tmp_path, tmp_path / ".", below=tmp_path) == []
+    assert caplog.messages == [f"'{tmp_path}' is a folder without any audio files"]
 
 
 def test_the_walk_goes_on_after_a_path_that_does_not_exist(tmp_path: Path) -> None:

@@ -281,6 +281,12 @@ def test_a_failed_look_up_has_another_error_than_an_unknown_recording(
         assert ran.line["state"] == "error"
 
 
+@pytest.mark.parametrize("command", ["decide", "batch", "write", "verify"])
+def test_a_folder_without_audio_is_nothing_to_do(canon: Canon, home: Path, command: str) -> None:
+    (home / "empty").mkdir()
+    canon(command, home / "empty").must_end(0, "is a folder without any audio files")
+
+
 def test_a_bad_file_does_not_stop_the_next(
     canon: Canon, home: Path, mb: MusicBrainzStandIn
 ) -> None:

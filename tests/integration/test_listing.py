@@ -154,8 +154,12 @@ def test_playlists_are_written(canon: Canon, library: Path, home: Path) -> None:
     ]  # fmt: skip
     assert canon("playlist", "certain:yes", "year:1975").out.count("#EXTINF") == 2
     smart = home / "The Seventies.nsp"
-    canon("playlist", "decade:1970s", "-o", smart).must_end(0)
+    canon("playlist", "decade:1970s", "-o", smart).must_end(0, "its player chooses the files")
     made = json.loads(smart.read_bytes())
     assert (made["name"], made["sort"]) == ("The Seventies", "originaldate")
-    canon("playlist", "year:1900").must_end(1, "nothing matches that has a first release")
+    canon("playlist", "year:1900").must_end(1, "no file matches that has a first release")
+    (library / "queen.flac").unlink()
+    rows = canon("ls", "--output=json").lines
+    assert [Path(row["path"]).stem for row in rows if not row["is_there"]] == ["queen"]
+    canon("playlist", "-o", out).must_end(0, "2 files by first release", "1 gone left out")
     canon("playlist", "-o", home / "no" / "list.m3u").must_end(1, "cannot be written")

@@ -216,7 +216,8 @@ def test_a_bundle_of_several_recordings_is_ambiguous(canon: Canon, bundle: Path)
     [
         (["no-such-file.mp3", "--crg", ALBUM, "--reason", "x"], 2, "a file that exists, a decis"),
         ([RECORDING, "--crg", "C1", "--reason", "x"], 2, "'C1' is no release group id"),
-        ([RECORDING, "--crg", ALBUM], 2, "--reason"),
+        ([RECORDING, "--crg", ALBUM], 2, "give both --crg ID"),
+        ([RECORDING, "--reason", "x"], 2, "give both --crg ID"),
         (["../odd.json", "--crg", ALBUM, "--reason", "x"], 1, "'my-own-7'; a MusicBrainz id (a"),
     ],
 )

@@ -229,6 +229,14 @@ def test_a_case_with_damaged_evidence_is_listed(store: Store, put: Put, tmp_path
     assert queue(store) == ["b"]
 
 
+def test_files_that_are_gone_come_last(store: Store, put: Put, tmp_path: Path) -> None:
+    for number, name in enumerate("abc"):
+        recording = msgspec.structs.replace(RECORDING, length_ms=1000 * number)
+        put(name, left_open(with_recordings(recording)))
+    (tmp_path / "a").unlink()
+    assert queue(store) == ["b", "c", "a"]
+
+
 def test_a_case_is_found_until_it_is_decided_again(store: Store, put: Put, tmp_path: Path) -> None:
     first = put("a", proposing())
     assert find_case(store, first.kept.id).kept == first.kept

@@ -141,11 +141,11 @@ def test_a_verdict_goes_with_the_override_it_came_with(store: Store) -> None:
     ruled = said(2, VerdictKind.REJECT, "group")
     kept = said(2, VerdictKind.KEEP, at=NOW)
     store.verdicts.put(kept)
-    store.verdicts.rule([ruled], override())
+    store.verdicts.save([ruled], override())
     assert store.verdicts.history("decision2") == (ruled, kept)
     store.overrides.remove(RecordingId("recording"))
     assert store.verdicts.history("decision2") == (kept,)
-    store.verdicts.rule([ruled], override())
+    store.verdicts.save([ruled], override())
     store.overrides.put(override("another"))
     assert store.verdicts.history("decision2") == (kept,)
 
@@ -153,10 +153,10 @@ def test_a_verdict_goes_with_the_override_it_came_with(store: Store) -> None:
 def test_a_ruling_is_taken_back_exactly(store: Store) -> None:
     for number in (1, 2):
         store.decisions.put(waits(number))
-    first = store.verdicts.rule([said(1, VerdictKind.ACCEPT, "group")], override())
+    first = store.verdicts.save([said(1, VerdictKind.ACCEPT, "group")], override())
     assert (first.before, first.with_it) == ((), ())
     then = "2026-11-23T00:00:00.000000Z"
-    second = store.verdicts.rule(
+    second = store.verdicts.save(
         [said(2, VerdictKind.REJECT, "another", at=then)], override("another", then)
     )
     assert store.verdicts.latest("decision1") is None

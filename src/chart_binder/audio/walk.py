@@ -4,7 +4,7 @@ import errno
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISDIR
 
@@ -46,15 +46,20 @@ class UnreadablePath:
     problem: AudioError
 
 
-def find_audio_files(paths: Iterable[Path]) -> Iterator[AudioFile | UnreadablePath]:
+def find_audio_files(
+    paths: Iterable[Path], *, names_empty: bool = True
+) -> Iterator[AudioFile | UnreadablePath]:
     """Yield the audio files at `paths`, in the order given, those of a folder sorted by name.
 
     A named file is yielded whatever its name. In folders, at any depth, only files with a suffix
-    of audio are; hidden files and folders are skipped. Links are followed, but below one path no
-    folder is entered and no file yielded twice; links that lead nowhere are skipped. A path that
-    cannot be read, or a folder without any audio, is yielded as `UnreadablePath`, and the walk goes
-    on. Folders are listed one at a time, when their turn comes.
+    of audio are; hidden files and folders are skipped. Links are followed, but below folders that
+    are named no folder is entered and no file yielded twice; links that lead nowhere are skipped. A
+    path that cannot be read is yielded as `UnreadablePath`, and the walk goes on. A folder without
+    any audio is named in a warning if `names_empty`. Folders are listed one at a time, when their
+    turn comes.
     """
+    paths = list(paths)
+    walk = _Walk(frozenset(Path(os.path.realpath(path)) for path in paths if path.is_dir()))
     for path in paths:
         try:
             is_folder = S_ISDIR(path.stat().st_mode)
@@ -64,76 +69,89 @@ def find_audio_files(paths: Iterable[Path]) -> Iterator[AudioFile | UnreadablePa
         if not is_folder:
             yield AudioFile(path)
             continue
-        is_empty = True
-        for item in _files_below(path):
+        is_empty = not walk.has_entered(path)
+        for item in walk.files_below(path):
             is_empty = False
             yield item
-        if is_empty:
-            problem = f"{quoted(path)} is a folder without any audio files"
-            yield UnreadablePath(path, AudioError(problem))
+        if is_empty and names_empty:
+            _log.warning("%s is a folder without any audio files", quoted(path))
 
 
 def listed_audio(folder: Path) -> Sequence[Path]:
     """Return the audio files and the folders directly in a folder, none if it cannot be read."""
     try:
         return [
-            item.path if isinstance(item, AudioFile) else item for item in _listed(folder, set())
+            item.path if isinstance(item, AudioFile) else item for item in _Walk().listed(folder)
         ]
     except OSError:
         return []
 
 
-def _files_below(top: Path) -> Iterator[AudioFile | UnreadablePath]:
-    entered: set[tuple[int, int]] = set()
-    linked: set[Path] = set()
-    real_top = Path(os.path.realpath(top))
-    waiting: list[AudioFile | Path] = [top]  # a Path is a folder; no recursion: folders may be deep
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, AudioFile):
-            if not item.path.is_symlink() or _is_first(item.path, real_top, linked):
-                yield item
-            continue
-        try:
-            waiting += reversed(_listed(item, entered))
-        except OSError as error:
-            yield UnreadablePath(item, path_error(item, error))
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """What was found below the folders `tops`: those entered, and what links led to."""
 
+    tops: frozenset[Path] = frozenset()
+    entered: set[tuple[int, int]] = field(default_factory=set)
+    linked: set[Path] = field(default_factory=set)
 
-def _is_first(link: Path, top: Path, linked: set[Path]) -> bool:
-    """Return whether a link is the one name by which its file is found below the folder `top`.
+    def has_entered(self, folder: Path) -> bool:
+        """Return whether a folder was entered by another name. Raises `OSError`."""
+        status = folder.stat()
+        return (status.st_dev, status.st_ino) in self.entered
 
-    It is not if the file itself is below it; `linked` are files that links led to so far.
-    """
-    target = Path(os.path.realpath(link))
-    if target in linked:
-        return False
-    linked.add(target)
-    if not target.is_relative_to(top) or target.suffix.lower() not in AUDIO_SUFFIXES:
-        return True
-    return any(part.startswith(".") for part in target.relative_to(top).parts)
+    def files_below(self, top: Path) -> Iterator[AudioFile | UnreadablePath]:
+        """Yield what is found, folder by folder."""
+        waiting: list[AudioFile | Path] = [top]  # a Path is a folder; folders may be deep
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, AudioFile):
+                if not item.path.is_symlink() or self._is_first(item.path):
+                    yield item
+                continue
+            try:
+                waiting += reversed(self.listed(item))
+            except OSError as error:
+                yield UnreadablePath(item, path_error(item, error))
 
+    def _is_first(self, link: Path) -> bool:
+        """Return whether a link is the one name by which its file is found.
 
-def _listed(folder: Path, entered: set[tuple[int, int]]) -> list[AudioFile | Path]:
-    status = folder.stat()
-    identity = (status.st_dev, status.st_ino)
-    if identity in entered:
-        return []
-    entered.add(identity)
-    with os.scandir(folder) as entries:
-        visible = [entry for entry in entries if not entry.name.startswith(".")]
-    items: list[AudioFile | Path] = []
-    for entry in sorted(visible, key=lambda entry: entry.name):
-        path = Path(entry.path)
-        if _is_folder(entry):
-            items.append(path)
-        elif path.suffix.lower() not in AUDIO_SUFFIXES:
-            continue
-        elif entry.is_symlink() and _leads_nowhere(path):
-            _log.info("%s is a link that leads nowhere, and is skipped", quoted(path))
-        else:
-            items.append(AudioFile(path))
-    return items
+        It is not if the file itself is found, or if a link led to it before.
+        """
+        target = Path(os.path.realpath(link))
+        if target in self.linked:
+            return False
+        self.linked.add(target)
+        if target.suffix.lower() not in AUDIO_SUFFIXES:
+            return True
+        return not any(
+            top in self.tops
+            and not any(part.startswith(".") for part in target.relative_to(top).parts)
+            for top in target.parents
+        )
+
+    def listed(self, folder: Path) -> list[AudioFile | Path]:
+        """Return the audio files and folders in a folder, none the second time."""
+        status = folder.stat()
+        identity = (status.st_dev, status.st_ino)
+        if identity in self.entered:
+            return []
+        self.entered.add(identity)
+        with os.scandir(folder) as entries:
+            visible = [entry for entry in entries if not entry.name.startswith(".")]
+        items: list[AudioFile | Path] = []
+        for entry in sorted(visible, key=lambda entry: entry.name):
+            path = Path(entry.path)
+            if _is_folder(entry):
+                items.append(path)
+            elif path.suffix.lower() not in AUDIO_SUFFIXES:
+                continue
+            elif entry.is_symlink() and _leads_nowhere(path):
+                _log.info("%s is a link that leads nowhere, and is skipped", quoted(path))
+            else:
+                items.append(AudioFile(path))
+        return items
 
 
 def _leads_nowhere(link: Path) -> bool:

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -317,27 +317,34 @@ def playlist(
     with session.open_store() as store:
         every = list(listing(store, wanted, session.config.rules, skipped.decision))
     dated = by_first_release(every)
-    rows = [row for row in dated if fits_m3u(row)]
-    for row in dated:
+    there = [row for row in dated if not row.is_gone]
+    rows = [row for row in there if fits_m3u(row)]
+    for row in there:
         if not fits_m3u(row):
             problem = "an M3U8 file cannot hold this name: rename the file"
             skipped.record(f"{row.path!r}: {problem}")
     if not rows:
-        print_notes(["nothing matches that has a first release: no playlist is written"])
+        print_notes(["no file matches that has a first release: no playlist is written"])
         return 1
     _write(out, "".join(f"{line}\n" for line in m3u_lines(rows)).encode())
     uncertain = sum(not row.decision.first_release.year_certain for row in rows)  # type: ignore[union-attr]
-    print_notes(_notes(len(rows), len(every) - len(dated), uncertain))
+    counts = {
+        "uncertain": uncertain,
+        "undated": len(every) - len(dated),
+        "gone": len(dated) - len(there),
+    }
+    print_notes([_note(len(rows), **counts)])
     return skipped.status
 
 
-def _notes(files: int, left_out: int, uncertain: int) -> Iterator[str]:
+def _note(files: int, uncertain: int, undated: int, gone: int) -> str:
     parts = [f"{counted(files, 'file')} by first release"]
     if uncertain:
         parts.append(f"{uncertain:,} of them of an uncertain year (certain:yes leaves them out)")
-    if left_out:
-        parts.append(f"{left_out:,} without a first release left out")
-    yield ", ".join(parts)
+    for count, what in ((undated, "without a first release"), (gone, "gone")):
+        if count:
+            parts.append(f"{count:,} {what} left out")
+    return ", ".join(parts)
 
 
 def _write(out: str | None, content: bytes) -> None:

@@ -215,7 +215,8 @@ class Progress:
         from chart_binder.jobs.batch import outermost_paths  # slow, and only for a batch
 
         self.total = sum(
-            isinstance(item, AudioFile) for item in find_audio_files(outermost_paths(named))
+            isinstance(item, AudioFile)
+            for item in find_audio_files(outermost_paths(named), names_empty=False)
         )
 
     def show(self, tally: "Tally | None" = None) -> None:

@@ -77,8 +77,8 @@ def accept(
         note = f"the proposed release {release} is not of that release group: the rules name one"
         release = None
     override = _new_override(store, case, proposal.crg_mbid, release, reason or ACCEPTED, recording)
-    ruled = _keep_override(store, case, VerdictKind.ACCEPT, override, replaces=replaces)
-    return msgspec.structs.replace(ruled, notes=(note, *ruled.notes)) if note else ruled
+    result = _keep_override(store, case, VerdictKind.ACCEPT, override, replaces=replaces)
+    return msgspec.structs.replace(result, notes=(note, *result.notes)) if note else result
 
 
 def reject(
@@ -237,7 +237,7 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
 
 
 def _is_title_in(one: str, other: str | None) -> bool:
-    """Return whether one title is the other, or stands in it."""
+    """Return whether one title is the other, or part of it."""
     texts = spaced_words(one), spaced_words(other or "")
     return all(text.strip() for text in texts) and (texts[0] in texts[1] or texts[1] in texts[0])
 
@@ -289,7 +289,7 @@ def _recording_of(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
     found = carrying or list(kept)
     if not found:
         raise CanonError(
-            f"{case.path}: the evidence has no recording: canon override set rules on one by its id"
+            f"{case.path}: the evidence has no recording: `canon override set` takes its id"
         )
     if named is not None:
         found = [one for one in kept if bare_id(one.mb_recording_id) == bare_id(named)][:1]
@@ -331,13 +331,13 @@ def _keep_override(
             reason=override.reason,
             at_utc=override.set_at_utc,
         )
-        for each in _decisions_to_rule_on(store, case, before, override)
+        for each in _decisions_concerned(store, case, before, override)
     ]
     notes = (
         *_replacements(store, case, override, before, replaces=replaces),
         *(unknown_ids(case.bundle, override) if case.bundle else ()),
     )
-    return VerdictResult(store.verdicts.rule(given, override, before), len(given), notes)
+    return VerdictResult(store.verdicts.save(given, override, before), len(given), notes)
 
 
 def _keep_verdict(
@@ -353,7 +353,7 @@ def _keep_verdict(
     at = now_utc()
     given = [
         VerdictRecord(decision_id=each, verdict=kind, reason=reason, at_utc=at)
-        for each in _decisions_to_rule_on(store, case, before)
+        for each in _decisions_concerned(store, case, before)
     ]
     notes = []
     for gone in before:
@@ -363,7 +363,7 @@ def _keep_verdict(
         )
         if named := list_files(decisions_by_override(store, gone)):
             notes.append(f"decided by it, so {DECIDE_AGAIN}: {named}")
-    return VerdictResult(store.verdicts.rule(given, without=before), len(given), tuple(notes))
+    return VerdictResult(store.verdicts.save(given, without=before), len(given), tuple(notes))
 
 
 def _overrides_of_verdicts(store: "Store", case: ReviewCase) -> tuple[OverrideRecord, ...]:
@@ -396,7 +396,7 @@ def _replacements(
             raise CanonError(
                 f"{case.path}: a person decided otherwise on its recording:"
                 f" {_override_text(case, current)}{_other_files(store, case, current)}; --replace"
-                " rules so for all of them"
+                " replaces that for all of them"
             )
     for each in replaced:
         others = _other_files(store, case, each) if _contradicts(new, each) else ""
@@ -420,7 +420,7 @@ def _override_text(case: ReviewCase, override: OverrideRecord) -> str:
     return f"{named}, said {local_time(override.set_at_utc)} ({override.reason})"
 
 
-def _decisions_to_rule_on(
+def _decisions_concerned(
     store: "Store",
     case: ReviewCase,
     before: Collection[OverrideRecord],
@@ -468,7 +468,7 @@ def _require_open(store: "Store", case: ReviewCase) -> None:
         return
     if decision.state is State.DECIDED and decision.adjudication is None:
         by = "a person's override" if decision.decided_by == "override" else "the rules"
-        raise CanonError(f"{case.path}: decided by {by}; to rule against it: canon override set")
+        raise CanonError(f"{case.path}: decided by {by}; `canon override set` decides otherwise")
 
 
 def _groups(bundle: EvidenceBundle) -> Sequence[ReleaseGroup]:

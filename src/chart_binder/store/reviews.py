@@ -184,16 +184,16 @@ def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
         sa.or_(is_open, _lapsed()) if _OPEN in states else is_open,
         ~superseded(),
         ~_pinned(),
-        ~_ruled_on(),
+        ~_has_verdict(),
         ~_overridden(),
     )
 
 
 def _lapsed() -> sa.ColumnElement[bool]:
     same = overrides.c.recording_mbid == decisions.c.recording_mbid
-    stands = sa.select(overrides.c.recording_mbid).where(same).exists()
+    is_there = sa.select(overrides.c.recording_mbid).where(same).exists()
     by_one = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
-    return sa.and_(by_one, ~stands)
+    return sa.and_(by_one, ~is_there)
 
 
 def _pinned() -> sa.ColumnElement[bool]:
@@ -203,7 +203,7 @@ def _pinned() -> sa.ColumnElement[bool]:
     return sa.select(pinned.c.seq).where(is_same_file(pinned), pinned.c.pinned, is_decided).exists()
 
 
-def _ruled_on() -> sa.ColumnElement[bool]:
+def _has_verdict() -> sa.ColumnElement[bool]:
     """Match decisions with a verdict on them, or on an equal earlier one of the file."""
     earlier = decisions.alias("earlier")
     same = (
@@ -261,9 +261,9 @@ class Verdicts:
 
     def put(self, verdict: VerdictRecord) -> None:
         """Save a verdict, beside the earlier ones."""
-        self.rule([verdict])
+        self.save([verdict])
 
-    def rule(
+    def save(
         self,
         given: Collection[VerdictRecord],
         override: OverrideRecord | None = None,
@@ -289,21 +289,21 @@ class Verdicts:
             _put(connection, given)
         return SavedVerdicts(tuple(given), override, before, with_it)
 
-    def take_back(self, ruling: SavedVerdicts) -> None:
-        """Restore what there was before `rule`, all or nothing."""
+    def take_back(self, saved: SavedVerdicts) -> None:
+        """Restore what there was before `save`, all or nothing."""
         with self._database.writing() as connection:
-            for verdict in ruling.verdicts:
+            for verdict in saved.verdicts:
                 same = (
                     verdicts.c.decision_id == verdict.decision_id,
                     verdicts.c.at_utc == verdict.at_utc,
                     verdicts.c.verdict == verdict.verdict.value,
                 )
                 connection.execute(sa.delete(verdicts).where(*same))
-            if ruling.override:
-                remove_override(connection, ruling.override.recording_mbid)
-            for override in ruling.before:
+            if saved.override:
+                remove_override(connection, saved.override.recording_mbid)
+            for override in saved.before:
                 put_override(connection, override)
-            _put(connection, ruling.with_it)
+            _put(connection, saved.with_it)
 
     def given_with(self, override: OverrideRecord) -> tuple[VerdictRecord, ...]:
         """Return the verdicts that came with an override."""

@@ -129,13 +129,16 @@ class Album:
     answered: bool = False
 
 
-def find_albums(named: Iterable[Path]) -> Iterator[Album | UnreadablePath]:
+def find_albums(
+    named: Iterable[Path], *, names_empty: bool = True
+) -> Iterator[Album | UnreadablePath]:
     """Yield the albums in files and folders, and paths that cannot be read, as they are found.
 
     Folders are walked by `find_audio_files`; a path inside another named one is found once.
     """
     held: tuple[Path, ...] = ()
-    for item in chain(_folders(named), (None,)):
+    found = find_audio_files(outermost_paths(named), names_empty=names_empty)
+    for item in chain(_folders(found), (None,)):
         if held and isinstance(item, tuple) and _are_neighbours(held, item):
             held += item
             continue
@@ -146,10 +149,12 @@ def find_albums(named: Iterable[Path]) -> Iterator[Album | UnreadablePath]:
             yield item
 
 
-def _folders(named: Iterable[Path]) -> Iterator[tuple[Path, ...] | UnreadablePath]:
+def _folders(
+    found: Iterable[AudioFile | UnreadablePath],
+) -> Iterator[tuple[Path, ...] | UnreadablePath]:
     """Yield the files of one folder together, at most `MAX_ALBUM_FILES`."""
     held: list[Path] = []
-    for item in find_audio_files(outermost_paths(named)):
+    for item in found:
         is_next = isinstance(item, AudioFile) and held and item.path.parent == held[-1].parent
         if held and (not is_next or len(held) == MAX_ALBUM_FILES):
             yield tuple(held)
