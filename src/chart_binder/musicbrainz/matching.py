@@ -137,7 +137,7 @@ _NARROWER: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("status:official",),),
     (
         ("status:official", "primarytype:album"),
-        ("status:official", "primarytype:single"),
+        ("status:official", "NOT primarytype:album"),
     ),
 )
 """Clauses of searches, the widest first; a row is complete if each search shows all it finds."""
@@ -150,7 +150,7 @@ def _narrower(
     length_ms: tuple[int, int] | None,
     on_album: Artists,
 ) -> Found | None:
-    """Search by the artist's id, then among official records, then among albums and singles.
+    """Search by the artist's id, then among official records, then among albums and the rest.
 
     `found` are those among the hits shown that may be meant; the artist is theirs, or else that of
     the tags. Return None where the artist's id is not known, or there are several of the name.
@@ -184,9 +184,14 @@ def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = f
     """Return the recordings by this artist, of this title and length.
 
     Covers and karaoke are by others; a live or remixed recording of the song is kept only where
-    the file says that it is one, or nothing else was found.
+    the file says that it is one, or nothing else was found. One without a length is kept only where
+    none by its artist has the file's length: it may be the one by another artist of the name.
     """
-    fitting = _meant([one for one in found if _fits(one, tags)], tags, on_album)
+    fitting = [one for one in found if _fits(one, tags)]
+    if tags.duration_ms is not None:
+        timed = {first_artist(one) for one in fitting if one.length_ms}
+        fitting = [one for one in fitting if one.length_ms or first_artist(one) not in timed]
+    fitting = [*_meant(fitting, tags, on_album)]
     # The title of an album (`Live Killers`) is a hint, so both kinds are kept.
     kinds = {_kind(tags.title, None), _kind(tags.title, tags.album)}
     same = [one for one in fitting if _kind(one.title, one.disambiguation) in kinds]

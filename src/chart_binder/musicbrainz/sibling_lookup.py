@@ -401,8 +401,13 @@ def look_up_together(
             finally:
                 budget.left = shared.left + pending
 
+    waiting = len(bundles)
+
     def look_up(bundle: EvidenceBundle) -> EvidenceBundle:
-        own = Budget(service, min(MAX_REQUESTS, budget.left))
+        nonlocal waiting
+        share = max(1, budget.left // max(1, waiting))  # some is left for the other files
+        waiting -= 1
+        own = Budget(service, min(MAX_REQUESTS, budget.left, share))
         before = own.left
         try:
             return _Lookup(service, bundle, own).widened(known.get(_name(bundle)))

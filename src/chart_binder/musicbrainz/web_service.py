@@ -19,6 +19,7 @@ from chart_binder.typed_json import convert_json
 
 _PAGE = 100
 """The largest number of releases or search results in one response."""
+_LONGEST_MS = 2**31 - 1
 _MAX_FOUND = 8
 """Results of a search whose best ones are looked at by a reader."""
 
@@ -132,13 +133,18 @@ def _by_artist(artist: str) -> str:
 
 
 def search_recordings(artist: str, title: str, length_ms: tuple[int, int] | None) -> Query:
-    """Search recordings by the exact words of artist and title, in a range of lengths."""
+    """Search recordings by the exact words of artist and title, of a length or without one."""
     terms = [f"recording:{_quoted(title)}", f"artist:{_quoted(artist)}", *_of_length(length_ms)]
     return _search("recording", " AND ".join(terms), _PAGE)
 
 
 def _of_length(length_ms: tuple[int, int] | None) -> list[str]:
-    return ["dur:[{} TO {}]".format(*length_ms)] if length_ms else []
+    """Return the clauses that leave other lengths out, but not recordings without a length."""
+    if length_ms is None:
+        return []
+    least, most = length_ms
+    shorter = [f"NOT dur:[0 TO {least - 1}]"] if least else []
+    return [*shorter, f"NOT dur:[{most + 1} TO {_LONGEST_MS}]"]
 
 
 def search_recordings_by(
@@ -149,7 +155,7 @@ def search_recordings_by(
     only: Sequence[str] = (),
     offset: int = 0,
 ) -> Query:
-    """Search an artist's recordings by the exact words of their titles, in a range of lengths.
+    """Search an artist's recordings by the exact words of their titles, of a length or without one.
 
     `only` are more clauses that must hold, such as `status:official`; `offset` is that of the page.
     """

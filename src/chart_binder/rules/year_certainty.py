@@ -18,6 +18,8 @@ WORKS = (Role.ALBUM, Role.SINGLE, Role.LIVE, Role.SOUNDTRACK)
 _UNDATED_FIRSTS = (Role.SINGLE, Role.SOUNDTRACK)
 _MAX_NAMED = 3
 _TAPING_YEARS = 2
+_FIRST_YEAR = 1877
+"""No record is older: the phonograph."""
 _DAY = re.compile(r"(?<![\d-])((?:19|20)\d\d)(-\d\d(?:-\d\d)?)?(?![\d-])")
 _TAPED = re.compile(
     r"\b(?:live|record\w+|sessions?|demo|rehears\w+|broadcast|taped|take)\b", re.IGNORECASE
@@ -192,13 +194,25 @@ def _is_of_december(copy: Release, record: Candidate) -> bool:
     return month == "12" and record.since.text[:7] == f"{int(year) + 1:04}-01"
 
 
+def _impossible(case: YearCase) -> str | None:
+    """Return that the year is before all records, or after the next of when evidence was read."""
+    year, known = int(case.year), case.bundle.provenance
+    read = ((known and known.fetched_at_utc) or "")[:4]
+    if year < _FIRST_YEAR:
+        return f"no record is of {year}: the date of {names_of(case.firsts)} is wrong"
+    if read.isdecimal() and year > int(read) + 1:
+        return f"the evidence is of {read}: the date of {names_of(case.firsts)} may be wrong"
+    return None
+
+
 def _incomplete(case: YearCase) -> str | None:
     is_cut = case.bundle.complete is False
     return "the evidence is cut short: more was found than was read" if is_cut else None
 
 
 YEAR_DOUBTS: tuple[Callable[[YearCase], str | None], ...] = (
-    _collection, _group, _recording, _isrc, _taping, _undated, _medium, _copy, _incomplete,
+    _collection, _group, _recording, _isrc, _taping, _undated, _medium, _copy,
+    _impossible, _incomplete,
 )  # fmt: skip
 """The first row that returns a reason makes the year uncertain (docs/decisions.md has them all).
 
