@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.bench_parse import SHAPES, work
@@ -179,6 +179,8 @@ def test_what_is_read_reads_the_same_when_written_again(dialect: Dialect, text: 
 
 @every_dialect
 @unhurried
+@example(act=Act("f", {}, '"tool_calls": ['), after="]")  # a bracket that closes too late
+@example(act=Act("f", {}, "web_search<observation>["), after="]")
 @given(act=ACTS, after=st.text(alphabet="abc \n:{}[],.Thoughtinlswer<>/_rp"))
 def test_nothing_after_an_observation_changes_an_action(
     dialect: Dialect, act: Act, after: str

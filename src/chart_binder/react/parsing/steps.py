@@ -54,6 +54,7 @@ _MAX_OBJECTS: Final = 16
 _MAX_REFUSED: Final = 4
 """After so many answers that are somebody else's no further one is looked at."""
 _MAX_CALLS: Final = 8
+_MAX_QUOTED: Final = 4
 _MAX_LINES: Final = 64
 _OBJECT: Final = re.compile(r"\n(?:<\|\w{4,24}\|>|functools)?[ \t]*(?=\{|\[[ ]{0,4}\{)")
 _OBJECT_OF_TURN: Final = re.compile(
@@ -101,10 +102,28 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     said = speak(reply, rules.said_in)
     turn = find_turn(_CALL_INLINE.sub(r"\g<0>\n", said.text), rules)
     found = _first(turn)
+    is_later = found is not None and found.start > min(turn.quoted, default=0)
+    if turn.quoted and not (is_later and found and isinstance(found.step, Act)):
+        found, turn = _call_before_quoted(turn) or (found, turn)
     notes = (*said.notes, *turn.notes)
     if found is None:
         return replace(_defect(reply, said, turn), notes=notes).worded(rules.wording)
     return _finished(found, turn, notes)
+
+
+def _call_before_quoted(turn: Turn) -> tuple[_Found, Turn] | None:
+    """Return the call before an observation in a quotation, and its turn.
+
+    Nothing behind an observation that the model made up may change how a call before it is read,
+    as a mark would that closes a quotation only there.
+    """
+    for place in turn.quoted[:_MAX_QUOTED]:
+        before = find_turn(turn.text[:place], turn.rules)
+        found = _first(before)
+        if found is not None and isinstance(found.step, Act):
+            before.notes = list(dict.fromkeys([*before.notes, INVENTED]))
+            return found, before
+    return None
 
 
 def whole_answer(reply: str) -> str | None:

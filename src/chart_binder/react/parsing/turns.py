@@ -47,8 +47,9 @@ _ROLE: Final = re.compile(r"[*_#\s]*(?:user|human|system)\b", re.IGNORECASE)
 class Turn:
     """A turn: its directives, and what of its text is shown or thought.
 
-    `ended_by` is the kind of the label or tag that ends it at `end`. `refused` holds what there is
-    of what counts for nothing: `fenced`, `thought`, `no tool` and other keys of advice.
+    `ended_by` is the kind of the label or tag that ends it at `end`, `quoted` the places of
+    observations in quotations. `refused` holds what there is of what counts for nothing: `fenced`,
+    `thought`, `no tool` and other keys of advice.
     """
 
     text: str
@@ -63,6 +64,7 @@ class Turn:
     notes: list[str] = field(default_factory=list)
     ended_by: str = ""
     end: int = 0
+    quoted: list[int] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
 
 
@@ -148,7 +150,10 @@ def _ends_turn(turn: Turn, found: Directive) -> bool:
         return found.is_tag and found.kind == "observation"
     if found.kind not in ("observation", "speaker", "pause"):
         return False
-    if _is_shown(turn, found) or (found.is_tag and is_talked_about(turn.text, found)):
+    if found.is_tag and is_talked_about(turn.text, found):
+        return False
+    if _is_shown(turn, found):
+        turn.quoted += [found.start] * (found.kind == "observation")
         return False
     is_fenced = is_within(turn.fences, found.start)
     if found.kind == "speaker" and not found.is_tag and not turn.directives:
