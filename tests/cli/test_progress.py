@@ -1,6 +1,7 @@
 """What is shown while a command works: progress, a model's run, and the answer to signals."""
 
 import io
+import logging
 import os
 import pty
 import signal
@@ -12,8 +13,9 @@ from pathlib import Path
 import click
 import pytest
 
-from chart_binder.cli.output import rate_text
+from chart_binder.cli.output import rate_text, set_up_logging
 from chart_binder.cli.progress import LiveRun, bar_line, progress, stop_after_current
+from chart_binder.config import LogConfig
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.react.transcript import Observed, Replied, Result, Run
 
@@ -83,18 +85,29 @@ def test_the_time_left_is_estimated_once_enough_files_were_worked_on(
 
 
 def test_a_message_stands_above_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A line of the log, too, which is wrapped as any other."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setenv("COLUMNS", "60")
+    set_up_logging(LogConfig(), 0)
     with progress([tmp_path], is_all=True, is_drawn=True) as bar:
         bar.show(tally(5))
         click.echo("canon: something", err=True)
         click.echo("canon: more", err=True)
         sys.stderr.write("and more\n")
+        bar.show(tally(6))
+        logging.getLogger("chart_binder").warning("a word " * 20)
     assert sys.stderr is terminal
     lines = terminal.getvalue().split("\n")
     assert lines[0].endswith("\rcanon: something")
-    assert lines[1:] == ["canon: more", "and more", ""]
     assert "5 files" in lines[0]
+    assert lines[1:3] == ["canon: more", "and more"]
+    bar_shown, _, logged = lines[3].rpartition("\r")
+    assert "6 files" in bar_shown
+    assert "warning" in logged
+    assert max(map(len, [logged, *lines[4:]])) <= 60
+    assert " ".join(lines[4:]).count("a word") > 10
 
 
 @pytest.mark.parametrize("width", [20, 60, 120])

@@ -80,7 +80,12 @@ _log = logging.getLogger(__name__)
 
 @click.command("batch")
 @paths_argument
-@click.option("--jobs", type=click.IntRange(1, 256), help="Albums looked up at once (batch.jobs).")
+@click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1, 256),
+    help="Albums looked up at once (batch.jobs).",
+)
 @click.option("--write", is_flag=True, help="Write tags where that is allowed.")
 @tag_options
 @keep_mtime_option

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import click
@@ -58,23 +59,27 @@ def _key_lines(key: str, value: object, source: str) -> Iterator[str]:
 def path(session: Session) -> None:
     """Print which files are read, and where the store and the transcripts are."""
     settings = session.settings
-    file = str(settings.file.absolute()) if settings.file else None
-    candidates = list(map(str, config_candidates()))
-    places = {
-        "config": file,
-        "looked_for": candidates,
+    here, own = config_candidates()
+    file = settings.file and settings.file.absolute()
+    places: dict[str, Any] = {
+        "config": file and str(file),
+        "own": str(own),
+        "looked_for": [str(here), str(own)],
         "remarks": settings.remarks,
         "store": masked(store_url(settings.config)),
         "transcripts": str(transcripts_folder()),
     }
-    none = f"none: built-in defaults; make {candidates[-1]} to change them"
-    lines = (
-        *wrap(f"{file or none}", f"{'configuration':<15}"),
-        *(line for one in settings.remarks for line in wrap(one, " " * 15)),
-        f"looked for     {', '.join(candidates)}",
-        f"store          {places['store']}",
-        f"transcripts    {places['transcripts']}",
-    )
+    about = "the one that is read" if file == own else f"not read, for {file} is"
+    if not own.exists():
+        about = "not there: make it to set your own keys"
+    texts = {
+        "configuration": str(file or "none, so every key has its default"),
+        "": "; ".join(settings.remarks),
+        "your own file": f"{own} ({about})",
+        "store": places["store"],
+        "transcripts": places["transcripts"],
+    }
+    lines = chain.from_iterable(wrap(text, f"{name:<15}") for name, text in texts.items())
     session.show(places, lines)
 
 

@@ -167,24 +167,27 @@ def decide(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) 
     """
     results = _Results(session.as_json)
     if not session.verbosity:
-        results.lines = _with_each_hint_once(brief_lines)
+        results.lines = _without_repeats(brief_lines)
     return _decide_all(session, paths, evidence, results, keeps=True)
 
 
-def _with_each_hint_once(
+def _without_repeats(
     lines: Callable[[str, Case], Iterator[str]],
 ) -> Callable[[str, Case], Iterator[str]]:
-    """Return what makes the text of a case, without a hint that was printed before."""
+    """Return what makes the text of a case, without a hint or cause that was printed before."""
     printed: set[object] = set()
 
-    def without_repeats(path: str, case: Case) -> Iterator[str]:
+    def shortened(path: str, case: Case) -> Iterator[str]:
+        changes: dict[str, object] = {}
         decision = case.decision
         if decision.hint in printed:
-            decision = msgspec.structs.replace(decision, hint=msgspec.UNSET)
-        printed.add(decision.hint)
-        return lines(path, replace(case, decision=decision))
+            changes["hint"] = msgspec.UNSET
+        if decision.cause is Cause.LOOKUP_FAILED and decision.error in printed:
+            changes["error"] = "the look-up failed, as the one before"
+        printed.update((decision.hint, decision.error))
+        return lines(path, replace(case, decision=msgspec.structs.replace(decision, **changes)))
 
-    return without_repeats
+    return shortened
 
 
 @click.command("explain")
@@ -326,10 +329,10 @@ def _is_given_up(decision: Decision, lookups: "CircuitBreaker") -> bool:
 
 
 def _print_summary(tally: "Tally", lookups: "CircuitBreaker") -> None:
-    """Print beside the results what they come to, as a batch does."""
+    """Print beside the results what they come to, as a batch does; reasons were printed there."""
     from chart_binder.cli.runs import measure_lines
 
-    lines = measure_lines(tally.measures())
+    lines = measure_lines(msgspec.structs.replace(tally.measures(), errors={}))
     if lookups.is_open:
         failed = counted(lookups.failures_in_a_row, "time")
         why = f"stopped: MusicBrainz failed {failed} in a row, and no more is looked up"

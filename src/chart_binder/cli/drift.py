@@ -83,7 +83,7 @@ _REFRESH = click.option("--refresh", is_flag=True, help="Fetch fresh evidence.")
 @_REFRESH
 @pass_session
 def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
-    """Decide again what was decided, all or what is named, and print what would differ."""
+    """Decide again all that was decided, or what is named, and print what would differ."""
     with _drifting(session, refresh=refresh) as drifting:
         return _Results(session).check(drifting, names)
 
@@ -114,7 +114,7 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @_REFRESH
 @pass_session
 def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
-    """Keep decisions as they are; they are listed again when today's decision is yet another."""
+    """Keep decisions as they are, until today's decision changes again."""
     with _drifting(session, refresh=refresh) as drifting:
         leave = partial(keep_old_decision, drifting.store)
         return _Results(session, "kept").check(drifting, names, leave)

@@ -351,8 +351,8 @@ def calibrate(
     person accepted in `canon review`, wrong what they rejected.
 
     Exit status: 0 confidence is nearer to the truth with the calibration, 3 it is not, and nothing
-    is stored; 1 there are too few answers, a line cannot be read, or a reviewed answer was left
-    out, for the store's record of it is damaged.
+    is stored; 1 there are too few answers, a line cannot be read, or the store's record of a
+    reviewed answer is damaged.
     """
     if from_reviews == (file is not None):
         raise UsageError("name one: FILE with answers, or --from-reviews")

@@ -81,7 +81,7 @@ def _sample_options(size: int | None) -> Callable[[Command], Command]:
         about = "Draw so many at random; with --by rule, of each rule."
         for option in (
             click.option(
-                "--seed", type=int, default=0, help="Another number draws another sample."
+                "--seed", metavar="N", type=int, default=0, help="Another number: another sample."
             ),
             click.option(
                 "--by",
@@ -108,7 +108,9 @@ def _sample_options(size: int | None) -> Callable[[Command], Command]:
     help="A table (the default), CSV, or JSON Lines.",
 )
 @click.option("-0", "--print0", is_flag=True, help="Print paths alone, each ended by NUL.")
-@click.option("--limit", type=click.IntRange(0), help="List at most so many; 0 for all.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(0), help="List at most so many; 0 for all."
+)
 @_sample_options(None)
 @pass_session
 def ls(
@@ -209,8 +211,8 @@ def audit(
     r right, w wrong, u unsure, s skip, b back (takes the last verdict back), q quit. Each verdict
     is kept at once, so that the same call goes on; it measures how often decisions are wrong, and
     changes none of them (`canon review` does). At the end the share of errors is printed by rule,
-    with its interval at a confidence of 95 % (Wilson's). Decisions that are not decided are left
-    out, unless the QUERY names their state.
+    with its interval at a confidence of 95 % (Wilson's). Only files in state `decided` are drawn,
+    unless the QUERY names a state.
 
     Exit status: 0 the sample is judged, 3 some of it is left, 1 a record of the store is damaged, 2
     bad usage.

@@ -5,9 +5,10 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -20,39 +21,27 @@ OK, FAILED, MISUSED = 0, 1, 2
 _HELP_WIDTH, _LEAST_HELP_WIDTH = 80, 20
 
 
-_ABOUT_DOCTOR = "Check MusicBrainz, the model, the search service and the store."
-_ABOUT_TRANSCRIPT = "Read, compare, replay or parse recorded runs of a model."
-_ABOUT_EVAL = "Decide every bundle of a golden file, and score the decisions."
-
 COMMANDS = {
+    "demo": ("decide", "demo", "See the whole pipeline, with no network and no model."),
     "decide": ("decide", "decide", "Decide files, folders, or an evidence bundle."),
+    "explain": ("decide", "explain", "Decide files, and show why every other candidate lost."),
     "batch": ("batch", "batch", "Decide a whole library; the same call continues an earlier one."),
+    "write": ("write", "write", "Show what decisions change in tags, or write it."),
+    "undo": ("undo", "undo", "Put tags back as they were before they were written."),
+    "verify": ("undo", "verify", "Compare tags and audio with what was written."),
+    "review": ("review", "review", "List what waits for a person, and keep a verdict."),
+    "override": ("override", "override", "Say where a recording belongs, against the rules."),
     "ls": ("listing", "ls", "List what was decided: a table, CSV, JSON Lines or paths."),
     "audit": ("listing", "audit", "Judge a sample of decisions, and see the share of errors."),
     "playlist": ("listing", "playlist", "Write a playlist by first release."),
     "runs": ("runs", "runs", "Look at what earlier calls did, cost and left undone."),
-    "explain": ("decide", "explain", "Decide files, and show why every other candidate lost."),
-    "override": (
-        "override",
-        "override",
-        "Say where a recording belongs, in place of the rules.",
-    ),
-    "write": ("write", "write", "Show what decisions change in tags, or write it."),
-    "review": ("review", "review", "List what waits for a person, and keep a verdict."),
-    "undo": ("undo", "undo", "Put tags back as they were before they were written."),
-    "verify": ("undo", "verify", "Compare tags and audio with what was written."),
     "drift": ("drift", "drift", "List the decisions that would differ today, and why."),
-    "eval": ("evaluate", "eval_golden", _ABOUT_EVAL),
-    "calibrate": (
-        "evaluate",
-        "calibrate",
-        "Calibrate the confidence that a model states.",
-    ),
-    "demo": ("decide", "demo", "See the whole pipeline, with no network and no model."),
-    "doctor": ("doctor", "doctor", _ABOUT_DOCTOR),
-    "transcript": ("transcript", "transcript", _ABOUT_TRANSCRIPT),
-    "tools": ("config", "tools", "List what the model can call, or call it by hand."),
+    "doctor": ("doctor", "doctor", "Check MusicBrainz, model, search service and store."),
     "config": ("config", "config", "Show the effective configuration and where it comes from."),
+    "transcript": ("transcript", "transcript", "Read, compare, replay or parse runs of a model."),
+    "tools": ("config", "tools", "List what the model can call, or call it by hand."),
+    "eval": ("evaluate", "eval_golden", "Decide the bundles of a golden file, and score them."),
+    "calibrate": ("evaluate", "calibrate", "Calibrate the confidence that a model states."),
 }
 """The module and the function of each command, and the line that `--help` shows."""
 
@@ -74,12 +63,15 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"chart_binder.cli.{module}"), function)
         return command
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the arguments, and print the help where it is asked for."""
+        with _ends_with_its_reader():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; click would end it with 1 where nobody reads the results any more."""
-        try:
+        """Run a command."""
+        with _ends_with_its_reader():
             return super().invoke(ctx)
-        except BrokenPipeError:
-            return INTERRUPTED
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -97,6 +89,15 @@ class Commands(click.Group):
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, _, about) in COMMANDS.items()])
+
+
+@contextlib.contextmanager
+def _ends_with_its_reader() -> Iterator[None]:
+    """Set the exit status where nobody reads what is printed any more; click would end with 1."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise click.exceptions.Exit(INTERRUPTED) from error
 
 
 class _HelpFormatter(click.HelpFormatter):

@@ -16,10 +16,11 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 import click
 import msgspec
@@ -292,8 +293,10 @@ def set_up_logging(config: "LogConfig", verbosity: int, *, is_quiet: bool = Fals
 
     A quiet call logs errors alone.
     """
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_StructlogFormatter(config))
+    is_terminal = sys.stderr.isatty()
+    is_text = config.format == "console" or (config.format == "auto" and is_terminal)
+    handler = logging.StreamHandler(cast("TextIO", _LogStream(is_text=is_text)))
+    handler.setFormatter(_StructlogFormatter(is_text=is_text))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.ERROR if is_quiet else logging.WARNING)
@@ -307,12 +310,30 @@ def set_log_file(path: str | Path) -> None:
     _log_context.set(_log_context.get() | {"file": path_text(path)})
 
 
+@dataclass
+class _LogStream:
+    """Standard error as it is at the time, above a bar if there is one; text is wrapped there."""
+
+    is_text: bool
+
+    def write(self, text: str) -> None:
+        if self.is_text:
+            print_lines(text.splitlines(), err=True)
+        else:
+            click.echo(text, nl=False, err=True)
+
+    def flush(self) -> None:
+        pass  # each line is
+
+
+@dataclass
 class _StructlogFormatter(logging.Formatter):
     """Formats lines with structlog, which is imported with the first line."""
 
-    def __init__(self, config: "LogConfig") -> None:
+    is_text: bool
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self._config = config
 
     def format(self, record: logging.LogRecord) -> str:
         return self._formatter.format(record)
@@ -321,20 +342,21 @@ class _StructlogFormatter(logging.Formatter):
     def _formatter(self) -> "structlog.stdlib.ProcessorFormatter":
         import structlog
 
-        is_terminal = sys.stderr.isatty()
         last: list[structlog.typing.Processor] = [
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ]
-        if self._config.format == "console" or (self._config.format == "auto" and is_terminal):
-            last = [structlog.dev.ConsoleRenderer(colors=is_terminal)]
+        if self.is_text:
+            last = [structlog.dev.ConsoleRenderer(colors=False)]
         return structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[
                 _add_context,
                 structlog.stdlib.ExtraAdder(),
                 structlog.stdlib.add_log_level,
                 structlog.stdlib.add_logger_name,
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                structlog.processors.TimeStamper(
+                    fmt="%H:%M:%S" if self.is_text else "iso", utc=not self.is_text
+                ),
             ],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         )

@@ -55,7 +55,7 @@ _NEEDS_BOTH = "give both --crg ID (`canon review show` or `explain` has the ids)
 _UNCHECKED = "the ids could not be held against evidence: {}"
 _NAME = click.argument("name", metavar="PATH_OR_ID", type=PATH)
 FORCE = click.option(
-    "--force", is_flag=True, help="Also where the release group has nothing to do with it."
+    "--force", is_flag=True, help="Also where the release group seems to be of other music."
 )
 
 
@@ -91,8 +91,8 @@ def set_override(
     A release group that MusicBrainz does not list the recording on, and of which neither artist nor
     title fits, is refused without --force.
 
-    Exit status: 0 kept, 1 no recording can be told, the release is of another group, or the group
-    has nothing to do with the recording; 2 what was named is neither a file nor an id.
+    Exit status: 0 the override is kept; 1 no recording was found, the release is of another group,
+    or the group has nothing to do with the recording; 2 what was named is neither a file nor an id.
     """
     if crg is None or reason is None:
         raise UsageError(_NEEDS_BOTH)

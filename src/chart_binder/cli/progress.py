@@ -249,23 +249,26 @@ class _Bar(Progress):
         self.shown_at = 0.0
         self.drawn = 0
         self.is_over = False
+        self.lock = threading.RLock()
 
     def show(self, tally: "Tally | None" = None) -> None:
         self.tally = tally or self.tally
         now = time.monotonic()
         if self.is_over or (self.drawn and now - self.shown_at < _DRAW_EVERY_S):
             return
-        self.shown_at = now
-        self.drawn = self._width()
-        line = bar_line(self.tally, self.total, now - self.began, self.drawn, self.noun)
-        self.stream.write("\r" + fit(line, self.drawn))
-        self.stream.flush()
+        with self.lock:
+            self.shown_at = now
+            self.drawn = self._width()
+            line = bar_line(self.tally, self.total, now - self.began, self.drawn, self.noun)
+            self.stream.write("\r" + fit(line, self.drawn))
+            self.stream.flush()
 
     def clear(self) -> None:
-        if self.drawn:
-            self.stream.write("\r" + " " * min(self.drawn, self._width()) + "\r")
-            self.stream.flush()
-        self.drawn = 0
+        with self.lock:
+            if self.drawn:
+                self.stream.write("\r" + " " * min(self.drawn, self._width()) + "\r")
+                self.stream.flush()
+            self.drawn = 0
 
     def _width(self) -> int:
         """Return how wide the line may be; in the last column the cursor would wrap."""
@@ -282,8 +285,9 @@ class _AboveBar:
         self._bar = bar
 
     def write(self, text: str) -> int:
-        self._bar.clear()
-        return self._bar.stream.write(text)
+        with self._bar.lock:  # other threads log, too
+            self._bar.clear()
+            return self._bar.stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._bar.stream, name)

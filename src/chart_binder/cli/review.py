@@ -120,6 +120,7 @@ _REPLACES = click.option(
 @_STATES
 @click.option(
     "--limit",
+    metavar="N",
     type=click.IntRange(0),
     default=_LISTED,
     show_default=True,
@@ -292,7 +293,7 @@ def reject_proposal(
 @click.option("--reason", default="", help="Why, in your words.")
 @pass_session
 def keep_open(session: Session, name: str, reason: str) -> None:
-    """Leave it open: out of the queue until evidence, rules or the answer are others."""
+    """Leave it open: out of the queue until evidence, rules or the model's answer change."""
     with _case(session, name) as (store, case):
         _print_ruled(session, case, "kept out of the queue", keep(store, case, one_line(reason)))
 

@@ -83,14 +83,16 @@ def runs() -> None:
 
 @runs.command("list")
 @click.option("--command", "named", metavar="NAME", help="Only runs of this command: batch, write.")
-@click.option("--limit", type=click.IntRange(1), default=20, help="List at most so many (20).")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1), default=20, help="List at most so many (20)."
+)
 @pass_session
 def list_runs(session: Session, named: str | None, limit: int) -> int:
     """List the runs, the newest first; times are local.
 
     A run without an end still goes on, or was killed.
 
-    Exit status: 0, or 1 where a run cannot be read whole, for the store's record is damaged.
+    Exit status: 0, or 1 where the store's record of a run is damaged.
     """
     skipped = SkippedRecords()
     with session.open_store() as store:
@@ -120,7 +122,7 @@ def list_runs(session: Session, named: str | None, limit: int) -> int:
 def show(session: Session, run: str | None, metrics: str | None) -> int:
     """Show the last run, or one by its id or how that begins.
 
-    Exit status: 0, or 1 where what it cost cannot be read, for the store's record is damaged.
+    Exit status: 0, or 1 where the store's record of what it cost is damaged.
     """
     skipped = SkippedRecords()
     with session.open_store() as store:
