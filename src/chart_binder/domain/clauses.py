@@ -14,7 +14,7 @@ from itertools import chain
 
 from chart_binder.domain.dates_in_text import MONTHS, Mention
 from chart_binder.domain.naming import Subject, find_words, spaced_words
-from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, STATUS, fact_words
+from chart_binder.domain.patches import COUNTRY, PRIMARY_TYPE, SECONDARY_TYPES, STATUS, fact_words
 from chart_binder.domain.vocabulary import fold, word_table
 
 # Dates.
@@ -159,6 +159,7 @@ _PARTED = re.compile(r"[,:()\[\]|/–—]| - ")
 _WORDS = fact_words()["beside"]
 _POSSESSIVE = re.compile(r"['’]s?\b")
 _DAY = r"\d\d?(?:st|nd|rd|th)?"
+_MIN_STEM = 3
 _LOOKED_BACK = 700
 """How many characters before a value are looked at for a denial."""
 
@@ -174,33 +175,40 @@ def is_labelled(line: str) -> bool:
 
 def says_plainly(clause: str, said: str, field: str, value: str, subject: Subject) -> bool:
     """Return whether a clause that has a value in the words `said` plainly says it of a subject."""
-    form = _form(field)
-    return any(
-        form.match(
-            _marked(clause[:start], subject) + " zvalue " + _marked(clause[end:], subject) + " "
-        )
-        and not _has_other_value(clause[:start] + clause[end:], field, value)
-        for start, end in find_words([fold(said)], clause)
-    )
+    for start, end in find_words([fold(said)], clause):
+        before, behind = (_marked(part, field, subject) for part in (clause[:start], clause[end:]))
+        rest = _without_titles(clause[:start] + clause[end:], subject.names)
+        is_plain = _form(field).match(f"{before} zvalue {behind} ".lstrip())
+        if is_plain and not _has_other_value(rest, field, value):
+            return True
+    return False
 
 
 def _has_other_value(rest: str, field: str, value: str) -> bool:
-    """Return whether the rest of a clause says another value, but that of what it is from."""
-    others = [word for name, words in fact_words()[field].items() for word in words
-              if name not in (value, "Song")]  # fmt: skip
-    from_it = re.compile(rf"\b(?:{'|'.join(_WORDS['from'])})\W+(?:\w+\W+){{0,3}}$", re.IGNORECASE)
-    return any(not from_it.search(rest[:start]) for start, _ in find_words(others, rest))
+    """Return whether the rest of a clause says another value, but that of what it is from.
+
+    A secondary type beside a primary one is another value: it is no plain album.
+    """
+    fields = (PRIMARY_TYPE, SECONDARY_TYPES) if field == PRIMARY_TYPE else (field,)
+    others = [word for each in fields for name, words in fact_words()[each].items()
+              for word in words if name not in (value, "Song")]  # fmt: skip
+    return any(not _FROM.search(rest[:start]) for start, _ in find_words(others, rest))
 
 
-def _marked(text: str, subject: Subject) -> str:
-    """Return the words of a text with one mark for each name, date and sign between."""
+def _marked(text: str, field: str, subject: Subject) -> str:
+    """Return the words of a text with one mark for each name, date and sign between.
+
+    An artist's name may have other endings. A status is said of an issue in any country, where the
+    release has none.
+    """
     plain = text
     for code in subject.codes:
         plain = re.sub(rf"(?:\b[A-Z]{{1,5}}[ -])?(?i:{re.escape(code)})(?!\w)", " ztitle ", plain)
     for start, end in sorted(find_words([subject.title], plain), reverse=True):
         plain = f"{plain[:start]} ztitle {plain[end:]}"
     words = spaced_words(_PARTED.sub(" zcut ", _POSSESSIVE.sub("", plain)))
-    countries = (name for code in subject.countries for name in fact_words()[COUNTRY].get(code, ()))
+    codes = subject.countries or (fact_words()[COUNTRY] if field == STATUS else ())
+    countries = (name for code in codes for name in fact_words()[COUNTRY].get(code, ()))
     marks = {
         "ztitle": subject.own,
         "zartist": subject.artists,
@@ -211,7 +219,16 @@ def _marked(text: str, subject: Subject) -> str:
     for mark, names in marks.items():
         for name in sorted(names, key=len, reverse=True):
             words = words.replace(name, f" {mark} ") if name.strip() else words
+    for name in subject.artists:
+        endings = " ".join(map(_with_any_ending, name.split()))
+        words = re.sub(rf" {endings} ", " zartist ", words) if name.strip() else words
     return " ".join(re.sub(rf"\b{_DAY} (?=zdate)|(?<=zdate) {_DAY}\b", " ", words).split())
+
+
+def _with_any_ending(word: str) -> str:
+    """Return the pattern of a word of a name with another ending: Nová, Nové."""
+    stem = word[: max(_MIN_STEM, len(word) - 2)]
+    return re.escape(stem) + rf"\w{{0,{len(word) - len(stem) + 1}}}" if word != stem else word
 
 
 @cache
@@ -222,7 +239,8 @@ def _form(field: str) -> re.Pattern[str]:
     """
     is_type = field not in (STATUS, COUNTRY)
     known = {*_WORDS["glue"], *(() if is_type else _WORDS["copy"])}
-    by = "|".join({*_WORDS["by"], *_WORDS["from"]} - known)
+    whose = {*_WORDS["by"], *_WORDS["from"]}
+    by = "|".join(whose - known)
     into = "|".join({*_WORDS["into"]} - known)
     near = "ztitle" if field == COUNTRY else "(?:ztitle|zcountry)"
     place = "zdate|zlabel|zcountry|ztitle" + ("|zvalue" if field == COUNTRY else "")
@@ -231,7 +249,7 @@ def _form(field: str) -> re.Pattern[str]:
     glue = f"(?:{word})*"
     head = f"(?:{word}|zartist +|(?:{by}) +(?=zartist))*" if field != COUNTRY else glue
     of = "" if is_type else "(?:zartist|zlabel)"
-    end = rf"{glue}(?:zcut\b.*|(?:{by}|de|von) {of}.*)?$"
+    end = rf"{glue}(?:zcut\b.*|(?:{'|'.join(whose)}) {of}.*)?$"
     behind = ".*$" if is_type else f"(?: +{end}|$)"
     return re.compile(rf"{head}{near} +{glue}zvalue +{end}|{glue}zvalue +{glue}{near}{behind}")
 
