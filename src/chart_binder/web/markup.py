@@ -23,6 +23,7 @@ _RAW_TEXT = name_set("script style textarea title iframe noembed noframes xmp")
 
 _DECLARATIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<", ">"))
 _MARK = re.compile(r"<(?=[A-Za-z/!?])")
+_VALUE_OR_END = re.compile(r"""=\s{0,3}(?:"[^"]*"|'[^']*')|>""")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9:_-]{0,30}")
 _SELF_CLOSED = re.compile(r"""(?:^|[\s"'])/$""")
 _ATTRIBUTE = re.compile(r"""([^\s=/>"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+)))?""", re.ASCII)
@@ -46,7 +47,6 @@ class Token(NamedTuple):
 
 def tokens(markup: str) -> Iterator[Token]:
     """Cut markup into tokens as a browser would, in one pass over it."""
-    ends = _TagEnds(markup)
     position = 0
     while (mark := _MARK.search(markup, position)) is not None:
         start = mark.start()
@@ -58,7 +58,7 @@ def tokens(markup: str) -> Iterator[Token]:
                 yield Token("", html.escape(text))
         else:
             closes = markup[start + 1] == "/"
-            end = markup.find(">", start) if closes else ends.after(start)
+            end = markup.find(">", start) if closes else _tag_end(markup, start)
             name = _NAME.match(markup, start + 1 + closes)
             if end < 0:
                 return
@@ -84,36 +84,13 @@ def _declaration(markup: str, start: int) -> tuple[str, int]:
     return markup[inside:end] if opening == "<![CDATA[" else "", end + len(closing)
 
 
-class _TagEnds:
-    """Where start tags end, `>` inside quoted values not counted, in linear time over all tags."""
+def _tag_end(markup: str, start: int) -> int:
+    """Return the place of the `>` that ends a start tag, not of one in a quoted value, or -1.
 
-    def __init__(self, markup: str) -> None:
-        self._markup = markup
-        self._found = {">": -1, '"': -1, "'": -1}
-
-    def after(self, start: int) -> int:
-        """Return the place of the `>` that ends the tag, or -1."""
-        position = start + 1
-        while True:
-            end = self._next(">", position)
-            quote = min(self._next('"', position), self._next("'", position))
-            if end == len(self._markup):
-                return -1
-            if quote > end:
-                return end
-            position = quote + 1
-            if self._markup[max(quote - 4, start) : quote].rstrip().endswith("="):
-                closing = self._next(self._markup[quote], position)
-                if closing == len(self._markup):
-                    return end
-                position = closing + 1
-
-    def _next(self, character: str, position: int) -> int:
-        """Find from `position`, which only ever grows, so that nothing is searched twice."""
-        if self._found[character] < position:
-            found = self._markup.find(character, position)
-            self._found[character] = len(self._markup) if found < 0 else found
-        return self._found[character]
+    Over all tags it takes linear time: a quote that is looked for in vain is the last of its kind.
+    """
+    parts = _VALUE_OR_END.finditer(markup, start)
+    return next((part.start() for part in parts if part[0] == ">"), -1)
 
 
 def attributes_of(tag: Token) -> dict[str, str]:

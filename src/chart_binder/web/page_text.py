@@ -8,7 +8,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from bs4 import BeautifulSoup
@@ -183,7 +183,6 @@ _ROOT_WITHIN = 2_000
 _LONGEST_LINE = 240
 _LONGEST_NAME = 60
 _NAMES = ("title", "name")
-_END = object()
 
 
 def from_csv(text: str) -> Extract:
@@ -216,40 +215,34 @@ def from_xml(text: str) -> Extract:
 
 def _lines_of(document: object) -> Iterator[str]:
     """Yield a document as lines, in its order; what is null or empty is left out."""
-    for path, value in _values(document, in_record=False):
+    for path, value in _values("", document):
         if isinstance(value, Mapping):
             yield from _record_lines(path, value)
         else:
             yield f"{path}: {value}" if path else str(value)
 
 
-def _values(document: object, *, in_record: bool) -> Iterator[tuple[str, object]]:
+def _values(
+    path: str, value: object, depth: int = 0, *, in_list: bool = False, in_record: bool = False
+) -> Iterator[tuple[str, object]]:
     """Yield the values of a document with their paths; an object in a list is one value.
 
-    In a record there are none but plain values, and the only item of a list needs no number.
+    In a record there are none but plain values, and the only item of a list needs no number. What
+    lies deeper than `_DEEPEST` is left out.
     """
-    # Iterators, not lists: a list of a hundred thousand empty objects has as many names.
-    pending: list[tuple[Iterator[tuple[str, object]], bool]] = [(iter([("", document)]), False)]
-    while pending:
-        inner, is_list = pending[-1]
-        path, value = next(inner, ("", _END))
-        if value is _END:
-            pending.pop()
-        elif isinstance(value, Mapping) and (in_record or not is_list):
-            pending.append((_members(path, value), False))
-        elif isinstance(value, list):
-            pending.append((_items(path, value, in_record=in_record), True))
-        elif value not in (None, ""):
+    members: Iterator[tuple[str, object]]
+    if isinstance(value, Mapping) and (in_record or not in_list):
+        members = ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
+    elif isinstance(value, list):
+        is_alone = in_record and len(value) == 1
+        members = ((path if is_alone else f"{path}[{at}]", item) for at, item in enumerate(value))
+    else:
+        if value not in (None, ""):
             yield path, value
-
-
-def _members(path: str, value: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    return ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
-
-
-def _items(path: str, value: list[object], *, in_record: bool) -> Iterator[tuple[str, object]]:
-    is_alone = in_record and len(value) == 1
-    return ((path if is_alone else f"{path}[{at}]", item) for at, item in enumerate(value))
+        return
+    for name, member in members if depth < _DEEPEST else ():
+        in_list = isinstance(value, list)
+        yield from _values(name, member, depth + 1, in_list=in_list, in_record=in_record)
 
 
 def _record_lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
@@ -257,7 +250,7 @@ def _record_lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
     names = (record.get(name) for name in _NAMES)
     name = next((name[:_LONGEST_NAME] for name in names if isinstance(name, str) and name), "")
     line = ""
-    for inner, value in _values(record, in_record=True):
+    for inner, value in _values("", record, in_record=True):
         longer = f"{line} | {inner}: {value}" if line else f"{path}: {inner}: {value}"
         if line and len(longer) > _LONGEST_LINE:
             yield line
@@ -287,13 +280,11 @@ def _read_xml(markup: str) -> tuple[_Members, bool]:
     chars = 0
     cut = False
     for taken, token in enumerate(tokens(markup)):
-        if taken >= _MOST_XML_TOKENS or chars >= _MOST_XML_CHARS:
-            cut = True
+        if cut := taken >= _MOST_XML_TOKENS or chars >= _MOST_XML_CHARS:
             break
         if not token.name:
-            text = unescaped(token.text).strip()
-            chars += len(text)
-            opened[-1].texts += [text] if text else []
+            opened[-1].texts.append(unescaped(token.text).strip())
+            chars += len(opened[-1].texts[-1])
         elif token.closes:
             _close(opened, token.name)
         elif len(opened) < _DEEPEST:
@@ -302,7 +293,7 @@ def _read_xml(markup: str) -> tuple[_Members, bool]:
                 for name, value in attributes_of(token).items()
                 if value and not name.startswith(_OF_XML_ITSELF)
             }
-            chars += sum(len(name) + len(value) for name, value in members.items())
+            chars += sum(map(len, (*members, *members.values())))
             opened.append(_Element(token.name, members))
             if token.is_empty_element:
                 _close(opened, token.name)
@@ -321,30 +312,25 @@ def _close(opened: list["_Element"], name: str) -> None:
             return
 
 
+@dataclass(slots=True)
 class _Element:
-    def __init__(self, name: str, members: _Members) -> None:
-        self.name = name
-        self.members = members
-        self.texts: list[str] = []
+    name: str
+    members: _Members
+    texts: list[str] = field(default_factory=list)
 
     def add(self, name: str, value: object) -> None:
-        if value in ("", {}):
-            return
         known = self.members.get(name)
-        if known is None:
-            self.members[name] = value
-        elif isinstance(known, list):
+        if value and isinstance(known, list):
             known.append(value)
-        else:
-            self.members[name] = [known, value]
+        elif value:
+            self.members[name] = value if known is None else [known, value]
 
     @property
     def value(self) -> _Members | str:
-        text = _without_markup(" ".join(self.texts))
+        text = _without_markup(" ".join(filter(None, self.texts)))
         if not self.members:
             return text
-        if text:
-            self.add(_TEXT_MEMBER, text)
+        self.add(_TEXT_MEMBER, text)
         return self.members
 
 

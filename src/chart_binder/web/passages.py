@@ -7,10 +7,10 @@ ranking of passages by their words and dates.
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from chart_binder.domain.dates_in_text import MONTHS, month_pattern
@@ -85,13 +85,12 @@ def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") 
 def _not_found(page: "Page", find: str) -> list[str]:
     """Return a remark where the words to find are not on the page, or in no one place of it."""
     words = _words(find)
-    most = max(len(_places(words, fold(text))) for text in (page.title, *page.extract.blocks))
-    if most == len(words):
-        return []
+    texts = map(fold, (page.title, *page.extract.blocks))
+    most = max(len(_found_words(words, text, set(_WORD.findall(text)))) for text in texts)
     quoted = repr(one_line(find, _LONGEST_FIND))
-    if not most:
+    if not most and words:
         return [f"(nothing on the page says {quoted})"]
-    return [f"(no passage has all the words of {quoted})"]
+    return [f"(no passage has all the words of {quoted})"] if most < len(words) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +120,7 @@ def excerpt(
     chosen = sorted(_choose(pieces, ranks, max_chars, per_line))
     lines: list[str] = []
     for before, at in pairwise([-1, *chosen, len(pieces)]):
-        lines += [GAP] if at != before + 1 else []
-        lines += pieces[at : at + 1]
+        lines += [GAP] * (at != before + 1) + [*pieces[at : at + 1]]
     return Excerpt(tuple(lines), sum(len(pieces[at]) + per_line for at in chosen), total)
 
 
@@ -223,9 +221,6 @@ _RELEASE_WORDS = frozenset(
 _UNSPACED_RELEASE_WORDS = tuple(
     _WORD.findall("リリース 発売 収録 シングル アルバム 发行 發行 专辑 발매")
 )
-_PLACE_OF_RELEASE_WORD = {
-    word: at for at, word in enumerate((*sorted(_RELEASE_WORDS), *_UNSPACED_RELEASE_WORDS))
-}
 _ABOUT_THE_WEB = re.compile(
     r"retrieved|archived from|accessed|abgerufen|consulte le|consultado|閲覧|アーカイブ|joined:"
     r"|^- [\^↑]"
@@ -241,36 +236,35 @@ def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> 
     """Return how much each of the passages of a page bears on a question, for its length."""
     seen = [_look(piece, about, find) for piece in pieces]
     is_row = [one.is_row for one in seen]
-    topic = _shared(_rarity_sums([one.about for one in seen], len(about)), is_row)
-    sought = _shared(_rarity_sums([one.find for one in seen], len(find)), is_row)
+    topic = _shared(_rarity_sums([one.about for one in seen]), is_row)
+    sought = _shared(_rarity_sums([one.find for one in seen]), is_row)
     dates = _shared([one.dates for one in seen], is_row)
-    release = _rarity_sums([one.release_words for one in seen], len(_PLACE_OF_RELEASE_WORD))
-    early = _earliness(one.year for one in seen)
+    release = _rarity_sums([one.release_words for one in seen])
+    # The question is where something came out first: the earliest is preferred.
+    years = sorted({one.year for one in seen if one.year})
+    early = {year: _EARLIEST * 0.8**place for place, year in enumerate(years)}
     first = next((at for at, piece in enumerate(pieces) if piece.startswith("# ")), 0)
     ranks = []
-    for at, piece in enumerate(pieces):
+    for at, (piece, one) in enumerate(zip(pieces, seen, strict=True)):
         rank = 2.0 * topic[at] + dates[at] + 2.0 * min(topic[at], dates[at])
-        rank += min(release[at], _MOST_RELEASE_WORDS) + early.get(seen[at].year, 0.0)
-        if seen[at].is_about_the_web:
-            rank *= 0.3
+        rank += min(release[at], _MOST_RELEASE_WORDS) + early.get(one.year, 0.0)
+        rank *= 0.3 if one.is_about_the_web else 1
         if first <= at < first + _OPENING:
             rank += _OPENING_RANK  # the opening says what the page is about
-        if piece.startswith("#"):
-            rank /= 4  # a heading comes along with what stands under it
-        rank += _FIND * sought[at] ** 2
-        ranks.append(rank / math.sqrt(len(piece) + 40))
+        rank /= 4 if piece.startswith("#") else 1  # a heading comes with what stands under it
+        ranks.append((rank + _FIND * sought[at] ** 2) / math.sqrt(len(piece) + 40))
     return ranks
 
 
 class _Look(NamedTuple):
-    """What is seen in a passage; of words, their places in the list that they are looked for in.
+    """What is seen in a passage; `about` and `find` are the words asked for that it has.
 
     `year` is the earliest in a row, or in what has a date to the month; 0 where there is none.
     """
 
-    about: tuple[int, ...]
-    find: tuple[int, ...]
-    release_words: tuple[int, ...]
+    about: Sequence[str]
+    find: Sequence[str]
+    release_words: Sequence[str]
     dates: float
     year: int
     is_row: bool
@@ -284,14 +278,12 @@ def _look(piece: str, about: Sequence[str], find: Sequence[str]) -> _Look:
     dates = _NUMERIC_DATE if words.isdisjoint(MONTHS) else _date_to_the_month()
     to_the_month = len(dates.findall(folded)) if years else 0
     is_row = CELLS in piece
-    release_words = [_PLACE_OF_RELEASE_WORD[word] for word in words & _RELEASE_WORDS]
-    release_words += [
-        _PLACE_OF_RELEASE_WORD[word] for word in _UNSPACED_RELEASE_WORDS if word in folded
-    ]
+    release_words = sorted(words & _RELEASE_WORDS)
+    release_words += [word for word in _UNSPACED_RELEASE_WORDS if word in folded]
     return _Look(
-        _places(about, folded, words),
-        _places(find, folded, words),
-        tuple(release_words),
+        _found_words(about, folded, words),
+        _found_words(find, folded, words),
+        release_words,
         2.5 * min(to_the_month, 2) + min(max(0, len(years) - to_the_month), 2),
         min(years, default=0) if is_row or to_the_month else 0,
         is_row,
@@ -320,29 +312,17 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in every if word not in _OF_EVERY_TEXT) or every
 
 
-def _places(
-    asked: Sequence[str], folded: str, words: Container[str] | None = None
-) -> tuple[int, ...]:
-    known = set(_WORD.findall(folded)) if words is None else words
-    return tuple(
-        at
-        for at, word in enumerate(asked)
-        if word in known or (word in folded and _UNSPACED.search(word))
-    )
+def _found_words(asked: Sequence[str], folded: str, words: Container[str]) -> Sequence[str]:
+    """Return those of the words asked for that are among a text's `words`, or anywhere in it."""
+    return [w for w in asked if w in words or (w in folded and _UNSPACED.search(w))]
 
 
-def _rarity_sums(seen: Sequence[tuple[int, ...]], words: int) -> list[float]:
+def _rarity_sums(seen: Sequence[Sequence[str]]) -> list[float]:
     """Return the weight of the words in each passage, the rarer a word the more."""
-    counts = Counter(place for places in seen for place in places)
+    counts = Counter(chain.from_iterable(seen))
     most = math.log(len(seen) + 1)
-    rarity = [max(0.1, 1 - math.log(counts[place] + 1) / most) for place in range(words)]
-    return [sum(rarity[place] for place in places) for places in seen]
-
-
-def _earliness(years: Iterable[int]) -> dict[int, float]:
-    """Prefer the earliest among rows: the question is where something came out first."""
-    known = sorted({year for year in years if year})
-    return {year: _EARLIEST * 0.8**rank for rank, year in enumerate(known)}
+    rarity = {word: max(0.1, 1 - math.log(n + 1) / most) for word, n in counts.items()}
+    return [sum(rarity[word] for word in words) for words in seen]
 
 
 def _shared(values: Sequence[float], is_row: Sequence[bool]) -> list[float]:
