@@ -15,12 +15,7 @@ from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import AnyEvent, Observed, Stepped
 from chart_binder.web.passages import CELLS, GAPS, may_be_caption, names_columns
-from chart_binder.web.sites import (
-    host_of,
-    independent_sources,
-    normal_address,
-    registered_site,
-)
+from chart_binder.web.sites import host_of, independent_sources, normal_address, registered_site
 
 if TYPE_CHECKING:
     from chart_binder.domain.dates_in_text import Mention
@@ -82,34 +77,30 @@ class Document:
         end = self.text.find("\n", place)
         return self.text.rfind("\n", 0, place) + 1, len(self.text) if end < 0 else end
 
-    def headings(self, place: int) -> tuple[str, ...]:
-        """Return the headings above an offset, widest first, then its caption and columns."""
-        starts, above = self._above
-        return sum(above[bisect_right(starts, place) - 1], ())
-
-    def sections(self, place: int) -> tuple[str, ...]:
-        """Return the headings above an offset, without what its table is called.
+    def headings(self, place: int, *, of_table: bool = True) -> tuple[str, ...]:
+        """Return the headings above an offset, widest first, then its table's caption and columns.
 
         A heading is above what follows it until one as wide; the page's own is left out where a
         narrower one is there.
         """
         starts, above = self._above
-        return above[bisect_right(starts, place) - 1][0]
+        sections, table = above[bisect_right(starts, place) - 1]
+        return (*sections, *(table if of_table else ()))
 
     @cached_property
-    def _above(self) -> tuple[list[int], list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+    def _above(self) -> tuple[list[int], list[tuple[list[str], list[str]]]]:
         """Where each line begins, the headings above it, and the caption and columns of a row.
 
         What an excerpt leaves out ends no table; a line of one cell is the caption of what follows.
         """
-        starts, above = [0], list[tuple[tuple[str, ...], tuple[str, ...]]]()
+        starts, above = [0], list[tuple[list[str], list[str]]]()
         open_ones: list[tuple[int, str]] = []
         caption = columns = ""
         is_in_table = False
         for line in self.text.split("\n"):
             shown = [text for width, text in open_ones if width > 1] or [t for _, t in open_ones]
             named = (caption, columns if is_in_table else "") if CELLS in line else ()
-            above.append((tuple(shown), tuple(filter(None, named))))
+            above.append((shown, list(filter(None, named))))
             if CELLS in line:
                 columns = columns if is_in_table else names_columns(line) * line
                 is_in_table = True

@@ -113,7 +113,7 @@ def link_problem(place: Place, subject: Subject) -> str | None:
         return f"it is said of the {other_type} of that title" if other_type else None
     before = document.text[max(begin, place.start - MAX_PASSAGE) : place.start]
     headings = document.headings(place.start)
-    above = next(reversed(document.sections(place.start)), "")
+    above = next(reversed(document.headings(place.start, of_table=False)), "")
     if subject.names_other(line if is_row else before) or (is_row and subject.names_other(above)):
         return "the passage names another candidate"
     around = document.text[max(0, begin - MAX_PASSAGE // 2) : stop + MAX_PASSAGE // 2]
@@ -146,11 +146,12 @@ def _other_type(line: str, subject: Subject) -> str | None:
     """Return the type of another candidate of the same title that a line names, and not its own."""
     own, others = subject.types
     words = fact_words()[PRIMARY_TYPE]
-    if not others or any(True for _ in find_words((*words.get(own, ()), *words["Song"]), line)):
-        return None
-    return next(
-        (each for each in sorted(others) if any(find_words(words.get(each, ()), line))), None
-    )
+
+    def is_said(*types: str) -> bool:
+        named = (word for each in types for word in words.get(each, ()))
+        return any(True for _ in find_words(named, line))
+
+    return None if is_said(own, "Song") else next(filter(is_said, sorted(others)), None)
 
 
 @lru_cache(256)
@@ -169,22 +170,17 @@ def date_doubt(document: Document, mention: Mention, subject: Subject) -> str | 
     said = other_issue(document.text, mention, sides, abroad) if "+" not in subject.kind else None
     if said:
         return said
+    column = document.text[document.line(mention.start)[0] : mention.start].count(CELLS)
     for above in reversed(document.headings(mention.start)):
-        heading = _column(above, document, mention) if CELLS in above else above
+        columns = dict(enumerate(above.split(CELLS))) if CELLS in above else {}
+        heading = columns.get(column, above)
         if subject.is_named_in(heading):
             continue
         if doubt := doubt_in_heading(heading):
             return doubt
-        if heading is above and says_release(heading):
+        if not columns and says_release(heading):
             return None
     return None
-
-
-def _column(names: str, document: Document, mention: Mention) -> str:
-    """Return the name of the column of a date, of a table whose columns have these names."""
-    cells = names.split(CELLS)
-    place = document.text[document.line(mention.start)[0] : mention.start].count(CELLS)
-    return cells[place] if place < len(cells) else names
 
 
 # Quotes.
@@ -206,8 +202,8 @@ def find_quote(document: Document, quote: str) -> list[tuple[int, int]]:
 
 def _quoted(document: Document, quote: str) -> list[tuple[int, int]]:
     """Return where a quote stands; parts around an ellipsis must be of one sentence."""
-    parts = [plain_text(part)[0].strip(" .,;:") for part in _ELLIPSIS.split(quote)]
-    parts = [part for part in parts if part]
+    plain = (plain_text(part)[0].strip(" .,;:") for part in _ELLIPSIS.split(quote))
+    parts = list(filter(None, plain))
     if sum(map(len, parts)) < _MIN_QUOTE:
         return []
     normal, places = document.normal
@@ -251,6 +247,9 @@ _BEFORE_DATE = re.compile(r"(?:\s(?:on|in|the))+$")
 def nearest_line(document: Document, wanted: str) -> str:
     """Return the line that shares most words with a text; an empty one where none shares any."""
     words = set(spaced_words(wanted).split())
-    lines = [line for line in document.text.split("\n") if line.strip()]
-    best = max(lines, key=lambda line: len(words & set(spaced_words(line).split())), default="")
-    return best if words & set(spaced_words(best).split()) else ""
+
+    def shared_words(line: str) -> int:
+        return len(words & set(spaced_words(line).split()))
+
+    best = max(document.text.split("\n"), key=shared_words)
+    return best if shared_words(best) else ""

@@ -222,22 +222,9 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# What browsers read under these names (https://encoding.spec.whatwg.org/#names-and-labels).
+# What browsers read under a name (https://encoding.spec.whatwg.org/#names-and-labels): names that
+# Python does not know, then those of codecs that hold less than what pages have under them.
 _READ_AS = {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "iso8859-9": "cp1254",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "tis-620": "cp874",
-    "iso8859-11": "cp874",
-    "big5": "big5hkscs",
-    "utf-16": "utf-16-le",
-}
-# And names of theirs that Python does not know.
-_ALSO_CALLED = {
     "x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp",
     "cseucpkdfmtjapanese": "euc_jp", "x-gbk": "gb18030", "gb_2312-80": "gb18030",
     "csgb2312": "gb18030", "cn-big5": "big5", "x-x-big5": "big5", "windows-949": "cp949",
@@ -245,6 +232,9 @@ _ALSO_CALLED = {
     "x-cp1252": "cp1252", "koi": "koi8-r", "koi8-ru": "koi8-u", "mac": "mac-roman",
     "x-mac-roman": "mac-roman", "x-mac-cyrillic": "mac-cyrillic", "iso-8859-8-i": "iso8859-8",
     "iso-8859-6-i": "iso8859-6", "unicode-1-1-utf-8": "utf-8", "sun_eu_greek": "iso8859-7",
+    "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030",
+    "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "tis-620": "cp874",
+    "iso8859-11": "cp874", "big5": "big5hkscs", "utf-16": "utf-16-le",
 }  # fmt: skip
 # Python knows codecs that are no character sets of pages, some of them with quadratic cost.
 _CODEC_OF_PAGES = re.compile(
@@ -267,14 +257,15 @@ def decode_text(data: bytes, declared: str | None) -> str:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
     known = _codec(declared) or _codec(_declared_in(data))
-    named = known or ("utf-8" if _fits_utf8(data) else _guess(data) or "cp1252")
-    return data.decode(named, "replace")
+    if known is None:
+        known = _guess(data) if _beginning(data, "utf-8") is None else "utf-8"
+    return data.decode(known, "replace")
 
 
 def _codec(label: str | None) -> str | None:
     try:
         label = label.strip().lower() if label else ""
-        name = codecs.lookup(_ALSO_CALLED.get(label, label)).name
+        name = codecs.lookup(_READ_AS.get(label, label)).name
     except (LookupError, ValueError):
         return None
     name = _READ_AS.get(name, name)
@@ -290,12 +281,12 @@ def _declared_in(data: bytes) -> str | None:
     return "utf-8" if label.startswith("utf-16") else label
 
 
-def _fits_utf8(data: bytes) -> bool:
+def _beginning(data: bytes, codec: str) -> str | None:
+    """Return the text at the beginning of a page, or None where it cannot be in this codec."""
     try:
-        codecs.getincrementaldecoder("utf-8")("strict").decode(data, final=False)
+        return codecs.getincrementaldecoder(codec)("strict").decode(data, final=False)
     except UnicodeDecodeError:
-        return False
-    return True
+        return None
 
 
 _SAMPLE_BYTES: Final = 20_000  # bytes
@@ -308,50 +299,28 @@ _LEAST_HIGH: Final = 0.25
 """The share of bytes beyond ASCII, markup left out; in Western languages it is a tenth at most."""
 
 
-def _guess(data: bytes) -> str | None:
-    """Return the character set that bytes which are no UTF-8 are likely in, if it shows."""
+def _guess(data: bytes) -> str:
+    """Return the character set that bytes which are no UTF-8 are likely in."""
     sample = _MARKUP.sub(b" ", data[:_SAMPLE_BYTES])
     high = len(_HIGH.findall(sample))
     if high < max(_FEWEST_HIGH, _LEAST_HIGH * len(sample)):
-        return None
-    for codec, (least, is_common) in _COMMON_LETTERS.items():
-        try:
-            text = codecs.getincrementaldecoder(codec)("strict").decode(sample, final=False)
-        except UnicodeDecodeError:
-            continue
-        letters = [letter for letter in text if letter > "\x7f"]
-        if letters and sum(map(is_common, letters)) / len(letters) >= least:
+        return "cp1252"
+    for codec, least, order, first, last in _COMMON_LETTERS:
+        letters = [each for each in _beginning(sample, codec) or "" if each > "\x7f"]
+        common = sum(first <= letter.encode(order, "ignore") <= last for letter in letters)
+        if letters and common / len(letters) >= least:
             return codec
-    return None
+    return "cp1252"
 
 
-def _is_kana(letter: str) -> bool:
-    return "\u3041" <= letter <= "\u30fc"
-
-
-def _is_common_simplified(letter: str) -> bool:
-    """Tell whether it is one of the 3,755 commonest characters of GB 2312, or its punctuation."""
-    code = letter.encode("gb2312", "ignore")
-    return b"\xb0\xa1" <= code <= b"\xd7\xf9" or code[:1] in {b"\xa1", b"\xa3"}
-
-
-def _is_common_traditional(letter: str) -> bool:
-    """Tell whether it is one of the 5,401 commonest characters of Big5, or its punctuation."""
-    return b"\xa1\x40" <= letter.encode("big5", "ignore") <= b"\xc6\x7e"
-
-
-def _is_small_cyrillic(letter: str) -> bool:
-    return "\u0430" <= letter <= "\u045f"
-
-
-_COMMON_LETTERS: Final[dict[str, tuple[float, Callable[[str], bool]]]] = {
-    "euc_jp": (0.2, _is_kana),
-    "cp932": (0.2, _is_kana),
-    "cp949": (0.85, lambda letter: "\uac00" <= letter <= "\ud7a3"),
-    "gb18030": (0.8, _is_common_simplified),
-    "big5hkscs": (0.8, _is_common_traditional),
-    "cp1251": (0.7, _is_small_cyrillic),
-    "koi8-r": (0.7, _is_small_cyrillic),
-}
-"""The least share that common letters of the script have, in the order in which they are tried:
-Korean text may look Chinese, and not the reverse."""
+_COMMON_LETTERS: Final = (
+    ("euc_jp", 0.2, "utf-16-be", b"\x30\x41", b"\x30\xfc"),  # kana
+    ("cp932", 0.2, "utf-16-be", b"\x30\x41", b"\x30\xfc"),
+    ("cp949", 0.85, "utf-16-be", b"\xac\x00", b"\xd7\xa3"),  # syllables
+    ("gb18030", 0.8, "gb2312", b"\xa1\xa1", b"\xd7\xf9"),  # signs, the 3,755 commonest characters
+    ("big5hkscs", 0.8, "big5", b"\xa1\x40", b"\xc6\x7e"),  # signs, the 5,401 commonest
+    ("cp1251", 0.7, "utf-16-be", b"\x04\x30", b"\x04\x5f"),  # small letters
+    ("koi8-r", 0.7, "utf-16-be", b"\x04\x30", b"\x04\x5f"),
+)
+"""Codecs in the order in which they are tried: Korean text may look Chinese, and not the reverse;
+the least share of letters that are common ones, which are these by their place in a codec."""
