@@ -10,7 +10,7 @@ from chart_binder.web import passages
 from chart_binder.web.documents import documents_named, read_documents
 from chart_binder.web.fetch import Page
 from chart_binder.web.page_text import from_html
-from chart_binder.web.searxng import Hits, SearchBody, outcome
+from chart_binder.web.searxng import Hits, outcome
 from chart_binder.web.sites import SAME_SOURCE, independent_sources, registered_site
 from chart_binder.web.tools import search_results
 
@@ -32,7 +32,12 @@ def searched(*results: tuple[str, str]) -> Observed:
     hits: list[object] = [
         {"url": url, "title": "Bohemian Rhapsody", "content": text} for url, text in results
     ]
-    told = outcome(SearchBody(hits), "queen")
+    return shown({"results": hits})
+
+
+def shown(answer: dict[str, object]) -> Observed:
+    """Return what an answer of the search server is shown as."""
+    told = outcome(answer, "queen")
     assert isinstance(told, Hits)
     found = search_results(told, 8, 4000)
     return Observed(sanitize(found.content), sources=found.sources)
@@ -61,23 +66,12 @@ def test_an_answer_or_an_infobox_is_of_the_address_at_its_end() -> None:
             assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
 
 
-@pytest.mark.parametrize("kind", ["answers", "infoboxes"])
-def test_an_answer_without_an_address_speaks_for_none_that_it_names(kind: str) -> None:
-    direct: list[object] = [
-        {"answer": f"{TOLD} ({WIKI})"} if kind == "answers" else {"content": f"{TOLD} ({WIKI})"}
-    ]
-    found = outcome(
-        SearchBody(
-            [{"url": WIKI, "title": "Queen", "content": "a song"}],
-            answers=direct if kind == "answers" else None,
-            infoboxes=direct if kind == "infoboxes" else None,
-        ),
-        "queen",
-    )
-    assert isinstance(found, Hits)
-    told = search_results(found, 8, 4000)
-    assert TOLD in told.content
-    assert not says(Observed(sanitize(told.content), sources=told.sources), WIKI)
+@pytest.mark.parametrize(("kind", "name"), [("answers", "answer"), ("infoboxes", "content")])
+def test_an_answer_without_an_address_speaks_for_none_that_it_names(kind: str, name: str) -> None:
+    hits = [{"url": WIKI, "title": "Queen", "content": "a song"}]
+    seen = shown({"results": hits, kind: [{name: f"{TOLD} ({WIKI})"}]})
+    assert TOLD in seen.content
+    assert not says(seen, WIKI)
 
 
 def test_a_page_may_be_cited_as_it_was_asked_for_or_by_where_it_was_read() -> None:
@@ -115,11 +109,9 @@ def test_an_address_that_is_another_is_not_taken_for_it(cited: str) -> None:
 
 def test_the_day_a_page_is_of_is_no_word_of_it_on_a_record() -> None:
     day = "1975-10-31"
-    found = outcome(SearchBody([{"url": WIKI, "title": "Queen", "publishedDate": day}]), "queen")
-    assert isinstance(found, Hits)
-    told = search_results(found, 8, 4000)
-    assert day in told.content
-    assert not says(Observed(sanitize(told.content), sources=told.sources), WIKI, day)
+    seen = shown({"results": [{"url": WIKI, "title": "Queen", "publishedDate": day}]})
+    assert day in seen.content
+    assert not says(seen, WIKI, day)
     meta = f"<meta property=article:published_time content={day}T09:00:00Z>"
     extract = from_html(f"<title>Q</title>{meta}")
     page = passages.page_reading(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)

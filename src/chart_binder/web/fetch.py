@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from email.message import Message
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -37,16 +36,12 @@ if TYPE_CHECKING:
 MOST_REDIRECTS = 5
 READERS: Mapping[str, Callable[[str], Extract]] = MappingProxyType(
     {
-        "text/html": from_html,
-        "application/xhtml+xml": from_html,
-        "text/xml": from_xml,
-        "application/xml": from_xml,
-        "application/rss+xml": from_xml,
-        "application/atom+xml": from_xml,
         "text/plain": from_text,
         "text/csv": from_csv,
-        "application/json": from_json,
-        "application/ld+json": from_json,
+        **dict.fromkeys(("text/html", "application/xhtml+xml"), from_html),
+        **dict.fromkeys(("text/xml", "application/xml"), from_xml),
+        **dict.fromkeys(("application/rss+xml", "application/atom+xml"), from_xml),
+        **dict.fromkeys(("application/json", "application/ld+json"), from_json),
     }
 )
 """The content types that are read, and what reads them."""
@@ -132,7 +127,7 @@ class PageFetcher:
             while len(trail) <= MOST_REDIRECTS + 1:
                 self._arrive(visit, trail, turn)
                 with visit.ask(trail[-1]) as answer:
-                    if isinstance(answer, _Answer):
+                    if isinstance(answer, httpx.Response):
                         return _page(trail, answer, self._config.max_bytes)
                     trail.append(answer)
         raise FetchError(f"{trail[-1].host} redirects more than {MOST_REDIRECTS} times")
@@ -170,18 +165,18 @@ def user_agent(config: FetchConfig) -> str:
     return config.user_agent or f"canon/{version('chart-binder')}"
 
 
-def _page(trail: list[httpx.URL], answer: "_Answer", max_bytes: int) -> Page:
+def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Page:
     """Read the answer to the last of the addresses, or raise `FetchError`."""
     asked, *_, url = map(str, [trail[0], *trail])
-    host, content_type = answer.host, answer.content_type
-    if not answer.response.is_success:
-        raise FetchError(str(answer))
+    host, content_type = answer.url.host, _content_type(answer)
+    if not answer.is_success:
+        raise FetchError(_status(answer))
     if content_type and content_type not in READERS:
         raise FetchError(
             f"{host} sent {one_line(content_type, 60)}: only web pages and text are read"
         )
-    body = read_body(answer.response, max_bytes)
-    text = decode_text(body.data, answer.charset)
+    body = read_body(answer, max_bytes)
+    text = decode_text(body.data, answer.charset_encoding)
     if "\0" in text[:_BINARY_WITHIN]:
         raise FetchError(f"{host} sent something that is not text")
     if not content_type:
@@ -191,32 +186,17 @@ def _page(trail: list[httpx.URL], answer: "_Answer", max_bytes: int) -> Page:
     return Page(url, asked, content_type, extract, body.cut or extract.cut, via)
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """An answer of a host, whose body is not read yet.
+def _content_type(answer: httpx.Response) -> str:
+    """Return the content type, or as it came what names no one type, such as `image` or `;`."""
+    named = str(answer.headers.get("content-type", "")).strip()
+    types = {each.strip().lower() for each in named.partition(";")[0].split(",")}
+    only = types.pop()
+    return only if not types and _TYPE.fullmatch(only) else named
 
-    `content_type` is "" where none is named; what names no one type, such as `image` or `;`, stands
-    there as it came.
-    """
 
-    host: str
-    response: httpx.Response
-    content_type: str
-    charset: str | None
-
-    @classmethod
-    def of(cls, host: str, response: httpx.Response) -> "_Answer":
-        named = response.headers.get("content-type", "").strip()
-        header = Message()
-        header["Content-Type"] = named
-        types = {each.strip().lower() for each in named.partition(";")[0].split(",")}
-        only = types.pop()
-        content_type = only if not types and _TYPE.fullmatch(only) else named
-        return cls(host, response, content_type, header.get_content_charset())
-
-    def __str__(self) -> str:
-        reason = self.response.reason_phrase[:60]
-        return f"{self.host} answered {self.response.status_code} {reason}".strip()[:300]
+def _status(answer: httpx.Response) -> str:
+    reason = answer.reason_phrase[:60]
+    return f"{answer.url.host} answered {answer.status_code} {reason}".strip()[:300]
 
 
 @contextmanager
@@ -243,8 +223,8 @@ class Visit:
     config: FetchConfig
 
     @contextmanager
-    def ask(self, target: httpx.URL) -> Iterator[_Answer | httpx.URL]:
-        """Give the answer, or the address it redirects to, checked by the guard.
+    def ask(self, target: httpx.URL) -> Iterator[httpx.Response | httpx.URL]:
+        """Give the answer with its body unread, or where it redirects to, checked by the guard.
 
         Raises `FetchError`, also for what goes wrong while the answer is read.
         """
@@ -260,7 +240,7 @@ class Visit:
                 if response.status_code in _REDIRECTS and "location" in response.headers:
                     yield self.guard.target(response.headers["location"], base=target)
                 else:
-                    yield _Answer.of(target.host, response)
+                    yield response
         except UnknownHostError as error:
             raise FetchError(str(error)) from error
         except httpx.InvalidURL as error:  # httpx reads where a redirect leads, followed or not
@@ -277,9 +257,9 @@ class Visit:
         with self.ask(target) as answer:
             if isinstance(answer, httpx.URL):
                 raise FetchError(f"{target.host} redirects to {answer.host}")
-            if not answer.response.is_success:
-                raise FetchError(str(answer))
-            return read_body(answer.response, self.config.max_bytes)
+            if not answer.is_success:
+                raise FetchError(_status(answer))
+            return read_body(answer, self.config.max_bytes)
 
 
 def _concerns_certificate(error: BaseException | None) -> bool:
@@ -336,7 +316,7 @@ _MOST_ROBOTS_KEPT = 500
 _MOST_ROBOTS_BYTES = 512_000  # RFC 9309, 2.5
 _MOST_ROBOTS_LINES = 5_000
 _ROBOTS_CHARACTERS = "\t\n\r" + "".join(map(chr, range(0x20, 0x7F)))
-_PRODUCT = re.compile(r"[A-Za-z_-]*")
+_BEHIND_PRODUCT = re.compile(r"[^A-Za-z_-]")
 _LONGEST_DELAY_S = 60.0
 _ABSURD_DELAY_S = 1_000_000.0  # a number that no site means
 
@@ -360,9 +340,9 @@ class SiteRules:
         # scripts there would be a delay. As escapes they are harmless, and paths mean the same.
         plain = quote(text.lstrip("\ufeff"), safe=_ROBOTS_CHARACTERS, errors="replace")
         lines = plain.splitlines()[:_MOST_ROBOTS_LINES]
-        found = _PRODUCT.match(agent.strip())
+        product = _BEHIND_PRODUCT.split(agent.strip(), maxsplit=1)[0]
         try:
-            return cls(found[0] if found else "", Protego.parse("\n".join(lines)))
+            return cls(product, Protego.parse("\n".join(lines)))
         except ValueError:  # nothing else is known to raise: no rules can be read
             return cls()
 
@@ -382,7 +362,7 @@ class _Robots:
 
     def __init__(self, agent: str) -> None:
         self._agent = agent
-        self._kept: dict[str, tuple[float, SiteRules]] = {}
+        self._kept: dict[httpx.URL, tuple[float, SiteRules]] = {}
 
     def check(self, visit: Visit, target: httpx.URL) -> None:
         """Raise `RefusedError` for an address that its site does not want programs to read.
@@ -390,13 +370,12 @@ class _Robots:
         `FetchError` where the site could not be asked: without an answer nothing is allowed
         (RFC 9309, 2.3.1.4).
         """
-        site = _robots_url(target)
-        until, rules = self._kept.get(site, (0.0, SiteRules()))
-        if until < time.monotonic():
-            rules = self._ask(visit, httpx.URL(site))
+        rules = self._known(target)
+        if rules is None:
+            rules = self._ask(visit, _robots_url(target))
             if len(self._kept) >= _MOST_ROBOTS_KEPT:
                 self._kept.clear()
-            self._kept[site] = (time.monotonic() + _ROBOTS_KEPT_S, rules)
+            self._kept[_robots_url(target)] = (time.monotonic() + _ROBOTS_KEPT_S, rules)
         if not rules.allows(str(target)):
             raise RefusedError(
                 f"{target.host} does not want programs to read that page (its robots.txt says so)"
@@ -404,29 +383,33 @@ class _Robots:
 
     def delay_s(self, target: httpx.URL) -> float:
         """Return the pause between two requests that a site asks for, where its rules are known."""
-        until, rules = self._kept.get(_robots_url(target), (0.0, SiteRules()))
-        return rules.delay_s if until >= time.monotonic() else 0.0
+        rules = self._known(target)
+        return rules.delay_s if rules else 0.0
+
+    def _known(self, target: httpx.URL) -> SiteRules | None:
+        until, rules = self._kept.get(_robots_url(target), (0.0, None))
+        return rules if until >= time.monotonic() else None
 
     def _ask(self, visit: Visit, target: httpx.URL) -> SiteRules:
-        host = target.host
+        site = target.host
         with suppress(RefusedError):
             for _ in range(MOST_REDIRECTS + 1):
                 with visit.ask(target) as answer:
-                    if isinstance(answer, _Answer):
+                    if isinstance(answer, httpx.Response):
                         return self._read(answer)
-                if answer.host != host:  # another site's rules are for that site
+                if answer.host != site:  # another site's rules are for that site
                     break
                 target = answer
         return SiteRules()
 
-    def _read(self, answer: _Answer) -> SiteRules:
-        if answer.response.is_client_error:
+    def _read(self, answer: httpx.Response) -> SiteRules:
+        if answer.is_client_error:
             return SiteRules()
-        if not answer.response.is_success:
-            raise FetchError(f"{answer}, asked for its robots.txt")
-        body = read_body(answer.response, _MOST_ROBOTS_BYTES)
+        if not answer.is_success:
+            raise FetchError(f"{_status(answer)}, asked for its robots.txt")
+        body = read_body(answer, _MOST_ROBOTS_BYTES)
         return SiteRules.parse(decode_text(body.data, "utf-8"), self._agent)
 
 
-def _robots_url(target: httpx.URL) -> str:
-    return str(target.copy_with(raw_path=b"/robots.txt"))
+def _robots_url(target: httpx.URL) -> httpx.URL:
+    return target.copy_with(raw_path=b"/robots.txt")

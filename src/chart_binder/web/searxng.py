@@ -7,15 +7,12 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-import msgspec
-
 from chart_binder.errors import SearchError, UnknownHostError, masked
 from chart_binder.react.sanitize import one_line
-from chart_binder.typed_json import convert_json
 from chart_binder.web.sites import normal_address
 
 if TYPE_CHECKING:
@@ -34,7 +31,6 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 # `!!!` alone and `:wumpscut:` mean nothing to it; `?word` does to its ancestor searx.
 _SYNTAX = re.compile(r"[!?]+[^!?].*|!!|:[^:]+|<.+")
 _COMPUTED = frozenset({"avg", "min", "max", "sum", "prod", "range", "random"})
-_OK = 200
 
 _CHECK_URL = "check that it runs there and that llm.searxng.url is right"
 _ENABLE_JSON = "add json to search.formats in its settings.yml (formats: [html, json])"
@@ -188,7 +184,7 @@ class SearxngClient:
             problem = f"cannot be asked: {one_line(str(error))}"
             raise self._error(problem, _CHECK_URL, "cannot be reached") from error
 
-    def _read(self, response: "httpx.Response", body: "Body") -> "SearchBody":
+    def _read(self, response: "httpx.Response", body: "Body") -> dict[str, object]:
         status = response.status_code
         if response.has_redirect_location:
             target = one_line(response.headers["location"])[:100]
@@ -197,15 +193,15 @@ class SearxngClient:
                 "set llm.searxng.url to where it really is",
                 "is not set up",
             )
-        if status != _OK:
+        if not response.is_success:
             unlisted = (f"answered {status}", _SEE_LOG, _UNUSABLE)
             problem, advice, brief = _STATUSES.get(status, unlisted)
             reason = _reason(body)
             raise self._error(problem + reason, advice, brief + reason)
-        try:
-            return convert_json(_json(body.data), SearchBody)
-        except (ValueError, RecursionError) as error:
-            raise self._error(*_unreadable(body)) from error
+        answer = _json(body.data)
+        if not isinstance(answer.get("results"), list):
+            raise self._error(*_unreadable(body))
+        return answer
 
     def _error(self, problem: str, advice: str, brief: str) -> SearchError:
         return SearchError(f"SearXNG at {masked(self._config.url)} {problem}", advice, brief)
@@ -213,11 +209,7 @@ class SearxngClient:
 
 def _reason(body: "Body") -> str:
     """Return `: reason` where an error answer gives one in JSON."""
-    try:
-        answer = _json(body.data)
-    except (ValueError, RecursionError):
-        return ""
-    error = answer.get("error") if isinstance(answer, dict) else None
+    error = _json(body.data).get("error")
     return f": {one_line(error)[:120]}" if isinstance(error, str) else ""
 
 
@@ -265,30 +257,24 @@ def _plain_word(word: str, *, quoted: bool) -> str:
     return f'"{bare}"'
 
 
-class SearchBody(msgspec.Struct, frozen=True):
-    """An answer as it arrives; `results` alone must be there, or it is no search answer."""
+def _json(data: bytes) -> dict[str, object]:
+    """Read an object of JSON with values that strict readers refuse: 1e999, half a character.
 
-    results: list[object]
-    answers: object = None
-    infoboxes: object = None
-    suggestions: object = None
-    corrections: object = None
-    unresponsive_engines: object = None
-
-
-def _json(data: bytes) -> object:
-    """Read JSON with what strict readers refuse in a value: 1e999, half a character, a lost byte.
-
-    Raises `ValueError` or `RecursionError`.
+    What is no object is an empty one.
     """
 
     def parse_int(digits: str) -> int | str:
         return int(digits) if len(digits) <= _LONGEST_NUMBER else digits
 
-    return json.loads(data.decode("utf-8-sig", "replace"), strict=False, parse_int=parse_int)
+    text = data.decode("utf-8-sig", "replace")
+    try:
+        answer = json.loads(text, strict=False, parse_int=parse_int)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
 
 
-def outcome(body: SearchBody, query: str) -> SearchOutcome:
+def outcome(body: Mapping[str, object], query: str) -> SearchOutcome:
     """Return what an answer to a query means."""
     hits = tuple(_hits(body))
     infoboxes = tuple(_infoboxes(body))
@@ -296,18 +282,18 @@ def outcome(body: SearchBody, query: str) -> SearchOutcome:
     failing = tuple(_failing(body))
     if hits or infoboxes or answers:
         return Hits(query, hits, infoboxes, answers, failing)
-    if failing or body.results:
-        return Degraded(failing, len(body.results))
+    if failing or body.get("results"):
+        return Degraded(failing, len(_list(body.get("results"))))
     if computed := tuple(_answers(body, computed=True)):
         return Hits(query, (), answers=computed)
-    suggestions = map(_text, [*_list(body.corrections), *_list(body.suggestions)])
+    suggestions = map(_text, [*_list(body.get("corrections")), *_list(body.get("suggestions"))])
     return NothingFound(tuple(dict.fromkeys(text for text in suggestions if text)))
 
 
-def _hits(body: SearchBody) -> Iterator[Hit]:
+def _hits(body: Mapping[str, object]) -> Iterator[Hit]:
     """Yield the results, of each page and of each text the first only."""
     seen: set[object] = set()
-    for result in _objects(body.results):
+    for result in _objects(body.get("results")):
         url = _web_address(result.get("url"))
         title, snippet = _text(result.get("title")), _text(result.get("content"))
         same = {normal_address(url), (title, snippet) if snippet else url}
@@ -318,8 +304,8 @@ def _hits(body: SearchBody) -> Iterator[Hit]:
             yield Hit(url, title or url, snippet, date)
 
 
-def _infoboxes(body: SearchBody) -> Iterator[Infobox]:
-    for box in _objects(body.infoboxes):
+def _infoboxes(body: Mapping[str, object]) -> Iterator[Infobox]:
+    for box in _objects(body.get("infoboxes")):
         facts = tuple(
             f"{_text(fact.get('label'))}: {_text(fact.get('value'))}"
             for fact in _objects(box.get("attributes"))
@@ -332,20 +318,20 @@ def _infoboxes(body: SearchBody) -> Iterator[Infobox]:
             yield Infobox(_text(box.get("infobox")), text, url, facts)
 
 
-def _answers(body: SearchBody, *, computed: bool) -> Iterator[Answer]:
+def _answers(body: Mapping[str, object], *, computed: bool) -> Iterator[Answer]:
     """Yield the answers of engines, or those that the server made up itself.
 
     It computes what looks like a sum and tells the time to who asks for a song called Time.
     """
-    for answer in _list(body.answers):
+    for answer in _list(body.get("answers")):
         given = answer if isinstance(answer, dict) else {"answer": answer}
         text = _text(given.get("answer"))
         if text and computed == _text(given.get("engine")).startswith(("answerer", "plugin")):
             yield Answer(text, _web_address(given.get("url")))
 
 
-def _failing(body: SearchBody) -> Iterator[str]:
-    given = body.unresponsive_engines
+def _failing(body: Mapping[str, object]) -> Iterator[str]:
+    given = body.get("unresponsive_engines")
     entries = [list(pair) for pair in given.items()] if isinstance(given, dict) else _list(given)
     for entry in entries:
         engine, *reasons = map(_text, entry if isinstance(entry, list) and entry else [entry])

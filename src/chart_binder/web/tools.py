@@ -3,7 +3,7 @@
 Making the tools loads no network library: each is loaded with the first call.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -21,7 +21,7 @@ from chart_binder.web.searxng import Degraded, Hit, Hits, NothingFound, SearxngC
 if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
     from chart_binder.web.fetch import Page, PageFetcher
-    from chart_binder.web.wikipedia import Article, NoArticle
+    from chart_binder.web.wikipedia import Found
 
 _LONGEST_SNIPPET: Final = 300
 _LONGEST_BOX: Final = 500
@@ -120,7 +120,7 @@ def wikipedia(config: "LLMConfig") -> Tool:
     return replace(Tool.of(for_run("")), per_run=for_run)
 
 
-def _look_up(config: "LLMConfig", query: str, language: str) -> "Article | NoArticle":
+def _look_up(config: "LLMConfig", query: str, language: str) -> "Found":
     from chart_binder.web.wikipedia import LANGUAGE, Wikipedia, in_address
 
     address = in_address(query)
@@ -137,32 +137,34 @@ def _look_up(config: "LLMConfig", query: str, language: str) -> "Article | NoArt
         raise ToolError(f"The look-up at Wikipedia failed: {error}. {SAYS_NOTHING}") from error
 
 
-def _article(found: "Article | NoArticle", about: str, max_chars: int) -> Observation:
-    from chart_binder.web.wikipedia import NoArticle
-
-    if isinstance(found, NoArticle):
+def _article(found: "Found", about: str, max_chars: int) -> Observation:
+    """Show an article, and name others with their addresses: none is cited for another's title."""
+    if found.page is None:
         instead = one_line(found.suggestion, 80)
         advice = f"Try {instead!r}." if instead else "Try other words, or another language."
         return Observation(f"Wikipedia has no such article. {advice}")
-    others = _other_articles(found, max_chars // _ROOM_FOR_OTHERS)
-    room = max_chars - sum(len(line) + 1 for line in others)
-    seen = page_reading(found.page, room, about)
-    listed = [url for url in found.others.values() if any(url in line for line in others)]
-    return Observation("\n".join((seen.content, *others)), (*seen.sources, *listed))
+    entries = [
+        (f"{number}. {one_line(title, 80)}\n   {url}", url)
+        for number, (title, url) in enumerate(found.others.items(), start=1)
+    ]
+    head = "Other articles:"
+    others, listed = _whole_entries(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
+    lines = [head, *others] if others else []
+    seen = page_reading(found.page, max_chars - sum(len(line) + 1 for line in lines), about)
+    return Observation("\n".join((seen.content, *lines)), (*seen.sources, *listed))
 
 
-def _other_articles(found: "Article", room: int) -> list[str]:
-    """Name other articles, each with its address, so that no page is cited for another's title."""
-    lines: list[str] = []
-    for number, (title, url) in enumerate(found.others.items(), start=1):
-        entry = [f"{number}. {one_line(title, 80)}", f"   {url}"]
-        lead = [] if lines else ["Other articles:"]
-        cost = sum(len(line) + 1 for line in (*lead, *entry))
-        if cost > room:
-            break
-        lines += [*lead, *entry]
-        room -= cost
-    return lines
+def _whole_entries(
+    entries: Sequence[tuple[str, str]], room: int
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the texts of those entries that there is room for, and their addresses."""
+    texts, urls = [], []
+    for text, url in entries:
+        if len(text) < room:
+            room -= len(text) + 1
+            texts.append(text)
+            urls += [url] if url else []
+    return texts, urls
 
 
 def search_results(found: Hits, max_results: int, max_chars: int) -> Observation:
@@ -171,19 +173,10 @@ def search_results(found: Hits, max_results: int, max_chars: int) -> Observation
     The sources are the addresses that are really in the text.
     """
     entries = [*_direct_entries(found), *_hit_entries(found.hits[:max_results], found.query)]
-    lines = ["Search results:"]  # without the query: it would look like something that was found
-    sources: list[str] = []
-    left_out = 0
-    room = max_chars - len(lines[0]) - _SPARE
-    for text, url in entries:
-        if len(text) + 1 > room:
-            left_out += 1
-            continue
-        room -= len(text) + 1
-        lines.append(text)
-        if url:
-            sources.append(url)
-    if left_out:
+    head = "Search results:"  # without the query: it would look like something that was found
+    texts, sources = _whole_entries(entries, max_chars - len(head) - _SPARE)
+    lines = [head, *texts]
+    if left_out := len(entries) - len(texts):
         lines.append(f"({left_out} more not shown)")
     if found.failing:
         lines.append("(some search engines did not answer)")

@@ -8,7 +8,7 @@ import html
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -40,47 +40,40 @@ _SEARCH: Final = {
 }  # fmt: skip
 
 
+class _TooLongError(FetchError):
+    """The answer is longer than what is read."""
+
+
 class _Error(msgspec.Struct, frozen=True):
     code: str
     info: str = ""
 
 
-class _Hit(msgspec.Struct, frozen=True):
+class _Article(msgspec.Struct, frozen=True):
     title: str
-
-
-class _SearchInfo(msgspec.Struct, frozen=True):
-    suggestion: str = ""
+    text: str = ""
 
 
 class _Query(msgspec.Struct, frozen=True):
-    search: tuple[_Hit, ...] = ()
-    searchinfo: _SearchInfo = _SearchInfo()
-
-
-class _Parse(msgspec.Struct, frozen=True):
-    title: str
-    text: str
+    search: tuple[_Article, ...] = ()
+    searchinfo: Mapping[str, object] = {}
 
 
 class _Answer(msgspec.Struct, frozen=True):
     error: _Error | None = None
     query: _Query | None = None
-    parse: _Parse | None = None
+    parse: _Article | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Article:
-    """The page that fits a query best, and the addresses of others that fit, by title."""
+class Found:
+    """The page that fits a query best, if any, and the addresses of others that fit, by title.
 
-    page: Page
-    others: Mapping[str, str]
+    `suggestion` is what Wikipedia would look for where it has nothing.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class NoArticle:
-    """Wikipedia answered, and has nothing; `suggestion` is what it would look for instead."""
-
+    page: Page | None
+    others: Mapping[str, str] = field(default_factory=dict)
     suggestion: str = ""
 
 
@@ -106,70 +99,60 @@ class Wikipedia:
         self._resolve = resolve
         self._trust = trust
 
-    def look_up(self, query: str) -> Article | NoArticle:
+    def look_up(self, query: str) -> Found:
         """Return the article of a title, or of an address, or the one that fits words best.
 
         Raises `FetchError` where Wikipedia could not be asked.
         """
         deadline = Deadline(self._fetch.timeout_s)
         if title := self._title_in(query):
-            page = self._page(title, deadline)
-            return Article(page, {}) if page else NoArticle()
+            return Found(self._page(title, deadline))
         found = self._search(query, deadline)
         titles = [hit.title for hit in found.search]
         exact = [title for title in titles if fold(title) == fold(query.strip())]
         for title in [*exact, *titles]:
             if page := self._page(title, deadline):
-                return Article(
-                    page, {each: self._address(each) for each in titles if each != title}
-                )
-        return NoArticle(found.searchinfo.suggestion)
+                others = {each: self._address(each) for each in titles if each != title}
+                return Found(page, others)
+        return Found(None, suggestion=str(found.searchinfo.get("suggestion", "")))
 
     def _search(self, query: str, deadline: Deadline) -> _Query:
         words = _SYNTAX.sub(r'"\1"', one_line(query)[:_LONGEST_QUERY])  # -word is "not that word"
-        answer = self._ask({**_SEARCH, "srsearch": words}, deadline)
-        if answer is None:
-            raise self._unexpected()
-        return answer.query or _Query()
+        return self._ask({**_SEARCH, "srsearch": words}, deadline).query or _Query()
 
     def _page(self, title: str, deadline: Deadline) -> Page | None:
         """Return a page, or its opening section where the whole is too long."""
         asked = {**_PARSE, "page": title}
-        answer, cut = self._ask(asked, deadline), False
-        if answer is None:
-            answer, cut = self._ask({**asked, "section": "0"}, deadline), True
-        if answer is None:
-            raise self._unexpected()
-        found = answer.parse
+        try:
+            found, cut = self._ask(asked, deadline).parse, False
+        except _TooLongError:
+            found, cut = self._ask({**asked, "section": "0"}, deadline).parse, True
         if found is None:
             return None
         address = self._address(found.title)
         extract = from_html(f"<title>{html.escape(found.title)}</title>{found.text}")
         return Page(address, address, "text/html", extract, cut or extract.cut)
 
-    def _ask(self, asked: Mapping[str, str], deadline: Deadline) -> _Answer | None:
-        """Return the answer, or None for one that is longer than what is read."""
+    def _ask(self, asked: Mapping[str, str], deadline: Deadline) -> _Answer:
+        """Return the answer; `_TooLongError`, a `FetchError`, for more than what is read."""
         api = self._guard.target(f"{self._home}/w/api.php")
         with (
             PROCESS_PACING.at(api.host, 0.0, deadline),
             open_visit(self._fetch, self._guard, deadline, self._resolve, self._trust) as visit,
         ):
             body = visit.body(api.copy_with(params={**_ALWAYS, **asked}))
-        return None if body.cut else self._read(body.data)
-
-    def _read(self, data: bytes) -> _Answer:
+        unexpected = f"{self._home} does not answer as Wikipedia does"
+        if body.cut:
+            raise _TooLongError(unexpected)
         try:
-            answer = decode_json(data, _Answer)
+            answer = decode_json(body.data, _Answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise self._unexpected() from error
+            raise FetchError(unexpected) from error
         if answer.error is None:
             return answer
         if answer.error.code in _NOT_THERE:
             return _Answer()
         raise FetchError(f"Wikipedia refused the question: {one_line(answer.error.info, 200)}")
-
-    def _unexpected(self) -> FetchError:
-        return FetchError(f"{self._home} does not answer as Wikipedia does")
 
     def _title_in(self, query: str) -> str:
         """Return the title in an address of this wiki."""
