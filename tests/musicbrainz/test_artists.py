@@ -23,8 +23,8 @@ def tags_of(world: World, **written: Any) -> TrackTags:
         written["artist_mbid"] = mbid("artist", name)
     if name := written.get("release_group_mbid"):
         written["release_group_mbid"] = world.groups[name]
-    length_ms = LENGTHS.get(written.get("title", ""), 200_000)
-    return TrackTags(duration_ms=length_ms, isrcs=tuple(written.pop("isrcs", ())), **written)
+    written.setdefault("duration_ms", LENGTHS.get(written.get("title", ""), 200_000))
+    return TrackTags(isrcs=tuple(written.pop("isrcs", ())), **written)
 
 
 def asked_of(case: Case) -> str:

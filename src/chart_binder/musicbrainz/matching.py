@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from chart_binder.domain.evidence import Artist, RecordingCandidate, RecordingFlags
+from msgspec.structs import replace
+
+from chart_binder.domain.evidence import Artist, RecordingFlags, intents_in
 from chart_binder.domain.naming import minutes
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold
@@ -192,9 +194,15 @@ def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = f
         timed = {first_artist(one) for one in fitting if one.length_ms}
         fitting = [one for one in fitting if one.length_ms or first_artist(one) not in timed]
     fitting = [*_meant(fitting, tags, on_album)]
+    is_mono = intents_in(tags.title, None).is_mono or None  # else not told: titles rarely name it
+
+    def kind(title: str | None, comment: str | None) -> RecordingFlags:
+        flags = intents_in(title, comment)
+        return replace(flags, is_mono=is_mono and flags.is_mono)
+
     # The title of an album (`Live Killers`) is a hint, so both kinds are kept.
-    kinds = {_kind(tags.title, None), _kind(tags.title, tags.album)}
-    same = [one for one in fitting if _kind(one.title, one.disambiguation) in kinds]
+    kinds = {kind(tags.title, None), kind(tags.title, tags.album)}
+    same = [one for one in fitting if kind(one.title, one.disambiguation) in kinds]
     return _best(same or fitting, tags, on_album)
 
 
@@ -394,10 +402,6 @@ def _names_of(credit: Credit) -> Iterator[str]:
     return filter(None, names)
 
 
-def _kind(title: str | None, comment: str | None) -> RecordingFlags:
-    return RecordingCandidate(RecordingId(""), title=title, disambiguation=comment).intent
-
-
 def _distance(recording: Recording, tags: TrackTags) -> tuple[bool, bool, bool, int, int]:
     apart_ms = _length_apart_ms(recording, tags)
     return (
@@ -422,8 +426,8 @@ _REMARK = re.compile(
     r"[(\[（［]([^)\]）］]*)[)\]）］]|\s[-–—]\s(.*)$|\s((?:feat|ft)\.?\s.*)$", re.IGNORECASE
 )
 _SAME_SONG = re.compile(
-    r"\b(?:re-?master(?:ed)?|feat|ft|featuring|(?:album|original|single) version|explicit|stereo"
-    r"|mono|live|demo|acoustic|unplugged|radio (?:edit|version)|bonus track|deluxe)\b"
+    r"\b(?:re-?master(?:ed)?|feat|ft|featuring|(?:album|original|single|radio) version|edit"
+    r"|explicit|stereo|mono|live|demo|acoustic|unplugged|bonus track|deluxe)\b"
     r"|リマスター|ライブ|ライヴ|^\s*\d{4}\s*$",
     re.IGNORECASE,
 )

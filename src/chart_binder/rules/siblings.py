@@ -1,5 +1,6 @@
 """When other recordings of the same performance should be looked up before a case is decided."""
 
+import re
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
@@ -7,7 +8,7 @@ import msgspec
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import PartialDate
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, set_off
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.rules.candidates import Candidate, Role, candidates_of, describe_unofficial
 from chart_binder.rules.doubts import is_promo_of, isrc_year
@@ -17,6 +18,8 @@ from chart_binder.rules.year_certainty import gathers, taping_year
 
 _FINAL = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")
 """Rules that decide by what a person or a verified fact said: nothing is looked up for them."""
+_REMASTER = re.compile(r"\bre-?master", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 class _Case(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -87,6 +90,17 @@ def _reissue(case: _Case) -> str | None:
     return None
 
 
+def _remaster(case: _Case) -> str | None:
+    """Return that the first record listed has a remaster, unless it is older than that."""
+    carriers = case.first.recordings
+    remarks = [f"{set_off(one.title or '')} {one.disambiguation or ''}" for one in carriers]
+    made = min((year for remark in remarks for year in _YEAR.findall(remark)), default="")
+    is_older = case.first.is_dated and case.first.since.text[:4] < made
+    if is_older or not all(map(_REMASTER.search, remarks)):
+        return None
+    return f"the recording on {case.first.dated_name} is a remaster"
+
+
 def _isrc(case: _Case) -> str | None:
     codes = [code for one in case.recordings for code in one.isrcs or ()]
     year = min(filter(None, map(isrc_year, codes)), default=None)
@@ -127,5 +141,5 @@ def _group(case: _Case) -> str | None:
 
 
 _ROWS: tuple[Callable[[_Case], str | None], ...] = (
-    _compilation, _reissue, _isrc, _first_date, _promo, _taping, _group,
+    _compilation, _reissue, _remaster, _isrc, _first_date, _promo, _taping, _group,
 )  # fmt: skip
