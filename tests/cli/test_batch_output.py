@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -11,7 +12,7 @@ from chart_binder.audio.fields import with_fields
 from chart_binder.batch import BatchResult, FileResult
 from chart_binder.cli.batch import metrics_file
 from chart_binder.cli.runs import summary_lines
-from chart_binder.cli.write import TagResults, recording_end
+from chart_binder.cli.write import TagResults
 from chart_binder.domain.records import Measures
 from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.batch.report import Tally
@@ -126,7 +127,7 @@ def test_a_writing_run_that_is_interrupted_is_stored_with_what_it_did(
     results = TagResults(as_json=True)
 
     def interrupted() -> None:
-        with recording_end(results, run):
+        with results.ending(run, Event()):
             run.save(song, lambda tags: with_fields(tags, {"album": ["Lateralus"]}), None)
             results.counts[WriteStatus.WRITTEN] += 1
             raise error

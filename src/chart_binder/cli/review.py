@@ -1,10 +1,10 @@
 """`canon review`: what a person has to look at, and their verdict."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -104,15 +104,25 @@ _STATES = click.option(
     show_default=True,
     help="Which: one of these, or several with commas.",
 )
-_RECORDING = click.option(
-    "--recording", metavar="ID", help="Which recording is meant, where several may be."
-)
-_REPLACES = click.option(
-    "--replace",
-    "replaces",
-    is_flag=True,
-    help="Also where a person decided otherwise on the recording, by another file or by its id.",
-)
+_REASON = click.option("--reason", default="", help="Why, in your words: shown with the decision.")
+_RR = click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
+
+
+def _override_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a verdict that becomes an override the options for `_give`."""
+    for option in (
+        click.option(
+            "--replace",
+            "replaces",
+            is_flag=True,
+            help="Also where a person decided otherwise on the recording, by another file or id.",
+        ),
+        click.option(
+            "--recording", metavar="ID", help="Which recording is meant, where several may be."
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @review.command("list")
@@ -203,72 +213,43 @@ def show(session: Session, name: str, transcript: bool) -> int:
 
 @review.command("accept", epilog=_STATUS)
 @_NAME
-@click.option("--reason", default="", help="Why, in your words: shown with the decision.")
-@_RECORDING
-@_REPLACES
+@_REASON
+@_override_options
 @pass_session
-def accept_proposal(
-    session: Session, name: str, reason: str, recording: str | None, *, replaces: bool
-) -> None:
+def accept_proposal(session: Session, name: str, reason: str, **options: Any) -> None:
     """Take what is proposed: kept as an override, which `decide`, `batch` and `write` use."""
-    with _case(session, name) as (store, case):
-        mbid = None if recording is None else read_mbid(recording, "recording")
-        ruled = accept(store, case, one_line(reason), mbid, replaces=replaces)
-        _print_ruled(session, case, "accepted", ruled)
+    _give(session, name, "accepted", accept, one_line(reason), **options)
 
 
 @review.command("choose", epilog=_STATUS)
 @_NAME
 @click.argument("candidate", metavar="CANDIDATE")
-@click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
-@click.option("--reason", default="", help="Why, in your words: shown with the decision.")
-@_RECORDING
-@_REPLACES
+@_RR
+@_REASON
+@_override_options
 @FORCE
 @pass_session
 def choose_candidate(
-    session: Session,
-    name: str,
-    candidate: str,
-    rr: str | None,
-    reason: str,
-    recording: str | None,
-    *,
-    replaces: bool,
-    force: bool,
+    session: Session, name: str, candidate: str, reason: str, **options: Any
 ) -> None:
     """Say which candidate is right, the proposed one or another; it becomes an override.
 
     CANDIDATE is a label of `show` (C2), an id or an address.
     """
-    with _case(session, name) as (store, case):
-        group = _read_label(case, candidate, "release-group")
-        release = rr and _read_label(case, rr, "release")
-        mbid = None if recording is None else read_mbid(recording, "recording")
-        notes = check_group(session, case.bundle, group, force=force)
-        ruled = choose(store, case, group, one_line(reason), release, mbid, replaces=replaces)
-        _print_ruled(session, case, f"{candidate} is right", ruled, notes)
+    done = f"{candidate} is right"
+    _give(session, name, done, choose, one_line(reason), crg=candidate, **options)
 
 
 @review.command("reject", epilog=_STATUS)
 @_NAME
 @click.option("--reason", required=True, help="Why, in your words: kept with the verdict.")
 @click.option("--crg", help="What is right: a label of `show` (C2), an id or an address.")
-@click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
-@_RECORDING
-@_REPLACES
+@_RR
+@_override_options
 @FORCE
 @pass_session
 def reject_proposal(
-    session: Session,
-    name: str,
-    reason: str,
-    crg: str | None,
-    rr: str | None,
-    recording: str | None,
-    *,
-    replaces: bool,
-    force: bool,
+    session: Session, name: str, reason: str, crg: str | None, rr: str | None, **options: Any
 ) -> None:
     """Say that what is proposed is wrong; with --crg what is right becomes an override.
 
@@ -279,13 +260,7 @@ def reject_proposal(
         raise UsageError("--reason is blank: say in a few words what is wrong")
     if rr and not crg:
         raise UsageError("--rr names a release of what --crg names: give both")
-    with _case(session, name) as (store, case):
-        group = crg and _read_label(case, crg, "release-group")
-        release = rr and _read_label(case, rr, "release")
-        mbid = None if recording is None else read_mbid(recording, "recording")
-        notes = check_group(session, case.bundle, group, force=force) if group else ()
-        ruled = reject(store, case, words, group, release, mbid, replaces=replaces)
-        _print_ruled(session, case, "rejected", ruled, notes)
+    _give(session, name, "rejected", reject, words, crg=crg, rr=rr, **options)
 
 
 @review.command("keep", epilog=_STATUS)
@@ -294,8 +269,37 @@ def reject_proposal(
 @pass_session
 def keep_open(session: Session, name: str, reason: str) -> None:
     """Leave it open: out of the queue until evidence, rules or the model's answer change."""
+    _give(session, name, "kept out of the queue", keep, one_line(reason))
+
+
+def _give(
+    session: Session,
+    name: str,
+    done: str,
+    give: Callable[..., VerdictResult],
+    reason: str,
+    *,
+    crg: str | None = None,
+    rr: str | None = None,
+    recording: str | None = None,
+    force: bool = False,
+    **options: bool,
+) -> None:
+    """Give a verdict on a case, with the ids that its labels stand for, and print the result."""
+    notes: tuple[str, ...] = ()
+    ids: dict[str, str] = {}
     with _case(session, name) as (store, case):
-        _print_ruled(session, case, "kept out of the queue", keep(store, case, one_line(reason)))
+        if crg:
+            ids["crg"] = _read_label(case, crg, "release-group")
+            notes = check_group(session, case.bundle, ids["crg"], force=force)
+        if rr:
+            ids["rr"] = _read_label(case, rr, "release")
+        if recording is not None:
+            ids["recording"] = read_mbid(recording, "recording")
+        ruled = give(store, case, reason=reason, **ids, **options)
+    ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
+    fields = file_object(case.path, ruled_object(case, done, ruled))
+    session.show(fields, ruled_lines(case, done, ruled))
 
 
 @review.command("walk")
@@ -321,18 +325,6 @@ def _case(session: Session, name: str) -> Iterator[tuple["Store", ReviewCase]]:
     not_empty(name)
     with session.open_store() as store:
         yield store, find_case(store, name)
-
-
-def _print_ruled(
-    session: Session,
-    case: ReviewCase,
-    done: str,
-    ruled: VerdictResult,
-    notes: tuple[str, ...] = (),
-) -> None:
-    ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
-    fields = file_object(case.path, ruled_object(case, done, ruled))
-    session.show(fields, ruled_lines(case, done, ruled))
 
 
 def _read_states(text: str) -> frozenset[str]:

@@ -4,7 +4,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
@@ -31,14 +30,13 @@ from chart_binder.cli.output import (
     print_notes,
     set_log_file,
     worst,
-    wrap,
 )
 from chart_binder.cli.progress import stop_after_current
 from chart_binder.cli.render.decision import note_lines
 from chart_binder.cli.render.tags import UNDO_WORDS, Words, changed_key_lines
 from chart_binder.cli.write import NO_PATHS, TagResults
 from chart_binder.domain.records import WriteRecord, local_time, utc_text
-from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
+from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.journal import (
     UNDO,
@@ -57,7 +55,7 @@ from chart_binder.jobs.undo import (
 )
 from chart_binder.jobs.verify import Verification, VerifyState
 from chart_binder.jobs.verify import verify as verify_file
-from chart_binder.jobs.write import WriteReport, WriteStatus
+from chart_binder.jobs.write import WriteReport
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -114,7 +112,7 @@ def undo(
             print_notes(repair_journal(store))
         run = WritingRun.of(store, UNDO, command_line(), keep_mtime=keep_mtime)
         moved = MovedFiles(store, last_write)
-        with _recording_end(run, results):
+        with results.ending(run, stop):
             writes = _writes_named(store, name, moment, moved)
             reports = (
                 plan_undo(store, writes, moved, force=force)
@@ -125,44 +123,12 @@ def undo(
                 set_log_file(report.path)
                 results.show(report)
                 if stop.is_set():
-                    results.status = INTERRUPTED
                     break
-            results.flush()
-        _print_end(store, run, results, is_last=name is None and since is None)
-        return results.status
-
-
-def _print_end(store: "Store", run: WritingRun, results: "_UndoResults", *, is_last: bool) -> None:
-    """Print how many files there were of each outcome, and what can be done next."""
-    hint = f"; `canon undo {run.run.id}` takes it back" if run.has_begun else ""
-    if results.status == INTERRUPTED:
-        hint += "; interrupted: the same command goes on"
-    elif results.counts[WriteStatus.PLANNED]:
-        hint += "; without --dry-run it is done"
-    if results.has_kept:
-        hint += "; --force puts back what is kept"
-    print_notes(wrap(f"{results.summary or 'no file'}{hint}", indent=2))
-    before = next(islice(runs_to_undo(store), 1, 2), None) if is_last and results.status else None
-    if before:
-        print_notes([f"what was written before that is taken back by `canon undo {before.id}`"])
-
-
-@contextmanager
-def _recording_end(run: WritingRun, results: "_UndoResults") -> Iterator[None]:
-    """Store how a run ended, also where it is interrupted or its results cannot be printed."""
-    try:
-        yield
-    except (KeyboardInterrupt, OSError, CanonError) as error:
-        results.status = end_status(error)
-        with suppress(StoreError):  # the first error is the one that is reported
-            _end(run, results)
-        raise
-    _end(run, results)
-
-
-def _end(run: WritingRun, results: "_UndoResults") -> None:
-    run.counts.update({status.value: count for status, count in results.counts.items()})
-    run.end(results.status)
+        is_last = name is None and since is None
+        if results.status and is_last and (before := next(islice(runs_to_undo(store), 1, 2), None)):
+            taken = f"what was written before that is taken back by `canon undo {before.id}`"
+            print_notes([taken])
+    return results.status
 
 
 @dataclass
@@ -170,7 +136,14 @@ class _UndoResults(TagResults):
     """Prints files as they come, with the newest write first in JSON, by name in an album."""
 
     words: Words = field(default_factory=lambda: UNDO_WORDS)
+    when_planned: str = "without --dry-run it is done"
     has_kept: bool = False
+
+    def hints(self, run: WritingRun | None) -> Iterator[str]:
+        """Yield what can be done next."""
+        yield from super().hints(run)
+        if self.has_kept:
+            yield "--force puts back what is kept"
 
     def show(self, report: WriteReport) -> None:
         """Print one file, or hold it back until its album is complete."""

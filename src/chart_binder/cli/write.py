@@ -92,13 +92,13 @@ def write(
         )
         if run:
             print_notes(repair_journal(store))
-        with recording_end(results, run):
+        with results.ending(run, stop):
             named = list(named_paths(paths))
             if options.policy is Policy.MOVE:
                 _show_regrouping(planner, named, stop, as_json=session.as_json)
             if not stop.is_set():
                 _write_all(planner, named, run, results, stop)
-            return finish(results, run, stop)
+    return results.status
 
 
 def _write_all(
@@ -173,41 +173,6 @@ def _files(named: Iterable[str]) -> Iterator[Path | WriteReport]:
                 yield item.path
 
 
-@contextmanager
-def recording_end(results: "TagResults", run: WritingRun | None) -> Iterator[None]:
-    """Store how a run ended where it is interrupted, or its results cannot be printed."""
-    try:
-        yield
-    except (KeyboardInterrupt, OSError, CanonError) as error:
-        if run:
-            with suppress(StoreError):  # the first error is the one that is reported
-                _end(results, run, end_status(error))
-        raise
-
-
-def _end(results: "TagResults", run: WritingRun, status: int) -> None:
-    run.counts.update({fate.value: count for fate, count in results.counts.items()})
-    run.end(status)
-
-
-def finish(results: "TagResults", run: WritingRun | None, stop: Event) -> int:
-    """Print the rest and the summary, store how the run ended, and return the exit status."""
-    results.flush()
-    is_cut = stop.is_set()  # read once: another signal may come while the summary is printed
-    status = INTERRUPTED if is_cut else results.status
-    hint = ""
-    if run:
-        _end(results, run, status)
-        if run.has_begun:
-            hint = f"; `canon undo {run.run.id}` takes it back"
-    elif results.counts[WriteStatus.PLANNED]:
-        hint = "; --apply writes it"
-    if is_cut:
-        hint += "; interrupted: the same command goes on"
-    print_notes([f"{results.summary or 'no file'}{hint}"])
-    return status
-
-
 @dataclass
 class TagResults:
     """Prints files as they come: JSON at once, text when all files of their album are there."""
@@ -216,11 +181,43 @@ class TagResults:
     detailed: bool = True
     verbose: bool = False
     words: Words = field(default_factory=lambda: WORDS)
+    when_planned: str = "--apply writes it"
     status: int = 0
     counts: Counter[WriteStatus] = field(default_factory=Counter)
     withheld: int = 0
     held: list[WriteReport] = field(default_factory=list)
     printed: bool = False
+
+    @contextmanager
+    def ending(self, run: WritingRun | None, stop: Event) -> Iterator[None]:
+        """Store how a run ended, also where an error ends it, and print what it came to."""
+        try:
+            yield
+            self.flush()
+            is_cut = stop.is_set()  # read once: another signal may come while the sum is printed
+            self.status = INTERRUPTED if is_cut else self.status
+        except (KeyboardInterrupt, OSError, CanonError) as error:
+            self.status = end_status(error)
+            with suppress(StoreError):  # the first error is the one that is reported
+                self._end(run)
+            raise
+        self._end(run)
+        summary = counts_text(self.counts, self.withheld, self.words) or "no file"
+        print_notes(["; ".join((summary, *self.hints(run)))])
+
+    def _end(self, run: WritingRun | None) -> None:
+        if run:
+            run.counts.update({status.value: count for status, count in self.counts.items()})
+            run.end(self.status)
+
+    def hints(self, run: WritingRun | None) -> Iterator[str]:
+        """Yield what can be done next."""
+        if run and run.has_begun:
+            yield f"`canon undo {run.run.id}` takes it back"
+        if self.status == INTERRUPTED:
+            yield "interrupted: the same command goes on"
+        elif self.counts[WriteStatus.PLANNED]:
+            yield self.when_planned
 
     def show(self, report: WriteReport) -> None:
         """Print one file, or hold it back until its album is complete."""
@@ -243,11 +240,6 @@ class TagResults:
             lines = album_lines(held, self.words, detailed=self.detailed, verbose=self.verbose)
             print_lines(chain([""] * self.printed, lines))
             self.printed = self.detailed
-
-    @property
-    def summary(self) -> str:
-        """The number of files of each outcome."""
-        return counts_text(self.counts, self.withheld, self.words)
 
     def fields(self, report: WriteReport) -> dict[str, Any]:
         """Return what is printed of a file in JSON."""

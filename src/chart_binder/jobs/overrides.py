@@ -121,21 +121,21 @@ def keep(store: "Store", case: ReviewCase, reason: str = "") -> VerdictResult:
 def choose(
     store: "Store",
     case: ReviewCase,
-    group: str,
+    crg: str,
     reason: str,
-    release: str | None = None,
+    rr: str | None = None,
     recording: str | None = None,
     *,
     replaces: bool = False,
 ) -> VerdictResult:
-    """Accept the proposal if `group` is the proposed one, else reject it in favour of `group`.
+    """Accept the proposal if `crg` is the proposed one, else reject it in favour of `crg`.
 
-    A `release` is taken in place of the proposed one. Raises as `accept` and `reject` do.
+    An `rr` is taken in place of the proposed one. Raises as `accept` and `reject` do.
     """
-    is_proposed = case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(group)
-    if is_proposed and release is None:
+    is_proposed = case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg)
+    if is_proposed and rr is None:
         return accept(store, case, reason, recording, replaces=replaces)
-    return reject(store, case, reason or CHOSEN, group, release, recording, replaces=replaces)
+    return reject(store, case, reason or CHOSEN, crg, rr, recording, replaces=replaces)
 
 
 class OverrideEffect(msgspec.Struct, frozen=True):
