@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -20,17 +21,21 @@ class Terminal:
         self._unseen = ""
 
     def until(self, text: str) -> str:
-        """Read until the text is shown, and return what came since the last that was waited for."""
+        """Read until the text is shown, and return what came since the last that was waited for.
+
+        Any of its spaces may be the end of a line: where lines end depends on how long paths are.
+        """
+        words = re.compile(r"\s+".join(map(re.escape, text.split(" "))))
         deadline = time.monotonic() + 30
-        while text not in self._unseen:
+        while not (found := words.search(self._unseen)):
             ready, _, _ = select.select(
                 [self.leader], [], [], max(0.0, deadline - time.monotonic())
             )
             assert ready, f"no {text!r} in: {self._unseen}"
             piece = os.read(self.leader, 65536)
             self._unseen += piece.decode("utf-8", "replace").replace("\r\n", "\n")
-        seen, found, self._unseen = self._unseen.partition(text)
-        return seen + found
+        seen, self._unseen = self._unseen[: found.end()], self._unseen[found.end() :]
+        return seen
 
     def press(self, *keys: tuple[str, str]) -> None:
         """Press each key once the program waits for one, and wait for what it then says, if any.
