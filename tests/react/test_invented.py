@@ -158,7 +158,7 @@ def begins_observing(text: str) -> int | None:
 
 _THOUGHT = re.compile(r"<thought>.*?</thought>", re.DOTALL)
 _OBSERVING = re.compile(
-    r"^(?!>)\W*(?:\d+\W+)?(?:observ(?:ation)?\b|观察|</?tool_resp|</?observ|✿RESULT)",
+    r"^(?!>)\W*(?:\d+\W+)?(?:observ(?:ation)?\b(?! summary)|观察|</?tool_resp|</?observ|✿RESULT)",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -33,8 +33,7 @@ _ANNOUNCED: Final = re.compile(
 )
 # Words in front of an object that show one which the model does not give.
 _DENIED: Final = re.compile(
-    r"\b(?:I (?:reject|refuse)|not (?:yet|mine|my)|wrong (?:one|answer)"
-    r"|would (?:be|look like(?: this)?|read|have been)(?: the following)?\W*\Z)",
+    r"\b(?:I (?:reject|refuse)|not (?:yet|mine|my)|wrong (?:one|answer))",
     re.IGNORECASE,
 )
 _SHORT: Final = 2
@@ -155,11 +154,15 @@ _OWN: Final = re.compile(
     r"|decision|conclusion|output|json|analysis|summary|step \d+)\W*\Z",
     re.IGNORECASE,
 )
+# A line that is no whole sentence: it ends with a verb of saying, or a word that needs another.
 _UNFINISHED: Final = re.compile(
     r"\b(?:says?|said|saying|writes?|wrote|reads?|states?|stated|wants?|wanted|tells?|told|asks?"
     r"|asked|claims?|claimed|that|returns?|returned|shows?|showed|contains?|lists?|prints?|quotes|was"
-    r"|wants? me to (?:write|say|answer)"
-    r"|displays?|suggests?|instructs?)[\s\"'“(]*\Z|[(\[{「“‘«]\s*\Z",
+    r"|wants? me to (?:write|say|answer)|displays?|suggests?|instructs?"
+    r"|(?:would|could|might) (?:\w+ ){0,2}(?:say|answer|write|reply|read|look like|be|been)"
+    r"(?: (?:this|the following))?|with|by|as|like|mit|als|wie|dass|sagt|par|avec|comme|dit|con"
+    r"|como|que|dice|com|diz|come|che|met|dat|zegt|med|som|att|säger|с|как|что|словами|говорит"
+    r")[\s\"'“(]*\Z|(?:[(\[{「“‘«]|[是为為以说說写寫道は]|に)\s*\Z",
     re.IGNORECASE,
 )
 

@@ -43,7 +43,7 @@ _ROLES: Final = {
         "name": "name",
         "input": "actioninput toolinput arguments args parameters params input toolargs"
         " toolarguments actionarguments 行动输入",
-        "answer": "finalanswer answer finalresponse response 最终答案",
+        "answer": "finalanswer answer finalresponse 最终答案",
         "aside": "type id callid calltype role content index recipientname",
         "observation": "observation observations obs observed observationresult toolresult"
         " toolresults toolresponse tooloutput functionresponse functionresult 观察 观察结果",

@@ -67,6 +67,7 @@ _STOP_WORDS: Final = frozenset(
     "thus to use your from given based per with".split()
 )
 _PREPOSITIONS: Final = ("based", "from", "given", "considering", "according")
+_SUMMARIES: Final = frozenset({"summary", "analysis", "recap"})
 _ASKING: Final = ("action", "input", "answer", "observation")
 """The kinds that are known without a colon, before an object or alone on a line, and the last words
 of labels that a dash may follow; of others it may be prose."""
@@ -90,13 +91,15 @@ _FOREIGN: Final = re.compile(
     r"|[a-z]+_[a-z_]+\W{0,3}\(\s?[\"'“]|(?:(?<=[$@/!])|(?<=\$ ))[a-z]+_[a-z])"
     r"|_[a-z]{1,20}\([\"'“][^\n)]{0,80}\)`?[ ]?(?:[-=]+>|→|[:=]|returns?|returned|gives?|gave)"
     r"|<\W{0,2}/?obs|&lt;/?(?:obs|think|tool|resp)|\bto=[a-z]|[.!?] observation\W{0,2}:"
+    r"|(?:search|fetch|lookup)[^\n]{0,80}?(?:→|[-=]>|:[ ]?(?:results?|return\w*)\b)"
+    r"|\n\W{0,8}[(*\[][ ]?(?:call|search|fetch|runn?|invok)(?:s|es|ing)\b"  # a stage direction
     r"|<\|/?(?:obs|tool|user|system|im_|start)|\baction(?:[ ]input)?\W{0,2}[:=]\W{0,3}[a-z]+_[a-z]+"
 )
 _OBSERVING: Final = re.compile(
     r"\n(?:<\w{1,6}>)?[^\w\n>]{0,24}+"
-    r"(?:\w[.)][ ]|(?!(?:an?|i|we|my|the|based|from|given|considering)\b)"
+    r"(?:\w[.)][ ]|(?!(?:an?|i|we|my|the|based|from|given|considering|summary|analysis|recap)\b)"
     r"(?:\w+[ ]){1,2}(?=obs)(?!observed))?"
-    r"(?P<word>(?:\w[ -]){4,12}\w\b|\w{3,15})(?P<rest>[^\n]{0,6})"
+    r"(?P<word>(?:\w[ -]){4,12}\w\b|\w{3,15})(?P<rest>[^\n]{0,8})"
 )
 _LIKENESS: Final = 0.85
 _LETTERS: Final = str.maketrans("0135аеорсхіѕᎾꮎο", "oiesaeopcxisooo")
@@ -200,7 +203,7 @@ def _is_observing(line: re.Match[str]) -> bool:
     rest = line["rest"]
     is_cut = word.startswith("obser") and "observation".startswith(word)
     is_short = word == "obs" and not rest[:1].isalnum()
-    is_prose = re.match(r"[ ]?(?:of|show|that|is|are)", rest) is not None
+    is_prose = re.match(r"[ ]?(?:of|show|that|is|are|summary|analys|recap)", rest) is not None
     return not is_prose and (is_cut or is_short or _is_like(word.rstrip("s")))
 
 
@@ -258,7 +261,8 @@ def kind_of(words: str) -> Kind | None:
     is_named = "_" in words or parts[-2:-1] in _NAMED
     is_result = is_named and parts[-1] in _RESULTS and parts[0] not in _STOP_WORDS
     is_misspelt = any(map(_is_like, (parts[0], parts[-1], "".join(parts))))
-    return "observation" if is_result or (is_misspelt and parts[0] not in ("a", "an")) else None
+    is_prose = parts[0] in ("a", "an") or _SUMMARIES.intersection((parts[0], parts[-1]))
+    return "observation" if is_result or (is_misspelt and not is_prose) else None
 
 
 def fold(text: str) -> str:

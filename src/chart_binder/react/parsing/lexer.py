@@ -80,7 +80,8 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         ),
         # DeepSeek (older ones have the word `function` before the name), Kimi
         (rf"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?{_NAME}(?:<｜tool▁sep｜>|\n)", _CALL),
-        (r"<(/?)｜DSML｜", "<{}"),
+        (r"<(/?)(?:｜DSML｜|\w{1,12}:(?=tool_call|function_call|invoke|parameter))", "<{}"),
+        (r"<\|(?:START|END)_RESPONSE\|>", "\n"),  # Command R
         (rf"<\|tool_call_begin\|>{_NAME}<\|tool_call_argument_begin\|>", _CALL),
         (r"<(?:｜tool▁calls▁begin｜|\|tool_calls?_section_begin\|)>", "\n<tool_calls>"),
         (r"<(?:｜tool▁calls▁end｜|\|tool_calls?_section_end\|)>", "</tool_calls>"),
@@ -97,7 +98,17 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     )
 )
 """Tokens of a model's own for calls, which a server let through as text, with what they mean."""
-_TOKEN_SIGNS: Final = ("<｜tool", "｜DSML｜", "<|tool_call", "<|channel|>", "[TOOL_", " to=")
+_TOKEN_SIGNS: Final = (
+    "<｜tool",
+    "｜DSML｜",
+    ":tool_call>",
+    ":function_calls>",
+    "_RESPONSE|>",
+    "<|tool_call",
+    "<|channel|>",
+    "[TOOL_",
+    " to=",
+)
 
 
 @dataclass(frozen=True, slots=True)
