@@ -189,6 +189,48 @@ def test_a_tag_of_another_version_gets_its_fields_back(store: Store, tmp_path: P
     assert "TXXX:MusicBrainz Album Id" not in now
 
 
+@pytest.mark.parametrize(("name", "saved"), [("mp3-2.3-full", 4), ("mp3-2.4-full", 3)])
+def test_dates_are_put_back_into_a_tag_of_another_version(
+    store: Store, tmp_path: Path, name: str, saved: int
+) -> None:
+    """ID3v2.3 holds the year of an original date alone; one with `TDRC` has a date all the same."""
+    path = next(each for each in VARIANTS if each.name == name).make(tmp_path)
+    assert field_texts(read_tag_set(path), "date") == ("1981-10-26",)
+    record = write(store, path, {"date": ("1975-11-21",), "original_date": ("1975-11-21",)})
+    tags: Any = ID3(path)
+    tags.add(TIT2(encoding=3, text="Mine"))
+    if saved == 3:
+        tags.update_to_v23()
+    tags.save(path, v2_version=saved)
+    (report,) = undo(store, record)
+    assert report.kept == ()
+    now: Any = ID3(path)
+    assert (str(now["TDRC"]), str(now["TIT2"]), "TDOR" in now) == ("1981-10-26", "Mine", False)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "saved"),
+    [
+        ("wma", "MusicBrainz/Artist Id", WANTED["artist_mbids"][::-1]),
+        ("ape", "Year", ("2011-09-05", "2011-09-05")),
+    ],
+    ids=["in another order", "of two keys as one"],
+)
+def test_values_that_taglib_saved_otherwise_are_put_back(
+    store: Store, tmp_path: Path, name: str, key: str, saved: tuple[str, ...]
+) -> None:
+    container = CONTAINERS_BY_NAME[name]
+    path = container.fully_tagged(tmp_path)
+    before = container.opener(path)[key]
+    record = write(store, path, {each: WANTED[each] for each in ("artist_mbids", "date")})
+    audio = container.opener(path)
+    audio[key] = list(saved)
+    audio.save()
+    (report,) = undo(store, record)
+    assert (report.status, report.kept) == (WriteStatus.UNDONE, ())
+    assert container.opener(path)[key] == before
+
+
 @pytest.mark.parametrize("date", ["1975", "1969-09-09"], ids=["as written", "changed"])
 @pytest.mark.parametrize("before", ["1993", None], ids=["replaced", "new"])
 def test_a_date_under_the_key_of_another_version_is_put_back(

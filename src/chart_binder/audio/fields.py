@@ -215,6 +215,8 @@ _NEW_DATES = {
     "original_date": Keys(("TDOR",), gone=("TORY",)),
     "release_date": Keys(("TDRL",), also=("TXXX:RELEASEDATE",)),
 }
+# They say nothing without the frame of the year.
+_DAYS = frozenset({"TDAT", "TDA", "TIME", "TIM"})
 _SHORT = {"UFID": "UFI", "TXXX": "TXX", "TALB": "TAL", "TPE2": "TP2", "TPUB": "TPB", "TMED": "TMT",
           "TYER": "TYE", "TDAT": "TDA", "TIME": "TIM", "TORY": "TOR", "TIT2": "TT2", "TPE1": "TP1",
           "TRCK": "TRK", "TPOS": "TPA", "TCMP": "TCP", "TSO2": "TS2",
@@ -278,14 +280,15 @@ def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
 def field_texts(tags: TagSet, name: str) -> Texts:
     """Return the texts of a field: of the key that is written, else of another program's.
 
-    Raises `AudioError` for an unknown field.
+    So is the key of another version of ID3: readers take it, too. Raises `AudioError` for an
+    unknown field.
     """
     block = _written_block(tags)
     if block is None:
         return ()
     keys = _keys(block, name)
-    for key in (*keys.written, *keys.also):
-        if texts := _texts_at(block, key):
+    for key in (*keys.written, *keys.also, *keys.gone):
+        if key not in _DAYS and (texts := _texts_at(block, key)):
             return _whole(block, name, keys, texts)
     return ()
 

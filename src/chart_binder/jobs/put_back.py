@@ -140,7 +140,8 @@ def _with_old_items(tags: TagSet, changes: TagChanges, *, force: bool) -> _Resul
         texts = [shown_texts(change.form, each) for each in (change.new, now, change.old)]
         if texts[1] == texts[2]:
             continue
-        if texts[0] == texts[1] or force:
+        # TagLib saves values in another order (ASF), and those of `Year` and `DATE` as one (APE).
+        if {*texts[0]} == {*texts[1]} or force:
             tags = tags.with_block(_with_items(block, now, change.old))
         else:
             kept.append(ChangedKey(change.key, *texts))
@@ -184,8 +185,10 @@ def _other_version(tags: TagSet, form: str) -> str | None:
 def _with_old_fields(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
     """Put fields back into an ID3v2 tag of another version than the one that was written."""
     form = next((change.form for change in changes.changes), "")
-    if not _other_version(tags, form):
+    other = _other_version(tags, form)
+    if not other:
         return tags, ()
+    empty = TagSet(tags.container, (Block(other),))
     was, written = (
         TagSet(tags.container, (Block(form, tuple(placed.item for placed in items)),))
         for items in (
@@ -199,7 +202,9 @@ def _with_old_fields(tags: TagSet, changes: TagChanges, *, force: bool) -> _Resu
         old, new, now = (field_texts(each, field.name) for each in (was, written, tags))
         if old == new or _joined(now) == _joined(old):
             continue
-        if _joined(now) == _joined(new) or force:
+        # ID3v2.3 holds the year of an original date alone.
+        held = field_texts(with_fields(empty, {field.name: new}), field.name)
+        if _joined(now) in (_joined(new), _joined(held)) or force:
             fields[field.name] = tuple(filter(None, old)) if field.several else old[:1]
         else:
             kept.append(ChangedKey(field.name, new, now, old))
