@@ -200,6 +200,26 @@ def test_a_key_of_a_year_gets_no_whole_date(
     assert with_fields(changed, {field: ["1974-10-11"]}) is changed
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "field", "read"),
+    [
+        ("mp3-2.4", {"TDOR": "1980", "TORY": "1970"}, "original_date", ("1980", "1970")),
+        ("aac", {f"{FREE}ORIGINALDATE": "1980", f"{FREE}ORIGINAL YEAR": "1970"}, "original_date",
+         ("1980", "1970")),
+        ("wma", {"WM/OriginalReleaseTime": "1975-11-21", "WM/OriginalReleaseYear": "1975"},
+         "original_date", ("1975-11-21",)),
+        ("mp3-2.4", {"TYER": "1969", "TDAT": "0305"}, "date", ("1969-05-03",)),
+        ("mp3-2.4", {"TDAT": "0305"}, "date", ()),
+    ],
+)  # fmt: skip
+def test_dates_are_read_under_other_keys_too(
+    tmp_path: Path, name: str, values: dict[str, str], field: str, read: tuple[str, ...]
+) -> None:
+    container = CONTAINERS_BY_NAME[name]
+    path = container.tagged(tmp_path, [(key, [text]) for key, text in values.items()])
+    assert field_texts(read_tag_set(path), field) == read
+
+
 SECOND = [
     ("mp3-2.4", "TXXX:MUSICBRAINZ_ALBUMID"),
     ("mp3-2.3", "TXXX:musicbrainz_albumid"),

@@ -93,6 +93,21 @@ def test_the_original_date(
 
 
 @pytest.mark.parametrize(
+    ("now", "first", "changed"),
+    [
+        ({"original_date": "1975-10-31", "original_year": "2004"}, "1975-10-31", "original_year"),
+        ({"original_date": "2004", "original_year": "1975"}, "1975", "original_date"),
+    ],
+)
+def test_of_two_fields_the_one_that_is_later_is_replaced(
+    now: dict[str, str], first: str, changed: str
+) -> None:
+    wanted = policies.dates(track(first), fields(**now), AlbumDates())
+    dates = {name: texts for name, texts in wanted.fields.items() if "original" in name}
+    assert (dates, wanted.notes) == ({changed: ("1975",)}, ())
+
+
+@pytest.mark.parametrize(
     ("one", "why"),
     [
         (track(certain=False), "the year of the first release is not certain (a reason)"),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Literal
 
@@ -110,9 +111,10 @@ FIELDS: tuple[TagField, ...] = (
     # beets keeps the whole date in ORIGINAL YEAR and ...ReleaseYear: from here they get the year.
     _field("original_date", "TDOR", "ORIGINALDATE", f"{FREE}ORIGINALDATE", "ORIGINALDATE",
            "WM/OriginalReleaseTime",
-           also={"mp4": (f"{FREE}ORIGINAL YEAR",), "asf": ("WM/OriginalReleaseYear",)}),
+           also={"mp4": (f"{FREE}ORIGINAL YEAR", f"{FREE}originaldate"),
+                 "asf": ("WM/OriginalReleaseYear",)}),
     _field("original_year", "TXXX:originalyear", "ORIGINALYEAR", f"{FREE}ORIGINALYEAR",
-           "ORIGINALYEAR", "WM/OriginalReleaseYear"),
+           "ORIGINALYEAR", "WM/OriginalReleaseYear", also={"mp4": (f"{FREE}originalyear",)}),
     # Number and total as 5/12; a key that holds one of them is in _PARTS.
     _field("track", "TRCK", ("TRACKNUMBER", "TRACKTOTAL", "TOTALTRACKS"), "trkn", "Track",
            ("WM/TrackNumber", "TotalTracks"),
@@ -280,17 +282,25 @@ def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
 def field_texts(tags: TagSet, name: str) -> Texts:
     """Return the texts of a field: of the key that is written, else of another program's.
 
-    So is the key of another version of ID3: readers take it, too. Raises `AudioError` for an
-    unknown field.
+    So is the key of another version of ID3: readers take it, too. Of an original date what all its
+    keys say is returned, for an earlier one is not to be lost. Raises `AudioError` for an unknown
+    field.
     """
     block = _written_block(tags)
     if block is None:
         return ()
     keys = _keys(block, name)
-    for key in (*keys.written, *keys.also, *keys.gone):
-        if key not in _DAYS and (texts := _texts_at(block, key)):
-            return _whole(block, name, keys, texts)
-    return ()
+    every = (key for key in (*keys.written, *keys.also, *keys.gone) if key not in _DAYS)
+    found = filter(None, (_texts_at(block, key) for key in every))
+    if name == "original_date":
+        texts = tuple(dict.fromkeys(chain.from_iterable(found)))
+        return tuple(one for one in texts if not any(_is_part(one, other) for other in texts))
+    texts = next(found, ())
+    return _whole(block, name, keys, texts) if texts else ()
+
+
+def _is_part(one: str, other: str) -> bool:
+    return one != other and other.startswith(one)
 
 
 def with_dates_of_version(tags: TagSet, name: str) -> TagSet:

@@ -121,8 +121,12 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
     match _comparison(old, first, is_replaceable=old.text in album.replaceable):
         case "earlier":
             notes.append(f"original date {old} stays: it is before {first}, the first release")
-        case "same or finer":
-            pass
+        case "same or finer":  # of one of the fields
+            whole = {"original_date": text, "original_year": text[:4]}
+            others = {
+                name: one for name, one in whole.items() if _contradicts(now.get(name), first)
+            }
+            wanted |= {name: (one,) for name, one in others.items()}
         case _:
             wanted |= {"original_date": (text,), "original_year": (text[:4],)}
             if text != first.text and now.get("original_date") != (text,):
@@ -168,6 +172,12 @@ def _comparison(old: PartialDate, first: PartialDate, *, is_replaceable: bool) -
         return "same or finer"
     is_earlier = old.last < first.first
     return "earlier" if is_earlier and not is_replaceable else "to be replaced"
+
+
+def _contradicts(texts: Texts | None, first: PartialDate) -> bool:
+    """Return whether a field holds a date that is another than the first."""
+    dates = [date for text in texts or () if (date := _parsed(text)).is_known]
+    return any(date.last < first.first or first.last < date.first for date in dates)
 
 
 def _why_undated(first: FirstRelease | None) -> str:
