@@ -17,6 +17,7 @@ import msgspec
 
 from chart_binder.audio.walk import UnreadablePath
 from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
+from chart_binder.cli import output, progress
 from chart_binder.cli.options import (
     PATH,
     Session,
@@ -29,32 +30,13 @@ from chart_binder.cli.options import (
     tag_options,
     write_options,
 )
-from chart_binder.cli.output import (
-    duration,
-    print_error,
-    print_json,
-    print_lines,
-    print_notes,
-    rate_text,
-)
-from chart_binder.cli.progress import (
-    exit_at_once,
-    exit_on_interrupt,
-    progress,
-    stop_after_current,
-)
 from chart_binder.cli.runs import file_result, log_fields, summary_line, summary_lines
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
 from chart_binder.files import path_text
+from chart_binder.jobs.batch import requests
 from chart_binder.jobs.batch.planning import Estimate, EstimatedPart, Order
 from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
-from chart_binder.jobs.batch.requests import (
-    BundleRequest,
-    PendingRequests,
-    RequestReader,
-    read_lines,
-)
 from chart_binder.jobs.batch.resume import Which
 from chart_binder.jobs.batch.run import Items, on_error
 from chart_binder.jobs.decide import State
@@ -171,13 +153,13 @@ def batch(
     options.check()
     if estimate:
         return _estimate(session, paths, options)
-    with exit_on_interrupt(), metrics_file(metrics) as measured:
+    with progress.exit_on_interrupt(), metrics_file(metrics) as measured:
         if from_stdin:
             status = _decide_requests(session, options, measured)
         else:
             status = _decide_files(session, paths, options, report, measured)
         if status == INTERRUPTED:  # threads may still wait for answers that nobody wants
-            exit_at_once(status)
+            progress.exit_at_once(status)
         return status
 
 
@@ -220,9 +202,9 @@ def _estimate(session: Session, paths: tuple[str, ...], options: BatchOptions) -
     def on_unreadable(path: UnreadablePath) -> None:
         nonlocal status
         status = _FAILED
-        print_error(path_text(str(path.problem)))
+        output.print_error(path_text(str(path.problem)))
 
-    with progress(named, is_all=True, is_drawn=True, is_quiet=session.quiet) as bar:
+    with progress.progress(named, is_all=True, is_drawn=True, is_quiet=session.quiet) as bar:
 
         def on_album(files: int) -> None:
             tally.files = tally.worked = files
@@ -249,7 +231,7 @@ def estimate_lines(found: Estimate, *, only: bool) -> Iterator[str]:
         return
     if not only:
         yield from summary_line("to decide", _part_text(whole))
-        pace = rate_text(found.rate_per_s) if found.rate_per_s else "no limit is set"
+        pace = output.rate_text(found.rate_per_s) if found.rate_per_s else "no limit is set"
         yield from summary_line("pace", f"{pace} (musicbrainz.rate_limit_per_s)")
     kinds = ", ".join(counted(count, *_KINDS[kind]) for kind, count in found.kinds.items())
     yield from summary_line("compilations", f"{_part_text(part)}{f' ({kinds})' if kinds else ''}")
@@ -274,7 +256,7 @@ def _part_text(part: EstimatedPart) -> str:
 
 
 def _hours(hours: float) -> str:
-    return duration(round(hours * 60) * 60) if hours >= _MINUTE else "less than a minute"
+    return output.duration(round(hours * 60) * 60) if hours >= _MINUTE else "less than a minute"
 
 
 def _decide_files(
@@ -288,7 +270,9 @@ def _decide_files(
     is_drawn = not (session.as_json and sys.stdout.isatty())
     with (
         _report_file(report) as written,
-        progress(named, is_all=not options.only, is_drawn=is_drawn, is_quiet=session.quiet) as bar,
+        progress.progress(
+            named, is_all=not options.only, is_drawn=is_drawn, is_quiet=session.quiet
+        ) as bar,
     ):
 
         def on_file(file: "FileResult") -> None:
@@ -303,7 +287,7 @@ def _decide_files(
         )
     begins_anew = options.dry_run or (options.refresh and "-" in paths)
     what_next = f"the same command {'starts again' if begins_anew else 'goes on'}"
-    show = print_notes if session.as_json else print_lines
+    show = output.print_notes if session.as_json else output.print_lines
     show(summary_lines(result, what_next, is_dry=options.dry_run))
     return _FAILED if written.is_broken else result.status
 
@@ -315,17 +299,19 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
     """
     if sys.stdin is None:
         raise UsageError("--stdin: standard input is closed")
-    begun = PendingRequests()
-    lines = RequestReader(read_lines(sys.stdin.fileno()))
+    begun = requests.PendingRequests()
+    lines = requests.RequestReader(requests.read_lines(sys.stdin.fileno()))
 
     def on_file(file: "FileResult") -> None:
         line = begun.pop(file.path, is_given=file.outcome.is_given)
         answer = {"line": line.number, "id": line.id} | file_result(file)
-        print_json(answer | ({"path": None} if isinstance(line.target, BundleRequest) else {}))
+        output.print_json(
+            answer | ({"path": None} if isinstance(line.target, requests.BundleRequest) else {})
+        )
 
     result = _run(session, options, lambda _: lines.items(begun), metrics, on_file)
     what_next = "lines without an answer are left"
-    print_notes(summary_lines(result, what_next, is_dry=options.dry_run))
+    output.print_notes(summary_lines(result, what_next, is_dry=options.dry_run))
     return result.status
 
 
@@ -350,7 +336,7 @@ def _run(
     told = "stops within two seconds, and keeps what is decided"
     if options.executor is Executor.DASK:
         told = "stops when the workers have finished their current albums"
-    with stop_after_current(told) as stop:
+    with progress.stop_after_current(told) as stop:
         result = run_items(
             items,
             session.config,
@@ -358,7 +344,7 @@ def _run(
             arguments=command_line(),
             on_file=finish,
             to_stop=is_to_stop,
-            said=lambda line: print_notes([line]),
+            said=lambda line: output.print_notes([line]),
         )
     metrics.end(result)
     return result
@@ -424,7 +410,7 @@ class MetricsFile:
         except OSError as error:
             if not self.is_broken:
                 name, why = path_text(self.path), error.strerror
-                print_error(f"--metrics {name}: {why}; goes on")
+                output.print_error(f"--metrics {name}: {why}; goes on")
             self.is_broken = True
 
     def write(self, path: str, measures: Measures) -> None:
@@ -479,4 +465,4 @@ class _ReportFile:
             self.file.write(line + b"\n")
         except OSError as error:
             self.is_broken = True
-            print_error(f"--report {self.name}: {error.strerror}; it ends here")
+            output.print_error(f"--report {self.name}: {error.strerror}; it ends here")

@@ -15,24 +15,7 @@ import click
 import msgspec
 
 from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
-from chart_binder.cli.options import (
-    Session,
-    command_line,
-    named_paths,
-    pass_session,
-    paths_argument,
-)
-from chart_binder.cli.output import (
-    file_object,
-    labelled,
-    print_json,
-    print_lines,
-    print_notes,
-    set_log_file,
-    set_up_logging,
-    worst,
-    wrap,
-)
+from chart_binder.cli import options, output
 from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
 from chart_binder.cli.render.decision import (
     brief_lines,
@@ -50,6 +33,7 @@ from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError, counted
 from chart_binder.files import path_text, read_file
+from chart_binder.jobs import stored_decisions
 from chart_binder.jobs.decide import (
     MAX_FAILED_LOOKUPS,
     WAITING_STATES,
@@ -61,13 +45,6 @@ from chart_binder.jobs.decide import (
     no_overrides,
     tagged_year,
     with_tags,
-)
-from chart_binder.jobs.stored_decisions import (
-    adjudicator_version,
-    current_decision,
-    read_decision,
-    save_decisions,
-    stored_names,
 )
 from chart_binder.llm.result import STALE
 from chart_binder.react.transcript import AnyEvent, Said
@@ -124,7 +101,7 @@ class _Results:
 
     def show(self, path: str, case: Case, pinned: DecisionRecord | None = None) -> None:
         """Print one case; `path` is as given, `pinned` the decision that counts in its place."""
-        self.status = worst(self.status, _STATUS[case.decision.state])
+        self.status = output.worst(self.status, _STATUS[case.decision.state])
         self.bar.clear()
         if self.as_json:
             fields = decision_object(case.decision) | self.more(case)
@@ -132,20 +109,20 @@ class _Results:
                 keys = ("crg_mbid", "rr_mbid", "decided_at_utc")
                 kept = {"decision_id": pinned.id} | {key: getattr(pinned, key) for key in keys}
                 fields |= {"pinned": True, "pinned_decision": kept}
-            print_json(file_object(path, fields))
+            output.print_json(output.file_object(path, fields))
         else:
             if self.printed:
                 click.echo()
-            print_lines(self.lines(path_text(path), case))
+            output.print_lines(self.lines(path_text(path), case))
             if pinned:
                 group, _ = find_entities(case.bundle, pinned.crg_mbid, None)
                 name = group_name(group) if group else pinned.crg_mbid
                 pinned_text = f"{name} is kept, as decided on {local_time(pinned.decided_at_utc)}"
                 advice = "`canon drift unpin PATH` lets this one count"
-                print_lines(labelled("pinned", f"{pinned_text}: {advice}"))
+                output.print_lines(output.labelled("pinned", f"{pinned_text}: {advice}"))
                 with suppress(StoreError):  # a damaged record is reported where it is used
-                    if read_decision(pinned).is_stale:
-                        print_lines(labelled("stale", STALE))
+                    if stored_decisions.read_decision(pinned).is_stale:
+                        output.print_lines(output.labelled("stale", STALE))
         self.printed += 1
 
 
@@ -154,10 +131,10 @@ def _evidence_option(about: str) -> Callable[[Command], Command]:
 
 
 @click.command("decide")
-@paths_argument
+@options.paths_argument
 @_evidence_option("Decide this evidence bundle; - for standard input.")
-@pass_session
-def decide(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
+@options.pass_session
+def decide(session: options.Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files, folders or `-` (paths on standard input, one a line or NUL between).
 
     The decisions are kept; tags are written by `canon write` alone. With -v the addresses, every
@@ -191,10 +168,10 @@ def _without_repeats(
 
 
 @click.command("explain")
-@paths_argument
+@options.paths_argument
 @_evidence_option("Explain this evidence bundle; - for standard input.")
-@pass_session
-def explain(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
+@options.pass_session
+def explain(session: options.Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files or folders, and show the rule path and why every other candidate lost.
 
     With -v a timeline is drawn of when the recording appeared on what. The decision is not stored:
@@ -221,7 +198,7 @@ def explain(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...])
 
 
 def _decide_all(
-    session: Session,
+    session: options.Session,
     paths: tuple[str, ...],
     evidence: tuple[str, ...],
     results: _Results,
@@ -236,14 +213,14 @@ def _decide_all(
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     pipeline = live_decider(session, respects_overrides=True)
     for place in evidence:
-        set_log_file(place)
+        output.set_log_file(place)
         results.show(place, pipeline.attempt(partial(read_bundle_file, place)))
     if paths:
         _decide_files(session, pipeline, paths, results, keeps=keeps)
     return results.status
 
 
-def live_decider(session: Session, *, respects_overrides: bool) -> Decider:
+def live_decider(session: options.Session, *, respects_overrides: bool) -> Decider:
     """Return the pipeline of the configuration, which shows runs of the model if asked to."""
     live = LiveRun() if session.shows_run else None
     return decider(
@@ -256,7 +233,12 @@ def live_decider(session: Session, *, respects_overrides: bool) -> Decider:
 
 
 def _decide_files(
-    session: Session, pipeline: Decider, paths: Sequence[str], results: _Results, *, keeps: bool
+    session: options.Session,
+    pipeline: Decider,
+    paths: Sequence[str],
+    results: _Results,
+    *,
+    keeps: bool,
 ) -> None:
     # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.jobs.batch import FileOutcome
@@ -264,14 +246,20 @@ def _decide_files(
     from chart_binder.jobs.batch.run import CircuitBreaker
 
     config = session.config
-    version = adjudicator_version(config.llm, config.rules) if keeps and config.llm.enabled else ""
+    version = (
+        stored_decisions.adjudicator_version(config.llm, config.rules)
+        if keeps and config.llm.enabled
+        else ""
+    )
     with (
         store_and_evidence(config) as (store, gather),
-        save_decisions(store, "decide", command_line(), config.rules, version)
+        stored_decisions.save_decisions(
+            store, "decide", options.command_line(), config.rules, version
+        )
         if keeps
         else nullcontext() as keeper,
     ):
-        named = list(named_paths(paths))
+        named = list(options.named_paths(paths))
         tally = Tally()
         lookups = CircuitBreaker(max_failures=MAX_FAILED_LOOKUPS)
         is_whole = len(named) > 1 or any(Path(one).is_dir() for one in named)
@@ -282,7 +270,7 @@ def _decide_files(
         with shown as results.bar:
             for name, item in _named_files(named):
                 results.bar.show(tally)
-                set_log_file(name)
+                output.set_log_file(name)
                 attempt = partial(_attempt, pipeline, gather, item)
                 case = (
                     keeper.decide_and_save(item.path, attempt)
@@ -336,8 +324,8 @@ def _print_summary(tally: "Tally", lookups: "CircuitBreaker") -> None:
     if lookups.is_open:
         failed = counted(lookups.failures_in_a_row, "time")
         why = f"stopped: MusicBrainz failed {failed} in a row, and no more is looked up"
-        lines = chain(wrap(why), lines)
-    print_notes(("", *lines))
+        lines = chain(output.wrap(why), lines)
+    output.print_notes(("", *lines))
 
 
 def _with_advice(path: str, case: Case) -> Case:
@@ -350,7 +338,7 @@ def _with_advice(path: str, case: Case) -> Case:
 
 def _pinned(store: "Store", path: Path) -> DecisionRecord | None:
     with suppress(StoreError):  # reported already, where the new decision could not be kept
-        kept = current_decision(store, *stored_names(path))
+        kept = stored_decisions.current_decision(store, *stored_decisions.stored_names(path))
         return kept if kept and kept.pinned else None
     return None
 
@@ -367,8 +355,8 @@ def read_bundle_file(place: str) -> EvidenceBundle:
 
 @click.command("demo")
 @click.option("--full", is_flag=True, help="Show the rules one by one, and the model's run.")
-@pass_session
-def demo(session: Session, *, full: bool) -> int:
+@options.pass_session
+def demo(session: options.Session, *, full: bool) -> int:
     """Decide two shipped files, one by rules, one by a recorded run of a model."""
     from chart_binder.cli.render.explanation import explanation_lines
 
@@ -380,20 +368,20 @@ def demo(session: Session, *, full: bool) -> int:
             return explanation_lines(path, case, config.rules)
         return decision_lines(path, case, explained=True)
 
-    set_up_logging(LogConfig(), session.verbosity)
+    output.set_up_logging(LogConfig(), session.verbosity)
     has_text = not session.as_json
     if has_text:
         opening = f"{_OPENING} {_AUDIO}" if full else _OPENING
-        print_lines((*wrap(opening), ""))
+        output.print_lines((*output.wrap(opening), ""))
     results = _Results(session.as_json, lines)
     with _demo_files() as (files, config), store_and_evidence(config) as (_, gather):
         watch = _show_event if has_text and full else None
         pipeline = decider(config, record=None, watch=watch)
         for file in files:
-            set_log_file(file.name)
+            output.set_log_file(file.name)
             results.show(file.name, pipeline.attempt(partial(gather, file)))
     if has_text:
-        print_lines(("", *_closing(full=full)))
+        output.print_lines(("", *_closing(full=full)))
     return results.status
 
 
@@ -409,7 +397,7 @@ def _demo_lines(path: str, case: Case) -> Iterator[str]:
         found = {f"{fact.before} -> {fact.value}" for fact in result.facts if fact.verified}
         dates, turns = ", ".join(sorted(found)), counted(result.iterations, "turn")
         done = f"the rules left it open; a recorded model found {dates} on two pages in {turns}"
-        yield from labelled("model", done)
+        yield from output.labelled("model", done)
 
 
 @contextmanager
@@ -443,14 +431,14 @@ def _closing(*, full: bool) -> Iterator[str]:
     """Yield what to do next; the keys are not wrapped, for they are copied."""
     yield "What next:"
     for call, about in list(_NEXT.items())[full:]:
-        yield from wrap(about, f"  {call}".ljust(_ABOUT_COLUMN))
+        yield from output.wrap(about, f"  {call}".ljust(_ABOUT_COLUMN))
     if not full:
         return
     here, own = config_candidates()
     where = f"set these keys in {own}"
     if found_file() == here:
         where += f" (in this folder {here} is read in its place)"
-    yield from wrap(f"To let a model look into what the rules leave open, {where}:")
+    yield from output.wrap(f"To let a model look into what the rules leave open, {where}:")
     yield from _KEYS.splitlines()
 
 
@@ -459,4 +447,4 @@ def _show_event(event: AnyEvent) -> None:
     if isinstance(event, Said) and event.role == "system":
         click.echo("--- system prompt (`canon -vv decide` shows it)")
     else:
-        print_lines(event_lines(event))
+        output.print_lines(event_lines(event))

@@ -11,14 +11,7 @@ from pathlib import Path
 import click
 
 from chart_binder.audio.walk import AudioFile, find_audio_files
-from chart_binder.cli.options import (
-    PATH,
-    Group,
-    Session,
-    command_line,
-    group,
-    pass_session,
-)
+from chart_binder.cli.options import PATH, Group, Session, command_line, group, pass_session
 from chart_binder.cli.output import SkippedRecords, count_text, file_object, print_notes, worst
 from chart_binder.cli.render.decision import (
     change_lines,

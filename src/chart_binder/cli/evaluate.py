@@ -8,28 +8,14 @@ from pathlib import Path
 import click
 import msgspec
 
+from chart_binder.cli import options, output
 from chart_binder.cli.decide import live_decider
-from chart_binder.cli.options import (
-    PATH,
-    Session,
-    is_same_file,
-    pass_session,
-    refuse_audio_file,
-)
-from chart_binder.cli.output import (
-    SkippedRecords,
-    labelled,
-    labelled_list,
-    print_error,
-    print_lines,
-    wrap,
-    write_file,
-)
 from chart_binder.cli.progress import row_progress
 from chart_binder.cli.render.decision import adjudication_lines, first_release_text
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
+from chart_binder.jobs import evaluate
 from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.calibrate import (
@@ -41,17 +27,6 @@ from chart_binder.jobs.calibrate import (
     reviewed_answers,
 )
 from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.evaluate import (
-    EvaluationReport,
-    ExpectedRelease,
-    FirstReleaseTotals,
-    InvalidLine,
-    Mark,
-    ScoredCase,
-    ScoreTotals,
-    evaluate,
-    read_golden,
-)
 from chart_binder.jobs.known_years import YearReport, compare_years, read_years
 from chart_binder.wiring import evidence_by_tags
 
@@ -70,11 +45,11 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
 
 
 @click.command("eval")
-@click.argument("file", required=False, type=PATH)
+@click.argument("file", required=False, type=options.PATH)
 @click.option(
     "--dates",
     metavar="FILE.csv",
-    type=PATH,
+    type=options.PATH,
     help="Compare first releases with a list: artist, title, year, perhaps isrc.",
 )
 @click.option("--adjudicate", is_flag=True, help="Send open cases to the configured adjudicator.")
@@ -83,9 +58,13 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
     type=_OUTPUT_FILE,
     help="Write each answer of the adjudicator, right or wrong, for `canon calibrate`.",
 )
-@pass_session
+@options.pass_session
 def eval_golden(
-    session: Session, file: str | None, dates: str | None, adjudicate: bool, answers: Path | None
+    session: options.Session,
+    file: str | None,
+    dates: str | None,
+    adjudicate: bool,
+    answers: Path | None,
 ) -> int:
     """Decide every bundle of a golden FILE (JSON lines, - for standard input), and score it.
 
@@ -107,22 +86,22 @@ def eval_golden(
     if answers and (dates or not adjudicate):
         raise UsageError("--answers: only a golden FILE with --adjudicate has any")
     if answers:
-        refuse_audio_file("--answers", answers)
-        if file and file != "-" and is_same_file(answers, file):
+        options.refuse_audio_file("--answers", answers)
+        if file and file != "-" and options.is_same_file(answers, file):
             raise UsageError(f"--answers: {answers} is what is scored; name another file")
     decider = _decider(session, adjudicate=adjudicate)
     if dates is not None:
         return _compare_years(session, dates, decider)
     assert file is not None
     with _answers_file(answers) as learn:
-        report = evaluate(read_golden(read_lines(file)), decider.decide, learn)
+        report = evaluate.evaluate(evaluate.read_golden(read_lines(file)), decider.decide, learn)
     if not report.crg.cases and not report.ill_formed:
         raise CanonError(f"{path_text(file)}: holds no case, so there is nothing to score")
     session.show(report, _report_lines(report))
     return report.status
 
 
-def _decider(session: Session, *, adjudicate: bool) -> Decider:
+def _decider(session: options.Session, *, adjudicate: bool) -> Decider:
     """Return the pipeline without overrides, for rules and model are scored."""
     if not adjudicate:
         return Decider(session.config.rules)
@@ -132,7 +111,7 @@ def _decider(session: Session, *, adjudicate: bool) -> Decider:
     return decider
 
 
-def _compare_years(session: Session, dates: str, decider: Decider) -> int:
+def _compare_years(session: options.Session, dates: str, decider: Decider) -> int:
 
     rows = list(read_years(read_file(dates), path_text(dates)))
     with (
@@ -154,7 +133,7 @@ def _year_lines(report: YearReport) -> Iterator[str]:
     rows = f"{report.rows}"
     if report.ill_formed:
         rows += f", and {counted(len(report.ill_formed), 'ill-formed line')}"
-    yield from labelled("rows", rows)
+    yield from output.labelled("rows", rows)
     counts = (
         (report.not_found, "not known to MusicBrainz"),
         (report.undated, "without an official, dated release"),
@@ -162,7 +141,7 @@ def _year_lines(report: YearReport) -> Iterator[str]:
     )
     without = "".join(f"; {count} {words}" for count, words in counts if count)
     decided = f"{report.decided.rows} ({_percent(report.share_decided)})"
-    yield from labelled("decided", f"{decided}{without}")
+    yield from output.labelled("decided", f"{decided}{without}")
     yield ""
     yield _YEARS.format("", "rows", "exact", "within one", "more than two off").rstrip()
     for name, shares in (("decided", report.decided), ("of a certain year", report.certain)):
@@ -181,21 +160,23 @@ def _year_lines(report: YearReport) -> Iterator[str]:
         row, first = one.row, one.first_release
         assert first is not None
         told = f"{row.year} in the list, first released {first_release_text(first)}"
-        yield from wrap(f"{row.artist} - {row.title} (line {row.line}): {told}", f"{one.off:+5d}  ")
+        yield from output.wrap(
+            f"{row.artist} - {row.title} (line {row.line}): {told}", f"{one.off:+5d}  "
+        )
     if report.without_year:
         yield from ("", "Without a first release:")
     for one in report.without_year:
-        yield from wrap(
+        yield from output.wrap(
             f"{one.row.artist} - {one.row.title} (line {one.row.line}): {one.problem}", "  ", 4
         )
     yield from _ill_formed_lines(report.ill_formed)
 
 
-def _ill_formed_lines(lines: Sequence[InvalidLine]) -> Iterator[str]:
+def _ill_formed_lines(lines: Sequence[evaluate.InvalidLine]) -> Iterator[str]:
     if lines:
         yield from ("", "Ill-formed lines:")
     for bad in lines:
-        yield from labelled(f"line {bad.line}", bad.problem)
+        yield from output.labelled(f"line {bad.line}", bad.problem)
 
 
 @contextmanager
@@ -211,7 +192,7 @@ def _answers_file(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]
         yield lambda known: stream.write(known.line())
 
 
-def _report_lines(report: EvaluationReport) -> Iterator[str]:
+def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     yield from _first_release_lines(report.first_release)
     head = ("", "cases", "right", "wrong", "open", "failed", "accuracy", "precision")
     yield _TALLY.format(*head).rstrip()
@@ -234,7 +215,7 @@ def _report_lines(report: EvaluationReport) -> Iterator[str]:
     yield from _ill_formed_lines(report.ill_formed)
 
 
-def _first_release_lines(found: FirstReleaseTotals) -> Iterator[str]:
+def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
     if not found.cases:
         return
     counts = (
@@ -245,11 +226,11 @@ def _first_release_lines(found: FirstReleaseTotals) -> Iterator[str]:
         (found.wrong_group, "on another release group"),
     )
     said = ", ".join(f"{count} {words}" for count, words in counts)
-    yield from wrap(f"{found.right} of {found.cases} right; {said}", "first release: ")
+    yield from output.wrap(f"{found.right} of {found.cases} right; {said}", "first release: ")
     yield ""
 
 
-def _tally(name: str, tally: ScoreTotals) -> str:
+def _tally(name: str, tally: evaluate.ScoreTotals) -> str:
     counts = (tally.cases, tally.right, tally.wrong, tally.open, tally.failed)
     return _TALLY.format(name, *counts, _percent(tally.accuracy), _percent(tally.precision))
 
@@ -265,46 +246,46 @@ def _calibration(found: Calibration) -> Iterator[str]:
     )
 
 
-def _case_lines(case: ScoredCase) -> Iterator[str]:
+def _case_lines(case: evaluate.ScoredCase) -> Iterator[str]:
     yield f"  {case.id} (line {case.line}): {case.name}"
     expected, found = case.expected, case.decision
-    if case.first is Mark.WRONG:
+    if case.first is evaluate.Mark.WRONG:
         wanted = _expected_first(case)
         found_first = case.decision.first_release
         told = first_release_text(found_first) if found_first else "none"
-        yield from labelled("first", f"expected {wanted}, found {told}")
+        yield from output.labelled("first", f"expected {wanted}, found {told}")
         if found_first:
-            yield from labelled("", found_first.because)
-    yield from labelled("expected", _group(case, expected.crg_mbid, expected.crg_rule))
-    yield from labelled("found", _group(case, found.crg_mbid, found.crg_rule))
-    if case.rr in (Mark.WRONG, Mark.OPEN) or case.is_by_another_rule:
+            yield from output.labelled("", found_first.because)
+    yield from output.labelled("expected", _group(case, expected.crg_mbid, expected.crg_rule))
+    yield from output.labelled("found", _group(case, found.crg_mbid, found.crg_rule))
+    if case.rr in (evaluate.Mark.WRONG, evaluate.Mark.OPEN) or case.is_by_another_rule:
         wanted = " or ".join(sorted(filter(None, expected.releases or ()))) or "none"
-        yield from labelled("release", f"expected {wanted}{_rule(expected.rr_rule)}")
-        yield from labelled("", f"found {found.rr_mbid or 'none'}{_rule(found.rr_rule)}")
+        yield from output.labelled("release", f"expected {wanted}{_rule(expected.rr_rule)}")
+        yield from output.labelled("", f"found {found.rr_mbid or 'none'}{_rule(found.rr_rule)}")
     if found.error:
-        yield from labelled("failed", found.error)
+        yield from output.labelled("failed", found.error)
     if result := found.adjudication:
         if result.crg_mbid and result.crg_mbid != found.crg_mbid:  # it was not accepted
-            yield from labelled("answered", _group(case, result.crg_mbid, None))
+            yield from output.labelled("answered", _group(case, result.crg_mbid, None))
         if result.rationale:
-            yield from labelled("because", result.rationale)
+            yield from output.labelled("because", result.rationale)
         yield from adjudication_lines(
             result, found.state, lambda about: case.titles.get(bare_id(about), about)
         )
-    yield from labelled_list("path", (f"{each.rule}: {each.said}" for each in case.path))
-    yield from labelled_list("missing", found.missing_facts)
+    yield from output.labelled_list("path", (f"{each.rule}: {each.said}" for each in case.path))
+    yield from output.labelled_list("missing", found.missing_facts)
 
 
-def _expected_first(case: ScoredCase) -> str:
+def _expected_first(case: evaluate.ScoredCase) -> str:
     wanted = case.expected.first_release
-    if not isinstance(wanted, ExpectedRelease):
+    if not isinstance(wanted, evaluate.ExpectedRelease):
         return "none"
     group = wanted.release_group_mbid or None
     on = f" ({case.titles.get(group, group)})" if group else ""
     return f"{wanted.date}{'' if wanted.year_certain else ' or earlier'}{on}"
 
 
-def _group(case: ScoredCase, group: str | None, rule: str | None) -> str:
+def _group(case: evaluate.ScoredCase, group: str | None, rule: str | None) -> str:
     if not group:
         return f"open{_rule(rule)}"
     title = case.titles.get(bare_id(group))
@@ -321,7 +302,7 @@ def _percent(share: float | None) -> str:
 
 
 @click.command("calibrate")
-@click.argument("file", required=False, type=PATH)
+@click.argument("file", required=False, type=options.PATH)
 @click.option(
     "--from-reviews",
     is_flag=True,
@@ -336,9 +317,9 @@ def _percent(share: float | None) -> str:
     type=_OUTPUT_FILE,
     help="Write the calibration to this file, for [llm.acceptance] calibration.",
 )
-@pass_session
+@options.pass_session
 def calibrate(
-    session: Session,
+    session: options.Session,
     file: str | None,
     from_reviews: bool,
     answers_out: Path | None,
@@ -360,34 +341,34 @@ def calibrate(
         raise UsageError("--answers-out: only with --from-reviews; FILE has the answers already")
     for option, written in (("--answers-out", answers_out), ("--out", out)):
         if written:
-            refuse_audio_file(option, written)
+            options.refuse_audio_file(option, written)
     source = answers_out or file
-    if out and source and source != "-" and is_same_file(source, out):
+    if out and source and source != "-" and options.is_same_file(source, out):
         done = "written to" if answers_out else "read from"
         raise click.UsageError(f"-o {out} names the file that the answers are {done}")
-    skipped = SkippedRecords()
+    skipped = output.SkippedRecords()
     if file is None:
         found = fit_and_measure(_reviewed_answers(session, answers_out, skipped))
     else:
         found = fit_and_measure(list(read_answers(read_lines(file), path_text(file))))
     session.show(found, _fitted_lines(found))
     if not found.is_better:
-        print_error("it would not help, so nothing is stored")
+        output.print_error("it would not help, so nothing is stored")
         return skipped.status or 3
     if out:
-        write_file(out, msgspec.json.format(msgspec.json.encode(found.map)) + b"\n")
+        output.write_file(out, msgspec.json.format(msgspec.json.encode(found.map)) + b"\n")
         key = f"llm.acceptance.calibration = {str(out.resolve())!r}"
-        print_lines([f"stored; to use it: {key}"], err=True)
+        output.print_lines([f"stored; to use it: {key}"], err=True)
     return skipped.status
 
 
 def _reviewed_answers(
-    session: Session, answers_out: Path | None, skipped: SkippedRecords
+    session: options.Session, answers_out: Path | None, skipped: output.SkippedRecords
 ) -> list[KnownAnswer]:
     with session.open_store() as store:
         answers = reviewed_answers(store, session.config.llm.model_id, skipped.record)
     if answers_out:
-        write_file(answers_out, b"".join(each.line() for each in answers))
+        output.write_file(answers_out, b"".join(each.line() for each in answers))
     return answers
 
 

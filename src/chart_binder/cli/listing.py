@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from chart_binder.cli import output
 from chart_binder.cli.options import PATH, Session, pass_session, refuse_audio_file
-from chart_binder.cli.output import (
-    SkippedRecords,
-    print_json,
-    print_lines,
-    print_notes,
-    write_file,
-)
 from chart_binder.cli.render.listing import (
     csv_lines,
     report_lines,
@@ -29,17 +23,8 @@ from chart_binder.cli.render.listing import (
 from chart_binder.domain.records import AuditVerdict
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
+from chart_binder.jobs import listing
 from chart_binder.jobs.audit import audit_report, judge, judged, outcome, sample
-from chart_binder.jobs.listing import (
-    ListedDecision,
-    Query,
-    by_first_release,
-    fits_m3u,
-    listing,
-    m3u_lines,
-    read_query,
-    smart_playlist,
-)
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -140,51 +125,51 @@ def ls(
         raise UsageError("--print0 prints paths alone: leave out --format and --output json")
     if by and size is None:
         raise UsageError("--by rule goes with --sample N")
-    skipped = SkippedRecords()
+    skipped = output.SkippedRecords()
     form = "jsonl" if session.as_json else form or "table"
     form = "paths" if print0 else form
     is_table = form == "table" and sys.stdout.isatty()
     most = _SHOWN if limit is None and is_table else limit
-    wanted = read_query(query)
+    wanted = listing.read_query(query)
     with session.open_store() as store:
-        rows = listing(store, wanted, session.config.rules, skipped.decision)
+        rows = listing.listing(store, wanted, session.config.rules, skipped.decision)
         if size is not None:
             rows = iter(sample(rows, size, seed, is_by_rule=by is not None))
         shown = islice(rows, most or None)
         if is_table:
             _print_table(shown, is_whole=session.verbosity > 0)
             if left := sum(1 for _ in rows):
-                print_notes([f"{left:,} more: --limit 0 lists all"])
+                output.print_notes([f"{left:,} more: --limit 0 lists all"])
         else:
             _PRINT[form](shown)
     return skipped.status
 
 
-def _print_table(rows: Iterable[ListedDecision], *, is_whole: bool) -> None:
+def _print_table(rows: Iterable[listing.ListedDecision], *, is_whole: bool) -> None:
     if not is_whole:
-        print_lines(table_lines([*rows]))
+        output.print_lines(table_lines([*rows]))
         return
     for number, row in enumerate(rows):
-        print_lines((*("",) * bool(number), *row_lines(row)))
+        output.print_lines((*("",) * bool(number), *row_lines(row)))
 
 
-def _print_paths(rows: Iterable[ListedDecision]) -> None:
+def _print_paths(rows: Iterable[listing.ListedDecision]) -> None:
     for row in rows:
         click.echo(row.kept.path + b"\0", nl=False)
 
 
-def _print_csv(rows: Iterable[ListedDecision]) -> None:
+def _print_csv(rows: Iterable[listing.ListedDecision]) -> None:
     for record in csv_lines(rows):
         click.echo(record, nl=False)
 
 
-def _print_objects(rows: Iterable[ListedDecision]) -> None:
+def _print_objects(rows: Iterable[listing.ListedDecision]) -> None:
     for row in rows:
-        print_json(row_object(row))
+        output.print_json(row_object(row))
 
 
-_PRINT: Mapping[str, Callable[[Iterable[ListedDecision]], None]] = {
-    "table": lambda rows: print_lines(separated_lines(rows)),
+_PRINT: Mapping[str, Callable[[Iterable[listing.ListedDecision]], None]] = {
+    "table": lambda rows: output.print_lines(separated_lines(rows)),
     "csv": _print_csv,
     "jsonl": _print_objects,
     "paths": _print_paths,
@@ -219,12 +204,12 @@ def audit(
     """
     if not (report or session.as_json) and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("judging needs a terminal: `canon audit --report` does without")
-    wanted = read_query(query)
+    wanted = listing.read_query(query)
     if not any(term.key == "state" for term in wanted.terms):
-        wanted = Query((*wanted.terms, *read_query(["state:decided"]).terms))
-    skipped = SkippedRecords()
+        wanted = listing.Query((*wanted.terms, *listing.read_query(["state:decided"]).terms))
+    skipped = output.SkippedRecords()
     with session.open_store() as store:
-        rows = listing(store, wanted, session.config.rules, skipped.decision)
+        rows = listing.listing(store, wanted, session.config.rules, skipped.decision)
         drawn = sample(rows, size, seed, is_by_rule=by is not None)
         if not (report or session.as_json):
             _walk(store, drawn)
@@ -233,7 +218,7 @@ def audit(
     return skipped.status or (3 if found.left else 0)
 
 
-def _walk(store: "Store", drawn: Sequence[ListedDecision]) -> None:
+def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
     """Ask for a verdict on each decision that has none."""
     said = judged(store)
     left = [row for row in drawn if outcome(row.kept, row.decision) not in said]
@@ -241,33 +226,35 @@ def _walk(store: "Store", drawn: Sequence[ListedDecision]) -> None:
     number = 0
     while number < len(left) or number - 1 in given:
         if number < len(left):
-            print_lines(["", f"--- {number + 1} of {len(left)}", *row_lines(left[number]), _KEYS])
+            output.print_lines(
+                ["", f"--- {number + 1} of {len(left)}", *row_lines(left[number]), _KEYS]
+            )
         else:
-            print_lines(["the end of the sample; b takes back the last verdict, q ends"])
+            output.print_lines(["the end of the sample; b takes back the last verdict, q ends"])
         key = _known_key(number < len(left))
         if key == "b" and number:
             number -= 1
             if number in given:
                 given.remove(number)
                 store.audits.take_back(left[number].kept.id)
-                print_lines(["taken back"])
+                output.print_lines(["taken back"])
         elif key in _VERDICTS:
             judge(store, left[number], _VERDICTS[key])
-            print_lines([f"kept: {_VERDICTS[key].value}"])
+            output.print_lines([f"kept: {_VERDICTS[key].value}"])
             given.add(number)
             number += 1
         elif key == "s":
             number += 1
         elif key != "b":
             break
-    print_lines([""])
+    output.print_lines([""])
 
 
 def _known_key(has_case: bool) -> str:
     """Wait for a key of the walk; at its end there is no case to judge."""
     allowed = (*_VERDICTS, "s") if has_case else ()
     while (key := _key()) not in (*allowed, "b", "q", _CTRL_D):
-        print_lines(_EXPLAINED if key == "?" else [f"no such key; {_KEYS}"])
+        output.print_lines(_EXPLAINED if key == "?" else [f"no such key; {_KEYS}"])
     return key
 
 
@@ -304,38 +291,38 @@ def playlist(
     Exit status: 0, 1 nothing matches, a name does not fit or a record of the store is damaged, 2
     bad usage.
     """
-    wanted = read_query(query)
+    wanted = listing.read_query(query)
     form = form or ("nsp" if out and out.casefold().endswith(".nsp") else "m3u")
     if out is not None:
         refuse_audio_file("--out", out)
     if form == "nsp":
         stem = Path(out).stem if out else " ".join(query) or "by first release"
-        made = smart_playlist(wanted, name or path_text(stem))
+        made = listing.smart_playlist(wanted, name or path_text(stem))
         _write(out, json.dumps(made, ensure_ascii=False, indent=2).encode() + b"\n")
         if out is not None:
-            print_notes([f"smart playlist {path_text(out)}: its player chooses the files"])
+            output.print_notes([f"smart playlist {path_text(out)}: its player chooses the files"])
         return 0
-    skipped = SkippedRecords()
+    skipped = output.SkippedRecords()
     with session.open_store() as store:
-        every = list(listing(store, wanted, session.config.rules, skipped.decision))
-    dated = by_first_release(every)
+        every = list(listing.listing(store, wanted, session.config.rules, skipped.decision))
+    dated = listing.by_first_release(every)
     there = [row for row in dated if not row.is_gone]
-    rows = [row for row in there if fits_m3u(row)]
+    rows = [row for row in there if listing.fits_m3u(row)]
     for row in there:
-        if not fits_m3u(row):
+        if not listing.fits_m3u(row):
             problem = "an M3U8 file cannot hold this name: rename the file"
             skipped.record(f"{row.path!r}: {problem}")
     if not rows:
-        print_notes(["no file matches that has a first release: no playlist is written"])
+        output.print_notes(["no file matches that has a first release: no playlist is written"])
         return 1
-    _write(out, "".join(f"{line}\n" for line in m3u_lines(rows)).encode())
+    _write(out, "".join(f"{line}\n" for line in listing.m3u_lines(rows)).encode())
     uncertain = sum(not row.decision.first_release.year_certain for row in rows)  # type: ignore[union-attr]
     counts = {
         "uncertain": uncertain,
         "undated": len(every) - len(dated),
         "gone": len(dated) - len(there),
     }
-    print_notes([_note(len(rows), **counts)])
+    output.print_notes([_note(len(rows), **counts)])
     return skipped.status
 
 
@@ -353,4 +340,4 @@ def _write(out: str | None, content: bytes) -> None:
     if out is None:
         click.echo(content, nl=False)
     else:
-        write_file(Path(out), content)
+        output.write_file(Path(out), content)

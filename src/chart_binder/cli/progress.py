@@ -17,17 +17,7 @@ from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.output import duration, fit, print_error, print_lines, rate_text, safe_text
 from chart_binder.errors import INTERRUPTED, counted
 from chart_binder.jobs.decide import State
-from chart_binder.react.transcript import (
-    AnyEvent,
-    Brought,
-    Observed,
-    Read,
-    Replied,
-    Result,
-    Run,
-    Said,
-    Stepped,
-)
+from chart_binder.react import transcript
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import Tally
@@ -97,30 +87,30 @@ class LiveRun:
         self._pieces.append(piece)
         click.echo(safe_text(piece), nl=False, err=True)
 
-    def watch(self, event: AnyEvent) -> None:
+    def watch(self, event: transcript.AnyEvent) -> None:
         """Write an event; of a reply whose text was shown, only what is known at its end."""
         shown, self._pieces = "".join(self._pieces), []
         if shown:
             click.echo(err=True)
-        if isinstance(event, Run):
+        if isinstance(event, transcript.Run):
             self._turn = 0
-        if isinstance(event, Replied):
+        if isinstance(event, transcript.Replied):
             self._turn = event.iteration
         # A reply is cut before its stop sequence, of which a part may have been shown.
-        is_shown = isinstance(event, Replied) and shown.startswith(event.content or "?")
+        is_shown = isinstance(event, transcript.Replied) and shown.startswith(event.content or "?")
         print_lines(event_lines(event, is_shown=is_shown), err=True)
 
 
-def event_lines(event: AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
+def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
     """Yield one event of a run as lines; without the text of a reply that `is_shown` already."""
     match event:
-        case Run():
+        case transcript.Run():
             parts = (event.id, event.model_id, event.dialect, event.prompt_version)
             yield f"=== run {', '.join(filter(None, parts))}"
-        case Said():
+        case transcript.Said():
             yield f"--- {event.role}"
             yield event.content
-        case Replied():
+        case transcript.Replied():
             tokens = f", {event.completion_tokens} tokens" if event.completion_tokens else ""
             name = "said" if is_shown else "reply"
             yield f"--- turn {event.iteration}: {name} ({event.seconds:.1f} s{tokens})"
@@ -128,23 +118,23 @@ def event_lines(event: AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
                 yield f"(thinking) {event.thinking}"
             if not is_shown:
                 yield event.content
-        case Stepped():
+        case transcript.Stepped():
             call = f" {event.tool} {event.arguments}" if event.tool else ""
             yield f"--- turn {event.iteration}: {event.kind}{call}"
             yield from (f"(note) {note}" for note in event.notes)
-        case Observed():
+        case transcript.Observed():
             yield f"--- turn {event.iteration}: observation ({event.seconds:.1f} s)"
             yield event.content
-        case Read() | Brought():
+        case transcript.Read() | transcript.Brought():
             yield from _check_lines(event)
-        case Result():
+        case transcript.Result():
             said = event.result.get("rationale") or event.result.get("problem") or "no reason given"
             yield f"=== {event.result.get('outcome')}: {said}"
 
 
-def _check_lines(event: Read | Brought) -> Iterator[str]:
+def _check_lines(event: transcript.Read | transcript.Brought) -> Iterator[str]:
     """Yield what was asked about an answer: a second reading, or a record at MusicBrainz."""
-    if isinstance(event, Brought):
+    if isinstance(event, transcript.Brought):
         said = event.problem or "its recordings of this performance go into the evidence"
         yield f"--- turn {event.iteration}: {event.record} at MusicBrainz: {said}"
         return

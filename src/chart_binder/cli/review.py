@@ -9,23 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from chart_binder.cli.options import (
-    PATH,
-    Group,
-    Session,
-    common_options,
-    not_empty,
-    pass_session,
-    read_mbid,
-)
-from chart_binder.cli.output import (
-    SkippedRecords,
-    file_object,
-    one_line,
-    print_json,
-    print_lines,
-    print_notes,
-)
+from chart_binder.cli import options, output
 from chart_binder.cli.override import FORCE, check_group
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.review import (
@@ -66,7 +50,7 @@ _STATUS = (
 )
 
 
-class _WalkIfInteractive(Group):
+class _WalkIfInteractive(options.Group):
     """Takes `canon review --interactive [PATH...]` for `canon review walk [PATH...]`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -82,7 +66,7 @@ class _WalkIfInteractive(Group):
 @click.option(
     _INTERACTIVE, is_flag=True, expose_value=False, help="Walk the queue with single keys."
 )
-@common_options
+@options.common_options
 def review() -> None:
     """List and show what a person has to look at, and keep their verdict.
 
@@ -95,8 +79,8 @@ def review() -> None:
     """
 
 
-_PATHS = click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
-_NAME = click.argument("name", metavar="PATH_OR_DECISION", type=PATH)
+_PATHS = click.argument("paths", metavar="[PATH]...", nargs=-1, type=options.PATH)
+_NAME = click.argument("name", metavar="PATH_OR_DECISION", type=options.PATH)
 _STATES = click.option(
     "--state",
     "states",
@@ -136,8 +120,8 @@ def _override_options(command: Callable[..., None]) -> Callable[..., None]:
     show_default=True,
     help="At most; 0 for all.",
 )
-@pass_session
-def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int) -> int:
+@options.pass_session
+def list_queue(session: options.Session, paths: tuple[str, ...], states: str, limit: int) -> int:
     """List what waits, all or of the files and folders named, album by album.
 
     Files that share their evidence are one entry, and one verdict is on all of them.
@@ -145,45 +129,45 @@ def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int
     Exit status: 0 nothing waits, 3 something does, 1 an error, 2 bad usage or configuration.
     """
     shown, left = 0, 0
-    skipped = SkippedRecords()
-    kept, named = session.overrides, not_empty(*paths)
+    skipped = output.SkippedRecords()
+    kept, named = session.overrides, options.not_empty(*paths)
     with session.open_store() as store:
         queue = review_queue(store, kept, _read_states(states), named, skipped.decision)
         for album in queue_by_album(islice(queue, limit or None)):
             if not session.as_json:
                 cases = [queued.case for queued in album]
-                print_lines(chain([""] * bool(shown), album_cases_lines(cases)))
+                output.print_lines(chain([""] * bool(shown), album_cases_lines(cases)))
             for queued in album if session.as_json else ():
-                print_json(file_object(queued.case.path, queued_object(queued.case)))
+                output.print_json(output.file_object(queued.case.path, queued_object(queued.case)))
             shown, left = shown + len(album), album[-1].left - 1
         is_whole = set(_read_states(states)) == set(OPEN_STATES)
         unwritten = _show_unwritten(session, store, named) if is_whole else 0
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
     not_written = f"; {counted(unwritten, 'file')} not written" if unwritten else ""
-    print_notes([f"{shown or 'nothing'} to look at{more}{not_written}"])
+    output.print_notes([f"{shown or 'nothing'} to look at{more}{not_written}"])
     return skipped.status or (3 if shown or unwritten else 0)
 
 
-def _show_unwritten(session: Session, store: "Store", named: Sequence[Path]) -> int:
+def _show_unwritten(session: options.Session, store: "Store", named: Sequence[Path]) -> int:
     """Print the files that were not written by their reasons, and return how many they are."""
     count = 0
     for why, files in unwritten_files(store, named):
         count += len(files)
         if not session.as_json:
-            print_lines(chain([""], unwritten_lines(why, files)))
+            output.print_lines(chain([""], unwritten_lines(why, files)))
             continue
         for one in files:
             fields = {"decision_id": one.decision_id, "state": "not written", "why": why,
                       "at_utc": one.at_utc}  # fmt: skip
-            print_json(file_object(path_from_bytes(one.path), fields))
+            output.print_json(output.file_object(path_from_bytes(one.path), fields))
     return count
 
 
 @review.command("show")
 @_NAME
 @click.option("--transcript", is_flag=True, help="Print the model's run as it is kept, too.")
-@pass_session
-def show(session: Session, name: str, transcript: bool) -> int:
+@options.pass_session
+def show(session: options.Session, name: str, transcript: bool) -> int:
     """Show one case: the candidates side by side, the open question, what is proposed, and why.
 
     With -v every release of each candidate is listed.
@@ -207,7 +191,7 @@ def show(session: Session, name: str, transcript: bool) -> int:
     whole = session.verbosity > 0
     lines = case_lines(case, rules, verdict, waits=waits, lapsed=lapsed, whole=whole)
     run = chain.from_iterable(map(event_lines, events))
-    session.show(file_object(case.path, fields), chain(lines, run))
+    session.show(output.file_object(case.path, fields), chain(lines, run))
     return 1 if case.decision.state is State.ERROR else 3 if waits else 0
 
 
@@ -215,10 +199,10 @@ def show(session: Session, name: str, transcript: bool) -> int:
 @_NAME
 @_REASON
 @_override_options
-@pass_session
-def accept_proposal(session: Session, name: str, reason: str, **options: Any) -> None:
+@options.pass_session
+def accept_proposal(session: options.Session, name: str, reason: str, **flags: Any) -> None:
     """Take what is proposed: kept as an override, which `decide`, `batch` and `write` use."""
-    _give(session, name, "accepted", accept, one_line(reason), **options)
+    _give(session, name, "accepted", accept, output.one_line(reason), **flags)
 
 
 @review.command("choose", epilog=_STATUS)
@@ -228,16 +212,16 @@ def accept_proposal(session: Session, name: str, reason: str, **options: Any) ->
 @_REASON
 @_override_options
 @FORCE
-@pass_session
+@options.pass_session
 def choose_candidate(
-    session: Session, name: str, candidate: str, reason: str, **options: Any
+    session: options.Session, name: str, candidate: str, reason: str, **flags: Any
 ) -> None:
     """Say which candidate is right, the proposed one or another; it becomes an override.
 
     CANDIDATE is a label of `show` (C2), an id or an address.
     """
     done = f"{candidate} is right"
-    _give(session, name, done, choose, one_line(reason), crg=candidate, **options)
+    _give(session, name, done, choose, output.one_line(reason), crg=candidate, **flags)
 
 
 @review.command("reject", epilog=_STATUS)
@@ -247,33 +231,33 @@ def choose_candidate(
 @_RR
 @_override_options
 @FORCE
-@pass_session
+@options.pass_session
 def reject_proposal(
-    session: Session, name: str, reason: str, crg: str | None, rr: str | None, **options: Any
+    session: options.Session, name: str, reason: str, crg: str | None, rr: str | None, **flags: Any
 ) -> None:
     """Say that what is proposed is wrong; with --crg what is right becomes an override.
 
     Without, the case only leaves the queue, and is not written.
     """
-    words = one_line(reason)
+    words = output.one_line(reason)
     if not words:
         raise UsageError("--reason is blank: say in a few words what is wrong")
     if rr and not crg:
         raise UsageError("--rr names a release of what --crg names: give both")
-    _give(session, name, "rejected", reject, words, crg=crg, rr=rr, **options)
+    _give(session, name, "rejected", reject, words, crg=crg, rr=rr, **flags)
 
 
 @review.command("keep", epilog=_STATUS)
 @_NAME
 @click.option("--reason", default="", help="Why, in your words.")
-@pass_session
-def keep_open(session: Session, name: str, reason: str) -> None:
+@options.pass_session
+def keep_open(session: options.Session, name: str, reason: str) -> None:
     """Leave it open: out of the queue until evidence, rules or the model's answer change."""
-    _give(session, name, "kept out of the queue", keep, one_line(reason))
+    _give(session, name, "kept out of the queue", keep, output.one_line(reason))
 
 
 def _give(
-    session: Session,
+    session: options.Session,
     name: str,
     done: str,
     give: Callable[..., VerdictResult],
@@ -283,7 +267,7 @@ def _give(
     rr: str | None = None,
     recording: str | None = None,
     force: bool = False,
-    **options: bool,
+    **flags: bool,
 ) -> None:
     """Give a verdict on a case, with the ids that its labels stand for, and print the result."""
     notes: tuple[str, ...] = ()
@@ -295,18 +279,18 @@ def _give(
         if rr:
             ids["rr"] = _read_label(case, rr, "release")
         if recording is not None:
-            ids["recording"] = read_mbid(recording, "recording")
-        ruled = give(store, case, reason=reason, **ids, **options)
+            ids["recording"] = options.read_mbid(recording, "recording")
+        ruled = give(store, case, reason=reason, **ids, **flags)
     ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
-    fields = file_object(case.path, ruled_object(case, done, ruled))
+    fields = output.file_object(case.path, ruled_object(case, done, ruled))
     session.show(fields, ruled_lines(case, done, ruled))
 
 
 @review.command("walk")
 @_PATHS
 @_STATES
-@pass_session
-def walk_queue(session: Session, paths: tuple[str, ...], states: str) -> int:
+@options.pass_session
+def walk_queue(session: options.Session, paths: tuple[str, ...], states: str) -> int:
     """Walk the queue in the terminal with single keys; leave and come back at any time.
 
     Every verdict is kept at once.
@@ -317,12 +301,12 @@ def walk_queue(session: Session, paths: tuple[str, ...], states: str) -> int:
     if session.as_json:
         raise UsageError("walking the queue is for a terminal: take --output text")
     with session.open_store() as store:
-        return Walk(store, session.config, _read_states(states)).run(not_empty(*paths))
+        return Walk(store, session.config, _read_states(states)).run(options.not_empty(*paths))
 
 
 @contextmanager
-def _case(session: Session, name: str) -> Iterator[tuple["Store", ReviewCase]]:
-    not_empty(name)
+def _case(session: options.Session, name: str) -> Iterator[tuple["Store", ReviewCase]]:
+    options.not_empty(name)
     with session.open_store() as store:
         yield store, find_case(store, name)
 
@@ -346,4 +330,4 @@ def _read_label(case: ReviewCase, written: str, entity: str) -> str:
         return of_entity[label]
     more = " ..." if len(of_entity) > _LABELS_NAMED else ""
     some = f"one of {', '.join([*of_entity][:_LABELS_NAMED])}{more}, " if of_entity else ""
-    return read_mbid(written, entity, or_else=some)
+    return options.read_mbid(written, entity, or_else=some)

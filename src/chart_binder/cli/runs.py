@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from chart_binder.cli import output
 from chart_binder.cli.options import Session, group, pass_session
-from chart_binder.cli.output import (
-    SkippedRecords,
-    count_text,
-    display_width,
-    duration,
-    file_object,
-    fit,
-    print_lines,
-    rate_text,
-    terminal_width,
-    wrap,
-)
 from chart_binder.cli.render.decision import decision_object
 from chart_binder.cli.render.tags import WORDS
 from chart_binder.domain.records import Measures, RunRecord, WriteState, local_time
@@ -94,7 +83,7 @@ def list_runs(session: Session, named: str | None, limit: int) -> int:
 
     Exit status: 0, or 1 where the store's record of a run is damaged.
     """
-    skipped = SkippedRecords()
+    skipped = output.SkippedRecords()
     with session.open_store() as store:
         found = store.runs.newest(limit, named, skipped.record)
     # The measures are needed only for the time of a run that has no end.
@@ -105,7 +94,7 @@ def list_runs(session: Session, named: str | None, limit: int) -> int:
     of = f" of `canon {path_text(named)}`" if named else ""
     none = f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some"
     if not session.as_json:
-        print_lines(list_header() if summaries else [none])
+        output.print_lines(list_header() if summaries else [none])
     for summary in summaries:
         session.show(_summary_object(summary), list_lines(summary))
     return skipped.status
@@ -124,7 +113,7 @@ def show(session: Session, run: str | None, metrics: str | None) -> int:
 
     Exit status: 0, or 1 where the store's record of what it cost is damaged.
     """
-    skipped = SkippedRecords()
+    skipped = output.SkippedRecords()
     with session.open_store() as store:
         found = _run_named(store, run)
         written = store.journal.counts(found.id)
@@ -168,7 +157,7 @@ def _measures(run: RunRecord) -> Measures | None:
         raise CanonError(f"what the run {run.id} cost cannot be read: {error}") from error
 
 
-def _readable_measures(run: RunRecord, skipped: SkippedRecords) -> Measures | None:
+def _readable_measures(run: RunRecord, skipped: output.SkippedRecords) -> Measures | None:
     """Return what a run cost; report a damaged record, for the rest of the run can be shown."""
     try:
         return _measures(run)
@@ -202,7 +191,7 @@ def file_result(file: "FileResult") -> dict[str, object]:
     if file.tags:
         why = file.tags.why or file.tags.withheld
         fields["tags"] = {"fate": file.tags.status.value, "why": why}
-    return file_object(file.path, fields)
+    return output.file_object(file.path, fields)
 
 
 def log_fields(file: "FileResult") -> dict[str, object]:
@@ -251,7 +240,7 @@ def measure_lines(found: Measures) -> Iterator[str]:
     rules = {name.removeprefix("CRG:"): count for name, count in found.rules.items()}
     for label, counts in (("rules", rules), ("tags", found.tags)):
         if counts:
-            yield from summary_line(label, count_text(counts, WORDS))
+            yield from summary_line(label, output.count_text(counts, WORDS))
     yield from _reasons("not written", found, found.unwritten, _MAX_UNWRITTEN)
     spent = [
         counted(count, *_SPENT.get(name, (name, name)))
@@ -261,7 +250,7 @@ def measure_lines(found: Measures) -> Iterator[str]:
     if spent:
         yield from summary_line("spent", ", ".join(spent))
     if failures := _failures(found):
-        yield from summary_line("failures", count_text(failures, _CAUSES))
+        yield from summary_line("failures", output.count_text(failures, _CAUSES))
     yield from _reasons("reasons", found, found.errors, _MAX_ERRORS)
 
 
@@ -274,9 +263,9 @@ def _failures(found: Measures) -> Mapping[str, int]:
 
 
 def _file_lines(found: Measures) -> Iterator[str]:
-    files = f"{found.files:,} in {duration(found.seconds)}"
+    files = f"{found.files:,} in {output.duration(found.seconds)}"
     if found.seconds > 1 and found.files:
-        files += f", {rate_text(found.files / found.seconds)}"
+        files += f", {output.rate_text(found.files / found.seconds)}"
     if found.resumed:
         files += f", {found.resumed:,} decided before"
     if found.pinned:
@@ -284,7 +273,11 @@ def _file_lines(found: Measures) -> Iterator[str]:
     yield from summary_line("files", files)
     for state, words in _STATES.items():
         if found.states.get(state):
-            by = f" ({count_text(found.decided_by, _DECIDED_BY)})" if state == "decided" else ""
+            by = (
+                f" ({output.count_text(found.decided_by, _DECIDED_BY)})"
+                if state == "decided"
+                else ""
+            )
             later = sum(found.causes.get(cause, 0) for cause in _MAY_SUCCEED_LATER)
             hope = f"; {later:,} may succeed later" if state == "error" and later else ""
             yield from summary_line(State(state).word, f"{found.states[state]:,}{by}{words}{hope}")
@@ -303,7 +296,7 @@ def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) 
 
 def summary_line(label: str, text: str) -> Iterator[str]:
     """Yield a label and its text, wrapped below itself."""
-    return wrap(text, f"{label:<{_LABEL_WIDTH}}  ")
+    return output.wrap(text, f"{label:<{_LABEL_WIDTH}}  ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,21 +337,21 @@ def list_header() -> Iterator[str]:
 def list_lines(summary: RunSummary) -> Iterator[str]:
     """Yield a run of a list: a row of columns, then its command, cut at the terminal's edge."""
     run = summary.run
-    took = "" if summary.seconds is None else duration(summary.seconds)
+    took = "" if summary.seconds is None else output.duration(summary.seconds)
     cells = (run.id, local_time(run.started_at_utc), took)
-    yield from _in_columns(cells, summary.ended, count_text(run.counts, _OUTCOMES))
-    yield fit(f"{_GAP}{summary.call}", terminal_width()).rstrip()
+    yield from _in_columns(cells, summary.ended, output.count_text(run.counts, _OUTCOMES))
+    yield output.fit(f"{_GAP}{summary.call}", output.terminal_width()).rstrip()
 
 
 def _in_columns(cells: tuple[str, ...], ended: str, files: str) -> Iterator[str]:
     """Yield a row; what does not fit beside the first columns stands below them."""
-    first = [fit(cell, width) for cell, width in zip(cells, _COLUMNS, strict=True)]
-    last = [fit(ended, _ENDED_WIDTH), files]
-    if display_width(row := _GAP.join([*first, *last]).rstrip()) <= terminal_width():
+    first = [output.fit(cell, width) for cell, width in zip(cells, _COLUMNS, strict=True)]
+    last = [output.fit(ended, _ENDED_WIDTH), files]
+    if output.display_width(row := _GAP.join([*first, *last]).rstrip()) <= output.terminal_width():
         yield row
         return
     yield _GAP.join(first).rstrip()
-    yield from wrap(_GAP.join(last).rstrip(), _GAP)
+    yield from output.wrap(_GAP.join(last).rstrip(), _GAP)
 
 
 def run_lines(
@@ -379,11 +372,11 @@ def run_lines(
         yield from measure_lines(summary.measures)
         yield from _costs(summary.measures)
     elif run.counts:
-        yield from summary_line("files", count_text(run.counts, _OUTCOMES))
+        yield from summary_line("files", output.count_text(run.counts, _OUTCOMES))
     if decisions:
         yield from summary_line("kept", counted(decisions, "decision"))
     if written:
-        yield from summary_line("journal", count_text(written, _WRITES))
+        yield from summary_line("journal", output.count_text(written, _WRITES))
     if written.get(WriteState.DONE):
         yield from summary_line("undo", f"canon undo {run.id}")
     if label := _how_to_continue(summary):
@@ -391,7 +384,7 @@ def run_lines(
 
 
 def _end(summary: RunSummary) -> str:
-    run, took = summary.run, duration(summary.seconds or 0)
+    run, took = summary.run, output.duration(summary.seconds or 0)
     if run.ended_at_utc is None:
         last = f"; it was last seen {took} after its start" if summary.seconds else ""
         return f"it still goes on, or was killed{last}"

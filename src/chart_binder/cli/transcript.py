@@ -13,13 +13,7 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from chart_binder.cli.options import (
-    Session,
-    group,
-    is_same_file,
-    pass_session,
-    refuse_audio_file,
-)
+from chart_binder.cli.options import Session, group, is_same_file, pass_session, refuse_audio_file
 from chart_binder.cli.output import print_error, print_json, print_lines, safe_text, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import (

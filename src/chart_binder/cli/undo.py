@@ -13,24 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
-from chart_binder.cli.options import (
-    PATH,
-    Session,
-    command_line,
-    keep_mtime_option,
-    named_paths,
-    pass_session,
-    paths_argument,
-)
-from chart_binder.cli.output import (
-    count_text,
-    file_object,
-    print_json,
-    print_lines,
-    print_notes,
-    set_log_file,
-    worst,
-)
+from chart_binder.cli import options, output
 from chart_binder.cli.progress import stop_after_current
 from chart_binder.cli.render.decision import note_lines
 from chart_binder.cli.render.tags import UNDO_WORDS, Words, changed_key_lines
@@ -38,12 +21,7 @@ from chart_binder.cli.write import NO_PATHS, TagResults
 from chart_binder.domain.records import WriteRecord, local_time, utc_text
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import path_text
-from chart_binder.jobs.journal import (
-    UNDO,
-    WritingRun,
-    only_done,
-    repair_journal,
-)
+from chart_binder.jobs import journal
 from chart_binder.jobs.moved_files import MovedFiles
 from chart_binder.jobs.undo import (
     last_write,
@@ -80,14 +58,14 @@ _VERIFY_STATUS = {
 
 
 @click.command("undo")
-@click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=PATH)
+@click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=options.PATH)
 @click.option("--since", metavar="WHEN", help="All writes since: 2026-11-20, 2026-11-20T18:30, 2h.")
 @click.option("--dry-run", is_flag=True, help="Show what would be put back; nothing is changed.")
 @click.option("--force", is_flag=True, help="Put written keys back that somebody changed since.")
-@keep_mtime_option
-@pass_session
+@options.keep_mtime_option
+@options.pass_session
 def undo(
-    session: Session,
+    session: options.Session,
     name: str | None,
     since: str | None,
     dry_run: bool,
@@ -109,8 +87,10 @@ def undo(
     results = _UndoResults(session.as_json, detailed=verbose or dry_run, verbose=verbose)
     with session.open_store() as store, stop_after_current() as stop:
         if not dry_run:
-            print_notes(repair_journal(store))
-        run = WritingRun.of(store, UNDO, command_line(), keep_mtime=keep_mtime)
+            output.print_notes(journal.repair_journal(store))
+        run = journal.WritingRun.of(
+            store, journal.UNDO, options.command_line(), keep_mtime=keep_mtime
+        )
         moved = MovedFiles(store, last_write)
         with results.ending(run, stop):
             writes = _writes_named(store, name, moment, moved)
@@ -120,14 +100,14 @@ def undo(
                 else undo_writes(writes, run, moved, force=force)
             )
             for report in reports:
-                set_log_file(report.path)
+                output.set_log_file(report.path)
                 results.show(report)
                 if stop.is_set():
                     break
         is_last = name is None and since is None
         if results.status and is_last and (before := next(islice(runs_to_undo(store), 1, 2), None)):
             taken = f"what was written before that is taken back by `canon undo {before.id}`"
-            print_notes([taken])
+            output.print_notes([taken])
     return results.status
 
 
@@ -139,7 +119,7 @@ class _UndoResults(TagResults):
     when_planned: str = "without --dry-run it is done"
     has_kept: bool = False
 
-    def hints(self, run: WritingRun | None) -> Iterator[str]:
+    def hints(self, run: journal.WritingRun | None) -> Iterator[str]:
         """Yield what can be done next."""
         yield from super().hints(run)
         if self.has_kept:
@@ -198,7 +178,7 @@ def _writes_named(
         if store.runs.get(name) is None:
             problem = "is neither a file or folder nor a run that is kept"
             raise CanonError(f"{path_text(name)!r} {problem}")
-        writes = only_done(store.journal.of_run(name))
+        writes = journal.only_done(store.journal.of_run(name))
         problem = f"the run {name} wrote no tags, or all are put back"
     elif since:
         writes = writes_since(store, since)
@@ -213,9 +193,9 @@ def _writes_named(
 
 
 @click.command("verify")
-@paths_argument
-@pass_session
-def verify(session: Session, paths: tuple[str, ...]) -> int:
+@options.paths_argument
+@options.pass_session
+def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     """Read the tags and audio of files again, and say what differs from what was written.
 
     Nothing is changed. Exit status: 0 all as written, 3 tags differ, or a named file was never
@@ -226,22 +206,22 @@ def verify(session: Session, paths: tuple[str, ...]) -> int:
     status = 0
     counts: Counter[VerifyState] = Counter()
     with session.open_store() as store:
-        for named in named_paths(paths):
+        for named in options.named_paths(paths):
             for item in find_audio_files([Path(named)]):
-                set_log_file(item.path)
+                output.set_log_file(item.path)
                 if isinstance(item, UnreadablePath):
                     result = Verification(item.path, VerifyState.UNREADABLE, str(item.problem))
                 else:
                     result = verify_file(store, item.path)
                 is_missed = result.finding is VerifyState.UNRECORDED and item.path == Path(named)
                 counts[result.finding] += 1
-                status = worst(status, 3 if is_missed else _VERIFY_STATUS[result.finding])
+                status = output.worst(status, 3 if is_missed else _VERIFY_STATUS[result.finding])
                 _show_verified(session, result, is_missed=is_missed)
-    print_notes([count_text(counts, _FINDINGS) or "no file"])
+    output.print_notes([output.count_text(counts, _FINDINGS) or "no file"])
     return status
 
 
-def _show_verified(session: Session, result: Verification, *, is_missed: bool) -> None:
+def _show_verified(session: options.Session, result: Verification, *, is_missed: bool) -> None:
     """Print one file; `is_missed`: it was named, and nothing is recorded of it."""
     if session.as_json:
         write = result.write
@@ -251,7 +231,7 @@ def _show_verified(session: Session, result: Verification, *, is_missed: bool) -
             "write_id": write and write.id, "written_at_utc": write and write.at_utc,
             "changes": result.changes,
         }  # fmt: skip
-        print_json(file_object(result.path, fields))
+        output.print_json(output.file_object(result.path, fields))
     elif is_missed or result.finding not in _UNREMARKABLE:
-        print_lines([path_text(result.path), *note_lines(result.finding, result.why or "")])
-        print_lines(changed_key_lines(result.changes, 4))
+        output.print_lines([path_text(result.path), *note_lines(result.finding, result.why or "")])
+        output.print_lines(changed_key_lines(result.changes, 4))

@@ -12,43 +12,14 @@ from typing import Any
 import click
 
 from chart_binder.audio.walk import UnreadablePath, find_audio_files
-from chart_binder.cli.options import (
-    Session,
-    command_line,
-    keep_mtime_option,
-    named_paths,
-    pass_session,
-    paths_argument,
-    tag_options,
-    write_options,
-)
-from chart_binder.cli.output import (
-    file_object,
-    print_json,
-    print_lines,
-    print_notes,
-    worst,
-    wrap,
-)
+from chart_binder.cli import options, output
 from chart_binder.cli.progress import stop_after_current
 from chart_binder.cli.render.tags import WORDS, Words, album_lines, album_of, counts_text
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
+from chart_binder.jobs import write_albums
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
-from chart_binder.jobs.write import (
-    Planner,
-    WriteReport,
-    WriteStatus,
-)
-from chart_binder.jobs.write_albums import (
-    AlbumFiles,
-    Regrouping,
-    album_folders,
-    albums_in,
-    plan_album,
-    record_unwritten,
-    write_album,
-)
+from chart_binder.jobs.write import Planner, WriteReport, WriteStatus
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, release_lookup, store_url
 
@@ -60,13 +31,13 @@ NO_PATHS = "name files or folders, or - for paths on standard input"
 
 
 @click.command("write")
-@paths_argument
+@options.paths_argument
 @click.option("--apply", "applies", is_flag=True, help="Write; else only show what would change.")
-@tag_options
-@keep_mtime_option
-@pass_session
+@options.tag_options
+@options.keep_mtime_option
+@options.pass_session
 def write(
-    session: Session, paths: tuple[str, ...], applies: bool, keep_mtime: bool, **tags: Any
+    session: options.Session, paths: tuple[str, ...], applies: bool, keep_mtime: bool, **tags: Any
 ) -> int:
     """Show what the decisions on files change in their tags; --apply writes it, safely.
 
@@ -79,22 +50,22 @@ def write(
     if not paths:
         raise UsageError(NO_PATHS)
     config = session.config
-    options = write_options(config, **tags)
+    wanted = options.write_options(config, **tags)
     verbose = session.verbosity > 0
     results = TagResults(session.as_json, detailed=verbose or not applies, verbose=verbose)
     with open_store(store_url(config)) as store, stop_after_current() as stop:
         lookup = release_lookup(config, store)
-        planner = Planner(store, overrides(config)(), options, lookup, config.rules)
+        planner = Planner(store, overrides(config)(), wanted, lookup, config.rules)
         run = (
-            WritingRun.of(store, "write", command_line(), keep_mtime=keep_mtime)
+            WritingRun.of(store, "write", options.command_line(), keep_mtime=keep_mtime)
             if applies
             else None
         )
         if run:
-            print_notes(repair_journal(store))
+            output.print_notes(repair_journal(store))
         with results.ending(run, stop):
-            named = list(named_paths(paths))
-            if options.policy is Policy.MOVE:
+            named = list(options.named_paths(paths))
+            if wanted.policy is Policy.MOVE:
                 _show_regrouping(planner, named, stop, as_json=session.as_json)
             if not stop.is_set():
                 _write_all(planner, named, run, results, stop)
@@ -109,26 +80,26 @@ def _write_all(
     stop: Event,
 ) -> None:
     """Plan the files album by album, write them if there is a run, and print each."""
-    for item in _albums(named, print_notes if run else None):
+    for item in _albums(named, output.print_notes if run else None):
         if isinstance(item, WriteReport):
             results.show(item)
         else:
             reports = _write_album(planner, item, run, results, stop)
             if run:
-                record_unwritten(planner.store, reports)
+                write_albums.record_unwritten(planner.store, reports)
         if stop.is_set():
             return
 
 
 def _write_album(
     planner: Planner,
-    album: AlbumFiles,
+    album: write_albums.AlbumFiles,
     run: WritingRun | None,
     results: "TagResults",
     stop: Event,
 ) -> Sequence[WriteReport]:
     reports: list[WriteReport] = []
-    for report in write_album(plan_album(planner, album), album, run):
+    for report in write_albums.write_album(write_albums.plan_album(planner, album), album, run):
         reports.append(report)
         results.show(report)
         if stop.is_set():
@@ -138,30 +109,30 @@ def _write_album(
 
 def _show_regrouping(planner: Planner, named: Iterable[str], stop: Event, *, as_json: bool) -> None:
     """Print which albums fall apart and which come together, of all files that are named."""
-    found = Regrouping()
+    found = write_albums.Regrouping()
     for item in _albums(named, None):
-        if isinstance(item, AlbumFiles):
-            for planned in plan_album(planner, item):
+        if isinstance(item, write_albums.AlbumFiles):
+            for planned in write_albums.plan_album(planner, item):
                 found.add(planned)
         if stop.is_set():
             return
     if as_json:
-        print_notes(found.lines)
+        output.print_notes(found.lines)
     else:
-        print_lines(chain.from_iterable(wrap(line, "", 2) for line in found.lines))
+        output.print_lines(chain.from_iterable(output.wrap(line, "", 2) for line in found.lines))
 
 
 def _albums(
     named: Iterable[str], report: Callable[[Iterable[str]], None] | None
-) -> Iterator[AlbumFiles | WriteReport]:
+) -> Iterator[write_albums.AlbumFiles | WriteReport]:
     """Yield the albums of files; with `report`, remove leftovers from each folder before."""
-    for item in album_folders(_files(named)):
+    for item in write_albums.album_folders(_files(named)):
         if isinstance(item, WriteReport):
             yield item
             continue
         if report:
             report(clean_folders(dict.fromkeys(path.resolve().parent for path in item)))
-        yield from albums_in(item)
+        yield from write_albums.albums_in(item)
 
 
 def _files(named: Iterable[str]) -> Iterator[Path | WriteReport]:
@@ -203,7 +174,7 @@ class TagResults:
             raise
         self._end(run)
         summary = counts_text(self.counts, self.withheld, self.words) or "no file"
-        print_notes(["; ".join((summary, *self.hints(run)))])
+        output.print_notes(["; ".join((summary, *self.hints(run)))])
 
     def _end(self, run: WritingRun | None) -> None:
         if run:
@@ -224,9 +195,9 @@ class TagResults:
         self.counts[report.status] += 1
         self.withheld += report.withheld is not None
         waiting = 3 if report.waits else 0
-        self.status = worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
+        self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
         if self.as_json:
-            print_json(file_object(report.path, self.fields(report)))
+            output.print_json(output.file_object(report.path, self.fields(report)))
             return
         is_next = self.held and album_of(self.held[-1]) != album_of(report)
         if is_next or len(self.held) == _MAX_HELD:
@@ -238,7 +209,7 @@ class TagResults:
         held, self.held = self.held, []
         if held:
             lines = album_lines(held, self.words, detailed=self.detailed, verbose=self.verbose)
-            print_lines(chain([""] * self.printed, lines))
+            output.print_lines(chain([""] * self.printed, lines))
             self.printed = self.detailed
 
     def fields(self, report: WriteReport) -> dict[str, Any]:

@@ -10,10 +10,7 @@ from typing import Any
 import msgspec
 
 from chart_binder.cli.output import display_width, file_object, labelled, safe_text, terminal_width
-from chart_binder.cli.render.decision import (
-    musicbrainz_page,
-    recording_lines,
-)
+from chart_binder.cli.render.decision import musicbrainz_page, recording_lines
 from chart_binder.domain.verdict import FirstRelease
 from chart_binder.jobs.audit import AuditReport, RuleErrors
 from chart_binder.jobs.decide import State
