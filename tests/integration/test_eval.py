@@ -203,9 +203,7 @@ def test_a_calibration_is_fitted_stored_and_used(canon: Canon, home: Path) -> No
         known.write_text(
             '{"confidence": 0.9, "right": true}\n{"confidence": 0.9, "right": false}\n' * 20
         )
-        canon("calibrate", known, "-o", calibration).must_end(
-            0, "0.90                 0.50", str(calibration)
-        )
+        canon("calibrate", known, "-o", calibration).must_end(0, "0.90     0.50", str(calibration))
         settings["CANON_LLM__ACCEPTANCE__CALIBRATION"] = str(calibration)
         ran = canon(*eval_open, stdin=lines(OPEN), **settings)
     assert ran.line["open"][0]["decision"]["adjudication"]["confidence"] == 0.5

@@ -22,6 +22,7 @@ from chart_binder.cli.options import (
     PATH,
     Session,
     command_line,
+    flag,
     keep_mtime_option,
     named_paths,
     pass_session,
@@ -68,10 +69,10 @@ _log = logging.getLogger(__name__)
     type=click.IntRange(1, 256),
     help="Albums looked up at once (batch.jobs).",
 )
-@click.option("--write", is_flag=True, help="Write tags where that is allowed.")
+@flag("--write", "Write tags where that is allowed.")
 @tag_options
 @keep_mtime_option
-@click.option("--dry-run", is_flag=True, help="Decide, but store no decision and write no tag.")
+@flag("--dry-run", "Decide, but store no decision and write no tag.")
 @click.option(
     "--report", metavar="FILE", type=PATH, help="Write a line of JSON for every file of the run."
 )
@@ -81,12 +82,11 @@ _log = logging.getLogger(__name__)
     type=PATH,
     help="Write Prometheus text every few seconds; JSON where it is named *.json.",
 )
-@click.option(
+@flag(
     "--refresh",
-    is_flag=True,
-    help="Decide every file again with freshly fetched evidence; continues after an interruption.",
+    "Decide every file again with freshly fetched evidence; continues after an interruption.",
 )
-@click.option("--frozen", is_flag=True, help="Fetch no evidence: decide by what is stored.")
+@flag("--frozen", "Fetch no evidence: decide by what is stored.")
 @click.option(
     "--only",
     metavar="WHICH",
@@ -98,11 +98,7 @@ _log = logging.getLogger(__name__)
     default="compilations",
     help="What goes first: samplers, best-ofs and undated albums, or as folders are walked.",
 )
-@click.option(
-    "--estimate",
-    is_flag=True,
-    help="Read the tags alone, and say how many requests and hours the rest takes.",
-)
+@flag("--estimate", "Read the tags alone, and say how many requests and hours the rest takes.")
 @click.option(
     "--executor",
     type=click.Choice(["threads", "dask"]),
@@ -114,12 +110,7 @@ _log = logging.getLogger(__name__)
     metavar="ADDRESS",
     help="Address of a Dask scheduler; without it a cluster is started on this machine.",
 )
-@click.option(
-    "--stdin",
-    "from_stdin",
-    is_flag=True,
-    help="Take what to decide as JSON lines, and answer each with one.",
-)
+@flag("--stdin", "from_stdin", "Take what to decide as JSON lines, and answer each with one.")
 @pass_session
 def batch(
     session: Session,

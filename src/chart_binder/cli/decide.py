@@ -354,7 +354,7 @@ def read_bundle_file(place: str) -> EvidenceBundle:
 
 
 @click.command("demo")
-@click.option("--full", is_flag=True, help="Show the rules one by one, and the model's run.")
+@options.flag("--full", "Show the rules one by one, and the model's run.")
 @options.pass_session
 def demo(session: options.Session, *, full: bool) -> int:
     """Decide two shipped files, one by rules, one by a recorded run of a model."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from chart_binder.audio.walk import AudioFile, find_audio_files
-from chart_binder.cli.options import PATH, Group, Session, command_line, group, pass_session
+from chart_binder.cli.options import PATH, Group, Session, command_line, flag, group, pass_session
 from chart_binder.cli.output import SkippedRecords, count_text, file_object, print_notes, worst
 from chart_binder.cli.render.decision import (
     change_lines,
@@ -68,7 +68,7 @@ def drift() -> None:
 
 
 _NAMES = click.argument("names", metavar="PATH_OR_DECISION...", nargs=-1, required=True, type=PATH)
-_REFRESH = click.option("--refresh", is_flag=True, help="Fetch fresh evidence.")
+_REFRESH = flag("--refresh", "Fetch fresh evidence.")
 
 
 @drift.command("list")

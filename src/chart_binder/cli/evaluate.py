@@ -31,12 +31,7 @@ from chart_binder.jobs.known_years import YearReport, compare_years, read_years
 from chart_binder.wiring import evidence_by_tags
 
 _OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
-_TALLY = "{:<24} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
-_RULE = "{:<30} {:>9} {:>8} {:>6} {:>6} {:>6}"
-_BAND = "{:<12} {:>8} {:>11} {:>12}"
-_YEARS = "{:<20} {:>6} {:>14} {:>14} {:>20}"
 _WORST = 10
-_POINT = "{:<12} {:>12} {:>28}"
 _NOT_ENABLED = (
     "--adjudicate: no model is enabled; llm.enabled = true enables the one that is configured"
     " (`canon config path` says in which file), and `canon doctor` says whether it is ready"
@@ -52,7 +47,7 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
     type=options.PATH,
     help="Compare first releases with a list: artist, title, year, perhaps isrc.",
 )
-@click.option("--adjudicate", is_flag=True, help="Send open cases to the configured adjudicator.")
+@options.flag("--adjudicate", "Send open cases to the configured adjudicator.")
 @click.option(
     "--answers",
     type=_OUTPUT_FILE,
@@ -130,10 +125,10 @@ def _compare_years(session: options.Session, dates: str, decider: Decider) -> in
 
 
 def _year_lines(report: YearReport) -> Iterator[str]:
-    rows = f"{report.rows}"
+    all_rows = f"{report.rows}"
     if report.ill_formed:
-        rows += f", and {counted(len(report.ill_formed), 'ill-formed line')}"
-    yield from output.labelled("rows", rows)
+        all_rows += f", and {counted(len(report.ill_formed), 'ill-formed line')}"
+    yield from output.labelled("rows", all_rows)
     counts = (
         (report.not_found, "not known to MusicBrainz"),
         (report.undated, "without an official, dated release"),
@@ -143,7 +138,7 @@ def _year_lines(report: YearReport) -> Iterator[str]:
     decided = f"{report.decided.rows} ({_percent(report.share_decided)})"
     yield from output.labelled("decided", f"{decided}{without}")
     yield ""
-    yield _YEARS.format("", "rows", "exact", "within one", "more than two off").rstrip()
+    rows: list[Sequence[object]] = [("", "rows", "exact", "within one", "more than two off")]
     for name, shares in (("decided", report.decided), ("of a certain year", report.certain)):
         cells = (
             f"{count} {_percent(share)}"
@@ -153,7 +148,8 @@ def _year_lines(report: YearReport) -> Iterator[str]:
                 (shares.more_than_two, shares.more_than_two_share),
             )
         )
-        yield _YEARS.format(name, shares.rows, *cells).rstrip()
+        rows.append((name, shares.rows, *cells))
+    yield from output.table(rows)
     if report.worst:
         yield from ("", "Furthest off:")
     for one in report.worst:
@@ -195,14 +191,13 @@ def _answers_file(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]
 def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     yield from _first_release_lines(report.first_release)
     head = ("", "cases", "right", "wrong", "open", "failed", "accuracy", "precision")
-    yield _TALLY.format(*head).rstrip()
-    yield _tally("release group (CRG)", report.crg)
-    yield _tally("release (RR) where right", report.rr)
+    totals = (("release group (CRG)", report.crg), ("release (RR) where right", report.rr))
+    yield from output.table([head, *(_tally(*one) for one in totals)])
     yield f"{report.rightly_open} of the cases rightly open"
     yield ""
-    yield _RULE.format("rule", "expected", "decided", "right", "wrong", "open")
-    for row in report.rules:
-        yield _RULE.format(row.rule, row.expected, row.decided, row.right, row.wrong, row.open)
+    counts = ("expected", "decided", "right", "wrong", "open")
+    rules = ((each.rule, *(getattr(each, name) for name in counts)) for each in report.rules)
+    yield from output.table([("rule", *counts), *rules])
     if report.calibration:
         yield ""
         yield from _calibration(report.calibration)
@@ -230,16 +225,18 @@ def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
     yield ""
 
 
-def _tally(name: str, tally: evaluate.ScoreTotals) -> str:
+def _tally(name: str, tally: evaluate.ScoreTotals) -> Sequence[object]:
     counts = (tally.cases, tally.right, tally.wrong, tally.open, tally.failed)
-    return _TALLY.format(name, *counts, _percent(tally.accuracy), _percent(tally.precision))
+    return (name, *counts, _percent(tally.accuracy), _percent(tally.precision))
 
 
 def _calibration(found: Calibration) -> Iterator[str]:
-    yield _BAND.format("confidence", "answers", "mean", "share right")
-    for band in found.bands:
-        name = f"{band.least:.1f} to {band.most:.1f}"
-        yield _BAND.format(name, band.answers, f"{band.confidence:.2f}", _percent(band.share_right))
+    bands = (
+        (f"{band.least:.1f} to {band.most:.1f}", band.answers, f"{band.confidence:.2f}",
+         _percent(band.share_right))
+        for band in found.bands
+    )  # fmt: skip
+    yield from output.table([("confidence", "answers", "mean", "share right"), *bands])
     yield (
         f"{found.right} of {found.answers} answers right, Brier score {found.brier_score:.3f},"
         f" expected calibration error {found.expected_calibration_error:.3f}"
@@ -303,10 +300,9 @@ def _percent(share: float | None) -> str:
 
 @click.command("calibrate")
 @click.argument("file", required=False, type=options.PATH)
-@click.option(
+@options.flag(
     "--from-reviews",
-    is_flag=True,
-    help="Fit from what people accepted and rejected of the configured model's answers.",
+    "Fit from what people accepted and rejected of the configured model's answers.",
 )
 @click.option(
     "--answers-out", type=_OUTPUT_FILE, help="Write the answers that were reviewed to this file."
@@ -373,12 +369,13 @@ def _reviewed_answers(
 
 
 def _fitted_lines(found: FittedCalibration) -> Iterator[str]:
-    yield _POINT.format("stated", "worth", "").rstrip()
-    for point in found.map.points:
-        yield _POINT.format(f"{point.stated:.2f}", f"{point.right:.2f}", "").rstrip()
+    points = ((f"{point.stated:.2f}", f"{point.right:.2f}") for point in found.map.points)
+    yield from output.table([("stated", "worth"), *points])
     yield ""
-    yield _POINT.format(f"{found.map.answers} answers", "Brier score", "expected calibration error")
-    for name, measured in (("as stated", found.as_stated), ("calibrated", found.calibrated)):
-        error = f"{measured.expected_calibration_error:.3f}"
-        yield _POINT.format(name, f"{measured.brier_score:.3f}", error)
+    measured = (
+        (name, f"{each.brier_score:.3f}", f"{each.expected_calibration_error:.3f}")
+        for name, each in (("as stated", found.as_stated), ("calibrated", found.calibrated))
+    )
+    head = (f"{found.map.answers} answers", "Brier score", "expected calibration error")
+    yield from output.table([head, *measured])
     yield "(calibrated: each fifth of the answers, by what the other four say)"

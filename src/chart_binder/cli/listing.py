@@ -6,12 +6,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from chart_binder.cli import output
-from chart_binder.cli.options import PATH, Session, pass_session, refuse_audio_file
+from chart_binder.cli.options import PATH, Session, flag, pass_session, refuse_audio_file, together
+from chart_binder.cli.progress import CTRL_D, read_key
 from chart_binder.cli.render.listing import (
     csv_lines,
     report_lines,
@@ -29,10 +30,9 @@ from chart_binder.jobs.audit import audit_report, judge, judged, outcome, sample
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-Command = TypeVar("Command", bound=Callable[..., object])
+Command = Callable[..., int]
 _SHOWN = 50
 _SAMPLE = 50
-_CTRL_D = "\x04"
 _VERDICTS = {"r": AuditVerdict.RIGHT, "w": AuditVerdict.WRONG, "u": AuditVerdict.UNSURE}
 _KEYS = "r right, w wrong, u unsure, s skip, b back, q quit, ? keys"
 _EXPLAINED = (
@@ -61,27 +61,18 @@ _query = click.argument("query", metavar="[QUERY]...", nargs=-1)
 
 def _sample_options(size: int | None) -> Callable[[Command], Command]:
     """Return the options that draw a sample."""
-
-    def decorate(command: Command) -> Command:
-        about = "Draw so many at random; with --by rule, of each rule."
-        for option in (
-            click.option(
-                "--seed", metavar="N", type=int, default=0, help="Another number: another sample."
-            ),
-            click.option(
-                "--by",
-                "by",
-                type=click.Choice(["rule"]),
-                help="With --sample: as many of each rule.",
-            ),
-            click.option(
-                "--sample", "size", metavar="N", type=click.IntRange(1), default=size, help=about
-            ),
-        ):
-            command = option(command)
-        return command
-
-    return decorate
+    about = "Draw so many at random; with --by rule, of each rule."
+    return together(
+        click.option(
+            "--sample", "size", metavar="N", type=click.IntRange(1), default=size, help=about
+        ),
+        click.option(
+            "--by", type=click.Choice(["rule"]), help="With --sample: as many of each rule."
+        ),
+        click.option(
+            "--seed", metavar="N", type=int, default=0, help="Another number: another sample."
+        ),
+    )
 
 
 @click.command("ls", cls=_QueryCommand)
@@ -92,7 +83,7 @@ def _sample_options(size: int | None) -> Callable[[Command], Command]:
     type=click.Choice(["table", "csv", "jsonl"]),
     help="A table (the default), CSV, or JSON Lines.",
 )
-@click.option("-0", "--print0", is_flag=True, help="Print paths alone, each ended by NUL.")
+@flag("-0", "--print0", "Print paths alone, each ended by NUL.")
 @click.option(
     "--limit", metavar="N", type=click.IntRange(0), help="List at most so many; 0 for all."
 )
@@ -180,7 +171,7 @@ _PRINT: Mapping[str, Callable[[Iterable[listing.ListedDecision]], None]] = {
 @click.command("audit", cls=_QueryCommand)
 @_query
 @_sample_options(_SAMPLE)
-@click.option("--report", is_flag=True, help="Print the shares of errors alone; ask nothing.")
+@flag("--report", "Print the shares of errors alone; ask nothing.")
 @pass_session
 def audit(
     session: Session,
@@ -253,17 +244,9 @@ def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
 def _known_key(has_case: bool) -> str:
     """Wait for a key of the walk; at its end there is no case to judge."""
     allowed = (*_VERDICTS, "s") if has_case else ()
-    while (key := _key()) not in (*allowed, "b", "q", _CTRL_D):
+    while (key := read_key()) not in (*allowed, "b", "q", CTRL_D):
         output.print_lines(_EXPLAINED if key == "?" else [f"no such key; {_KEYS}"])
     return key
-
-
-def _key() -> str:
-    """Wait for a key; a terminal that is gone counts as Ctrl-D."""
-    try:
-        return click.getchar().casefold()
-    except EOFError:
-        return _CTRL_D
 
 
 @click.command("playlist", cls=_QueryCommand)

@@ -102,9 +102,9 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
         type=click.Path(path_type=Path, dir_okay=False),
         help="Read this configuration file.",
     )
-    @click.option("-q", "--quiet", is_flag=True, help="Print only results and errors.")
+    @flag("-q", "--quiet", "Print only results and errors.")
     @click.option("-v", "--verbose", count=True, help="Say more; -vv shows the model's run.")
-    @click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
+    @flag("--offline", "Open no socket: cached evidence only.")
     @click.option("--output", type=click.Choice(["text", "json"]), help="Form of the results.")
     @click.pass_context
     @wraps(command)
@@ -142,38 +142,40 @@ def pass_session(command: Callable[..., R]) -> Callable[..., R]:
     return common_options(click.make_pass_decorator(Session)(command))
 
 
-keep_mtime_option = click.option(
-    "--keep-mtime", is_flag=True, help="Keep the files' modification times."
-)
+def flag(*names_and_help: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Return an option without a value: its names, then its help."""
+    *names, about = names_and_help
+    return click.option(*names, is_flag=True, help=about)
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Return a decorator that gives a command several options, in this order in its help."""
+
+    def decorate(command: Callable[..., R]) -> Callable[..., R]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+keep_mtime_option = flag("--keep-mtime", "Keep the files' modification times.")
 PATH = click.Path(path_type=str)
 paths_argument = click.argument("paths", nargs=-1, type=PATH)
 
 
-def tag_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the options that say what is written to tags, for `write_options`."""
-    for option in (
-        click.option(
-            "--in-parts",
-            is_flag=True,
-            help="With dates: write also where Navidrome would show the album in parts.",
-        ),
-        click.option(
-            "--also-date", is_flag=True, help="With dates: write the first date to DATE, too."
-        ),
-        click.option(
-            "--whole-albums",
-            is_flag=True,
-            help="With dates: date all tracks of an album or none.",
-        ),
-        click.option(
-            "--policy",
-            metavar="POLICY",
-            help="dates: when each track first came out; note: CANON_* keys alone; move: the whole"
-            " representative release. By default tags.policy.",
-        ),
-    ):
-        command = option(command)
-    return command
+tag_options = together(
+    click.option(
+        "--policy",
+        metavar="POLICY",
+        help="dates: when each track first came out; note: CANON_* keys alone; move: the whole"
+        " representative release. By default tags.policy.",
+    ),
+    flag("--whole-albums", "With dates: date all tracks of an album or none."),
+    flag("--also-date", "With dates: write the first date to DATE, too."),
+    flag("--in-parts", "With dates: write also where Navidrome would show the album in parts."),
+)
+"""What is written to tags, for `write_options`."""
 
 
 def write_options(config: "Config", policy: str | None, **flags: bool) -> "WriteOptions":

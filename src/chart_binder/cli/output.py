@@ -14,7 +14,7 @@ import shutil
 import sys
 import unicodedata
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
@@ -184,6 +184,18 @@ def fit(text: str, width: int) -> str:
             taken += _character_width(character)
         text = kept + dots
     return text + " " * (width - taken)
+
+
+def table(rows: Iterable[Sequence[object]], left: int = 1) -> Iterator[str]:
+    """Yield rows as lines of columns, the first `left` of them flush left, the others right."""
+    texts = [list(map(str, row)) for row in rows]
+    widths = [max(map(display_width, column)) for column in zip(*texts, strict=True)]
+    for row in texts:
+        cells = (
+            fit(text, width) if at < left else " " * (width - display_width(text)) + text
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
 
 
 def wrap(

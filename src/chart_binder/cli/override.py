@@ -12,6 +12,7 @@ from chart_binder.cli.decide import read_bundle_file
 from chart_binder.cli.options import (
     PATH,
     Session,
+    flag,
     group,
     pass_session,
     read_mbid,
@@ -54,9 +55,7 @@ from chart_binder.wiring import (
 _NEEDS_BOTH = "give both --crg ID (`canon review show` or `explain` has the ids) and --reason TEXT"
 _UNCHECKED = "the ids could not be held against evidence: {}"
 _NAME = click.argument("name", metavar="PATH_OR_ID", type=PATH)
-FORCE = click.option(
-    "--force", is_flag=True, help="Also where the release group seems to be of other music."
-)
+FORCE = flag("--force", "Also where the release group seems to be of other music.")
 
 
 @dataclass(frozen=True, slots=True)

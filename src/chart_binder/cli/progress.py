@@ -22,6 +22,7 @@ from chart_binder.react import transcript
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import Tally
 
+CTRL_D = "\x04"
 _LINE_EVERY_S = 10.0
 _DRAW_EVERY_S = 0.1
 _ESTIMATE_AFTER_S = 10.0
@@ -71,6 +72,14 @@ def stop_after_current(
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def read_key() -> str:
+    """Wait for a key; a terminal that is gone counts as Ctrl-D."""
+    try:
+        return click.getchar().casefold()
+    except EOFError:
+        return CTRL_D
 
 
 class LiveRun:

@@ -92,21 +92,17 @@ _REASON = click.option("--reason", default="", help="Why, in your words: shown w
 _RR = click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
 
 
-def _override_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a verdict that becomes an override the options for `_give`."""
-    for option in (
-        click.option(
-            "--replace",
-            "replaces",
-            is_flag=True,
-            help="Also where a person decided otherwise on the recording, by another file or id.",
-        ),
-        click.option(
-            "--recording", metavar="ID", help="Which recording is meant, where several may be."
-        ),
-    ):
-        command = option(command)
-    return command
+_override_options = options.together(
+    click.option(
+        "--recording", metavar="ID", help="Which recording is meant, where several may be."
+    ),
+    options.flag(
+        "--replace",
+        "replaces",
+        "Also where a person decided otherwise on the recording, by another file or id.",
+    ),
+)
+"""The options of a verdict that becomes an override, for `_give`."""
 
 
 @review.command("list")
@@ -165,7 +161,7 @@ def _show_unwritten(session: options.Session, store: "Store", named: Sequence[Pa
 
 @review.command("show")
 @_NAME
-@click.option("--transcript", is_flag=True, help="Print the model's run as it is kept, too.")
+@options.flag("--transcript", "Print the model's run as it is kept, too.")
 @options.pass_session
 def show(session: options.Session, name: str, transcript: bool) -> int:
     """Show one case: the candidates side by side, the open question, what is proposed, and why.

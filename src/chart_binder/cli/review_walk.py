@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chart_binder.cli.output import SkippedRecords, one_line, print_lines, wrap
-from chart_binder.cli.progress import event_lines
+from chart_binder.cli.progress import CTRL_D, event_lines, read_key
 from chart_binder.cli.render.decision import musicbrainz_page
 from chart_binder.cli.render.review import NO_ALBUM, brief_lines, case_lines, ruled_lines
 from chart_binder.config import Config
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 _DIGITS = frozenset("123456789")
-_CTRL_D = "\x04"
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_LEAVE = frozenset({"q", _CTRL_D})
+_LEAVE = frozenset({"q", CTRL_D})
 _PREVIEWED = 10
 _KEYS = {
     "a": ("accept", "the proposal is right: it becomes an override"),
@@ -134,7 +133,7 @@ class Walk:
         if not self.done:
             return self._say(end, _Next.LEAVE)
         self._say(f"{end}; u undo the last, q quit")
-        while (key := _key()) not in _LEAVE:
+        while (key := read_key()) not in _LEAVE:
             if key == "u":
                 return self._undo(None)
             self._say("no such key; u undo the last, q quit")
@@ -163,7 +162,7 @@ class Walk:
         self._legend(case)
         while True:
             try:
-                leads = self._do(_key(), case)
+                leads = self._do(read_key(), case)
             except StoreError:
                 raise
             except CanonError as error:
@@ -366,14 +365,6 @@ def _require_candidates(case: ReviewCase) -> None:
     """Raise `CanonError` where nothing was found that could be wrong."""
     if not _has_candidates(case):
         raise CanonError("no candidate was found: k keeps it out of the queue, s skips it")
-
-
-def _key() -> str:
-    """Wait for a key; a terminal that is gone counts as Ctrl-D."""
-    try:
-        return click.getchar().casefold()
-    except EOFError:
-        return _CTRL_D
 
 
 def _ask(question: str) -> str | None:

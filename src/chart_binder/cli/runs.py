@@ -1,7 +1,7 @@
 """`canon runs`: what earlier calls did, cost and left undone; and the text of a batch's results."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -88,7 +88,7 @@ def list_runs(session: Session, named: str | None, limit: int) -> int:
         found = store.runs.newest(limit, named, skipped.record)
     # The measures are needed only for the time of a run that has no end.
     summaries = [
-        RunSummary.of(run, None if run.ended_at_utc else _readable_measures(run, skipped))
+        RunSummary.of(run, None if run.ended_at_utc else _measures(run, skipped.record))
         for run in found
     ]
     of = f" of `canon {path_text(named)}`" if named else ""
@@ -126,7 +126,7 @@ def show(session: Session, run: str | None, metrics: str | None) -> int:
         text = metrics_json(found, measures) if as_json else prometheus_text(found, measures)
         click.echo(text, nl=as_json)
         return 0
-    summary = RunSummary.of(found, _readable_measures(found, skipped))
+    summary = RunSummary.of(found, _measures(found, skipped.record))
     writes = {state.value: written[state] for state in WriteState if state in written}
     more = {"measures": summary.measures, "decisions": decisions, "writes": writes}
     session.show(_summary_object(summary) | more, run_lines(summary, decisions, written))
@@ -149,20 +149,18 @@ def _run_named(store: "Store", name: str | None) -> RunRecord:
     return found[0]
 
 
-def _measures(run: RunRecord) -> Measures | None:
-    """Return what a run cost, where that is stored. Raises `CanonError` for a damaged record."""
+def _measures(run: RunRecord, damaged: Callable[[str], object] | None = None) -> Measures | None:
+    """Return what a run cost, where that is stored.
+
+    Raises `CanonError` for a damaged record; with `damaged` this is called with the problem.
+    """
     try:
         return decode_json(run.measures, Measures) if run.measures is not None else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CanonError(f"what the run {run.id} cost cannot be read: {error}") from error
-
-
-def _readable_measures(run: RunRecord, skipped: output.SkippedRecords) -> Measures | None:
-    """Return what a run cost; report a damaged record, for the rest of the run can be shown."""
-    try:
-        return _measures(run)
-    except CanonError as error:
-        skipped.record(str(error))
+        problem = f"what the run {run.id} cost cannot be read: {error}"
+        if damaged is None:
+            raise CanonError(problem) from error
+        damaged(problem)
         return None
 
 
@@ -397,11 +395,9 @@ def _costs(found: Measures) -> Iterator[str]:
     for name, cost in found.stages.items():
         mean = f"{cost.seconds / cost.files * 1000:,.1f} ms each" if cost.files else ""
         rows.append((name, counted(cost.files, "file ", "files"), f"{cost.seconds:,.1f} s", mean))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     label = "stages"
-    for name, *cells in rows:
-        aligned = [f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True)]
-        yield from summary_line(label, _GAP.join((f"{name:<{widths[0]}}", *aligned)).rstrip())
+    for line in output.table(rows):
+        yield from summary_line(label, line)
         label = ""
     label = "slowest"
     for file in found.slowest:

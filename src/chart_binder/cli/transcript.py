@@ -13,7 +13,14 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from chart_binder.cli.options import Session, group, is_same_file, pass_session, refuse_audio_file
+from chart_binder.cli.options import (
+    Session,
+    flag,
+    group,
+    is_same_file,
+    pass_session,
+    refuse_audio_file,
+)
 from chart_binder.cli.output import print_error, print_json, print_lines, safe_text, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import (
@@ -229,13 +236,8 @@ def html(session: Session, file: Path, out: Path | None) -> None:
     show_default=True,
     help="How the reply is written: classic, pause, xml, or as a plug-in reads it.",
 )
-@click.option("--jsonl", is_flag=True, help='Read lines {"text": ..., "dialect": ...}.')
-@click.option(
-    "--any",
-    "takes_any",
-    is_flag=True,
-    help="Take any tool and any answer, not those of the adjudicator alone.",
-)
+@flag("--jsonl", 'Read lines {"text": ..., "dialect": ...}.')
+@flag("--any", "takes_any", "Take any tool and any answer, not those of the adjudicator alone.")
 @pass_session
 def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bool) -> int:
     """Print what is understood from a model's reply in FILE, by default standard input.

@@ -60,8 +60,8 @@ _VERIFY_STATUS = {
 @click.command("undo")
 @click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=options.PATH)
 @click.option("--since", metavar="WHEN", help="All writes since: 2026-11-20, 2026-11-20T18:30, 2h.")
-@click.option("--dry-run", is_flag=True, help="Show what would be put back; nothing is changed.")
-@click.option("--force", is_flag=True, help="Put written keys back that somebody changed since.")
+@options.flag("--dry-run", "Show what would be put back; nothing is changed.")
+@options.flag("--force", "Put written keys back that somebody changed since.")
 @options.keep_mtime_option
 @options.pass_session
 def undo(

@@ -32,7 +32,7 @@ NO_PATHS = "name files or folders, or - for paths on standard input"
 
 @click.command("write")
 @options.paths_argument
-@click.option("--apply", "applies", is_flag=True, help="Write; else only show what would change.")
+@options.flag("--apply", "applies", "Write; else only show what would change.")
 @options.tag_options
 @options.keep_mtime_option
 @options.pass_session

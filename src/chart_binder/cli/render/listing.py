@@ -9,7 +9,14 @@ from typing import Any
 
 import msgspec
 
-from chart_binder.cli.output import display_width, file_object, labelled, safe_text, terminal_width
+from chart_binder.cli.output import (
+    display_width,
+    file_object,
+    labelled,
+    safe_text,
+    table,
+    terminal_width,
+)
 from chart_binder.cli.render.decision import musicbrainz_page, recording_lines
 from chart_binder.domain.verdict import FirstRelease
 from chart_binder.jobs.audit import AuditReport, RuleErrors
@@ -25,7 +32,6 @@ _COLUMNS = (
 _TABLE = ("recording", "file", "first release", "group", "decision")
 _UNBROKEN = 12
 """Words of so many columns are not broken in a table."""
-_ERRORS = "{:<26} {:>6} {:>6} {:>7} {:>10} {:>18}"
 
 
 def row_object(row: ListedDecision) -> dict[str, Any]:
@@ -159,9 +165,7 @@ def row_lines(row: ListedDecision) -> Iterator[str]:
 def report_lines(report: AuditReport) -> Iterator[str]:
     """Yield the shares of errors as a table."""
     head = ("rule", "right", "wrong", "unsure", "errors", "95 % interval")
-    yield _ERRORS.format(*head)
-    for row in (*report.rules, report.all):
-        yield _ERRORS.format(*_error_cells(row)).rstrip()
+    yield from table([head, *map(_error_cells, (*report.rules, report.all))])
     if report.left:
         yield f"{report.left} of the sample not judged so far"
 
