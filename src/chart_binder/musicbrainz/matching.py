@@ -47,12 +47,14 @@ class Found(NamedTuple):
     """What a search found.
 
     `unread` are the recordings that may be meant too, and are too many to be looked into; `unseen`
-    says in words what the search did not show.
+    says in words what the search did not show. `untimed` have no length, and others by their artist
+    have the file's.
     """
 
     recordings: tuple[Recording, ...] = ()
     unread: tuple[Recording, ...] = ()
     unseen: str | None = None
+    untimed: tuple[Recording, ...] = ()
 
 
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}\d{7}", re.ASCII)
@@ -190,10 +192,11 @@ def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = f
     none by its artist has the file's length: it may be the one by another artist of the name.
     """
     fitting = [one for one in found if _fits(one, tags)]
+    untimed: list[Recording] = []
     if tags.duration_ms is not None:
         timed = {first_artist(one) for one in fitting if one.length_ms}
-        fitting = [one for one in fitting if one.length_ms or first_artist(one) not in timed]
-    fitting = [*_meant(fitting, tags, on_album)]
+        untimed = [one for one in fitting if not one.length_ms and first_artist(one) in timed]
+    fitting = [*_meant([one for one in fitting if one not in untimed], tags, on_album)]
     is_mono = intents_in(tags.title, None).is_mono or None  # else not told: titles rarely name it
 
     def kind(title: str | None, comment: str | None) -> RecordingFlags:
@@ -203,7 +206,7 @@ def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = f
     # The title of an album (`Live Killers`) is a hint, so both kinds are kept.
     kinds = {kind(tags.title, None), kind(tags.title, tags.album)}
     same = [one for one in fitting if kind(one.title, one.disambiguation) in kinds]
-    return _best(same or fitting, tags, on_album)
+    return _best(same or fitting, tags, on_album)._replace(untimed=tuple(untimed))
 
 
 # Artists of one name, and artists with guests.

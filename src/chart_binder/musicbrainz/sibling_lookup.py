@@ -29,6 +29,7 @@ from chart_binder.musicbrainz.evidence import (
 )
 from chart_binder.musicbrainz.siblings import (
     SIBLING,
+    Performance,
     bare_song,
     described,
     is_on_other_versions_only,
@@ -145,8 +146,10 @@ class _Lookup:
         for recording, why in siblings:
             found = self._candidate(recording, why, hits, out_by(candidates))
             candidates += [] if is_on_other_versions_only(found) else [found]
-        is_none_there = len(candidates) == len(self._bundle.recording_candidates)
-        perhaps = self._perhaps_earlier(hits) if is_none_there and hits.is_complete else None
+        perhaps = None
+        if hits.is_complete:
+            own = self._own.values()
+            perhaps = possibly_earlier(own, candidates, hits.recordings.values(), hits.releases)
         bundle = replace(
             self._bundle,
             recording_candidates=tuple(candidates),
@@ -245,30 +248,6 @@ class _Lookup:
             return page, count == len(page)
         return self._client.releases_of(recording_id), True
 
-    def _perhaps_earlier(self, hits: Hits) -> str | None:
-        """Describe the earliest recording that may be the same performance, whatever its length.
-
-        Only those count that are earlier than the recordings of the evidence, or without a date.
-        """
-        known = self._bundle.recording_candidates
-        editions = (one for each in known for group in each.groups for one in group.editions)
-        days = (one.when for one in editions if one.is_official and one.when.is_known)
-        first = min((day.first for day in days), default=LAST_DAY)
-        perhaps = []
-        for recording in hits.recordings.values():
-            other = performance_of(recording)
-            is_near = any(may_be_same_performance(one, other) for one in self._own.values())
-            if recording.id in self._own or not is_near or _is_elsewhere(recording, hits):
-                continue
-            day = _first_day(recording, hits.releases.get(recording.id, ()))
-            if day < first or day == LAST_DAY:
-                perhaps.append((day, recording.id, recording))
-        if not perhaps:
-            return None
-        day, _, one = min(perhaps, key=lambda row: row[:2])
-        when = f"of {date.fromordinal(day).year}" if day < LAST_DAY else "without a date"
-        return f"{described(one)} {when} (recording {one.id}) may be the same performance"
-
     def _provenance(self, hits: Hits, unread: str | None) -> Provenance | None:
         """Return the provenance with the age of the oldest response, and what was not read."""
         known, oldest_at = self._bundle.provenance, self._client.oldest_at
@@ -283,6 +262,39 @@ class _Lookup:
             return known
         fetched = datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds")
         return replace(known, fetched_at_utc=fetched, cache_age_s=age_s)
+
+
+def possibly_earlier(
+    own: Iterable[Performance],
+    known: Sequence[RecordingCandidate],
+    others: Iterable[Recording],
+    releases: Mapping[RecordingId, Sequence[Release]],
+) -> str | None:
+    """Describe the earliest of `others` that may be the performance, whatever its length.
+
+    Those count that are of an earlier year than all `known` recordings; beside a single one also
+    those that are earlier at all, or have no date. `releases` are all those of a recording.
+    """
+    names, performances = {one.mb_recording_id for one in known}, [*own]
+    editions = (one for each in known for group in each.groups for one in group.editions)
+    days = (one.when for one in editions if one.is_official and one.when.is_known)
+    first = min((day.first for day in days), default=LAST_DAY)
+    if len(known) > 1:
+        first = date.fromordinal(first).replace(month=1, day=1).toordinal()
+    perhaps = []
+    for recording in others:
+        other = performance_of(recording)
+        is_near = any(may_be_same_performance(one, other) for one in performances)
+        if recording.id in names or not is_near or _is_elsewhere(recording, releases):
+            continue
+        day = _first_day(recording, releases.get(recording.id, ()))
+        if day < first or (day == LAST_DAY and len(known) == 1):
+            perhaps.append((day, recording.id, recording))
+    if not perhaps:
+        return None
+    day, _, one = min(perhaps, key=lambda row: row[:2])
+    when = f"of {date.fromordinal(day).year}" if day < LAST_DAY else "without a date"
+    return f"{described(one)} {when} (recording {one.id}) may be the same performance"
 
 
 def artist_of(bundle: EvidenceBundle) -> ArtistId:
@@ -352,14 +364,14 @@ def _first_day(recording: Recording, releases: Iterable[Release] = ()) -> int:
     return min((date.last for date in known if date.is_known), default=LAST_DAY)
 
 
-def _is_elsewhere(recording: Recording, hits: Hits) -> bool:
+def _is_elsewhere(recording: Recording, releases: Mapping[RecordingId, Sequence[Release]]) -> bool:
     """Whether a recording is on records of live takes, remixes or demos alone, or on none."""
     shown = [one.release for one in recording.release_list]
-    releases = hits.releases.get(recording.id, [one for one in shown if one])
-    is_all_shown = recording.score is not None or recording.id in hits.releases
-    if not releases:  # of a server that shows titles alone, or of a work, it is not known
+    known = releases.get(recording.id, [one for one in shown if one])
+    is_all_shown = recording.score is not None or recording.id in releases
+    if not known:  # of a server that shows titles alone, or of a work, it is not known
         return is_all_shown and not shown
-    return is_on_other_versions_only(candidate_of(recording, releases, None))
+    return is_on_other_versions_only(candidate_of(recording, known, None))
 
 
 def _may_be_original(recording: Recording, day: int) -> bool:

@@ -20,7 +20,8 @@ from chart_binder.musicbrainz.client import AnswerCache, CachedService, Client
 from chart_binder.musicbrainz.evidence import candidate_of, country_of, is_much_later, out_by
 from chart_binder.musicbrainz.http import RateLimiter, RequestError, Server, Throttle
 from chart_binder.musicbrainz.matching import Artists, Found, artists_apart, searches
-from chart_binder.musicbrainz.sibling_lookup import look_up_together
+from chart_binder.musicbrainz.sibling_lookup import look_up_together, possibly_earlier
+from chart_binder.musicbrainz.siblings import performance_of
 
 _log = logging.getLogger(__name__)
 _PUBLIC = frozenset({"musicbrainz.org", "www.musicbrainz.org", "beta.musicbrainz.org"})
@@ -146,12 +147,14 @@ class MusicBrainzSource:
             for one in found
         )
         unread = _unread(read, candidates)
+        own = map(performance_of, found)
+        perhaps = possibly_earlier(own, candidates, read.untimed, {}) if not unread else None
         oldest_at = client.oldest_at or 0.0
         provenance = Provenance(
             sources_used=("MB",),
             fetched_at_utc=datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds"),
             cache_age_s=round(self._service.age_s(oldest_at), 1),
-            unread=unread,
+            unread=unread or perhaps,
         )
         title = found[0].title or tags.title
         bundle = EvidenceBundle(

@@ -226,7 +226,7 @@ def earliest_official(contest: Contest) -> Ruling:
 
 Rule = Callable[[Contest], Ruling]
 
-TABLE_VERSION = 4
+TABLE_VERSION = 5
 """Raised whenever a rule decides differently than before; stored decisions are compared with it."""
 
 RULES: tuple[tuple[str, Rule], ...] = (

@@ -19,7 +19,6 @@ from chart_binder.rules.year_certainty import gathers, taping_year
 _FINAL = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")
 """Rules that decide by what a person or a verified fact said: nothing is looked up for them."""
 _REMASTER = re.compile(r"\bre-?master", re.IGNORECASE)
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 class _Case(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -91,14 +90,11 @@ def _reissue(case: _Case) -> str | None:
 
 
 def _remaster(case: _Case) -> str | None:
-    """Return that the first record listed has a remaster, unless it is older than that."""
     carriers = case.first.recordings
-    remarks = [f"{set_off(one.title or '')} {one.disambiguation or ''}" for one in carriers]
-    made = min((year for remark in remarks for year in _YEAR.findall(remark)), default="")
-    is_older = case.first.is_dated and case.first.since.text[:4] < made
-    if is_older or not all(map(_REMASTER.search, remarks)):
-        return None
-    return f"the recording on {case.first.dated_name} is a remaster"
+    remarks = (f"{set_off(one.title or '')} {one.disambiguation or ''}" for one in carriers)
+    if all(map(_REMASTER.search, remarks)):
+        return f"the recording on {case.first.dated_name} is a remaster"
+    return None
 
 
 def _isrc(case: _Case) -> str | None:

@@ -194,6 +194,10 @@ def _is_of_december(copy: Release, record: Candidate) -> bool:
     return month == "12" and record.since.text[:7] == f"{int(year) + 1:04}-01"
 
 
+def _possible_sibling(case: YearCase) -> str | None:
+    return case.bundle.possible_sibling.removeprefix("; ") or None
+
+
 def _impossible(case: YearCase) -> str | None:
     """Return that the year is before all records, or after the next of when evidence was read."""
     year, known = int(case.year), case.bundle.provenance
@@ -212,7 +216,7 @@ def _incomplete(case: YearCase) -> str | None:
 
 YEAR_DOUBTS: tuple[Callable[[YearCase], str | None], ...] = (
     _collection, _group, _recording, _isrc, _taping, _undated, _medium, _copy,
-    _impossible, _incomplete,
+    _possible_sibling, _impossible, _incomplete,
 )  # fmt: skip
 """The first row that returns a reason makes the year uncertain (docs/decisions.md has them all).
 
