@@ -45,6 +45,10 @@ def test_words_of_a_title_that_is_asked_about_do_not_count() -> None:
     ("text", "said"),
     [
         ("The second edition was released on 5 May 1974", "second edition"),
+        ("A second pressing was released on 5 May 1974", "second pressing"),
+        ("It was to be released on 5 May 1974", "was to be released"),
+        ("Die Single sollte am 5. Mai 1974 erscheinen", "sollte am 5. Mai 1974 erscheinen"),
+        ("The song that was to be their last hit was released on 5 May 1974", None),
         ("Une nouvelle version est sortie le 5 mai 1974", "nouvelle version"),
         ("新装盤は1974年5月5日に発売された", "新装盤"),
         ("It was reportedly released on 5 May 1974", "reportedly released"),

@@ -16,6 +16,7 @@ from chart_binder.domain.dates_in_text import (
     MONTHS,
     Mention,
     find_dates,
+    find_periods,
     single_date,
     states,
 )
@@ -172,3 +173,24 @@ def test_long_texts_take_no_long_time(junk: str) -> None:
     began = time.process_time()
     find_dates(junk * (100_000 // len(junk)))
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "months"),
+    [
+        ("out in May/June 1974 on EMI", "May/June 1974", "1974-05/1974-06"),
+        ("Released: Q2 1974", "Q2 1974", "1974-04/1974-06"),
+        ("im Frühjahr 1974 erschienen", "Frühjahr 1974", "1974-03/1974-06"),
+        ("in the autumn of 1974", "autumn of 1974", "1974-09/1974-12"),
+        ("mayo o junio de 1974", "mayo o junio de 1974", "1974-05/1974-06"),
+    ],
+)
+def test_some_months_of_a_year_are_a_period(text: str, said: str, months: str) -> None:
+    [period] = find_periods(text)
+    assert (text[period.start : period.end], period.dates[0].text) == (said, months)
+    assert not states(period, period.dates[0])
+
+
+@pytest.mark.parametrize("text", ["Dec/Jan 1974", "May 1974", "1974", "fall 19740", "Q5 1974"])
+def test_what_names_no_such_months_is_no_period(text: str) -> None:
+    assert find_periods(text) == []

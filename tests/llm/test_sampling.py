@@ -20,6 +20,7 @@ from llm.scripted_runs import (
     DECIDED,
     OTHER,
     PAGE,
+    QUOTE,
     SINGLE,
     TRUSTED,
     YES,
@@ -98,6 +99,14 @@ def test_rules_decide_on_the_facts_of_all_runs_that_agree(
     result, _ = sampled(*replies, samples=len(runs))
     assert (result.outcome, result.independent_sources) == (outcome, sources), result
     assert len(result.facts) == len(set(result.facts))
+
+
+def test_mirrors_that_two_runs_read_are_one_source() -> None:
+    text = f"{QUOTE}. The band had worked on it for three weeks in Rockfield and four other rooms."
+    replies = [reply for run in (ONE_PAGE, OTHER_PAGE) for reply in (*run, run[-1])]
+    for other, sources in ((text, 1), (f"In shops: {QUOTE}.", 2)):
+        result, _ = sampled(*replies, samples=2, page={PAGE: text, OTHER: other})
+        assert result.independent_sources == sources, result
 
 
 def test_runs_of_a_case_share_their_readings() -> None:

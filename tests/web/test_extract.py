@@ -91,7 +91,8 @@ def test_terms_stay_with_what_they_mean_and_lines_stay_lines() -> None:
         'style="transform:scale(0)"', 'style="transform:translate(2px) scale(1, 0)"',
         'style="width:0;overflow:hidden"', 'style="overflow:hidden;height:0px"',
         'style="max-height:0;overflow-y:hidden"', 'style="filter:opacity(0)"', 'style="font:0/0 a"',
-        'style="visibility:collapse"',
+        'style="visibility:collapse"', 'style="zoom:0"', 'style="font-size:1px"',
+        'style="font:1px a"',
     ],
 )  # fmt: skip
 def test_what_readers_do_not_see_is_gone(hiding: str) -> None:
@@ -112,6 +113,13 @@ def test_what_readers_do_not_see_is_gone(hiding: str) -> None:
 )  # fmt: skip
 def test_what_readers_do_see_stays(shown: str) -> None:
     assert from_html(f"<p {shown}>seen").blocks == ("seen",)
+
+
+def test_what_stands_in_for_ruby_is_read_by_no_reader() -> None:
+    ruby = "<ruby>東<rp>(</rp><rt>ひがし</rt><rp>secret<b>more</b></rp></ruby>"
+    assert from_html(f"<p>{ruby}に<ruby>京<rp>(<rt>きょう</ruby>へ").blocks == (
+        "東ひがしに京きょうへ",
+    )
 
 
 @pytest.mark.parametrize("ground", ["<body bgcolor=black>", "<link rel=stylesheet href=a.css>"])

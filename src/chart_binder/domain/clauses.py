@@ -51,7 +51,7 @@ _QUOTED = re.compile(
 _NAMED_BEFORE = re.compile(rf"({_QUOTED.pattern}),?(?: [\w’']+){{1,4}} $")
 _BESIDES = re.compile(
     r"\b(?:with|plus|and|featuring|including|to|of|from|after|before|on|mit|und|zu|von|aus|nach|avec"
-    r"|et|de|du|à|après|con|y|a|tras|com|e|di|da|do|met|en|van|op|na)\s(?:\w+\s){0,2}$",
+    r"|et|de|du|à|après|con|y|tras|com|e|di|da|do|met|en|van|op|na)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )
 """What makes of a title or a version behind it another one than that which came out."""
@@ -249,7 +249,8 @@ def _form(field: str) -> re.Pattern[str]:
     glue = f"(?:{word})*"
     head = f"(?:{word}|zartist +|(?:{by}) +(?=zartist))*" if field != COUNTRY else glue
     of = "" if is_type else "(?:zartist|zlabel)"
-    end = rf"{glue}(?:zcut\b.*|(?:{'|'.join(whose)}) {of}.*)?$"
+    cut = r"(?:zcut|zartist)\b" if is_type else r"zcut\b"
+    end = rf"{glue}(?:{cut}.*|(?:{'|'.join(whose)}) {of}.*)?$"
     behind = ".*$" if is_type else f"(?: +{end}|$)"
     return re.compile(rf"{head}{near} +{glue}zvalue +{end}|{glue}zvalue +{glue}{near}{behind}")
 

@@ -7,13 +7,14 @@ are expressions over that row: a day, a month, a year, in whatever language the 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import groupby, islice, pairwise, product
+from functools import cache, lru_cache
+from itertools import chain, groupby, islice, pairwise, product
 from typing import NamedTuple
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.vocabulary import fold, word_table
 
+_DATE_WORDS = word_table("date_words")
 _MONTHS = word_table("month_names")  # in the languages of the web's discographies
 
 MONTHS = {name: number for number, each in enumerate(_MONTHS["months"], 1) for name in each.split()}
@@ -59,6 +60,40 @@ def find_dates(text: str) -> list[Mention]:
         for start, end, dates, is_span in found
         if dates and start not in spans
     ]
+
+
+def find_periods(text: str) -> list[Mention]:
+    """Return where a text names some months of a year, which state no date: `May/June 1974`.
+
+    That is two months, a season or a quarter.
+    """
+    folded, begins, ends = _folded(text)
+    found = []
+    for match in _periods().finditer(folded):
+        first, last, words, year = match.groups()
+        span = f"{MONTHS[first]:02}/{MONTHS[last]:02}" if first else _period_of(words)
+        since, until = span.split("/")
+        if since <= until:
+            date = PartialDate.parse(f"{year}-{since}/{year}-{until}")
+            place = begins[match.start()], ends[match.end() - 1]
+            found.append(Mention(*place, (date,), is_span=True))
+    return found
+
+
+@cache
+def _periods() -> re.Pattern[str]:
+    month, words = month_pattern(), "|".join(chain(*_DATE_WORDS["period"].values()))
+    joined = "(?: ?[-/–] ?| (?:or|and|und|oder|et|ou|y|o|e) )"
+    return re.compile(
+        rf"(?<!\w)(?:({month})\.?{joined}({month})\.?|({words}))"
+        r"(?:,? (?:of |de |del |des jahres )?(?:the year )?|/)((?:1[89]|20)[0-9]{2})(?![0-9])"
+    )
+
+
+def _period_of(words: str) -> str:
+    """Return the months, such as `03/06`, that words name."""
+    periods: dict[str, list[str]] = _DATE_WORDS["period"]
+    return next(span for span, names in periods.items() if re.fullmatch("|".join(names), words))
 
 
 def states(mention: Mention, value: PartialDate) -> bool:
@@ -128,7 +163,7 @@ _WORDS: dict[str, Iterable[str]] = {
     "month": MONTHS.keys() - AMBIGUOUS_MONTHS,
     "word or month": AMBIGUOUS_MONTHS,
     "inflected": {name for name in MONTHS if name.endswith(("ban", "ben"))},  # Hungarian
-    **{role: words.split() for role, words in word_table("date_words")["beside"].items()},
+    **{role: words.split() for role, words in _DATE_WORDS["beside"].items()},
 }
 """Words by what they do beside a date."""
 _FIRST_NOT_LATIN, _FIRST_SIGN = "\u0250", 0xF0000

@@ -287,6 +287,7 @@ def is_stated(bundle: EvidenceBundle, patch: Patch) -> bool:
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\W_]+")
+_ASIDE = re.compile(r"[(\[][^()\[\]]*[)\]]")
 
 
 @cache
@@ -312,7 +313,7 @@ def field_named(written: str) -> str | None:
 
 def named_value(name: str, written: str) -> str | None:
     """Return the value of a field that a text names; None for none."""
-    plain = " ".join(fold(written).strip(" .\"'").split())
+    plain = " ".join(_ASIDE.sub(" ", fold(written)).strip(" .\"'").split())
     if name == COUNTRY and re.fullmatch(r"[a-z]{2}", plain):
         return country_code(plain)
     for value, words in fact_words()[name].items():

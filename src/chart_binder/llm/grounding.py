@@ -7,6 +7,7 @@ heading, the page's title). Whether a date is that of the release is for the sec
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from operator import attrgetter
 
 from chart_binder.domain.clauses import (
     doubts_in_clause,
@@ -180,7 +181,10 @@ def premieres_said(documents: Iterable[Document]) -> Iterator[Place]:
 
 
 def dates_about(
-    documents: Iterable[Document], subject: Subject, is_wanted: Callable[[Mention], bool]
+    documents: Iterable[Document],
+    subject: Subject,
+    is_wanted: Callable[[Mention], bool],
+    mentions_of: Callable[[Document], Iterable[Mention]] = attrgetter("mentions"),
 ) -> Iterator[tuple[Mention, Place, bool]]:
     """Yield the dates that passages may give for a subject, and whether they plainly say release.
 
@@ -189,7 +193,7 @@ def dates_about(
     left out.
     """
     for document in documents:
-        for mention in filter(is_wanted, document.mentions):
+        for mention in filter(is_wanted, mentions_of(document)):
             ground = Place(document, mention.start, mention.end)
             if link_problem(ground, subject) or date_doubt(document, mention, subject):
                 continue

@@ -36,6 +36,7 @@ from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.result import Fact
 from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels
+from chart_binder.web.places import is_copied
 from chart_binder.web.sites import independent_sources
 
 RECORDING = "recording"
@@ -115,7 +116,7 @@ class OpenCase:
         patches.sort(key=lambda patch: (len(cited[patch]), patch.about))
         verdict, needed = self.verdict(patches), self.needed(patches)
         least = self.config.acceptance.min_sources
-        seen = {one: len(independent_sources(fact.source for fact in cited[one])) for one in needed}
+        seen = {one: count_sources(cited[one]) for one in needed}
         short = tuple(
             (one, least - count)
             for one, count in seen.items()
@@ -123,6 +124,16 @@ class OpenCase:
         )
         patched = apply_patches(self.bundle, needed).bundle
         return Weighed(verdict, patched, needed, min(seen.values(), default=0), short)
+
+
+def count_sources(facts: Iterable[Fact]) -> int:
+    """Return how many independent sources facts have; two that have one text are one source."""
+    passages: dict[str, str] = {}
+    for fact in facts:
+        own = next((r.passage for r in fact.readings if r.source == fact.source), "")
+        if not any(is_copied(own, other) for other in passages.values()):
+            passages[fact.source] = own
+    return len(independent_sources(passages))
 
 
 def weigh_facts(bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfig) -> Weighed:

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from chart_binder.domain.clauses import says_release
-from chart_binder.domain.dates_in_text import Mention
+from chart_binder.domain.dates_in_text import Mention, find_periods
 from chart_binder.domain.naming import Subject
 from chart_binder.domain.patches import (
     Patch,
@@ -37,7 +37,7 @@ from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, Kind, SecondReader
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import Document
-from chart_binder.web.places import Place
+from chart_binder.web.places import Place, is_copied
 from chart_binder.web.sites import independent_sources, is_checked_page
 
 _MAX_SHOWN = 200
@@ -263,6 +263,18 @@ class Verifier:
             is_plain = is_clear or not cited.isdisjoint(dates)
             yield _Contrary(ground, subject, dates[0], " or ".join(dates), is_plain)
 
+        def is_earlier(mention: Mention) -> bool:
+            [months] = mention.dates
+            return months.last < patch.date.first and is_possible(months.text.partition("/")[2])
+
+        periods = dates_about(
+            self.documents, subject, is_earlier, lambda each: find_periods(each.text)
+        )
+        for mention, ground, _ in periods:
+            if says_release(ground.statement):
+                said = ground.document.text[mention.start : mention.end]
+                yield _Contrary(ground, subject, mention.dates[0].text[:4], said)
+
     def _other_firsts(self, patch: Patch) -> Iterator["_Contrary"]:
         """Yield where the recording may be said to have first come out on another record.
 
@@ -312,7 +324,8 @@ def _said_by(ground: Place, standing: Sequence[Place]) -> str | None:
     addresses = [each.document.address for each in (*standing, ground)]
     if len(independent_sources(addresses)) == len(standing):
         return "another page of this site says so already"
-    copied = next((each.document.address for each in standing if ground.is_copy_of(each)), None)
+    same = (one for one in standing if is_copied(ground.passage, one.passage))
+    copied = next((one.document.address for one in same), None)
     return copied and f"{copied} has the same text, so both are one source"
 
 

@@ -150,6 +150,8 @@ _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 _LONGEST_VALUE = 200
 _ZERO = r"[+-]?(?:0+(?:\.0*)?|\.0+)(?:[a-z]+|%)?"
+_UNREADABLE = rf"{_ZERO}|(?:[01]|[01]?\.\d+)p[xt]|0?\.[01]\d*r?em"
+"""A size of letters that nobody can read."""
 _FAR = re.compile(r"-\s*\d{3}.*")
 _NO_SIZE = re.compile(rf"{_ZERO}|1px")
 _CLIPPED = re.compile(r".*(?:hidden|clip).*")
@@ -160,8 +162,9 @@ _HIDING = MappingProxyType(
         "content-visibility": re.compile(r"hidden"),
         "opacity": re.compile(rf"{_ZERO}|-.+"),
         "filter": re.compile(rf".*opacity\(\s*{_ZERO}\s*\).*"),
-        "font-size": re.compile(_ZERO),
-        "font": re.compile(rf"(?:[a-z0-9-]+ )*{_ZERO}\s?(?:/\s?\S+)? .+"),
+        "font-size": re.compile(_UNREADABLE),
+        "zoom": re.compile(_ZERO),
+        "font": re.compile(rf"(?:[a-z0-9-]+ )*(?:{_UNREADABLE})\s?(?:/\s?\S+)? .+"),
         "transform": re.compile(rf".*scale[xy]?\((?:[^)]*,)?\s*{_ZERO}\s*[,)].*"),
         "scale": re.compile(rf"{_ZERO}(?: .*)?"),
         "clip": re.compile(r"rect\((?:[\s,]*[01](?:px)?(?=[\s,)])){4}\s*\)"),
@@ -390,8 +393,9 @@ _VOID = name_set("area base br col embed hr img input link meta param source tra
 # Read by the browser, not by people; `nav` and `footer` are not what a page is about.
 _UNREAD = name_set(
     "script style template noscript svg canvas iframe object audio video nav footer select button"
-    " textarea dialog noframes noembed xmp title"
+    " textarea dialog noframes noembed xmp title rp"
 )
+_RUBY = name_set("rp rt ruby")
 _DATE_NAMES = name_set(
     "article:published_time datepublished date dc.date dcterms.date og:published_time"
 )
@@ -472,6 +476,11 @@ class _Reduction:
             self._start(token)
 
     def _pass_over(self, token: Token) -> None:
+        if self._unread == "rp" and token.name and token.name not in _INLINE - _RUBY:
+            self._unread = ""  # its end tag may be left out
+            if token.name != "rp":
+                self.take(token)
+            return
         if token.name != self._unread:
             if not token.name and self._unread == "title" and not self._title:
                 self._title = _SPACES.sub(" ", unescaped(token.text[:_LONGEST_RAW_TITLE])).strip()

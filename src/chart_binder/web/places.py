@@ -1,9 +1,9 @@
 """Places in documents: where a quote or a value stands, what is around it, and what it is about."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 from chart_binder.domain.clauses import (
@@ -54,24 +54,6 @@ class Place:
         """The row in which it stands, else the clause."""
         return self.line if self.is_row else self.clause
 
-    @cached_property
-    def surroundings(self) -> frozenset[tuple[str, ...]]:
-        """The runs of five words in the sentences around it, of those long enough to tell."""
-        text, near = self.document.text, MAX_PASSAGE // 2
-        ends = [each.end() for each in _SENTENCE_END.finditer(text)]
-        first = max((each for each in ends if each <= self.start), default=0)
-        last = min((each for each in ends if each >= self.end), default=len(text))
-        parts = (text[max(0, self.start - near) : first], text[last : self.end + near])
-        rows = (row for part in parts for row in _SENTENCE_END.split(part) if CELLS not in row)
-        told = [_WORD.findall(fold(row)) for row in rows if len(row) >= _MIN_SENTENCE]
-        return frozenset(tuple(row[at : at + _RUN]) for row in told for at in range(len(row) - 4))
-
-    def is_copy_of(self, other: "Place") -> bool:
-        """Return whether the sentences around both are one text, which then is one source."""
-        shared = len(self.surroundings & other.surroundings)
-        least = min(len(self.surroundings), len(other.surroundings))
-        return shared >= _MIN_SHARED and 2 * shared >= least
-
     @property
     def is_row(self) -> bool:
         """Whether it stands in a row of a table."""
@@ -83,13 +65,44 @@ class Place:
         return not (self.is_row or _LABELLED.match(self.line))
 
 
+_BY = re.compile(r"[\"'”’»)\]*]* (?:by|von|par) ((?=[A-Z])[\w&.’'-]+(?: (?=[A-Z&])[\w&.’'-]+)*)")
 _CREDIT = re.compile(r"( [-–—] )")
 _LABELLED = re.compile(r"[^.:]{1,30}: ")
 _SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
+_HEAD = re.compile(r"^(?:Page|Under): .*\n|^#.*$", re.MULTILINE)
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 """A word; of what is written without spaces, a letter."""
-_RUN, _MIN_SHARED, _MIN_SENTENCE = 5, 4, 25
-"""Words of a run; the shared runs that make one text of two; letters of a sentence that counts."""
+_NEXT = re.compile(r"[.!?]\s+(?=[^\sa-z0-9])|[。！？\n]")
+"""The end of a sentence before the next: not `Feb. 4`."""
+_RUN, _MIN_SENTENCE = 5, 25
+"""Words of a run; letters of a sentence that counts."""
+_OF_LETTERS = 0.4
+"""What a shared run of letters counts, in what is written without spaces."""
+_ONE_SENTENCE, _SEVERAL = 18, 8
+"""The shared runs that make one text of two passages: of a sentence alone, and of several."""
+
+
+def is_copied(passage: str, other: str) -> bool:
+    """Return whether the sentences of two passages are one text, which then is one source.
+
+    What a passage stands under, and rows of tables, do not count. Two sites may say in the same
+    short sentence when a record came out; not in one of more than twenty words.
+    """
+    known = frozenset[tuple[str, ...]]().union(*_runs(other))
+    shared = [
+        sum(1 if len("".join(run)) > _RUN else _OF_LETTERS for run in sentence & known)
+        for sentence in _runs(passage)
+    ]
+    is_one = sum(each > 1 for each in shared) <= 1
+    return sum(shared) >= (_ONE_SENTENCE if is_one else _SEVERAL)
+
+
+@lru_cache(64)
+def _runs(passage: str) -> Sequence[frozenset[tuple[str, ...]]]:
+    """Return the runs of five words in each sentence of a passage that is long enough to tell."""
+    rows = (row for row in _NEXT.split(_HEAD.sub("", passage)) if CELLS not in row)
+    told = [_WORD.findall(fold(row)) for row in rows if len(row) >= _MIN_SENTENCE]
+    return [frozenset(tuple(row[at : at + _RUN]) for at in range(len(row) - 4)) for row in told]
 
 
 # What a place is about.
@@ -109,8 +122,8 @@ def link_problem(place: Place, subject: Subject) -> str | None:
     if subject.is_named_in(line):
         if is_row and not subject.has_artist_in(line) and _is_credited(document, subject):
             return "the row names another artist"
-        other_type = _other_type(line, subject)
-        return f"it is said of the {other_type} of that title" if other_type else None
+        other = _other_artist(place.statement, subject) or _other_type(line, subject)
+        return f"it is said of {subject.title!r} {other}" if other else None
     before = document.text[max(begin, place.start - MAX_PASSAGE) : place.start]
     headings = document.headings(place.start)
     above = next(reversed(document.headings(place.start, of_table=False)), "")
@@ -142,8 +155,17 @@ def _artist_problem(document: Document, subject: Subject) -> str | None:
     return None
 
 
+def _other_artist(statement: str, subject: Subject) -> str | None:
+    """Return the name behind "by" and the subject's title, where it is not the artist's."""
+    for _, end in find_words([subject.title], statement):
+        name = _BY.match(statement, end)
+        if name and not subject.is_told_apart_in(statement[name.start(1) :]):
+            return f"by {name[1]}"
+    return None
+
+
 def _other_type(line: str, subject: Subject) -> str | None:
-    """Return the type of another candidate of the same title that a line names, and not its own."""
+    """Return the type that a line names, where only another candidate of the same title has it."""
     own, others = subject.types
     words = fact_words()[PRIMARY_TYPE]
 
@@ -151,7 +173,8 @@ def _other_type(line: str, subject: Subject) -> str | None:
         named = (word for each in types for word in words.get(each, ()))
         return any(True for _ in find_words(named, line))
 
-    return None if is_said(own, "Song") else next(filter(is_said, sorted(others)), None)
+    named = () if is_said(own, "Song") else filter(is_said, sorted(others))
+    return next((f"of type {each}" for each in named), None)
 
 
 @lru_cache(256)
