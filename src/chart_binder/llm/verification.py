@@ -26,9 +26,7 @@ from chart_binder.domain.patches import (
 )
 from chart_binder.llm.grounding import (
     GroundingError,
-    dates_about,
     ground_fact,
-    premieres_said,
     states_words,
 )
 from chart_binder.llm.open_case import RECORDING, OpenCase, is_in_evidence, read_patch
@@ -37,7 +35,7 @@ from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, Kind, SecondReader
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import Document
-from chart_binder.web.places import Place, is_copied
+from chart_binder.web.places import Place, dates_about, is_copied, premieres_said
 from chart_binder.web.sites import independent_sources, is_checked_page
 
 _MAX_SHOWN = 200

@@ -1,22 +1,16 @@
 """Places in documents: where a quote or a value stands, what is around it, and what it is about."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from urllib.parse import unquote, urlsplit
 
-from chart_binder.domain.clauses import (
-    clause_around,
-    doubt_in_clause,
-    doubt_in_heading,
-    names_abroad,
-    other_issue,
-    says_release,
-)
+from chart_binder.domain import clauses
 from chart_binder.domain.dates_in_text import Mention, find_dates
 from chart_binder.domain.naming import Subject, find_words, plain_text, spaced_words
-from chart_binder.domain.patches import PRIMARY_TYPE, fact_words
+from chart_binder.domain.patches import COUNTRY, PREMIERE, PRIMARY_TYPE, STATUS, Patch, fact_words
 from chart_binder.domain.vocabulary import fold
 from chart_binder.web.documents import MAX_PASSAGE, Document
 from chart_binder.web.passages import CELLS
@@ -47,7 +41,7 @@ class Place:
     @property
     def clause(self) -> str:
         """The clause in which it stands."""
-        return clause_around(self.document.text, self.start, self.end)
+        return clauses.clause_around(self.document.text, self.start, self.end)
 
     @property
     def statement(self) -> str:
@@ -186,11 +180,15 @@ def _is_credited(document: Document, subject: Subject) -> bool:
 
 def date_doubt(document: Document, mention: Mention, subject: Subject) -> str | None:
     """Return a word that says that a date is of something else: in its clause, or its heading."""
-    if doubt := doubt_in_clause(document.text, mention, subject.names):
+    if doubt := clauses.doubt_in_clause(document.text, mention, subject.names):
         return doubt
     sides = {side for name in (*subject.names, subject.recording) for side in name.split(" / ")}
-    abroad = names_abroad(subject.countries, subject.home)
-    said = other_issue(document.text, mention, sides, abroad) if "+" not in subject.kind else None
+    abroad = clauses.names_abroad(subject.countries, subject.home)
+    said = (
+        clauses.other_issue(document.text, mention, sides, abroad)
+        if "+" not in subject.kind
+        else None
+    )
     if said:
         return said
     column = document.text[document.line(mention.start)[0] : mention.start].count(CELLS)
@@ -199,11 +197,119 @@ def date_doubt(document: Document, mention: Mention, subject: Subject) -> str | 
         heading = columns.get(column, above)
         if subject.is_named_in(heading):
             continue
-        if doubt := doubt_in_heading(heading):
+        if doubt := clauses.doubt_in_heading(heading):
             return doubt
-        if not columns and says_release(heading):
+        if not columns and clauses.says_release(heading):
             return None
     return None
+
+
+def value_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
+    """Return why a value that stands there does not count, or None.
+
+    What is called first must not be another candidate. A date falls where a word in its own clause
+    says that it is another event's.
+    """
+    return next(_value_doubts(place, patch, subject), None)
+
+
+def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
+    text, clause, value = place.document.text, place.clause, patch.value
+    if patch.is_date:
+        mention = next(m for m in place.document.mentions if m.start == place.start)
+        if doubt := date_doubt(place.document, mention, subject):
+            yield f"{value} is said of something else ({doubt!r})"
+        return
+    if clauses.is_denied(text, place.start, place.end):
+        yield f"{value} is denied there, or said of something else"
+    if patch.field == PREMIERE:
+        if subject.names_other(place.statement):
+            yield "the clause names another candidate"
+        return
+    said, is_of_other = text[place.start : place.end], subject.names_other(place.line)
+    if place.is_prose:
+        yield from clauses.doubts_in_clause(
+            clause, said, patch.field, value, subject, is_of_other=is_of_other
+        )
+    yield from _edition_doubts(place, patch, subject)
+    if not (place.is_row or clauses.is_labelled(place.line)):
+        is_asked = "?" in text[place.end :].partition("\n")[0].partition(".")[0]
+        if is_asked or not clauses.says_plainly(clause, said, patch.field, value, subject):
+            yield f"the sentence does not plainly say {value} of {subject.title!r}"
+
+
+def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
+    """Yield why a status, country or type does not stand beside the subject.
+
+    Beside it is its title, its country or its catalogue number.
+    """
+    document, line, is_row = place.document, place.line, place.is_row
+    if patch.field in (STATUS, COUNTRY) and _is_other_edition(document, subject):
+        yield f"the page is of another release of {subject.title!r}"
+    is_columns = line.count(CELLS) > 1 and not any(sign.isdigit() for sign in line)
+    if is_columns and not subject.is_named_in(line):
+        yield f"{patch.value} is denied there, or said of something else"
+    is_of_one = any(each in fold(place.clause) for each in (*subject.years, *subject.codes))
+    is_vague = subject.is_one_of_several and place.is_prose and not is_of_one
+    if patch.field == STATUS and is_vague:
+        yield f"it does not tell which release of {subject.title!r} that is"
+    if is_row and clauses.is_of_other_year(line, subject):
+        yield f"the row is of another release of {subject.title!r}"
+    above = () if place.is_prose else (*document.headings(place.start), document.title)
+    words = fact_words()[COUNTRY]
+    names = [word for code in subject.countries for word in (code, *words.get(code, ()))]
+    is_beside = (
+        any(map(subject.is_named_in, (line, *above)))
+        or any(code in fold(line) for code in subject.codes)
+        or (patch.field != COUNTRY and any(find_words(names, line)))
+    )
+    if not is_beside:
+        yield f"{patch.value} stands beside nothing that is {subject.title!r}"
+
+
+def _is_other_edition(document: Document, subject: Subject) -> bool:
+    """Return whether a page is of another release of the subject's group."""
+    text = fold(document.text)
+    has_other = any(code in text for code in subject.other_codes)
+    is_other = has_other and not any(code in text for code in subject.codes)
+    return is_other or clauses.is_of_other_year(text, subject)
+
+
+# What else is said.
+
+
+def premieres_said(documents: Iterable[Document]) -> Iterator[Place]:
+    """Yield where passages say that something first came out on a record."""
+    for document in documents:
+        for start, end in find_words(fact_words()[PREMIERE]["true"], document.text):
+            place = Place(document, start, end)
+            if not clauses.is_denied(document.text, start, end):
+                yield place
+
+
+def dates_about(
+    documents: Iterable[Document],
+    subject: Subject,
+    is_wanted: Callable[[Mention], bool],
+    mentions_of: Callable[[Document], Iterable[Mention]] = attrgetter("mentions"),
+) -> Iterator[tuple[Mention, Place, bool]]:
+    """Yield the dates that passages may give for a subject, and whether they plainly say release.
+
+    Plainly: a row or a clause that names it, a word of release, or a row of a name and a value.
+    What is said of another candidate, or by a word in the clause or heading of another event, is
+    left out.
+    """
+    for document in documents:
+        for mention in filter(is_wanted, mentions_of(document)):
+            place = Place(document, mention.start, mention.end)
+            if link_problem(place, subject) or date_doubt(document, mention, subject):
+                continue
+            line, clause = place.line, place.clause
+            is_named = subject.is_named_in(line if place.is_row else clause)
+            says = any(map(clauses.says_release, (*document.headings(mention.start), clause)))
+            is_plain = is_named or says or line.count(CELLS) == 1
+            if is_plain or not subject.names_other(clause):
+                yield mention, place, is_plain
 
 
 # Quotes.
