@@ -157,6 +157,7 @@ def says_release(text: str) -> bool:
 
 _PARTED = re.compile(r"[,:()\[\]|/–—]| - ")
 _WORDS = fact_words()["beside"]
+_MONTHS = MONTHS.keys() - {word for kind in ("by", "from", "into") for word in _WORDS[kind]}
 _POSSESSIVE = re.compile(r"['’]s?\b")
 _DAY = r"\d\d?(?:st|nd|rd|th)?"
 _MIN_STEM = 3
@@ -214,7 +215,7 @@ def _marked(text: str, field: str, subject: Subject) -> str:
         "zartist": subject.artists,
         "zlabel": {*subject.labels, *(f" {each.split()[0]} " for each in subject.labels)},
         "zcountry": map(spaced_words, countries),
-        "zdate": [f" {each} " for each in (*subject.years, *MONTHS)],
+        "zdate": [f" {each} " for each in (*subject.years, *_MONTHS)],
     }
     for mark, names in marks.items():
         for name in sorted(names, key=len, reverse=True):
@@ -247,12 +248,15 @@ def _form(field: str) -> re.Pattern[str]:
     word = f"(?:{'|'.join(sorted(known))}|zdate|zlabel|zcountry|ztitle|zcut) +"
     word = f"{word}|(?:{into}) +(?=(?:the )?(?:{place}))"
     glue = f"(?:{word})*"
-    head = f"(?:{word}|zartist +|(?:{by}) +(?=zartist))*" if field != COUNTRY else glue
+    head = f"(?:{word}|zartist +|(?:{by}) +(?=zartist))*"
     of = "" if is_type else "(?:zartist|zlabel)"
     cut = r"(?:zcut|zartist)\b" if is_type else r"zcut\b"
     end = rf"{glue}(?:{cut}.*|(?:{'|'.join(whose)}) {of}.*)?$"
     behind = ".*$" if is_type else f"(?: +{end}|$)"
-    return re.compile(rf"{head}{near} +{glue}zvalue +{end}|{glue}zvalue +{glue}{near}{behind}")
+    said = f"{head}{near} +{head}"
+    if field == COUNTRY:  # an artist's own is none of a record
+        said = f"{glue}{near} +{glue}|{said}(?:released|issued|published|out) +{glue}"
+    return re.compile(rf"(?:{said})zvalue +{end}|{glue}zvalue +{glue}{near}{behind}")
 
 
 @lru_cache(64)

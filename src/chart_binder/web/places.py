@@ -49,6 +49,16 @@ class Place:
         return self.line if self.is_row else self.clause
 
     @property
+    def begins_line(self) -> bool:
+        """Whether its line begins with it."""
+        return self.document.line(self.start)[0] == self.start
+
+    @property
+    def above(self) -> tuple[str, ...]:
+        """The headings above it, and the page's title."""
+        return (*self.document.headings(self.start), self.document.title)
+
+    @property
     def is_row(self) -> bool:
         """Whether it stands in a row of a table."""
         return CELLS in self.line
@@ -227,6 +237,8 @@ def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]
             yield "the clause names another candidate"
         return
     said, is_of_other = text[place.start : place.end], subject.names_other(place.line)
+    if place.begins_line and any(map(subject.is_named_in, place.above)):
+        clause = f"{subject.title}: {clause}"  # an infobox is headed "Studio album by Queen"
     if place.is_prose:
         yield from clauses.doubts_in_clause(
             clause, said, patch.field, value, subject, is_of_other=is_of_other
@@ -255,11 +267,11 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
         yield f"it does not tell which release of {subject.title!r} that is"
     if is_row and clauses.is_of_other_year(line, subject):
         yield f"the row is of another release of {subject.title!r}"
-    above = () if place.is_prose else (*document.headings(place.start), document.title)
+    is_below = place.begins_line or not place.is_prose
     words = fact_words()[COUNTRY]
     names = [word for code in subject.countries for word in (code, *words.get(code, ()))]
     is_beside = (
-        any(map(subject.is_named_in, (line, *above)))
+        any(map(subject.is_named_in, (line, *(place.above if is_below else ()))))
         or any(code in fold(line) for code in subject.codes)
         or (patch.field != COUNTRY and any(find_words(names, line)))
     )
