@@ -17,6 +17,7 @@ from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import field_texts, with_fields
 from chart_binder.domain.records import WriteRecord, WriteState, now_utc
 from chart_binder.jobs.journal import UNDO, ChangedKey, WritingRun
+from chart_binder.jobs.moved_files import MovedFiles
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.undo import (
     last_write,
@@ -300,16 +301,16 @@ def test_a_plan_changes_nothing_and_follows_several_writes_of_a_file(
     write(store, path)
     write(store, path, {"album": ("Ænima",), "media": ("CD",)})
     before = path.read_bytes()
-    planned = list(plan_undo(store, writes_since(store, start)))
+    planned = list(plan_undo(store, writes_since(store, start, MovedFiles(store, last_write))))
     assert path.read_bytes() == before
     changes = [{each.field: each.new for each in report.changes} for report in planned]
     assert changes[0] == {"album": ("Lateralus",), "media": ()}
     assert changes[1]["album"] == ("Undertow",)
     assert next(runs_to_undo(store)).command == "write"
     run = WritingRun.of(store, UNDO, (), keep_mtime=False)
-    done = list(undo_writes(writes_since(store, start), run))
+    done = list(undo_writes(writes_since(store, start, MovedFiles(store, last_write)), run))
     assert [report.changes for report in done] == [report.changes for report in planned]
-    assert not list(writes_since(store, start))
+    assert not list(writes_since(store, start, MovedFiles(store, last_write)))
 
 
 def test_writes_since_a_time_are_those_of_files_and_no_undoings(
@@ -321,13 +322,18 @@ def test_writes_since_a_time_are_those_of_files_and_no_undoings(
     ]
     old = write(store, paths[0])
     start = now_utc()
-    newer = [write(store, path, {"album": ("Ænima",)}) for path in paths]
-    assert [each.id for each in writes_since(store, start)] == [each.id for each in newer[::-1]]
-    assert [each.id for each in writes_since(store, start, paths[:2])] == [
-        each.id for each in newer[:2]
+    newer = [write(store, path, FIELDS | {"album": ("Ænima",)}) for path in paths]
+    paths[1] = paths[1].rename(tmp_path / "renamed.flac")
+    assert [each.id for each in writes_since(store, start, MovedFiles(store, last_write))] == [
+        each.id for each in newer[::-1]
     ]
+    assert [
+        each.id for each in writes_since(store, start, MovedFiles(store, last_write), paths[:2])
+    ] == [each.id for each in newer[:2]]
     undo(store, newer[0])
-    assert {each.id for each in writes_since(store, start)} == {each.id for each in newer[1:]}
+    assert {each.id for each in writes_since(store, start, MovedFiles(store, last_write))} == {
+        each.id for each in newer[1:]
+    }
     last = last_write(store, paths[0])
     assert last is not None
     assert last.id == old.id

@@ -168,7 +168,7 @@ def _writes_named(
             item.path for item in find_audio_files([Path(name)]) if isinstance(item, AudioFile)
         )
         if since:
-            writes = writes_since(store, since, paths)
+            writes = writes_since(store, since, moved, paths)
         else:
             writes = filter(None, map(moved.last_write, paths))
         problem = f"{path_text(name)}: no tags were written there, or all are put back"
@@ -181,7 +181,7 @@ def _writes_named(
         writes = journal.only_done(store.journal.of_run(name))
         problem = f"the run {name} wrote no tags, or all are put back"
     elif since:
-        writes = writes_since(store, since)
+        writes = writes_since(store, since, moved)
         problem = f"no tags were written since {local_time(since)}, or all are put back"
     else:
         run = next(runs_to_undo(store), None)

@@ -44,12 +44,16 @@ def writes_to_undo(store: "Store", run: RunRecord) -> Iterator[WriteRecord]:
 
 
 def writes_since(
-    store: "Store", at_utc: str, paths: Iterable[Path] | None = None
+    store: "Store", at_utc: str, moved: MovedFiles, paths: Iterable[Path] | None = None
 ) -> Iterator[WriteRecord]:
-    """Yield the writes since a time that can be undone, of each file the newest first."""
+    """Yield the writes since a time that can be undone, of each file the newest first.
+
+    Those of `paths` that were moved since are known by their last write, which `moved` finds.
+    """
     if paths is None:
         return _not_undoing(store, store.journal.since(at_utc))
-    found = (write for path in paths for write in store.journal.of_path(path_bytes(path)))
+    names = (write.path for path in paths if (write := moved.last_write(path)))
+    found = (write for name in names for write in store.journal.of_path(name))
     return _not_undoing(store, (write for write in found if write.at_utc >= at_utc))
 
 
