@@ -60,11 +60,10 @@ _KEYS = {
 
 
 class _Next(Enum):
-    """What follows a key: the same case, the next, an earlier one again, or the end."""
+    """What follows a key: the same case, another one, or the end."""
 
     STAY = auto()
     FORWARD = auto()
-    BACK = auto()
     LEAVE = auto()
 
 
@@ -85,12 +84,12 @@ class Walk:
     config: Config
     states: Collection[str]
     done: list[_Given] = field(default_factory=list)
-    again: list[ReviewCase] = field(default_factory=list)
+    again: list[tuple[ReviewCase, bool]] = field(default_factory=list)
+    """Cases to show before the queue goes on, the next last, and whether even with a verdict."""
     heads: dict[str, str] = field(default_factory=dict)
     shown: list[ReviewCase] = field(default_factory=list)
     skipped: SkippedRecords = field(default_factory=SkippedRecords)
     paths: Collection[Path] = ()
-    is_back: bool = False
 
     def run(self, paths: Collection[Path]) -> int:
         """Show every case until the end or until the person leaves; return the exit status.
@@ -102,31 +101,22 @@ class Walk:
         kept = self.store.overrides.all()
         self.paths = paths
         total = 0
-        queue = review_queue(self.store, kept, self.states, paths, self.skipped.decision)
-        for queued in chain.from_iterable(queue_by_album(queue)):
-            total = total or queued.left
-            self.heads[queued.case.kept.id] = f"{total - queued.left + 1} of {total}"
-            if self._show(queued.case) is _Next.LEAVE:
-                return self._quit()
-        while self._ask_at_end() is _Next.BACK:
-            if self._show(self.again.pop()) is _Next.LEAVE:
-                return self._quit()
+        found = review_queue(self.store, kept, self.states, paths, self.skipped.decision)
+        queue = chain.from_iterable(queue_by_album(found))
+        while True:
+            if self.again:
+                leads = self._show(*self.again.pop())
+            elif queued := next(queue, None):
+                total = total or queued.left
+                self.heads[queued.case.kept.id] = f"{total - queued.left + 1} of {total}"
+                leads = self._show(queued.case)
+            elif self._ask_at_end() is _Next.LEAVE:
+                break
+            if leads is _Next.LEAVE:
+                self._say(f"{len(self.done)} reviewed; the same command goes on")
+                return self.skipped.status or 3
         nothing = is_queue_empty(self.store, self.store.overrides.all(), self.states, paths)
         return self.skipped.status or (0 if nothing else 3)
-
-    def _show(self, case: ReviewCase) -> _Next:
-        """Show a case until it is done with, and those that are to be shown again meanwhile."""
-        pending = [case]
-        while pending:
-            now = pending.pop()
-            leads = self._show_one(now)
-            if leads is _Next.LEAVE:
-                return leads
-            if leads is _Next.BACK:
-                again = self.again.pop()
-                pending += [again] if again.kept.id == now.kept.id else [now, again]
-                self.is_back = True
-        return _Next.FORWARD
 
     def _ask_at_end(self) -> _Next:
         end = f"the end of the queue: {len(self.done)} reviewed"
@@ -139,12 +129,8 @@ class Walk:
             self._say("no such key; u undo the last, q quit")
         return _Next.LEAVE
 
-    def _quit(self) -> int:
-        self._say(f"{len(self.done)} reviewed; the same command goes on")
-        return self.skipped.status or 3
-
-    def _show_one(self, case: ReviewCase) -> _Next:
-        is_back, self.is_back = self.is_back, False
+    def _show(self, case: ReviewCase, is_back: bool = False) -> _Next:  # noqa: FBT002
+        """Show a case until it is done with; one with a verdict only if the person went back."""
         waits = self.store.waiting.has(case.kept.id, self.states)
         ruled = self.store.overrides.all()
         given = self._given_on(case)
@@ -182,7 +168,7 @@ class Walk:
             "e": self._accept_equal,
             "m": self._whole,
             "p": self._play,
-            "b": lambda _: self._back(),
+            "b": self._back,
             "s": lambda case: self._say(f"{path_text(case.path)}: skipped", _Next.FORWARD),
             "t": self._transcript,
             "o": self._addresses,
@@ -303,13 +289,13 @@ class Walk:
             raise CanonError(f"{words[0]!r} cannot be run: {error.strerror or error}") from error
         return self._legend(case)
 
-    def _back(self) -> _Next:
+    def _back(self, case: ReviewCase) -> _Next:
         """Look at the case before this one once more."""
         if len(self.shown) < 2:  # noqa: PLR2004 (this one and one before it)
             return self._say("this is the first")
         self.shown.pop()
-        self.again.append(self.shown.pop())
-        return _Next.BACK
+        self.again += [(case, False), (self.shown.pop(), True)]
+        return _Next.FORWARD
 
     def _choose(self, case: ReviewCase, number: str, reason: str = "") -> _Next:
         label = f"C{number.upper().removeprefix('C')}"
@@ -344,8 +330,11 @@ class Walk:
         given = (case and self._given_on(case)) or self.done[-1]
         self.store.verdicts.take_back(given.saved)
         self.done = [one for one in self.done if one is not given]
-        self.again.append(given.case)
-        return self._say(f"taken back, to look at again: {path_text(given.case.path)}", _Next.BACK)
+        if case and case.kept.id != given.case.kept.id:
+            self.again.append((case, False))
+        self.again.append((given.case, True))
+        said = f"taken back, to look at again: {path_text(given.case.path)}"
+        return self._say(said, _Next.FORWARD)
 
     def _ruled(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _Next:
         self.done.append(_Given(case, done, ruled.saved))
