@@ -4,7 +4,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -246,23 +246,10 @@ def _decide_files(
     from chart_binder.jobs.batch.run import CircuitBreaker
 
     config = session.config
-    version = (
-        stored_decisions.adjudicator_version(config.llm, config.rules)
-        if keeps and config.llm.enabled
-        else ""
-    )
-    with (
-        store_and_evidence(config) as (store, gather),
-        stored_decisions.save_decisions(
-            store, "decide", options.command_line(), config.rules, version
-        )
-        if keeps
-        else nullcontext() as keeper,
-    ):
-        named = list(options.named_paths(paths))
-        tally = Tally()
-        lookups = CircuitBreaker(max_failures=MAX_FAILED_LOOKUPS)
-        is_whole = len(named) > 1 or any(Path(one).is_dir() for one in named)
+    named = list(options.named_paths(paths))
+    is_whole = len(named) > 1 or any(Path(one).is_dir() for one in named)
+    tally, lookups = Tally(), CircuitBreaker(max_failures=MAX_FAILED_LOOKUPS)
+    with store_and_evidence(config) as (store, gather), _saver(store, config, keeps) as saver:
         shown = progress(
             [Path(one) for one in named], is_all=True, is_drawn=True,
             is_quiet=session.quiet or session.shows_run or not is_whole,
@@ -273,8 +260,8 @@ def _decide_files(
                 output.set_log_file(name)
                 attempt = partial(_attempt, pipeline, gather, item)
                 case = (
-                    keeper.decide_and_save(item.path, attempt)
-                    if keeper
+                    saver.decide_and_save(item.path, attempt)
+                    if saver
                     else with_tags(attempt(), item.path)
                 )
                 year = tagged_year(case)
@@ -285,8 +272,25 @@ def _decide_files(
                     break
         if is_whole:
             _print_summary(tally, lookups)
-        if keeper:
-            keeper.end(results.status)
+        if saver:
+            saver.end(results.status)
+
+
+@contextmanager
+def _saver(
+    store: "Store", config: Config, keeps: bool
+) -> Iterator[stored_decisions.DecisionSaver | None]:
+    """Yield what stores decisions, or nothing where none is kept."""
+    if not keeps:
+        yield None
+        return
+    version = ""
+    if config.llm.enabled:
+        version = stored_decisions.adjudicator_version(config.llm, config.rules)
+    with stored_decisions.save_decisions(
+        store, "decide", options.command_line(), config.rules, version
+    ) as saver:
+        yield saver
 
 
 def _attempt(

@@ -102,7 +102,8 @@ def _findings(config: Config) -> Iterator[Finding]:
             state = Health.FAILED if is_needed else Health.WARNING
         elif found.remark:
             state = Health.WARNING
-        said = "; ".join(filter(None, (why_off, found.said, found.remark)))
+        texts = (found.said, found.remark) if not (why_off and found.is_off) else ()
+        said = "; ".join(filter(None, (why_off, *texts)))
         yield Finding(name, state, is_needed, is_well or bool(why_off), said)
 
 
