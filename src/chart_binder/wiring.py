@@ -112,7 +112,7 @@ def _bring_in(
     config: Config, bundle: EvidenceBundle, kind: str, mbid: str
 ) -> tuple["RecordingCandidate", ...]:
     """Return what a record at MusicBrainz adds to the evidence (`llm.record_lookup.Records`)."""
-    from chart_binder.musicbrainz.named_records import bring_in
+    from chart_binder.musicbrainz.siblings import bring_in
 
     with _musicbrainz(config) as client:
         return bring_in(client, bundle, kind, mbid)
@@ -180,9 +180,11 @@ def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
 
     @lru_cache(_RELEASES)
     def look_up(release_id: str) -> "WholeRelease | None":
-        from chart_binder.musicbrainz.whole_release import look_up_release
+        from chart_binder.domain.vocabulary import ReleaseId
+        from chart_binder.musicbrainz.evidence import whole_release
 
-        return look_up_release(client(), release_id)
+        found = client().release(ReleaseId(release_id))
+        return whole_release(found) if found else None
 
     return look_up
 

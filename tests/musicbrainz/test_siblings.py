@@ -143,28 +143,6 @@ def test_what_was_there_and_is_not_found_now_is_an_error(part: str, world: str) 
     assert (case.decision.state, case.decision.cause) == (State.ERROR, Cause.LOOKUP_FAILED)
 
 
-def test_a_server_that_knows_works_without_their_recordings_leaves_it_open() -> None:
-    world = WORLDS["work"]
-    with served(
-        world, only("work", error(400, "work-level-rels is no inc parameter"), world)
-    ) as mb:
-        source = Harness(StoreInMemory(), mb).source()
-        source.gather(world.tags("file"))
-        before = source.requests
-        case = decided(source, world.tags("file"))
-        assert source.requests - before == 3
-    assert case.bundle
-    assert (case.bundle.siblings, case.bundle.complete) == (None, False)
-    assert case.decision.state is State.INDETERMINATE
-    alone = WORLDS["alone"]
-    with served(
-        alone, only("work", error(400, "work-level-rels is no inc parameter"), alone)
-    ) as mb:
-        case = decided(Harness(StoreInMemory(), mb).source(), alone.tags("file"))
-    assert case.bundle
-    assert case.bundle.has_no_sibling, "there is no work to ask about"
-
-
 def test_a_passing_failure_costs_another_try() -> None:
     failures = iter([BUSY, HANG_UP])
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError
@@ -317,20 +317,17 @@ class Client:
         """Return a release group; it has another id if it was merged into another."""
         return self._fetch(ws.look_up("release-group", group_id)).release_group
 
-    def releases_in(self, group_id: ReleaseGroupId) -> Found[Release]:
-        """Return releases of a group, at most a page of them."""
-        found = self._fetch(ws.browse_releases("release-group", group_id))
-        return _counted(found.release_list, found.release_count)
-
     def release(self, release_id: ReleaseId) -> Release | None:
         """Return a release with its tracks; it has another id if it was merged into another."""
         return self._fetch(ws.look_up("release", release_id)).release
 
-    def first_releases_of(self, recording_id: RecordingId) -> Found[Release]:
-        """Return releases that contain a recording, at most a page of them."""
-        found = self._fetch(ws.browse_releases("recording", recording_id))
+    def first_releases_of(
+        self, linked: Literal["recording", "release-group"], identifier: str
+    ) -> Found[Release]:
+        """Return releases of a recording or a group, at most a page of them."""
+        found = self._fetch(ws.browse_releases(linked, identifier))
         if found.release_list is None:
-            raise self._service.failure(f"recording {recording_id} is not there any more")
+            raise self._service.failure(f"{linked} {identifier} is not there any more")
         return _counted(found.release_list, found.release_count)
 
     def releases_with(self, group_id: ReleaseGroupId) -> Found[Release]:

@@ -1,11 +1,12 @@
-"""MusicBrainz' records as evidence: recordings, and their releases by group."""
+"""MusicBrainz' records as evidence: recordings with their releases by group; and as tags."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from chart_binder.domain.dates import LAST_DAY, UNKNOWN, PartialDate
 from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.vocabulary import NO_COUNTRIES
+from chart_binder.domain.policies import ReleaseTrack, WholeRelease
+from chart_binder.domain.vocabulary import NO_COUNTRIES, type_names
 from chart_binder.musicbrainz import web_service as ws
 
 
@@ -133,3 +134,62 @@ def country_of(artist: ws.Artist) -> str | None:
         codes += (code.partition("-")[0] for code in area.iso_3166_2_code_list if code)
     codes.append(artist.country)
     return next((code for code in codes if code and code not in NO_COUNTRIES), None)
+
+
+# A whole release, for the tags of files that are to be tracks of it.
+
+
+def whole_release(release: ws.Release) -> WholeRelease:
+    """Return a release of an answer as tags describe it; hidden and data tracks have no number."""
+    group = release.release_group
+    primary, secondary = type_names(
+        group.primary_type, tuple(filter(None, group.secondary_type_list))
+    )
+    numbers = (info.catalog_number for info in release.label_info_list)
+    return WholeRelease(
+        mbid=release.id,
+        group_mbid=group.id,
+        title=release.title or group.title or "",
+        artist=release.artist_credit_phrase or "",
+        artist_sort=_sort_name(release),
+        artist_mbids=release.artist_ids,
+        discs=len(release.medium_list),
+        tracks=tuple(_tracks(release)),
+        date=partial_date(release.date),
+        country=release.country or None,
+        status=release.status or None,
+        types=tuple(kind.lower() for kind in (primary, *secondary) if kind),
+        labels=tuple(_label_names(release)),
+        catalog_numbers=tuple(filter(None, numbers)),
+        barcode=release.barcode or None,
+    )
+
+
+def _sort_name(release: ws.Release) -> str:
+    """Return the credit with the names by which artists are sorted."""
+    return "".join(
+        one if isinstance(one, str) else one.artist.sort_name or one.artist.name or ""
+        for one in release.artist_credit
+    )
+
+
+def _tracks(release: ws.Release) -> Iterator[ReleaseTrack]:
+    for index, medium in enumerate(release.medium_list, start=1):
+        for place, track in enumerate(medium.track_list, start=1):
+            if track.recording is None or track.id is None:
+                continue
+            yield ReleaseTrack(
+                recording=track.recording.id,
+                mbid=track.id,
+                disc=_number(medium.position, index),
+                number=_number(track.position, place),
+                total=medium.track_count or len(medium.track_list),
+                length_ms=track.recording.length_ms,
+                artist_mbids=track.artist_ids,
+                format=medium.format,
+                disc_title=medium.title,
+            )
+
+
+def _number(text: str | None, otherwise: int) -> int:
+    return int(text) if text and text.isdecimal() else otherwise

@@ -40,7 +40,6 @@ class RequestError(Exception):
     """A request failed; `advice` says what a person can do about it.
 
     `is_temporary`: another try may succeed, though not before `retry_after_s` seconds.
-    `is_not_understood`: the server does not know such a request, as an old mirror may not.
     """
 
     def __init__(
@@ -50,13 +49,11 @@ class RequestError(Exception):
         *,
         is_temporary: bool = False,
         retry_after_s: float = 0.0,
-        is_not_understood: bool = False,
     ) -> None:
         super().__init__(problem)
         self.advice = advice
         self.is_temporary = is_temporary
         self.retry_after_s = retry_after_s
-        self.is_not_understood = is_not_understood
 
 
 class RateLimiter(Protocol):
@@ -194,8 +191,7 @@ def _content(response: HttpResponse, query: Query) -> Metadata | None:
         problem = f"the server answered {response.status} {phrase}".rstrip()
         problem += f" ({error})" if error else ""
         if response.status not in _TEMPORARY:
-            is_bad = response.status == HTTPStatus.BAD_REQUEST
-            raise RequestError(problem, _WRONG_SERVER, is_not_understood=is_bad)
+            raise RequestError(problem, _WRONG_SERVER)
         after_s = retry_after_s(response.headers.get("retry-after", ""))
         raise RequestError(problem, "try again later", is_temporary=True, retry_after_s=after_s)
     try:

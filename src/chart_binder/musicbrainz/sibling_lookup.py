@@ -35,13 +35,13 @@ from chart_binder.musicbrainz.siblings import (
     is_on_other_versions_only,
     is_other_performance,
     may_be_same_performance,
-    performance_in,
     performance_of,
+    performances_in,
     perhaps_apart_ms,
-    same_performance,
+    siblings_among,
     title_key,
 )
-from chart_binder.musicbrainz.web_service import Query, Recording, Release, Work
+from chart_binder.musicbrainz.web_service import Query, Recording, Release
 
 LOOKED_UP = "looked_up"
 """The value of `siblings` in evidence for which all siblings were looked for."""
@@ -105,11 +105,7 @@ class _Lookup:
         self._client = Client(service)
         self._bundle = bundle
         self._budget = budget
-        self._own = {
-            one.mb_recording_id: performance_in(one, bundle.performer)
-            for one in bundle.recording_candidates
-            if not one.is_sibling
-        }
+        self._own = performances_in(bundle)
 
     def _may_have_siblings(self) -> bool:
         """Whether any of the recordings is of a kind that has siblings."""
@@ -161,13 +157,8 @@ class _Lookup:
 
     def _siblings(self, hits: Hits) -> list[tuple[Recording, str]]:
         """Return the siblings with the reason for each, the earliest first."""
-        found = []
-        for recording in hits.recordings.values():
-            other = performance_of(recording)
-            reasons = (same_performance(one, other) for one in self._own.values())
-            if recording.id not in self._own and (why := next(filter(None, reasons), None)):
-                found.append((_first_day(recording), recording.id, recording, why))
-        return [(recording, why) for _, _, recording, why in sorted(found, key=lambda row: row[:2])]
+        found = siblings_among(hits.recordings.values(), self._own)
+        return sorted(found, key=lambda pair: (_first_day(pair[0]), pair[0].id))
 
     def _by_isrc(self, hits: Hits) -> None:
         """Add the recordings with an ISRC of the recording: the first that was assigned."""
@@ -178,7 +169,10 @@ class _Lookup:
 
     def _by_work(self, hits: Hits) -> None:
         """Add the recordings of the works that the recording is a performance of."""
-        for work in self._works(next(iter(self._own))):
+        performed = next(iter(self._own))
+        if not self._budget.allows(ws.query_works_of(performed)):
+            return
+        for work in self._client.works_of(performed):
             linked = [one.recording for one in work.recording_relation_list if one.recording]
             if not any(one.credits for one in linked):
                 if not self._budget.allows(ws.query_recordings_of_work(work.id)):
@@ -186,21 +180,6 @@ class _Lookup:
                     return
                 linked += self._client.recordings_of_work(work.id)[0]
             hits.add(linked)
-
-    def _works(self, recording_id: RecordingId) -> Iterable[Work]:
-        """Return the works of a recording, with their recordings if the server can tell them."""
-        if not self._budget.allows(ws.query_works_of(recording_id)):
-            return ()
-        try:
-            return self._client.works_of(recording_id)
-        except LookupFailedError as error:
-            is_not_understood = getattr(error.__cause__, "is_not_understood", False)
-            if not is_not_understood or not self._budget.allows(
-                ws.query_relations_of(recording_id)
-            ):
-                raise
-        found = self._client.relations_of(recording_id)
-        return [one.work for one in found.work_relation_list if one.work] if found else ()
 
     def _candidate(
         self, recording: Recording, why: str, hits: Hits, day: int
@@ -239,7 +218,7 @@ class _Lookup:
         """Browse the releases of a recording, as far as the budget goes."""
         if not self._budget.allows(ws.browse_releases("recording", recording_id)):
             return (), False
-        page, count = self._client.first_releases_of(recording_id)
+        page, count = self._client.first_releases_of("recording", recording_id)
         more = [
             ws.browse_releases("recording", recording_id, offset)
             for offset in range(len(page), count, _PAGE)

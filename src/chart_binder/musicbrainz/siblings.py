@@ -5,20 +5,30 @@ live take or a re-recording of the song, which is another performance.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from chart_binder.domain.evidence import (
     Artist,
+    EvidenceBundle,
     RecordingCandidate,
     RecordingFlags,
     intents_in,
     set_off,
 )
 from chart_binder.domain.naming import minutes
-from chart_binder.domain.vocabulary import ArtistId, isrc
-from chart_binder.musicbrainz.matching import credited_words, without_remarks, words_of
+from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, isrc
+from chart_binder.errors import LookupFailedError, NothingFoundError
+from chart_binder.musicbrainz.client import Client
+from chart_binder.musicbrainz.evidence import candidate_of
+from chart_binder.musicbrainz.matching import (
+    credited_words,
+    same_title,
+    without_remarks,
+    words_of,
+)
 from chart_binder.musicbrainz.web_service import Recording
 
 SIBLING = "sibling"
@@ -81,6 +91,25 @@ def performance_in(candidate: RecordingCandidate, artist: Artist) -> Performance
         frozenset(),
         candidate.intent,
     )
+
+
+def performances_in(bundle: EvidenceBundle) -> dict[RecordingId, Performance]:
+    """Return the recordings of the evidence that are no siblings, by their ids."""
+    found = (one for one in bundle.recording_candidates if not one.is_sibling)
+    return {one.mb_recording_id: performance_in(one, bundle.performer) for one in found}
+
+
+def siblings_among(
+    others: Iterable[Recording], own: Mapping[RecordingId, Performance]
+) -> list[tuple[Recording, str]]:
+    """Return the recordings that are the same performance as any of `own`, each with the reason."""
+    found: dict[RecordingId, tuple[Recording, str]] = {}
+    for one in others:
+        if one.id not in own and one.id not in found:
+            reasons = (same_performance(known, performance_of(one)) for known in own.values())
+            if because := next(filter(None, reasons), None):
+                found[one.id] = one, because
+    return list(found.values())
 
 
 def same_performance(recording: Performance, other: Performance) -> str | None:
@@ -270,3 +299,72 @@ def _tolerance_ms(one: Performance, other: Performance) -> int:
         for each in (one, other)
     )
     return MARKED_APART_MS if is_marked else LENGTH_APART_MS
+
+
+# Records that a model names: what they add to the evidence.
+
+_MAX_SIBLINGS = 3
+"""Recordings of one group that are brought in."""
+
+
+def bring_in(
+    client: Client, bundle: EvidenceBundle, kind: str, mbid: str
+) -> tuple[RecordingCandidate, ...]:
+    """Return the recordings that a record at MusicBrainz adds to the evidence, as siblings.
+
+    A `kind` of `release-group` adds those on it that are the same performance, `recording` itself;
+    each has all its releases. Raises `NothingFoundError`, which says why it adds none, and
+    `LookupFailedError` if MusicBrainz could not be asked, or not everything was read.
+    """
+    played, where, unread = _played(client, kind, mbid)
+    known = {one.mb_recording_id for one in bundle.recording_candidates}
+    siblings = siblings_among(
+        (one for one in played if one.id not in known), performances_in(bundle)
+    )
+    if not siblings and unread:
+        raise LookupFailedError(unread)
+    if not siblings:
+        raise NothingFoundError(_why_none(bundle, played, where))
+    home = bundle.performer.country
+    found = [
+        replace(candidate_of(one, releases, home), relation=SIBLING, because=because)
+        for one, because in siblings[:_MAX_SIBLINGS]
+        if (releases := client.releases_of(one.id))
+    ]
+    if not found:
+        raise NothingFoundError(f"{described(siblings[0][0])} is on no release")
+    return tuple(found)
+
+
+def _played(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str, str]:
+    """Return the recordings of a record, where they are, and what of it was not read."""
+    if kind == "recording":
+        if recording := client.recording(RecordingId(mbid)):
+            return [recording], "", ""
+        raise NothingFoundError(f"MusicBrainz knows no recording with the id {mbid}")
+    group = client.release_group(ReleaseGroupId(mbid))
+    if group is None:
+        raise NothingFoundError(f"MusicBrainz knows no release group with the id {mbid}")
+    releases, count = client.releases_with(group.id)
+    tracks = (track for one in releases for track in one.tracks)
+    where, unread = f" on {group.title!r}", ""
+    if len(releases) < count:
+        unread = f"of {count} releases of {group.title!r}, {len(releases)} were read"
+    return [track.recording for track in tracks if track.recording], where, unread
+
+
+def _why_none(bundle: EvidenceBundle, played: Iterable[Recording], where: str) -> str:
+    """Return why no recording of a record is a sibling."""
+    titles = {one.title for one in bundle.recording_candidates} | {bundle.recording_title}
+    wanted = [title for title in titles if title]
+    alike = [
+        one for one in played if any(same_title(one.title or "", title) for title in wanted)
+    ] or ([] if where else [*played])
+    if not alike:
+        return f"no track{where} has the title {bundle.recording_title!r}"
+    if any(one.mb_recording_id == alike[0].id for one in bundle.recording_candidates):
+        return f"the evidence has the recording{where} already, with all its releases"
+    return (
+        f"{described(alike[0])}{where} is not the same performance: another artist, title, kind or"
+        " length"
+    )

@@ -196,7 +196,7 @@ def _group(asked: _Asked, identifier: str) -> Observation | None:
     group = asked.client.release_group(ReleaseGroupId(identifier))
     if group is None:
         return None
-    releases, count = asked.client.releases_in(group.id)
+    releases, count = asked.client.first_releases_of("release-group", group.id)
     lines = [
         f"Release group {_group_title(group)}",
         f"Address: {_group_address(group.id)}",
@@ -231,7 +231,7 @@ def _recording(asked: _Asked, identifier: str) -> Observation | None:
     recording = asked.client.recording(RecordingId(identifier))
     if recording is None:
         return None
-    releases, count = asked.client.first_releases_of(recording.id)
+    releases, count = asked.client.first_releases_of("recording", recording.id)
     read = f", {len(releases)} of them read" if count > len(releases) else ""
     lines = [
         f"Recording {_recording_title(recording)}",
