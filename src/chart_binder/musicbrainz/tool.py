@@ -29,7 +29,6 @@ Open: TypeAlias = Callable[[], AbstractContextManager["Client"]]
 What: TypeAlias = Literal[
     "release_groups", "releases", "recordings", "with_title", "of_years", "relations"
 ]
-_SITE: Final = "https://musicbrainz.org"
 _MAX_NAME: Final = 120
 _LAST_LINE: Final = 25
 """Characters reserved for the last line, which counts what is not shown."""
@@ -171,7 +170,7 @@ def _search(asked: _Asked) -> Observation:
 
 def _numbered_group(number: int, group: "ws.ReleaseGroup") -> _Entry:
     """Return a group with its address below it, as a search lists pages."""
-    address = _group_address(group.id)
+    address = _address("release-group", group.id)
     return _Entry(f"{number}. {_group_title(group)}\n   {address}", address)
 
 
@@ -199,11 +198,11 @@ def _group(asked: _Asked, identifier: str) -> Observation | None:
     releases, count = asked.client.first_releases_of("release-group", group.id)
     lines = [
         f"Release group {_group_title(group)}",
-        f"Address: {_group_address(group.id)}",
+        f"Address: {_address('release-group', group.id)}",
         f"Releases: {count}" if count else "No release is listed.",
     ]
     entries = (_Entry(_release_line(one)) for one in _by_date(releases))
-    return asked.show(lines, entries, count, of=_group_address(group.id))
+    return asked.show(lines, entries, count, of=_address("release-group", group.id))
 
 
 def _release(asked: _Asked, identifier: str) -> Observation | None:
@@ -211,7 +210,7 @@ def _release(asked: _Asked, identifier: str) -> Observation | None:
     release = asked.client.release(ReleaseId(identifier))
     if release is None:
         return None
-    address, group = f"{_SITE}/release/{release.id}", release.release_group
+    address, group = _address("release", release.id), release.release_group
     lines = [
         f'Release "{_name(release.title)}"{_by(release.artist_credit_phrase)}',
         f"Address: {address}",
@@ -235,10 +234,10 @@ def _recording(asked: _Asked, identifier: str) -> Observation | None:
     read = f", {len(releases)} of them read" if count > len(releases) else ""
     lines = [
         f"Recording {_recording_title(recording)}",
-        f"Address: {_recording_address(recording.id)}",
+        f"Address: {_address('recording', recording.id)}",
         f"Releases with it: {count}{read}. Its groups:",
     ]
-    return asked.show(lines, _appearances(releases), of=_recording_address(recording.id))
+    return asked.show(lines, _appearances(releases), of=_address("recording", recording.id))
 
 
 def _with_title(asked: _Asked) -> Observation:
@@ -254,16 +253,18 @@ def _with_title(asked: _Asked) -> Observation:
         return _nothing_found(f"release-group with the id {named[2].lower()}")
     releases, count = asked.client.releases_with(group.id)
     entries = [
-        _Entry(f"{_release_line(one)}, with {_recording_title(each)}", _recording_address(each.id))
+        _Entry(
+            f"{_release_line(one)}, with {_recording_title(each)}", _address("recording", each.id)
+        )
         for one in _by_date(releases)
         for each in _tracks_called(one, asked.title)
     ]
     lines = [
         f"Release group {_group_title(group)}",
-        f"Address: {_group_address(group.id)}",
+        f"Address: {_address('release-group', group.id)}",
         f'Releases: {count}, {len(releases)} of them read. With "{_name(asked.title)}":',
     ]
-    return asked.show(lines, entries or [_Entry("None.")], of=_group_address(group.id))
+    return asked.show(lines, entries or [_Entry("None.")], of=_address("release-group", group.id))
 
 
 def _of_years(asked: _Asked) -> Observation:
@@ -292,7 +293,7 @@ def _relations(asked: _Asked) -> Observation:
         return _nothing_found(f"recording with the id {named[2].lower()}")
     lines = [
         f"Recording {_recording_title(recording)}",
-        f"Address: {_recording_address(recording.id)}",
+        f"Address: {_address('recording', recording.id)}",
     ]
     entries = list(chain.from_iterable(map(_relation_entry, recording.recording_relation_list)))
     for work in [each.work for each in recording.work_relation_list if each.work][:_MAX_WORKS]:
@@ -302,7 +303,7 @@ def _relations(asked: _Asked) -> Observation:
         others.sort(key=lambda one: (one.first_release_date or "9", one.id))
         entries += (_Entry(f"{head}:"), *map(_recording_entry, others))
     none = [_Entry("No relation to another recording or to a work is listed.")]
-    return asked.show(lines, entries or none, of=_recording_address(recording.id))
+    return asked.show(lines, entries or none, of=_address("recording", recording.id))
 
 
 _BY_ID: Final[Mapping[str, Callable[[_Asked, str], Observation | None]]] = {
@@ -324,7 +325,9 @@ _LOOK_UPS: Final[Mapping[What, Callable[[_Asked], Observation]]] = {
 
 
 def _group_entry(group: "ws.ReleaseGroup") -> _Entry:
-    return _Entry(f"- {_group_title(group)}, release-group id {group.id}", _group_address(group.id))
+    return _Entry(
+        f"- {_group_title(group)}, release-group id {group.id}", _address("release-group", group.id)
+    )
 
 
 def _group_title(group: "ws.ReleaseGroup") -> str:
@@ -337,8 +340,8 @@ def _group_title(group: "ws.ReleaseGroup") -> str:
     )
 
 
-def _group_address(identifier: str) -> str:
-    return f"{_SITE}/release-group/{identifier}"
+def _address(kind: str, identifier: str) -> str:
+    return f"https://musicbrainz.org/{kind}/{identifier}"
 
 
 def _first_date(date: str | None) -> str:
@@ -349,7 +352,7 @@ def _first_date(date: str | None) -> str:
 
 
 def _recording_entry(recording: "ws.Recording") -> _Entry:
-    return _Entry(f"- {_recording_title(recording)}", _recording_address(recording.id))
+    return _Entry(f"- {_recording_title(recording)}", _address("recording", recording.id))
 
 
 def _recording_title(recording: "ws.Recording") -> str:
@@ -363,16 +366,12 @@ def _recording_title(recording: "ws.Recording") -> str:
     return f"{', '.join(parts)}, recording id {recording.id}"
 
 
-def _recording_address(identifier: str) -> str:
-    return f"{_SITE}/recording/{identifier}"
-
-
 def _relation_entry(relation: "ws.Relation") -> Iterator[_Entry]:
     """Yield what a recording is of another one, or the other one of it."""
     if other := relation.recording:
         kind = _name(relation.type or "related")
         said = f"has the {kind}" if relation.direction == "backward" else f"{kind} of"
-        yield _Entry(f"- {said} {_recording_title(other)}", _recording_address(other.id))
+        yield _Entry(f"- {said} {_recording_title(other)}", _address("recording", other.id))
 
 
 def _release_line(release: "ws.Release") -> str:
@@ -394,7 +393,7 @@ def _release_entry(release: "ws.Release") -> _Entry:
     title = f'"{_name(release.title)}"{_by(release.artist_credit_phrase)}'
     kind = _name(group.primary_type or "type unknown")
     line = f"{_release_line(release)}: {title} ({kind}, release-group id {group.id})"
-    return _Entry(line, f"{_SITE}/release/{release.id}")
+    return _Entry(line, _address("release", release.id))
 
 
 def _by_date(releases: Iterable["ws.Release"]) -> list["ws.Release"]:
@@ -427,7 +426,7 @@ def _appearances(releases: Iterable["ws.Release"]) -> Iterator[_Entry]:
         yield _Entry(
             f'- {date}, "{_name(group.title)}" ({_name(types)}{_by(group.artist_credit, ", by")}),'
             f" {count}, release-group id {group.mb_rg_id}",
-            _group_address(group.mb_rg_id),
+            _address("release-group", group.mb_rg_id),
         )
 
 

@@ -108,13 +108,15 @@ def query_recordings_of_work(work_id: str) -> Query:
 
 def search_by_title(entity: Entity, title: str, artist: str) -> Query:
     """Search by the exact words of title and artist, who may be named by an id."""
-    words = f"{_field_of(entity)}:{_quoted(title)} AND {_by_artist(artist)}"
+    words = f"{entity.replace('-', '')}:{_quoted(title)} AND {_by_artist(artist)}"
     return _search(entity, words, _MAX_FOUND)
 
 
 def search_loosely_by_title(entity: Entity, title: str, artist: str) -> Query:
     """Search by any of the words of title and artist."""
-    return _search(entity, _any_of(**{_field_of(entity): title, "artist": artist}), _MAX_FOUND)
+    return _search(
+        entity, _any_of(**{entity.replace("-", ""): title, "artist": artist}), _MAX_FOUND
+    )
 
 
 def search_groups_of_years(artist: str, first: int, last: int) -> Query:
@@ -122,10 +124,6 @@ def search_groups_of_years(artist: str, first: int, last: int) -> Query:
     years = f"firstreleasedate:[{first:04} TO {last:04}-12-31]"
     words = f"{_by_artist(artist)} AND {years} AND status:official"
     return _search("release-group", words, _PAGE)
-
-
-def _field_of(entity: Entity) -> str:
-    return entity.replace("-", "")
 
 
 def _by_artist(artist: str) -> str:

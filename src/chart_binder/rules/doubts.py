@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 from chart_binder.domain.dates import FIRST_DAY, PartialDate, before, same_day
-from chart_binder.domain.evidence import Release
+from chart_binder.domain.evidence import RecordingCandidate, Release
 from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.assumptions import Asked
 from chart_binder.rules.candidates import NEVER_OUT, Candidate, Role, describe_unofficial
@@ -44,24 +44,13 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     if not is_any_hint and not any(map(_COPIES, contest.candidates)):
         return ()
     listed = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
-    if not listed or not _is_any_earlier(min([one.first for one in listed]), contest):
+    if not listed:
         return ()
     first = min(listed, key=attrgetter("first", "last", "name"))
     is_its_own = len(possible) == 1 and possible[0].group.mb_rg_id == first.group.mb_rg_id
     dates = [first.group.first_date] if is_its_own and first.group.first_release_date else []
     found = sorted(_before_all(first, dates, contest), key=lambda one: (one.text, one.about))
     return tuple(found[:_MAX_DOUBTS])
-
-
-def _is_any_earlier(day: int, contest: Contest) -> bool:
-    """Whether anything at all is earlier than a day, which most often nothing is."""
-    year = date.fromordinal(day).year
-    for one in contest.recordings:
-        if one.first_release_date and one.first_date.last < day:
-            return True
-        if one.isrcs and min(filter(None, map(isrc_year, one.isrcs)), default=year) < year - 1:
-            return True
-    return any(one.unofficial for one in contest.candidates)
 
 
 def _before_all(
@@ -82,7 +71,7 @@ def _before_all(
         if hint.last < first.first and all(same_day(hint, one) is False for one in dates):
             text = f"{MISSING}: the recording is dated {hint}, before {first.dated_name}"
             yield Asked("missing_original", text, about)
-        assigned = min(filter(None, map(isrc_year, recording.isrcs or ())), default=year)
+        assigned = isrc_year(recording) or year
         if assigned < year - 1 and all(_year(copy) > assigned + 1 for copy in copies):
             text = f"{MISSING}: an ISRC was assigned in {assigned}, before {first.dated_name}"
             yield Asked("missing_original", text, about)
@@ -140,7 +129,7 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
                 text = f"{MISSING}: the recording is dated {hint}, and {later}"
                 yield Asked("missing_original", text, about)
         for code in recording.isrcs or ():
-            year = isrc_year(code)
+            year = _year_assigned(code)
             if not year or date(year, 12, 31).toordinal() >= compilation.last:
                 continue
             assigned = f"ISRC {code} was assigned in {year}"
@@ -196,8 +185,14 @@ def _long_before_it(compilation: Candidate) -> Iterator[Asked]:
             yield Asked("date", f"{what}: more than {PROMO_DAYS} days before it?", about)
 
 
+def isrc_year(*recordings: RecordingCandidate) -> int | None:
+    """Return the year in which the earliest ISRC of recordings was assigned."""
+    codes = [code for one in recordings if one.isrcs for code in one.isrcs]
+    return min(filter(None, map(_year_assigned, codes)), default=None) if codes else None
+
+
 @lru_cache(maxsize=4_096)
-def isrc_year(code: str) -> int | None:
+def _year_assigned(code: str) -> int | None:
     """Return the year an ISRC was assigned in (`CC-XXX-YY-NNNNN`, ISO 3901).
 
     Two digits stand for a year from 1940 to 2039: the first codes date from 1986, and some

@@ -98,8 +98,7 @@ def _remaster(case: _Case) -> str | None:
 
 
 def _isrc(case: _Case) -> str | None:
-    codes = [code for one in case.recordings for code in one.isrcs or ()]
-    year = min(filter(None, map(isrc_year, codes)), default=None)
+    year = isrc_year(*case.recordings)
     if year and case.first.is_dated and year < int(case.first.since.text[:4]):
         return f"an ISRC was assigned in {year}, before {case.first.dated_name}"
     return None

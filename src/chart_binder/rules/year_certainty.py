@@ -43,12 +43,6 @@ class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
         of_it = (one for one in self.candidates if one.counts and one.since.text[:4] == self.year)
         return any(not gathers(one, self.bundle) for one in of_it)
 
-    @property
-    def isrc_year(self) -> int | None:
-        """The year in which the earliest ISRC of the recordings was assigned."""
-        codes = [code for one in self.recordings if one.isrcs for code in one.isrcs]
-        return min(filter(None, map(isrc_year, codes)), default=None) if codes else None
-
 
 def year_doubt(case: YearCase) -> str | None:
     """Return why the year is not certain, in words; `None` if it is."""
@@ -98,7 +92,7 @@ def _collection(case: YearCase) -> str | None:
     firsts, year = case.firsts, int(case.year)
     if firsts[0].role in WORKS or case.is_any_work_of_the_year:
         return None
-    assigned = case.isrc_year
+    assigned = isrc_year(*case.recordings)
     is_none_there = case.bundle.has_no_sibling and not (assigned and assigned < year)
     if is_none_there or any(one.group.premiere for one in firsts):
         return None
@@ -137,7 +131,7 @@ def _recording(case: YearCase) -> str | None:
 
 
 def _isrc(case: YearCase) -> str | None:
-    assigned = case.isrc_year
+    assigned = isrc_year(*case.recordings)
     if not assigned or assigned >= int(case.year) - 1:
         return None
     years = [int(copy.when.text[:4]) for _, copy in case.copies if copy.when.is_known]
