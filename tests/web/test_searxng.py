@@ -253,15 +253,15 @@ def test_the_language_and_who_asks_are_sent() -> None:
     assert request.headers["user-agent"].startswith("canon/")
 
 
-def test_a_check_tells_health_degradation_and_breakage_apart() -> None:
+def test_health_degradation_and_breakage_are_told_apart() -> None:
     with Searxng({"musicbrainz": [hit("https://musicbrainz.org/", "MusicBrainz")]}) as server:
         asked = client(server.url)
-        assert isinstance(asked.check(), Hits)
+        assert isinstance(asked.search("musicbrainz"), Hits)
         server.mode = "degraded"
-        assert isinstance(asked.check(), Degraded)
+        assert isinstance(asked.search("musicbrainz"), Degraded)
         server.mode = "json_off"
         with pytest.raises(SearchError, match=r"add json to search\.formats"):
-            asked.check()
+            asked.search("musicbrainz")
 
 
 @pytest.mark.parametrize(

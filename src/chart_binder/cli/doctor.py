@@ -174,7 +174,7 @@ def _search(config: Config) -> Check:
     if config.musicbrainz.offline:
         return Check(_OFFLINE, is_off=True)
     answers = f"{masked(searxng.url)} answers"
-    outcome = SearxngClient(searxng).check()
+    outcome = SearxngClient(searxng).search("MusicBrainz")  # which every engine knows
     failing = ", ".join(outcome.failing) if isinstance(outcome, Degraded | Hits) else ""
     if isinstance(outcome, Degraded):
         problem = "no result has an address that can be read: see its log"

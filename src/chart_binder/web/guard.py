@@ -144,7 +144,7 @@ class Guard:
 
     def admit(self, host: str, addresses: Sequence[Address]) -> None:
         """Accept where a host leads, or raise `RefusedError`: one private address spoils all."""
-        if _without_dot(host) in self.names:
+        if host.casefold().removesuffix(".") in self.names:
             return
         for address in addresses:
             if not is_public(address) and not self._allows(address):
@@ -153,7 +153,9 @@ class Guard:
     def is_private(self, host: str) -> bool:
         """Tell whether a host is one that the operator allows though it is not public."""
         address = parse_address(host)
-        return _without_dot(host) in self.names or (address is not None and self._allows(address))
+        return host.casefold().removesuffix(".") in self.names or (
+            address is not None and self._allows(address)
+        )
 
     def _allows(self, address: Address) -> bool:
         return any(address in network for network in self.networks)
@@ -163,7 +165,7 @@ class Guard:
         if address is not None:
             self.admit(host, [address])
             return
-        name = _without_dot(host)
+        name = host.casefold().removesuffix(".")
         if name in self.names:
             return
         labels = name.split(".")
@@ -207,10 +209,6 @@ def _unescape(escape: re.Match[str]) -> str:
     """Return the character that need not be escaped, else the escape in capitals."""
     character = chr(int(escape[1], 16))
     return character if _UNRESERVED.fullmatch(character) else escape[0].upper()
-
-
-def _without_dot(host: str) -> str:
-    return host.casefold().removesuffix(".")
 
 
 def _shown(text: str) -> str:

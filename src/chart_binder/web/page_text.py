@@ -146,7 +146,8 @@ def _row(row: Tag, spans: _Spans) -> str:
         if column in above:
             rows, columns, text = above[column]
         elif (cell := next(cells, None)) is not None:
-            rows, columns, text = _span(cell, "rowspan"), _span(cell, "colspan"), _flat(cell)
+            rows, columns = (int(str(cell.get(name, 1))) for name in ("rowspan", "colspan"))
+            text = _flat(cell)
         else:
             break
         if rows > 1 and len(text) <= _LONGEST_SPANNING and column < _MOST_SPANNING:
@@ -156,10 +157,6 @@ def _row(row: Tag, spans: _Spans) -> str:
     while texts and not texts[-1]:
         texts.pop()
     return " | ".join(texts)
-
-
-def _span(cell: Tag, name: str) -> int:
-    return int(str(cell.get(name, 1)))
 
 
 def _cells(row: Tag) -> list[Tag]:
@@ -230,16 +227,14 @@ def _values(
     In a record there are none but plain values, and the only item of a list needs no number. What
     lies deeper than `_DEEPEST` is left out.
     """
-    members: Iterator[tuple[str, object]]
-    if isinstance(value, Mapping) and (in_record or not in_list):
-        members = ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
-    elif isinstance(value, list):
+    members: Iterator[tuple[str, object]] = iter(())
+    if isinstance(value, list):
         is_alone = in_record and len(value) == 1
         members = ((path if is_alone else f"{path}[{at}]", item) for at, item in enumerate(value))
-    else:
-        if value not in (None, ""):
-            yield path, value
-        return
+    elif isinstance(value, Mapping) and (in_record or not in_list):
+        members = ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
+    elif value not in (None, ""):
+        yield path, value
     for name, member in members if depth < _DEEPEST else ():
         in_list = isinstance(value, list)
         yield from _values(name, member, depth + 1, in_list=in_list, in_record=in_record)

@@ -71,12 +71,11 @@ def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") 
     lines = [*head, *(f"{_QUOTED}{line}" for line in chosen.lines)]
     if find:
         lines += _not_found(page, find)
+    part = f"{chosen.shown:,} of {chosen.total:,} characters"
     if not chosen.total:
         lines.append("(the page holds no readable text)")
     elif chosen.shown < chosen.total:
-        lines.append(
-            f"(passages about dates and releases: {chosen.shown:,} of {chosen.total:,} characters)"
-        )
+        lines.append(f"(passages about dates and releases: {part})")
     if page.cut:
         lines.append("(the page goes on: its end was not read)")
     return Observation("\n".join(lines)[:max_chars], page.sources)
@@ -130,22 +129,13 @@ def _choose(
     """Return the places of the best pieces, each with its head, as many as there is room for."""
     heads = _heads(pieces)
     chosen: set[int] = set()
-    gap = len(GAP) + per_line
-    room = max_chars - gap  # as long as nothing is chosen, all is one gap
+    gap = len(GAP) + per_line  # one stands before each piece and one behind the last, at most
+    room = max_chars - gap
     for at in sorted(range(len(pieces)), key=lambda at: (-ranks[at], at)):
         new = {at, *heads[at]} - chosen
-        cost = 0
-        for each in new:
-            left_out = [
-                beside
-                for beside in (each - 1, each + 1)
-                if 0 <= beside < len(pieces) and beside not in chosen
-            ]
-            chosen.add(each)  # in the middle of a gap it makes two; between two pieces, none
-            cost += len(pieces[each]) + per_line + gap * (len(left_out) - 1)
-        if cost > room:
-            chosen -= new
-        else:
+        cost = sum(len(pieces[each]) + per_line + gap for each in new)
+        if cost <= room:
+            chosen |= new
             room -= cost
     return chosen
 

@@ -126,6 +126,8 @@ class SearxngClient:
     def search(self, query: str) -> SearchOutcome:
         """Search for the words of a query, or raise `SearchError`.
 
+        That says what is broken between here and the server, and how to mend it; what is broken
+        behind the server is a `Degraded` outcome, or `failing` engines beside hits.
         The whole call is over within `timeout_s`. Redirects are not followed, and proxies from
         the environment do not apply: the server is the operator's own, most often on this machine.
         """
@@ -136,14 +138,6 @@ class SearxngClient:
             )
         response, body = self._ask(plain)
         return outcome(self._read(response, body), plain)
-
-    def check(self) -> SearchOutcome:
-        """Search once for something every engine knows, so that `doctor` can say what is wrong.
-
-        `SearchError` says what is broken between here and the server and how to mend it; what is
-        broken behind the server is a `Degraded` outcome, or `failing` engines beside hits.
-        """
-        return self.search("MusicBrainz")
 
     def _ask(self, plain: str) -> "tuple[httpx.Response, Body]":
         from importlib.metadata import version
@@ -196,7 +190,8 @@ class SearxngClient:
         if not response.is_success:
             unlisted = (f"answered {status}", _SEE_LOG, _UNUSABLE)
             problem, advice, brief = _STATUSES.get(status, unlisted)
-            reason = _reason(body)
+            error = _json(body.data).get("error")
+            reason = f": {one_line(error)[:120]}" if isinstance(error, str) else ""
             raise self._error(problem + reason, advice, brief + reason)
         answer = _json(body.data)
         if not isinstance(answer.get("results"), list):
@@ -205,12 +200,6 @@ class SearxngClient:
 
     def _error(self, problem: str, advice: str, brief: str) -> SearchError:
         return SearchError(f"SearXNG at {masked(self._config.url)} {problem}", advice, brief)
-
-
-def _reason(body: "Body") -> str:
-    """Return `: reason` where an error answer gives one in JSON."""
-    error = _json(body.data).get("error")
-    return f": {one_line(error)[:120]}" if isinstance(error, str) else ""
 
 
 def _unreadable(body: "Body") -> tuple[str, str, str]:
