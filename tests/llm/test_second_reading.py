@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -92,7 +93,7 @@ def test_a_passage_is_short_however_long_the_page() -> None:
     passage = fact.readings[0].passage
     assert QUOTE in passage
     assert len(passage) <= 700
-    assert passage in chat.asked[0][0][0].content
+    assert indent(passage, "  ") in chat.asked[0][0][0].content
 
 
 @pytest.mark.parametrize(

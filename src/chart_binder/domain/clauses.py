@@ -158,6 +158,7 @@ def says_release(text: str) -> bool:
 _PARTED = re.compile(r"[,:()\[\]|/–—]| - ")
 _WORDS = fact_words()["beside"]
 _MONTHS = MONTHS.keys() - {word for kind in ("by", "from", "into") for word in _WORDS[kind]}
+_ELISION = re.compile(r"\b([dl])['’](?=\w)", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?\b")
 _DAY = r"\d\d?(?:st|nd|rd|th)?"
 _MIN_STEM = 3
@@ -202,7 +203,7 @@ def _marked(text: str, field: str, subject: Subject) -> str:
     An artist's name may have other endings. A status is said of an issue in any country, where the
     release has none.
     """
-    plain = text
+    plain = _ELISION.sub(r"\1e ", text)
     for code in subject.codes:
         plain = re.sub(rf"(?:\b[A-Z]{{1,5}}[ -])?(?i:{re.escape(code)})(?!\w)", " ztitle ", plain)
     for start, end in sorted(find_words([subject.title], plain), reverse=True):
@@ -229,7 +230,7 @@ def _marked(text: str, field: str, subject: Subject) -> str:
 def _with_any_ending(word: str) -> str:
     """Return the pattern of a word of a name with another ending: Nová, Nové."""
     stem = word[: max(_MIN_STEM, len(word) - 2)]
-    return re.escape(stem) + rf"\w{{0,{len(word) - len(stem) + 1}}}" if word != stem else word
+    return re.escape(stem) + rf"\w{{0,{len(word) - len(stem) + 1}}}"
 
 
 @cache

@@ -34,7 +34,7 @@ def ground_fact(
     """
     named = sorted(documents_named(fact.source, documents), key=lambda d: not d.is_fetched)
     found: list[Place] = []
-    problem = f"{fact.source or 'nothing'} was not read in this run"
+    problem = f"{fact.source} was not read in this run" if fact.source else "nothing was read yet"
     if fact.source and "//" not in fact.source:
         problem = f"{fact.source!r} names nothing that was read in this run"
     for number, document in enumerate(named):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from math import isinf
+from textwrap import indent
 from typing import Final, Literal, TypeAlias
 
 import tomli
@@ -46,7 +47,8 @@ Kind: TypeAlias = Literal["support", "contradiction"]
 def question(subject: Subject, date: str | None, passage: str) -> str:
     """Return the message that asks what a passage says of a date.
 
-    Without one it asks whether the recording first came out on the subject.
+    Without one it asks whether the recording first came out on the subject. The passage is
+    indented, so that no line of a page (`Country: UK`) is taken for one of the question.
     """
     form, readings = _WORDS["question"], READINGS
     if date is None:
@@ -61,7 +63,8 @@ def question(subject: Subject, date: str | None, passage: str) -> str:
         "date": date or "",
     }
     lines = {name: one_line(value) for name, value in known.items()}
-    return fill_placeholders(form, {**lines, "passage": passage, "readings": choices})
+    shown = {"passage": indent(passage, "  "), "readings": choices}
+    return fill_placeholders(form, {**lines, **shown})
 
 
 def read_reading(text: str) -> str:
