@@ -45,6 +45,8 @@ def test_words_of_a_title_that_is_asked_about_do_not_count() -> None:
     ("text", "said"),
     [
         ("The second edition was released on 5 May 1974", "second edition"),
+        ("The video was released on 5 May 1974", "video was"),
+        ("The stereo version was released on 5 May 1974", "stereo version"),
         ("A second pressing was released on 5 May 1974", "second pressing"),
         ("It was to be released on 5 May 1974", "was to be released"),
         ("Die Single sollte am 5. Mai 1974 erscheinen", "sollte am 5. Mai 1974 erscheinen"),
