@@ -22,6 +22,7 @@ from chart_binder.domain.records import Measures, RunRecord
 from chart_binder.domain.tags import Policy, WriteOptions
 from chart_binder.errors import INTERRUPTED, StoreError, UsageError, end_status
 from chart_binder.files import absolute_path
+from chart_binder.jobs import write_albums
 from chart_binder.jobs.batch import (
     AlbumEvidence,
     FileOutcome,
@@ -30,16 +31,10 @@ from chart_binder.jobs.batch import (
     TaskExecutor,
     ThreadExecutor,
     Worker,
+    planning,
 )
 from chart_binder.jobs.batch.dask import DaskExecutor, connect, prepare_workers, start_local_cluster
 from chart_binder.jobs.batch.dask_tasks import Packed
-from chart_binder.jobs.batch.planning import (
-    Estimate,
-    Estimator,
-    Order,
-    estimate_library,
-    library_items,
-)
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import (
     AdjudicationCache,
@@ -65,13 +60,6 @@ from chart_binder.jobs.write import (
     StoredDecision,
     WriteReport,
     WriteStatus,
-)
-from chart_binder.jobs.write_albums import (
-    albums_in,
-    plan_album,
-    record_unwritten,
-    regrouping_of,
-    write_album,
 )
 from chart_binder.store import open_store
 from chart_binder.wiring import (
@@ -123,7 +111,7 @@ class BatchOptions:
     keep_mtime: bool = False
     dry_run: bool = False
     only: frozenset[Which] = frozenset()
-    order: Order = Order.COMPILATIONS
+    order: planning.Order = planning.Order.COMPILATIONS
     refresh: bool = False
     frozen: bool = False
     executor: Executor = Executor.THREADS
@@ -142,7 +130,7 @@ class BatchOptions:
         for name, found, allowed in (
             ("executor", (self.executor,), Executor),
             ("only", self.only, Which),
-            ("order", (self.order,), Order),
+            ("order", (self.order,), planning.Order),
         ):
             for odd in found:
                 if odd not in (*allowed,):
@@ -257,13 +245,13 @@ def run_batch(
 def library(named: Sequence[Path], options: BatchOptions, store: "Store") -> Items:
     """Return the albums of files and folders, in the order and selection of the options."""
     states = options.only - {Which.COMPILATIONS}
-    order = Order.PATH if states or options.refresh else options.order
+    order = planning.Order.PATH if states or options.refresh else options.order
 
     def has_decisions(paths: Sequence[Path]) -> bool:
         return all(current_decisions(store, [*map(stored_names, paths)]))
 
     only_collections = Which.COMPILATIONS in options.only
-    return library_items(
+    return planning.library_items(
         named, order, only_collections=only_collections, has_decisions=has_decisions
     )
 
@@ -274,7 +262,7 @@ def estimate_batch(
     options: BatchOptions,
     on_album: Callable[[int], None] = lambda _: None,
     on_unreadable: Callable[[UnreadablePath], None] = lambda _: None,
-) -> Estimate:
+) -> planning.Estimate:
     """Return what `run_batch` would take, by the tags of the files; nothing is requested.
 
     `on_album` is called with the number of files read so far, `on_unreadable` for each path that
@@ -289,8 +277,8 @@ def estimate_batch(
             to_do = [path for path, is_due, _ in checked if is_due]
             return to_do, sum(outcome is not None for _, _, outcome in checked)
 
-        estimator = Estimator(config.musicbrainz)
-        return estimate_library(paths, due, estimator, on_album, on_unreadable)
+        estimator = planning.Estimator(config.musicbrainz)
+        return planning.estimate_library(paths, due, estimator, on_album, on_unreadable)
 
 
 def run_items(
@@ -415,16 +403,16 @@ class _AlbumWriter:
         of_path = {one.path: one for one in outcomes}
         self._clean(dict.fromkeys(path.resolve().parent for path in of_path))
         unsaved = {path: _unsaved(one) for path, one in of_path.items() if one.stored}
-        for album in albums_in([*of_path]):
-            planned = plan_album(self.planner, album, unsaved if self.is_dry else None)
-            for line in regrouping_of(planned).lines:
+        for album in write_albums.albums_in([*of_path]):
+            planned = write_albums.plan_album(self.planner, album, unsaved if self.is_dry else None)
+            for line in write_albums.regrouping_of(planned).lines:
                 self.said(line)
             reports: list[WriteReport] = []
-            for report in write_album(planned, album, self.run):
+            for report in write_albums.write_album(planned, album, self.run):
                 reports.append(report)
                 yield of_path[report.path], report
             if self.run:
-                record_unwritten(self.planner.store, reports)
+                write_albums.record_unwritten(self.planner.store, reports)
 
     def _clean(self, folders: Iterable[Path]) -> None:
         """Remove what killed saves left in folders, once for each of the last folders."""

@@ -431,14 +431,13 @@ def test_a_program_that_waits_for_each_answer_gets_it(start: Start) -> None:
 
 
 def test_verbose_tells_of_each_finished_file(canon: Canon, library: Path, home: Path) -> None:
-    (home / "empty").mkdir()
-    ran, _ = batch(canon, library, home / "empty", "-v")
+    ran, _ = batch(canon, library, home / "absent.flac", "-v")
     told = [json.loads(line) for line in ran.err.splitlines() if '"finished"' in line]
     assert {(Path(line["path"]).name, line["state"]) for line in told} == {
-        ("song.flac", "decided"), ("empty", "error"),
+        ("song.flac", "decided"), ("absent.flac", "error"),
     }  # fmt: skip
     assert {line["first_release"] for line in told if line["state"] == "decided"} > {"2016-02-10"}
-    assert "\nfiles          4 in " in f"\n{ran.out}"
+    assert "\nfiles          5 in " in f"\n{ran.out}"
 
 
 @pytest.mark.parametrize(

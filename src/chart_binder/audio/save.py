@@ -14,16 +14,8 @@ from functools import partial
 from pathlib import Path
 from stat import S_IMODE, S_IWGRP, S_IWOTH, S_IWUSR
 
+from chart_binder.audio import file_access
 from chart_binder.audio.containers import audio_hash, hash_if_same, layout_of
-from chart_binder.audio.file_access import (
-    LOCK_TIMEOUT_S,
-    Piece,
-    Source,
-    file_lock,
-    new_temporary_name,
-    open_audio,
-    try_lock,
-)
 from chart_binder.audio.reading import format_name
 from chart_binder.audio.restoration import Restoration, file_hash, restoration_of
 from chart_binder.audio.tagset import TagSet
@@ -102,7 +94,7 @@ def save_tags(
     *,
     keep_mtime: bool = False,
     break_links: bool = False,
-    timeout_s: float = LOCK_TIMEOUT_S,
+    timeout_s: float = file_access.LOCK_TIMEOUT_S,
     before_replace: Callable[[PreparedCopy], None] = do_nothing,
 ) -> SaveResult:
     """Replace the tags of a file by what `change` returns for them.
@@ -122,7 +114,7 @@ def save_tags(
     the new file there.
     """
 
-    def draft(source: Source) -> _Draft | None:
+    def draft(source: file_access.Source) -> _Draft | None:
         layout = layout_of(source)
         kind, before = format_name(source.path), layout.tags
         after = change(before)
@@ -147,7 +139,7 @@ def restore_file(
     Raises `ChangedSinceError` unless the file is the very one that was written.
     """
 
-    def draft(source: Source) -> _Draft:
+    def draft(source: file_access.Source) -> _Draft:
         if file_hash(source) != restoration.new_hash:
             raise ChangedSinceError(f"{quoted(path)} is not the file that was written")
         prove = partial(_require_restored, expected=restoration.old_hash)
@@ -161,22 +153,22 @@ class _Draft:
     """A new file in pieces; `prove` returns the tags and the audio hash of its copy, or raises."""
 
     before: TagSet
-    pieces: list[Piece]
-    prove: Callable[[Source, Path], tuple[TagSet, str]]
+    pieces: list[file_access.Piece]
+    prove: Callable[[file_access.Source, Path], tuple[TagSet, str]]
 
 
 def _replace_file(
     path: Path,
-    draft: Callable[[Source], _Draft | None],
+    draft: Callable[[file_access.Source], _Draft | None],
     before_replace: Callable[[PreparedCopy], None],
     *,
     keep_mtime: bool,
     break_links: bool = False,
-    timeout_s: float = LOCK_TIMEOUT_S,
+    timeout_s: float = file_access.LOCK_TIMEOUT_S,
 ) -> SaveResult:
     """Replace a file by what is drafted for it, unless that is `None`."""
     target = _resolved(path)
-    with file_lock(target, timeout_s) as source:
+    with file_access.file_lock(target, timeout_s) as source:
         status = os.fstat(source.descriptor)
         new = draft(source)
         if new is None:
@@ -269,14 +261,14 @@ def _free_bytes(folder: Path) -> int | None:
 @contextmanager
 def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
     """Write a new file beside `target`; it is removed in the end unless it replaced `target`."""
-    temporary = target.parent / new_temporary_name(target)
+    temporary = target.parent / file_access.new_temporary_name(target)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     made = False
     try:
         descriptor = os.open(temporary, flags, 0o600)
         made = True
         try:
-            try_lock(descriptor)
+            file_access.try_lock(descriptor)
             for chunk in chunks:
                 rest = memoryview(chunk)
                 while rest:
@@ -298,7 +290,7 @@ def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
 
 
 def _copy_metadata(
-    source: Source, status: os.stat_result, copy: int, *, keep_mtime: bool
+    source: file_access.Source, status: os.stat_result, copy: int, *, keep_mtime: bool
 ) -> tuple[str, ...]:
     """Give a copy the owner, mode and extended attributes (access lists too) of its source.
 
@@ -343,7 +335,7 @@ def _copy_attributes(source: int, copy: int) -> tuple[str, ...]:
 
 
 def _require_proven(
-    source: Source, temporary: Path, *, before: TagSet, after: TagSet, kind: str
+    source: file_access.Source, temporary: Path, *, before: TagSet, after: TagSet, kind: str
 ) -> tuple[TagSet, str]:
     """Return `after` and the hash of the audio, the same in both; raise `SaveError` otherwise.
 
@@ -352,7 +344,7 @@ def _require_proven(
     left = f"{quoted(source.path)} is left as it is"
     try:
         copied_kind = format_name(temporary)
-        with open_audio(temporary) as copy:
+        with file_access.open_audio(temporary) as copy:
             tags = layout_of(copy).tags
             found = hash_if_same(source, copy)
     except AudioError as error:
@@ -366,9 +358,11 @@ def _require_proven(
     return after, found
 
 
-def _require_restored(source: Source, temporary: Path, *, expected: bytes) -> tuple[TagSet, str]:
+def _require_restored(
+    source: file_access.Source, temporary: Path, *, expected: bytes
+) -> tuple[TagSet, str]:
     """Return the tags and audio hash of the former file; raise `SaveError` if it is not that."""
-    with open_audio(temporary) as copy:
+    with file_access.open_audio(temporary) as copy:
         if file_hash(copy) != expected:
             raise SaveError(
                 f"{quoted(source.path)} is left as it is: the journal does not lead back to it"

@@ -13,23 +13,12 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from chart_binder import errors
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, with_recordings
 from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.verdict import FirstRelease, Open, OverrideRecord, Question, Verdict
-from chart_binder.errors import (
-    AudioError,
-    CanonError,
-    EvidenceError,
-    FileError,
-    LookupFailedError,
-    NoAudioError,
-    NothingFoundError,
-    NotLookedUpError,
-    StoreError,
-    UnidentifiedError,
-)
 from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
@@ -111,17 +100,17 @@ _STATES = {
     Outcome.REJECTED: State.INDETERMINATE,
     Outcome.ERROR: State.ERROR,
 }
-_FAILURES: dict[type[CanonError], tuple[State, Cause | msgspec.UnsetType]] = {
-    NoAudioError: (State.UNREADABLE, Cause.FILE),
-    FileError: (State.ERROR, Cause.FILE),
-    AudioError: (State.ERROR, Cause.FILE),
-    UnidentifiedError: (State.UNMATCHED, Cause.UNIDENTIFIED),
-    NothingFoundError: (State.UNMATCHED, Cause.NOTHING_FOUND),
-    LookupFailedError: (State.ERROR, Cause.LOOKUP_FAILED),
-    NotLookedUpError: (State.ERROR, Cause.NOT_LOOKED_UP),
-    EvidenceError: (State.ERROR, Cause.EVIDENCE),
-    StoreError: (State.ERROR, Cause.STORE),
-    CanonError: (State.ERROR, UNSET),
+_FAILURES: dict[type[errors.CanonError], tuple[State, Cause | msgspec.UnsetType]] = {
+    errors.NoAudioError: (State.UNREADABLE, Cause.FILE),
+    errors.FileError: (State.ERROR, Cause.FILE),
+    errors.AudioError: (State.ERROR, Cause.FILE),
+    errors.UnidentifiedError: (State.UNMATCHED, Cause.UNIDENTIFIED),
+    errors.NothingFoundError: (State.UNMATCHED, Cause.NOTHING_FOUND),
+    errors.LookupFailedError: (State.ERROR, Cause.LOOKUP_FAILED),
+    errors.NotLookedUpError: (State.ERROR, Cause.NOT_LOOKED_UP),
+    errors.EvidenceError: (State.ERROR, Cause.EVIDENCE),
+    errors.StoreError: (State.ERROR, Cause.STORE),
+    errors.CanonError: (State.ERROR, UNSET),
 }
 """The state and cause of each kind of failure; the first row that fits counts."""
 _NO_REASON = "no reason was given"
@@ -431,7 +420,7 @@ def _first_release(
     return first_release(bundle, verdict, rules)
 
 
-class NotAskedError(LookupFailedError):
+class NotAskedError(errors.LookupFailedError):
     """A look-up was not made because those before it had failed."""
 
 
@@ -449,10 +438,10 @@ def limited_lookup(
             raise NotAskedError(why_not.format(count=len(failures), last=failures[-1]))
         try:
             found = look_up(what)
-        except LookupFailedError as error:
+        except errors.LookupFailedError as error:
             failures.append(str(error))
             raise
-        except NothingFoundError:
+        except errors.NothingFoundError:
             failures.clear()  # that, too, is an answer
             raise
         failures.clear()
@@ -469,7 +458,7 @@ def case_or_error(make: Callable[[], Case]) -> Case:
     """
     try:
         return make()
-    except CanonError as error:
+    except errors.CanonError as error:
         state, cause = next(row for kind, row in _FAILURES.items() if isinstance(error, kind))
         if state is State.ERROR:
             return Case(Decision(state, error=str(error), cause=cause))
@@ -493,7 +482,7 @@ def with_tags(case: Case, path: Path) -> Case:
 
     try:
         tags = read_tags(path)
-    except (AudioError, OSError):
+    except (errors.AudioError, OSError):
         return case
     decision = replace(case.decision, artist=tags.artist, title=tags.title)
     return dataclasses.replace(case, decision=decision, artifact=artifact_of(tags))

@@ -7,38 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.domain.records import (
-    DecisionRecord,
-    RunRecord,
-    VerdictKind,
-    VerdictRecord,
-    now_utc,
-)
+from chart_binder.domain import records
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.decide import (
-    NOT_ATTEMPTED,
-    Case,
-    Decider,
-    Decision,
-    EvidenceLookup,
-    NotAskedError,
-    State,
-    limited_lookup,
-)
-from chart_binder.jobs.stored_decisions import (
-    RunVersions,
-    gathered_bundle,
-    path_from_bytes,
-    read_decision,
-    rules_version,
-    stored_case,
-)
+from chart_binder.jobs import decide, stored_decisions
 from chart_binder.jobs.write import verdict_on
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-_OPEN = (*NOT_ATTEMPTED, State.INDETERMINATE)
+_OPEN = (*decide.NOT_ATTEMPTED, decide.State.INDETERMINATE)
 
 
 class DriftCause(StrEnum):
@@ -72,17 +49,17 @@ class DriftState(StrEnum):
 class Drift:
     """The comparison of a stored decision `was` with today's case `now`, if both are known."""
 
-    kept: DecisionRecord
+    kept: records.DecisionRecord
     state: DriftState
     causes: tuple[DriftCause, ...] = ()
-    now: Case | None = None
+    now: decide.Case | None = None
     why: str | None = None
-    was: Decision | None = None
+    was: decide.Decision | None = None
 
     @property
     def path(self) -> Path:
         """The file that was decided."""
-        return path_from_bytes(self.kept.path)
+        return stored_decisions.path_from_bytes(self.kept.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,33 +71,33 @@ class DriftCheck:
     """
 
     store: "Store"
-    decider: Decider
-    gather: EvidenceLookup | None = None
+    decider: decide.Decider
+    gather: decide.EvidenceLookup | None = None
 
-    def drift(self, kept: DecisionRecord) -> Drift:
+    def drift(self, kept: records.DecisionRecord) -> Drift:
         """Compare one decision with today's. Raises `StoreError`."""
         if kept.pinned:
             return Drift(kept, DriftState.PINNED)
         verdict = verdict_on(self.store, kept)
-        if verdict and verdict.verdict is VerdictKind.ACCEPT:
+        if verdict and verdict.verdict is records.VerdictKind.ACCEPT:
             return Drift(kept, DriftState.KEPT, why="a person accepted it")
         was = None
         try:
-            was = read_decision(kept)
+            was = stored_decisions.read_decision(kept)
             return replace(self._compare(kept, was), was=was)
         except CanonError as error:
             if isinstance(error, StoreError) and not isinstance(error, DamagedRecordError):
                 raise
-            is_not_asked = isinstance(error, NotAskedError)
+            is_not_asked = isinstance(error, decide.NotAskedError)
             state = DriftState.NOT_ASKED if is_not_asked else DriftState.FAILED
             return Drift(kept, state, why=str(error), was=was)
 
-    def _compare(self, kept: DecisionRecord, was: Decision) -> Drift:
-        bundle = gathered_bundle(self.store, kept)
-        if bundle is None and was.state in NOT_ATTEMPTED:
+    def _compare(self, kept: records.DecisionRecord, was: decide.Decision) -> Drift:
+        bundle = stored_decisions.gathered_bundle(self.store, kept)
+        if bundle is None and was.state in decide.NOT_ATTEMPTED:
             return Drift(kept, DriftState.NEVER, why=was.failure)
         before = self.decider.decide(bundle) if bundle else None
-        path = path_from_bytes(kept.path)
+        path = stored_decisions.path_from_bytes(kept.path)
         now = self.decider.decide(self.gather(path)) if self.gather else before
         if now is None:
             why = "the evidence that it was made by is not stored: `canon decide` gathers it again"
@@ -132,19 +109,23 @@ class DriftCheck:
         verdict = self.store.verdicts.latest(kept.id)
         is_kept = (
             verdict is not None
-            and verdict.verdict is VerdictKind.KEEP
+            and verdict.verdict is records.VerdictKind.KEEP
             and verdict.reason == _outcome_text(now.decision)
         )
         return Drift(kept, DriftState.KEPT if is_kept else DriftState.DIFFERS, causes, now)
 
     def _causes(
-        self, kept: DecisionRecord, was: Decision, before: Case | None, now: Case
+        self,
+        kept: records.DecisionRecord,
+        was: decide.Decision,
+        before: decide.Case | None,
+        now: decide.Case,
     ) -> tuple[DriftCause, ...]:
         """Return the causes; `before` is today's decision on the stored evidence."""
         if "override" in (was.decided_by, now.decision.decided_by):
             return (DriftCause.OVERRIDE,)
         if before is None:
-            same_rules = kept.rules_version == rules_version(self.decider.rules)
+            same_rules = kept.rules_version == stored_decisions.rules_version(self.decider.rules)
             return (DriftCause.EVIDENCE,) if same_rules else (DriftCause.EVIDENCE, DriftCause.RULES)
         changed = (
             (DriftCause.EVIDENCE, _outcome(was, now) != _outcome(was, before)),
@@ -153,31 +134,35 @@ class DriftCheck:
         return tuple(cause for cause, is_so in changed if is_so)
 
 
-def gather_while_it_answers(gather: EvidenceLookup) -> EvidenceLookup:
+def gather_while_it_answers(gather: decide.EvidenceLookup) -> decide.EvidenceLookup:
     """Return a look-up that raises `NotAskedError` after three failures of `gather` in a row."""
     why_not = "{count} look-ups in a row had failed, so no more were made: {last}"
-    return limited_lookup(gather, why_not)
+    return decide.limited_lookup(gather, why_not)
 
 
 def keep_old_decision(store: "Store", drift: Drift) -> None:
     """Save that a person keeps a decision, knowing today's. Raises `StoreError`."""
     if drift.now:
-        verdict = VerdictRecord(
+        verdict = records.VerdictRecord(
             decision_id=drift.kept.id,
-            verdict=VerdictKind.KEEP,
+            verdict=records.VerdictKind.KEEP,
             reason=_outcome_text(drift.now.decision),
-            at_utc=now_utc(),
+            at_utc=records.now_utc(),
         )
         store.verdicts.put(verdict)
 
 
-def accept_new_decision(check: DriftCheck, drift: Drift, run: RunRecord) -> DecisionRecord | None:
+def accept_new_decision(
+    check: DriftCheck, drift: Drift, run: records.RunRecord
+) -> records.DecisionRecord | None:
     """Save today's decision as the file's own, and return it. Raises `StoreError`."""
     if drift.now is None or drift.now.bundle is None:
         return None
     status = drift.path.stat() if check.gather else None  # then the file was read again
-    versions = RunVersions(run.id, rules_version(check.decider.rules))
-    new, evidence, _ = stored_case(drift.now, drift.path, status, versions)
+    versions = stored_decisions.RunVersions(
+        run.id, stored_decisions.rules_version(check.decider.rules)
+    )
+    new, evidence, _ = stored_decisions.stored_case(drift.now, drift.path, status, versions)
     new = msgspec.structs.replace(new, path=drift.kept.path)
     if status is None:
         size, mtime = drift.kept.file_size, drift.kept.file_mtime_ns
@@ -186,7 +171,7 @@ def accept_new_decision(check: DriftCheck, drift: Drift, run: RunRecord) -> Deci
     return new
 
 
-def _outcome(was: Decision, now: Case | None = None) -> tuple[str | None, ...]:
+def _outcome(was: decide.Decision, now: decide.Case | None = None) -> tuple[str | None, ...]:
     """Return what is compared: whether it is decided, the release group and the release.
 
     A model's answer stands as long as the rules leave the case open and its release group is among
@@ -202,5 +187,5 @@ def _outcome(was: Decision, now: Case | None = None) -> tuple[str | None, ...]:
     return state, decision.crg_mbid, decision.rr_mbid
 
 
-def _outcome_text(decision: Decision) -> str:
+def _outcome_text(decision: decide.Decision) -> str:
     return " ".join(("now", *(part or "none" for part in _outcome(decision))))

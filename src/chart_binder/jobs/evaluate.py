@@ -16,13 +16,9 @@ from chart_binder.domain.vocabulary import bare_id, non_blank
 from chart_binder.errors import EvidenceError
 from chart_binder.jobs.calibrate import Calibration, KnownAnswer, measure_calibration
 from chart_binder.jobs.decide import INDETERMINATE, LLM_ADJUDICATION, Case, Decision, State
+from chart_binder.rules import representative
 from chart_binder.rules.decide import MANUAL_OVERRIDE
 from chart_binder.rules.premiere import RULES, STATED_PREMIERE
-from chart_binder.rules.representative import (
-    ORIGIN_COUNTRY_EARLIEST,
-    REISSUE_FILTER_APPLIED,
-    WORLD_EARLIEST,
-)
 
 _OPEN = ":INDETERMINATE"
 CRG_RULES = (
@@ -34,9 +30,9 @@ CRG_RULES = (
 )
 RR_RULES = (
     f"RR:{MANUAL_OVERRIDE}",
-    ORIGIN_COUNTRY_EARLIEST,
-    WORLD_EARLIEST,
-    REISSUE_FILTER_APPLIED,
+    representative.ORIGIN_COUNTRY_EARLIEST,
+    representative.WORLD_EARLIEST,
+    representative.REISSUE_FILTER_APPLIED,
     f"RR:{LLM_ADJUDICATION}",
     f"RR:{INDETERMINATE}",
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from chart_binder.audio import tagset
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import FIELDS, READ_ONLY_FIELDS, field_texts, is_same_key, item_texts
 from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
@@ -23,16 +24,6 @@ from chart_binder.audio.save import (
     do_nothing,
     restore_file,
     save_tags,
-)
-from chart_binder.audio.tagset import (
-    Block,
-    Change,
-    PlacedItem,
-    TagChanges,
-    TagSet,
-    changes_between,
-    normalized,
-    normalized_hash,
 )
 from chart_binder.domain.records import WriteRecord, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError, StoreError
@@ -74,19 +65,19 @@ class ChangedKey(FieldChange, frozen=True, omit_defaults=True):
     before: Texts | None = None
 
 
-def field_values(tags: TagSet) -> dict[str, Texts]:
+def field_values(tags: tagset.TagSet) -> dict[str, Texts]:
     """Return the texts of every field that is present."""
     texts = ((field.name, field_texts(tags, field.name)) for field in FIELDS)
     return {name: each for name, each in texts if each}
 
 
-def all_fields(tags: TagSet) -> dict[str, Texts]:
+def all_fields(tags: tagset.TagSet) -> dict[str, Texts]:
     """Return the texts of every field that is present, those included that are never written."""
     read_only = ((field.name, field_texts(tags, field.name)) for field in READ_ONLY_FIELDS)
     return field_values(tags) | {name: texts for name, texts in read_only if texts}
 
 
-def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
+def field_changes(old: tagset.TagSet, new: tagset.TagSet) -> tuple[FieldChange, ...]:
     """Return the fields that differ, in the order of the table, then other keys that differ."""
     before, after = field_values(old), field_values(new)
     fields = tuple(
@@ -96,26 +87,26 @@ def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
     )
     keys = (
         FieldChange(each.key, shown_texts(each.form, each.old), shown_texts(each.form, each.new))
-        for each in merged_by_key(changes_between(old, new).changes)
+        for each in merged_by_key(tagset.changes_between(old, new).changes)
     )
     return fields + tuple(key for key in keys if not _is_covered(key, fields))
 
 
-def merged_by_key(changes: tuple[Change, ...]) -> tuple[Change, ...]:
+def merged_by_key(changes: tuple[tagset.Change, ...]) -> tuple[tagset.Change, ...]:
     """Return changes with those of equal keys merged, whatever their case."""
-    found: list[Change] = []
+    found: list[tagset.Change] = []
     for change in changes:
         for at, one in enumerate(found):
             if one.form == change.form and is_same_key(one.form, one.key, change.key):
                 key = change.key if change.new else one.key
-                found[at] = Change(one.form, key, one.old + change.old, one.new + change.new)
+                found[at] = tagset.Change(one.form, key, one.old + change.old, one.new + change.new)
                 break
         else:
             found.append(change)
     return tuple(found)
 
 
-def shown_texts(form: str, placed: Iterable[PlacedItem]) -> Texts:
+def shown_texts(form: str, placed: Iterable[tagset.PlacedItem]) -> Texts:
     """Return the texts of items; for one that is no text its length and a hash."""
     return tuple(
         text
@@ -162,13 +153,13 @@ class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
 _NO_KEY = KeySnapshot("", "", (), "")
 
 
-def written_snapshot(tags: TagSet) -> bytes:
+def written_snapshot(tags: tagset.TagSet) -> bytes:
     """Return the texts of every key as they are saved with a write; long texts as hashes."""
     return zlib.compress(msgspec.json.encode(tuple(_snapshots(tags))))
 
 
 def changes_since_write(
-    write: WriteRecord, changes: TagChanges, now: TagSet
+    write: WriteRecord, changes: tagset.TagChanges, now: tagset.TagSet
 ) -> tuple[ChangedKey, ...]:
     """Return the keys that differ from what they were after a write.
 
@@ -199,14 +190,14 @@ def _name(snapshot: KeySnapshot) -> tuple[str, str]:
     return snapshot.form.partition(".")[0], snapshot.key
 
 
-def _snapshots(tags: TagSet) -> Iterator[KeySnapshot]:
-    for block in normalized(tags).blocks:
+def _snapshots(tags: tagset.TagSet) -> Iterator[KeySnapshot]:
+    for block in tagset.normalized(tags).blocks:
         if block.head:
             head = (_length_and_hash(block.head),)
             yield KeySnapshot(block.form, f"{HEAD_OF}{block.form}", head, "")
         for key in dict.fromkeys(item.key for item in block.items):
             items = [item for item in block.items if item.key == key]
-            texts = shown_texts(block.form, (PlacedItem(0, item) for item in items))
+            texts = shown_texts(block.form, (tagset.PlacedItem(0, item) for item in items))
             if sum(map(len, texts)) > _MAX_TEXT:
                 texts = (_length_and_hash("\0".join(texts).encode(errors="surrogateescape")),)
             mark = hashlib.sha256(msgspec.json.encode(items)).hexdigest()[:_HASH_DIGITS]
@@ -223,13 +214,13 @@ def _key_change(
     return ChangedKey(key, then, now, written.get(key.casefold()))
 
 
-def _changed_written_keys(written: TagChanges, now: TagSet) -> tuple[ChangedKey, ...]:
+def _changed_written_keys(written: tagset.TagChanges, now: tagset.TagSet) -> tuple[ChangedKey, ...]:
     """Return the written keys that differ now; keys are compared without case, as programs do."""
     found = []
     for change in written.changes:
-        block = now.block(change.form) or Block(change.form)
+        block = now.block(change.form) or tagset.Block(change.form)
         key = change.key.casefold()
-        items = [PlacedItem(0, item) for item in block.items if item.key.casefold() == key]
+        items = [tagset.PlacedItem(0, item) for item in block.items if item.key.casefold() == key]
         if [placed.item for placed in items] != [placed.item for placed in change.new]:
             texts = (shown_texts(change.form, each) for each in (change.new, items, change.old))
             found.append(ChangedKey(change.key, *texts))
@@ -252,7 +243,7 @@ class WritingRun(LazyRun):
     def save(
         self,
         path: Path,
-        change: Callable[[TagSet], TagSet],
+        change: Callable[[tagset.TagSet], tagset.TagSet],
         decision_id: str | None,
         check: Callable[[PreparedCopy], None] = do_nothing,
         undoes: str | None = None,
@@ -307,9 +298,9 @@ class WritingRun(LazyRun):
         self, prepared: PreparedCopy, decision_id: str | None, undoes: str | None
     ) -> WriteRecord:
         changes = msgspec.structs.replace(
-            changes_between(prepared.before, prepared.after),
-            old_alike=normalized_hash(prepared.before),
-            new_alike=normalized_hash(prepared.after),
+            tagset.changes_between(prepared.before, prepared.after),
+            old_alike=tagset.normalized_hash(prepared.before),
+            new_alike=tagset.normalized_hash(prepared.after),
         )
         return WriteRecord(
             id=new_id(),

@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from chart_binder.domain import records
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
 from chart_binder.domain.naming import spaced_words
-from chart_binder.domain.records import (
-    DecisionRecord,
-    VerdictKind,
-    VerdictRecord,
-    local_time,
-    now_utc,
-)
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedError
@@ -77,7 +71,7 @@ def accept(
         note = f"the proposed release {release} is not of that release group: the rules name one"
         release = None
     override = _new_override(store, case, proposal.crg_mbid, release, reason or ACCEPTED, recording)
-    result = _keep_override(store, case, VerdictKind.ACCEPT, override, replaces=replaces)
+    result = _keep_override(store, case, records.VerdictKind.ACCEPT, override, replaces=replaces)
     return msgspec.structs.replace(result, notes=(note, *result.notes)) if note else result
 
 
@@ -98,7 +92,7 @@ def reject(
     `StoreError`.
     """
     if crg is None:
-        return _keep_verdict(store, case, VerdictKind.REJECT, reason)
+        return _keep_verdict(store, case, records.VerdictKind.REJECT, reason)
     if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg) and not rr:
         raise CanonError(
             f"{case.path}: that is what is proposed: canon review accept {case.kept.id}"
@@ -106,7 +100,7 @@ def reject(
     override = _new_override(store, case, crg, rr and bare_id(rr), reason, recording)
     if rr and case.bundle:
         require_home(case.bundle, override)
-    kept = _keep_override(store, case, VerdictKind.REJECT, override, replaces=replaces)
+    kept = _keep_override(store, case, records.VerdictKind.REJECT, override, replaces=replaces)
     return msgspec.structs.replace(kept, notes=(*kept.notes, DECIDE_AGAIN))
 
 
@@ -115,7 +109,7 @@ def keep(store: "Store", case: ReviewCase, reason: str = "") -> VerdictResult:
 
     Raises `CanonError` if the case is not open, and `StoreError`.
     """
-    return _keep_verdict(store, case, VerdictKind.KEEP, reason)
+    return _keep_verdict(store, case, records.VerdictKind.KEEP, reason)
 
 
 def choose(
@@ -156,13 +150,15 @@ def override_effect(store: "Store", override: OverrideRecord) -> OverrideEffect:
     return OverrideEffect(files, next(filter(None, found), None))
 
 
-def decisions_by_override(store: "Store", override: OverrideRecord) -> tuple[DecisionRecord, ...]:
+def decisions_by_override(
+    store: "Store", override: OverrideRecord
+) -> tuple[records.DecisionRecord, ...]:
     """Return the latest decisions that an override made. Raises `StoreError`."""
     reached = store.verdicts.reached_by(override)
     return tuple(each for each in reached if each.decided_by == "override" and not each.pinned)
 
 
-def list_files(kept: Iterable[DecisionRecord]) -> str:
+def list_files(kept: Iterable[records.DecisionRecord]) -> str:
     """Return the files of decisions as text, the first few by name."""
     paths = [each.path.decode("utf-8", "replace") for each in kept]
     named, more = ", ".join(paths[:_MAX_FILES_NAMED]), len(paths) - _MAX_FILES_NAMED
@@ -270,7 +266,7 @@ def _new_override(
         ReleaseGroupId(bare_id(crg)),
         ReleaseId(rr) if rr else None,
         reason,
-        now_utc(),
+        records.now_utc(),
     )
     for named in filter(None, (override.crg_mbid, override.rr_mbid)):
         if not MBID.fullmatch(named):
@@ -316,14 +312,14 @@ def _only_recording(found: Sequence[RecordingCandidate], how: str, prefix: str =
 def _keep_override(
     store: "Store",
     case: ReviewCase,
-    kind: VerdictKind,
+    kind: records.VerdictKind,
     override: OverrideRecord,
     *,
     replaces: bool,
 ) -> VerdictResult:
     before = _overrides_of_verdicts(store, case)
     given = [
-        VerdictRecord(
+        records.VerdictRecord(
             decision_id=each,
             verdict=kind,
             crg_mbid=override.crg_mbid,
@@ -341,7 +337,7 @@ def _keep_override(
 
 
 def _keep_verdict(
-    store: "Store", case: ReviewCase, kind: VerdictKind, reason: str
+    store: "Store", case: ReviewCase, kind: records.VerdictKind, reason: str
 ) -> VerdictResult:
     """Keep a verdict that names no release group; overrides of earlier verdicts are removed.
 
@@ -350,9 +346,9 @@ def _keep_verdict(
     if case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
         _require_open(store, case)
     before = _overrides_of_verdicts(store, case)
-    at = now_utc()
+    at = records.now_utc()
     given = [
-        VerdictRecord(decision_id=each, verdict=kind, reason=reason, at_utc=at)
+        records.VerdictRecord(decision_id=each, verdict=kind, reason=reason, at_utc=at)
         for each in _decisions_concerned(store, case, before)
     ]
     notes = []
@@ -417,7 +413,7 @@ def _other_files(store: "Store", case: ReviewCase, override: OverrideRecord) -> 
 def _override_text(case: ReviewCase, override: OverrideRecord) -> str:
     known = next((one for one in case.labels.titles if bare_id(one) == override.crg_mbid), None)
     named = case.labels.name_of(known) if known else f"release group {override.crg_mbid}"
-    return f"{named}, said {local_time(override.set_at_utc)} ({override.reason})"
+    return f"{named}, said {records.local_time(override.set_at_utc)} ({override.reason})"
 
 
 def _decisions_concerned(
@@ -445,14 +441,14 @@ def _decisions_concerned(
     return tuple(dict.fromkeys(reached))
 
 
-def _readable(store: "Store", decision: str) -> DecisionRecord | None:
+def _readable(store: "Store", decision: str) -> records.DecisionRecord | None:
     try:
         return store.decisions.by_id(decision)
     except DamagedRecordError:  # it waits no more, and is reported where it is named
         return None
 
 
-def _readable_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
+def _readable_bundle(store: "Store", kept: records.DecisionRecord) -> EvidenceBundle | None:
     try:
         return stored_bundle(store, kept)
     except DamagedRecordError:  # the queue reports it

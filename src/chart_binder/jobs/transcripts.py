@@ -12,20 +12,12 @@ from typing import Any, TypeVar
 import msgspec
 from pydantic import BaseModel, ValidationError
 
-from chart_binder import plugins
+from chart_binder import errors, plugins
 from chart_binder.config import Config, LLMConfig, RulesConfig
 from chart_binder.config.load import KEYS_OF_EARLIER_VERSIONS
 from chart_binder.domain.confidence_map import ConfidenceMap
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.errors import (
-    ConfigError,
-    EvidenceError,
-    PluginError,
-    TranscriptError,
-    UsageError,
-    counted,
-)
 from chart_binder.files import read_file
 from chart_binder.llm.answer import read_answer
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
@@ -119,7 +111,7 @@ class RecordedRun:
         """The evidence of the run, if it was recorded and can still be read."""
         try:
             return read_bundle(self.run.evidence) if self.run and self.run.evidence else None
-        except EvidenceError:
+        except errors.EvidenceError:
             return None
 
     @cached_property
@@ -128,7 +120,7 @@ class RecordedRun:
         name = (self.run and self.run.dialect) or LLMConfig().dialect
         try:
             dialect: Dialect = plugins.load("chart_binder.dialects", name)()
-        except PluginError:
+        except errors.PluginError:
             return None
         return dialect
 
@@ -149,9 +141,9 @@ def read_recording(path: Path) -> RecordedRun:
     try:
         events = tuple(read_transcript(lines))
     except TranscriptDefectError as error:
-        raise TranscriptError(f"{path}: no transcript: {error}") from error
+        raise errors.TranscriptError(f"{path}: no transcript: {error}") from error
     if not events:
-        raise TranscriptError(f"{path}: no transcript: it holds no whole line")
+        raise errors.TranscriptError(f"{path}: no transcript: it holds no whole line")
     return RecordedRun(events, is_cut=len(events) < sum(1 for line in lines if line.strip()))
 
 
@@ -160,7 +152,7 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
     recorded = read_recording(path)
     run = recorded.run
     if run is None or run.evidence is None:
-        raise TranscriptError(
+        raise errors.TranscriptError(
             f"{path}: has no run line with evidence: a canned transcript is played with"
             " llm.provider = replay and llm.model_id = its file"
         )
@@ -184,8 +176,8 @@ def _recorded_part(kind: type[_Part], run: Run, key: str, path: Path) -> _Part |
         return None
     try:
         return convert_json(recorded, kind)
-    except (msgspec.ValidationError, ConfigError) as error:
-        raise TranscriptError(f"{path}: its {key} is not understood: {error}") from error
+    except (msgspec.ValidationError, errors.ConfigError) as error:
+        raise errors.TranscriptError(f"{path}: its {key} is not understood: {error}") from error
 
 
 def _options(kind: type[_Options], run: Run, key: str, path: Path) -> _Options:
@@ -193,7 +185,7 @@ def _options(kind: type[_Options], run: Run, key: str, path: Path) -> _Options:
         return kind.model_validate(_of_today(run.options.get(key) or {}, f"{key}."))
     except ValidationError as error:
         told = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise TranscriptError(f"{path}: its options are not understood: {told}") from error
+        raise errors.TranscriptError(f"{path}: its options are not understood: {told}") from error
 
 
 def _of_today(options: object, prefix: str) -> object:
@@ -238,7 +230,7 @@ def _collapse(one: Mapping[str, object], other: Mapping[str, object]) -> dict[st
     for item, paths in alone.items():
         known = (one.get(f"{item}.{name}") for name in _NAMES)
         named = ", ".join(str(each) for each in known if each) or "unnamed"
-        rest[item] = f"{named} (in this run alone, {counted(len(paths), 'field')})"
+        rest[item] = f"{named} (in this run alone, {errors.counted(len(paths), 'field')})"
     return rest
 
 
@@ -416,7 +408,7 @@ def read_reply_line(line: bytes | str) -> ReplyToParse:
     try:
         return decode_json(line, ReplyToParse)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"no reply to read: {error}") from error
+        raise errors.UsageError(f"no reply to read: {error}") from error
 
 
 class ReplyParser:

@@ -9,12 +9,7 @@ from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.tagset import TagChanges, normalized_hash
 from chart_binder.domain.records import WriteRecord, WriteState
 from chart_binder.errors import AudioError
-from chart_binder.jobs.journal import (
-    ChangedKey,
-    changes_since_write,
-    is_undoing,
-    only_done,
-)
+from chart_binder.jobs import journal
 from chart_binder.jobs.moved_files import moved_text, write_of_file
 from chart_binder.jobs.stored_decisions import path_bytes
 
@@ -41,14 +36,14 @@ class Verification:
     path: Path
     finding: VerifyState
     why: str | None = None
-    changes: tuple[ChangedKey, ...] = ()
+    changes: tuple[journal.ChangedKey, ...] = ()
     write: WriteRecord | None = None
 
 
 def verify(store: "Store", path: Path) -> Verification:
     """Compare a file's tags and audio with the journal. Raises `StoreError`; changes nothing."""
     writes = store.journal.of_path(path_bytes(path))
-    write = next(only_done(writes), None)
+    write = next(journal.only_done(writes), None)
     begun = next((each for each in writes if each.state is WriteState.INTENDED), None)
     if begun and (write is None or begun.id > write.id):
         why = "a run is writing it, or was cut short: the next run that writes records what it did"
@@ -59,7 +54,7 @@ def verify(store: "Store", path: Path) -> Verification:
             why = "no tags were written into it by canon"
             return Verification(path, VerifyState.UNRECORDED, why)
         found = _compare(path, write)
-        if found.finding is VerifyState.SAME and is_undoing(store, write):
+        if found.finding is VerifyState.SAME and journal.is_undoing(store, write):
             found = replace(found, finding=VerifyState.PUT_BACK)
         is_moved = write.path != path_bytes(path)
         return replace(found, why=moved_text(write, found.why)) if is_moved else found
@@ -68,7 +63,7 @@ def verify(store: "Store", path: Path) -> Verification:
 
 
 def _last_done(store: "Store", path: Path) -> WriteRecord | None:
-    return next(only_done(store.journal.of_path(path_bytes(path))), None)
+    return next(journal.only_done(store.journal.of_path(path_bytes(path))), None)
 
 
 def _compare(path: Path, write: WriteRecord) -> Verification:
@@ -79,7 +74,7 @@ def _compare(path: Path, write: WriteRecord) -> Verification:
     changes = TagChanges.from_json(write.changes)
     if tags.hash == write.tags_after_hash or normalized_hash(tags) == changes.new_alike:
         return Verification(path, VerifyState.SAME, write=write)
-    found = changes_since_write(write, changes, tags)
+    found = journal.changes_since_write(write, changes, tags)
     why = (
         "its tags say something else than was written"
         if found

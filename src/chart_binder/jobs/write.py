@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-import msgspec
-
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import (
     item_texts,
@@ -20,16 +18,9 @@ from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import NotWritableError
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.config import RulesConfig
-from chart_binder.domain import policies
+from chart_binder.domain import policies, records
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.policies import Track, Wanted, WholeRelease
-from chart_binder.domain.records import (
-    DecisionRecord,
-    VerdictKind,
-    VerdictRecord,
-    WriteState,
-    local_time,
-)
 from chart_binder.domain.tags import AlbumKey, Chosen, Fields, Policy, WriteOptions, album_key
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, bare_id
@@ -40,6 +31,7 @@ from chart_binder.errors import (
     StoreError,
 )
 from chart_binder.files import absolute_path
+from chart_binder.jobs import journal, stored_decisions
 from chart_binder.jobs.decide import (
     WAITING_STATES,
     Decision,
@@ -48,22 +40,7 @@ from chart_binder.jobs.decide import (
     complete,
     override_for,
 )
-from chart_binder.jobs.journal import (
-    ChangedKey,
-    FieldChange,
-    WritingRun,
-    all_fields,
-    field_changes,
-)
-from chart_binder.jobs.stored_decisions import (
-    current_decision,
-    path_bytes,
-    read_decision,
-    stored_bundle,
-    stored_names,
-)
 from chart_binder.llm.result import why_not_written
-from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -114,7 +91,7 @@ class Draft:
     """
 
     file: TaggedFile
-    decision: DecisionRecord
+    decision: records.DecisionRecord
     track: Track
     notes: tuple[str, ...] = ()
     own_dates: frozenset[str] = frozenset()
@@ -139,7 +116,7 @@ class Plan:
     policy: Policy
     title: str
     wanted: Callable[[Fields], Wanted]
-    changes: tuple[FieldChange, ...]
+    changes: tuple[journal.FieldChange, ...]
     is_changed: bool
     after: Fields
     notes: tuple[str, ...] = ()
@@ -152,7 +129,7 @@ class Plan:
         return self.draft.path
 
     @property
-    def decision(self) -> DecisionRecord:
+    def decision(self) -> records.DecisionRecord:
         """The decision that is written."""
         return self.draft.decision
 
@@ -168,7 +145,7 @@ class Plan:
 
     def change(self, tags: TagSet) -> TagSet:
         """Return the tags with the planned values. Raises `AudioError`."""
-        return with_fields(tags, self.wanted(all_fields(tags)).fields)
+        return with_fields(tags, self.wanted(journal.all_fields(tags)).fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +154,7 @@ class Refusal:
 
     path: Path
     why: str
-    decision: DecisionRecord | None = None
+    decision: records.DecisionRecord | None = None
 
 
 Planned: TypeAlias = Plan | Refusal
@@ -197,7 +174,7 @@ class WriteReport:
 
     path: Path
     status: WriteStatus
-    changes: tuple[FieldChange, ...] = ()
+    changes: tuple[journal.FieldChange, ...] = ()
     why: str | None = None
     plan: Plan | None = None
     decision_id: str | None = None
@@ -208,8 +185,8 @@ class WriteReport:
     withheld: str | None = None
     file: TaggedFile | None = None
     in_review: bool = False
-    kept: tuple[ChangedKey, ...] = ()
-    others: tuple[ChangedKey, ...] = ()
+    kept: tuple[journal.ChangedKey, ...] = ()
+    others: tuple[journal.ChangedKey, ...] = ()
 
     @property
     def waits(self) -> bool:
@@ -229,7 +206,7 @@ def read_file_tags(path: Path) -> TaggedFile:
         tags = read_tag_set(path)
     except (CanonError, OSError) as error:
         return TaggedFile(path, "", {}, _album_key(path, {}), error)
-    fields = all_fields(tags)
+    fields = journal.all_fields(tags)
     return TaggedFile(path, tags.container, fields, _album_key(path, fields))
 
 
@@ -238,7 +215,7 @@ def _album_key(path: Path, fields: Fields) -> AlbumKey:
 
 
 def write_planned(
-    planned: "Planned | WriteReport", run: WritingRun | None, file: TaggedFile | None = None
+    planned: "Planned | WriteReport", run: journal.WritingRun | None, file: TaggedFile | None = None
 ) -> WriteReport:
     """Write what is planned if there is a `run` to write in, else say what would change.
 
@@ -262,7 +239,7 @@ def write_planned(
     return replace(
         report,
         status=WriteStatus.WRITTEN if saved.changed else WriteStatus.UNCHANGED,
-        changes=field_changes(saved.before, saved.after) if saved.changed else (),
+        changes=journal.field_changes(saved.before, saved.after) if saved.changed else (),
         write_id=write.id if write else None,
         run_id=run.run.id if write else None,
         lost=saved.lost,
@@ -298,7 +275,7 @@ def _report_of(planned: "Plan | Refusal", file: TaggedFile | None) -> WriteRepor
 class StoredDecision:
     """The decision on a file that need not be in the store, with what returns its evidence."""
 
-    record: DecisionRecord
+    record: records.DecisionRecord
     evidence: Callable[[], EvidenceBundle | None]
 
 
@@ -324,12 +301,14 @@ class Planner:
         """
         found = unsaved
         if found is None:
-            kept = current_decision(self.store, *stored_names(file.path))
+            kept = stored_decisions.current_decision(
+                self.store, *stored_decisions.stored_names(file.path)
+            )
             if kept is None:
                 return Refusal(file.path, NOT_DECIDED)
-            found = StoredDecision(kept, partial(stored_bundle, self.store, kept))
+            found = StoredDecision(kept, partial(stored_decisions.stored_bundle, self.store, kept))
         kept, evidence = found.record, found.evidence
-        decision = complete(read_decision(kept), evidence, self.rules)
+        decision = complete(stored_decisions.read_decision(kept), evidence, self.rules)
         chosen = self._writable(decision, kept)
         withheld = chosen if isinstance(chosen, str) else None
         if isinstance(chosen, str):
@@ -356,16 +335,16 @@ class Planner:
     def plan(self, draft: Draft, wanted: Callable[[Fields], Wanted]) -> Plan:
         """Return the plan of a file by what its fields should be. Raises `AudioError`."""
         tags = read_tag_set(draft.path)
-        said = wanted(all_fields(tags))
+        said = wanted(journal.all_fields(tags))
         new = with_fields(tags, said.fields)
         return Plan(
             draft=draft,
             policy=self.options.policy,
             title=_group_title(draft.track),
             wanted=wanted,
-            changes=field_changes(tags, new),
+            changes=journal.field_changes(tags, new),
             is_changed=new != tags,
-            after=all_fields(new),
+            after=journal.all_fields(new),
             notes=(*draft.notes, *said.notes),
             withheld=draft.withheld or said.withheld,
         )
@@ -397,7 +376,7 @@ class Planner:
             policies.move, track, release=release, place=place, own_dates=draft.own_dates
         )
 
-    def _writable(self, decision: Decision, kept: DecisionRecord) -> Chosen | str:
+    def _writable(self, decision: Decision, kept: records.DecisionRecord) -> Chosen | str:
         """Return the ids that may be written, or the reason why none may.
 
         A first release may be written of an open case too: it is decided apart from the group.
@@ -419,13 +398,13 @@ class Planner:
         if bundle and override_for(bundle, self.overrides):
             why = f"a person decided on it since: {_unpin_first(kept)}decide again"
         elif decision.failure:  # what failed then may be well by now
-            when = local_time(kept.decided_at_utc)
+            when = records.local_time(kept.decided_at_utc)
             advice = advice_for(decision.cause)
             why = f"{why} (looked at {when}); {advice}"
         return Refusal(path, why, kept)
 
     def _contradiction(
-        self, kept: DecisionRecord, bundle: EvidenceBundle, chosen: Chosen
+        self, kept: records.DecisionRecord, bundle: EvidenceBundle, chosen: Chosen
     ) -> str | None:
         override = override_for(bundle, self.overrides)
         if override and chosen.release_group is None:
@@ -438,23 +417,23 @@ class Planner:
         return None
 
 
-def verdict_on(store: "Store", decision: DecisionRecord) -> VerdictRecord | None:
+def verdict_on(store: "Store", decision: records.DecisionRecord) -> records.VerdictRecord | None:
     """Return the newest acceptance or rejection of a decision, if any.
 
     A rejection also holds for an equal decision that was made again by the same evidence and
     rules. Raises `StoreError`.
     """
     history = store.verdicts.history(decision.id)
-    found = next((each for each in history if each.verdict is not VerdictKind.KEEP), None)
+    found = next((each for each in history if each.verdict is not records.VerdictKind.KEEP), None)
     if found or history or decision.adjudicator is None:
         return found
     before = store.verdicts.on_the_same(decision)
-    return before if before and before.verdict is VerdictKind.REJECT else None
+    return before if before and before.verdict is records.VerdictKind.REJECT else None
 
 
-def writable_ids(decision: Decision, verdict: VerdictRecord | None) -> Chosen | str:
+def writable_ids(decision: Decision, verdict: records.VerdictRecord | None) -> Chosen | str:
     """Return the ids that may be written of a decision, or the reason why none may."""
-    accepted = verdict if verdict and verdict.verdict is VerdictKind.ACCEPT else None
+    accepted = verdict if verdict and verdict.verdict is records.VerdictKind.ACCEPT else None
     if not accepted and (why_not := _why_not(decision, verdict)):
         return why_not
     named = accepted if accepted and accepted.crg_mbid else decision
@@ -467,7 +446,7 @@ def writable_ids(decision: Decision, verdict: VerdictRecord | None) -> Chosen | 
     return Chosen(decision.recording_mbid, named.crg_mbid, named.rr_mbid, decision.trace)
 
 
-def _why_not(decision: Decision, verdict: VerdictRecord | None) -> str | None:
+def _why_not(decision: Decision, verdict: records.VerdictRecord | None) -> str | None:
     if verdict is not None:
         return f"a person rejected it{f': {verdict.reason}' if verdict.reason else ''}"
     match decision.state:
@@ -482,7 +461,7 @@ def _why_not(decision: Decision, verdict: VerdictRecord | None) -> str | None:
     return None if decision.state is State.DECIDED else f"it is for {decision.state}"
 
 
-def identity_change(store: "Store", path: Path, kept: DecisionRecord) -> str | None:
+def identity_change(store: "Store", path: Path, kept: records.DecisionRecord) -> str | None:
     """Return why a file may be another recording than the one decided, `None` if it is the same.
 
     Raises `AudioError`, `OSError` and `StoreError`.
@@ -495,20 +474,20 @@ def identity_change(store: "Store", path: Path, kept: DecisionRecord) -> str | N
     now = read_tags(path)
     if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
         return None
-    then = _tags_when_decided(kept)
+    then = (stored_decisions.stored_artifact(kept) or Artifact()).tags or {}
     identity = (now.recording_mbid, "; ".join(now.isrcs) or None, now.artist, now.title)
     if identity == tuple(then.get(name) for name in ("recording_mbid", "isrc", "artist", "title")):
         return None
     return "its tags changed since it was decided, and may mean another recording: decide again"
 
 
-def _are_written_tags(store: "Store", path: Path, kept: DecisionRecord) -> bool:
+def _are_written_tags(store: "Store", path: Path, kept: records.DecisionRecord) -> bool:
     """Return whether the tags are those last written by canon into the file that was decided.
 
     Another file may have had this path since, and have been written by a decision of its own.
     """
-    writes = store.journal.of_path(path_bytes(path))
-    done = next((write for write in writes if write.state is WriteState.DONE), None)
+    writes = store.journal.of_path(stored_decisions.path_bytes(path))
+    done = next((write for write in writes if write.state is records.WriteState.DONE), None)
     if done is None or done.decision_id is None:
         return False
     if done.tags_after_hash != read_tag_set(path).hash:
@@ -521,16 +500,6 @@ def _are_written_tags(store: "Store", path: Path, kept: DecisionRecord) -> bool:
     return by is not None and (by.file_size, by.file_mtime_ns, by.artifact) == file
 
 
-def _tags_when_decided(kept: DecisionRecord) -> Mapping[str, str | None]:
-    try:
-        then = decode_json(kept.artifact, Artifact) if kept.artifact else Artifact()
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DamagedRecordError(
-            f"what the file said when {kept.id} was decided is damaged in the store: {error}"
-        ) from error
-    return then.tags or {}
-
-
 def _is_dated(fields: Fields) -> bool:
     return "original_date" in fields or "original_year" in fields
 
@@ -539,8 +508,8 @@ def _written_dates(store: "Store", path: Path) -> frozenset[str]:
     """Return the original dates that this program last wrote into a file."""
     names = ("original_date", "original_year")
     keys = {key.casefold() for name in names for key in written_keys(name)}
-    for write in store.journal.of_path(path_bytes(path)):
-        if write.state is not WriteState.DONE:
+    for write in store.journal.of_path(stored_decisions.path_bytes(path)):
+        if write.state is not records.WriteState.DONE:
             continue
         found = [
             text
@@ -554,7 +523,7 @@ def _written_dates(store: "Store", path: Path) -> frozenset[str]:
     return frozenset()
 
 
-def _unpin_first(kept: DecisionRecord) -> str:
+def _unpin_first(kept: records.DecisionRecord) -> str:
     return "unpin it, then " if kept.pinned else ""
 
 

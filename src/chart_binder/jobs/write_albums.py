@@ -9,20 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from chart_binder.audio.save import NotWritableError, require_writable
 from chart_binder.audio.walk import listed_audio
-from chart_binder.domain import policies
+from chart_binder.domain import policies, tags
 from chart_binder.domain.policies import AlbumDates, Wanted
 from chart_binder.domain.records import UnwrittenRecord, now_utc
-from chart_binder.domain.tags import (
-    AlbumKey,
-    Fields,
-    Policy,
-    WriteOptions,
-    album_folder,
-    group_by_album,
-    is_disc_folder,
-    navidrome_keys,
-    split_keys,
-)
 from chart_binder.errors import CanonError, DamagedRecordError, SaveError, StoreError, counted
 from chart_binder.files import absolute_path, quoted
 from chart_binder.jobs.journal import WritingRun
@@ -70,7 +59,7 @@ T = TypeVar("T")
 PlannedOrFailed: TypeAlias = Planned | WriteReport
 """A plan, a refusal, or the report of a file that could not be read."""
 _Drafted: TypeAlias = Draft | Refusal | WriteReport
-_Wish: TypeAlias = Callable[[Fields], Wanted]
+_Wish: TypeAlias = Callable[[tags.Fields], Wanted]
 _ObstacleTo: TypeAlias = Callable[[Path], SaveError | None]
 
 
@@ -78,7 +67,7 @@ _ObstacleTo: TypeAlias = Callable[[Path], SaveError | None]
 class AlbumFiles:
     """Files of one album that are to be written; `others` returns the rest of the album's."""
 
-    key: AlbumKey
+    key: tags.AlbumKey
     files: Sequence[TaggedFile]
     others: Callable[[], Sequence[TaggedFile]]
 
@@ -94,7 +83,7 @@ def album_folders(paths: Iterable[Path | WriteReport]) -> Iterator[Sequence[Path
         if isinstance(item, WriteReport):
             yield item
             continue
-        folder = album_folder(Path(absolute_path(item)))
+        folder = tags.album_folder(Path(absolute_path(item)))
         if held and folder != entered:
             yield held
             held = []
@@ -114,12 +103,12 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
         beside = (path for path in files_of_album(folder) if path.resolve() not in there)
         return [read_file_tags(path) for path in beside]
 
-    def others(key: AlbumKey, known: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
+    def others(key: tags.AlbumKey, known: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
         # What cannot be read here, a player cannot read, either.
         found = (one for one in unnamed(key.folder) if one.album == key and not one.problem)
         return [*known, *found]
 
-    for key, whole in group_by_album(files, lambda one: one.album):
+    for key, whole in tags.group_by_album(files, lambda one: one.album):
         for start in range(0, len(whole), _MAX_TOGETHER):
             end = start + _MAX_TOGETHER
             rest = [*whole[:start], *whole[end:]]
@@ -129,7 +118,7 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
 def files_of_album(folder: Path) -> Iterator[Path]:
     """Yield the audio files in a folder, and in the folders of its discs."""
     for item in listed_audio(folder):
-        if item.is_dir() and is_disc_folder(item.name):
+        if item.is_dir() and tags.is_disc_folder(item.name):
             yield from (one for one in listed_audio(item) if not one.is_dir())
         elif not item.is_dir():
             yield item
@@ -149,11 +138,11 @@ def plan_album(
         for file in album.files
     ]
     match planner.options.policy:
-        case Policy.DATES:
+        case tags.Policy.DATES:
             return _plan_dates(planner, album, drafts)
-        case Policy.NOTE:
+        case tags.Policy.NOTE:
             return [_plan_by(planner, one, _noted) for one in drafts]
-        case Policy.MOVE:
+        case tags.Policy.MOVE:
             return [_plan_by(planner, one, planner.move) for one in drafts]
 
 
@@ -229,7 +218,7 @@ def _plan_dates(
     def planned(one: _Drafted) -> PlannedOrFailed:
         if not isinstance(one, Draft):
             return one
-        keys = navidrome_keys(one.file.container, one.file.fields)
+        keys = tags.navidrome_keys(one.file.container, one.file.fields)
         if one.path in tried.wishes and (undated or keys in tried.split):
             return Refusal(one.path, why, one.decision)
         plan = _plan_by(planner, one, tried.wish)
@@ -272,7 +261,7 @@ def _named(blocked: Mapping[Path, SaveError]) -> str:
 def _attempt(
     everyone: Sequence[TaggedFile],
     drafts: Sequence[Draft],
-    options: WriteOptions,
+    options: tags.WriteOptions,
     obstacle: _ObstacleTo,
     *,
     has_ids: bool,
@@ -290,7 +279,7 @@ def _attempt(
             else:
                 wishes[draft.path] = wish
         after = ((one, _fields_after(one, wishes.get(one.path))) for one in everyone)
-        split = split_keys((one.container, one.fields, fields) for one, fields in after)
+        split = tags.split_keys((one.container, one.fields, fields) for one, fields in after)
         return _Attempt(wishes, blocked, frozenset() if options.in_parts else split)
 
     shared = _shared_date(everyone, drafts)
@@ -308,7 +297,7 @@ def _in_parts(everyone: Sequence[TaggedFile], wishes: Mapping[Path, _Wish], vers
 
 
 def _dated(
-    draft: Draft, options: WriteOptions, shared: frozenset[str], *, has_ids: bool, is_cut: bool
+    draft: Draft, options: tags.WriteOptions, shared: frozenset[str], *, has_ids: bool, is_cut: bool
 ) -> _Wish:
     """Return what dates a file; `shared` are dates of the album, `is_cut` is `AlbumDates`'."""
     dates = AlbumDates(
@@ -320,7 +309,7 @@ def _dated(
     return partial(policies.dates, draft.track, album=dates)
 
 
-def _fields_after(file: TaggedFile, wish: _Wish | None) -> Fields:
+def _fields_after(file: TaggedFile, wish: _Wish | None) -> tags.Fields:
     """Return the fields of a file as they would be, without those that are removed."""
     if wish is None:
         return file.fields
@@ -388,7 +377,7 @@ class AlbumName:
     release: str = ""
 
     @classmethod
-    def of(cls, fields: Fields) -> "AlbumName":
+    def of(cls, fields: tags.Fields) -> "AlbumName":
         """Return that of a file's tags."""
         return cls(*(next(iter(fields.get(name, ())), "") for name in ("album", "release_mbid")))
 
@@ -435,7 +424,7 @@ def regrouping_of(planned: Iterable[PlannedOrFailed]) -> Regrouping:
     """Return what becomes of an album's files as an album; nothing where no ids are written."""
     found = Regrouping()
     for one in planned:
-        if isinstance(one, Plan) and one.policy is Policy.MOVE:
+        if isinstance(one, Plan) and one.policy is tags.Policy.MOVE:
             found.add(one)
     return found
 

@@ -17,17 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
-from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenCase, Worker
-from chart_binder.jobs.batch.dask_tasks import (
-    Packed,
-    UnseenError,
-    gather_album,
-    installed,
-    let_go,
-    look_into,
-    readied,
-    stop,
-)
+from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenCase, Worker, dask_tasks
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import file_status
 from chart_binder.react.conversation import wrap_plugin_errors
@@ -149,16 +139,16 @@ def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
 
 
 @contextmanager
-def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
+def prepare_workers(cluster: Cluster, setup: dask_tasks.Packed) -> Iterator[None]:
     """Have all workers open what a run needs, and close it at the end.
 
     Raises `ClusterError` that names the worker or scheduler that cannot, and the reason.
     """
     _check_versions(cluster)
     with wrap_plugin_errors(lambda error: _unable("scheduler", _problem(error)), CanonError):
-        if problem := _problem(cluster.client.run_on_scheduler(installed)):
+        if problem := _problem(cluster.client.run_on_scheduler(dask_tasks.installed)):
             raise _unable("scheduler", problem)
-    answers = cluster.client.run(readied, setup, on_error="return")
+    answers = cluster.client.run(dask_tasks.readied, setup, on_error="return")
     for worker, answer in answers.items():
         if problem := _problem(answer):
             raise _unable(f"worker {worker}", problem)
@@ -174,7 +164,7 @@ def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
         watching.join()
         with suppress(*_CONNECTION_LOST):
             cluster.client.unregister_worker_plugin(topic)
-            cluster.client.run(let_go, setup.run_id, on_error="ignore")
+            cluster.client.run(dask_tasks.let_go, setup.run_id, on_error="ignore")
 
 
 def _forward_logs(cluster: Cluster, topic: str) -> None:
@@ -302,7 +292,7 @@ class DaskExecutor:
     """
 
     cluster: Cluster
-    setup: Packed
+    setup: dask_tasks.Packed
     worker: Worker
     albums: int
     cases: int
@@ -339,12 +329,12 @@ class DaskExecutor:
             )
 
         failed = partial(self._album_failed, album)
-        return self._submit(gather_album, absolute, MUSICBRAINZ, with_own_paths, failed)
+        return self._submit(dask_tasks.gather_album, absolute, MUSICBRAINZ, with_own_paths, failed)
 
     def adjudicate(self, one: OpenCase) -> "Future[FileOutcome]":
         """Let the adjudicator answer an open case."""
         return self._submit(
-            look_into,
+            dask_tasks.look_into,
             replace(one, path=one.path.absolute()),
             MODEL,
             lambda outcome: replace(outcome, path=one.path),
@@ -368,7 +358,7 @@ class DaskExecutor:
 
             def setup(self, worker: object) -> None:
                 del worker
-                stop(run_id)
+                dask_tasks.stop(run_id)
 
         self.worker.stopping.set()
         if not self._plugin_name:
@@ -387,7 +377,7 @@ class DaskExecutor:
 
     def _submit(
         self,
-        task: Callable[[Packed, Any], Any],
+        task: Callable[[dask_tasks.Packed, Any], Any],
         argument: object,
         resource: str,
         convert: Callable[[Any], Any],
@@ -427,7 +417,7 @@ class DaskExecutor:
 
     def _album_failed(self, album: Album, error: Exception) -> AlbumResult:
         """Return the error outcomes of an album, or raise `ClusterError`."""
-        if isinstance(error, UnseenError):
+        if isinstance(error, dask_tasks.UnseenError):
             seen = next((path for path in album.paths if path.exists()), None)
             if seen:
                 raise ClusterError(

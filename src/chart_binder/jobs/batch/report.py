@@ -18,6 +18,7 @@ from typing import TypeAlias
 import msgspec
 
 from chart_binder.domain.records import Measures, RunRecord, SlowFile, StageCost
+from chart_binder.files import path_text
 from chart_binder.jobs.batch import AlbumResult, FileOutcome, Stage
 from chart_binder.jobs.decide import Cause, State
 from chart_binder.jobs.write import WriteReport, WriteStatus
@@ -72,11 +73,6 @@ class MessageCounts:
     def files(self) -> dict[str, str]:
         """Return the file that each of those first messages was about."""
         return {message: path_text(path) for message, path in self._first.values() if path}
-
-
-def path_text(path: Path) -> str:
-    """Return a path as text that JSON can hold."""
-    return os.fsencode(path).decode("utf-8", errors="replace")
 
 
 @dataclass(slots=True)

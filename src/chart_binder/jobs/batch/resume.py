@@ -13,27 +13,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.records import (
-    DecisionRecord,
-    Measures,
-    RunRecord,
-    UnreadDecision,
-    local_time,
-)
+from chart_binder.domain import records
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import INTERRUPTED, AudioError, DamagedRecordError
 from chart_binder.files import quoted
+from chart_binder.jobs import stored_decisions
 from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.decide import State, complete, override_for, year_of
-from chart_binder.jobs.stored_decisions import (
-    RunVersions,
-    current_decisions,
-    file_status,
-    read_decision,
-    stored_artifact,
-    stored_bundle,
-    stored_names,
-)
 from chart_binder.jobs.write import identity_change
 from chart_binder.llm.recording import FAILED_SERVICE
 from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
@@ -94,13 +80,15 @@ class ResumeCheck:
 
     store: "Store"
     selection: Selection
-    versions: RunVersions
+    versions: stored_decisions.RunVersions
     overrides: Callable[[], Mapping[str, OverrideRecord]]
     rules: RulesConfig
 
     def check(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool, FileOutcome | None]]:
         """Yield for each file whether to decide it, and the outcome of those that are resumed."""
-        current = current_decisions(self.store, [*map(stored_names, paths)])
+        current = stored_decisions.current_decisions(
+            self.store, [*map(stored_decisions.stored_names, paths)]
+        )
         for path, kept in zip(paths, current, strict=True):
             try:
                 is_due, outcome = self._check(path, kept)
@@ -112,9 +100,9 @@ class ResumeCheck:
             yield path, is_due, outcome
 
     def _check(
-        self, path: Path, kept: DecisionRecord | UnreadDecision | None
+        self, path: Path, kept: records.DecisionRecord | records.UnreadDecision | None
     ) -> tuple[bool, FileOutcome | None]:
-        if isinstance(kept, UnreadDecision):
+        if isinstance(kept, records.UnreadDecision):
             raise DamagedRecordError(kept.problem)
         if self.selection.only:
             which = _WHICH.get(kept.state) if kept else None
@@ -124,14 +112,16 @@ class ResumeCheck:
                 return True, None
         if kept is None or not (kept.pinned or self._is_valid(kept, path)):
             return True, None
-        decision = read_decision(kept)
-        decision = complete(decision, partial(stored_bundle, self.store, kept), self.rules)
-        year = year_of(stored_artifact(kept))
+        decision = stored_decisions.read_decision(kept)
+        decision = complete(
+            decision, partial(stored_decisions.stored_bundle, self.store, kept), self.rules
+        )
+        year = year_of(stored_decisions.stored_artifact(kept))
         return False, FileOutcome(
             path, decision, is_resumed=True, is_pinned=kept.pinned, tagged_year=year
         )
 
-    def _is_valid(self, kept: DecisionRecord, path: Path) -> bool:
+    def _is_valid(self, kept: records.DecisionRecord, path: Path) -> bool:
         """Return whether the same decision would be made today, as far as known without asking.
 
         Without an adjudicator, an earlier one's answer stays valid.
@@ -148,36 +138,36 @@ class ResumeCheck:
             and _is_same_file(self.store, path, kept)
         )
 
-    def _agrees_with_overrides(self, kept: DecisionRecord) -> bool:
+    def _agrees_with_overrides(self, kept: records.DecisionRecord) -> bool:
         """Return whether the decision follows the override for the recording, or its absence."""
         overrides = self.overrides()
         override = overrides.get(kept.recording_mbid or "")
         if override is None and overrides and kept.decided_by not in ("rules", "override"):
             # An open case names no recording, and a model's answer perhaps another one.
-            bundle = stored_bundle(self.store, kept)
+            bundle = stored_decisions.stored_bundle(self.store, kept)
             override = override_for(bundle, overrides) if bundle else None
         if override is None:
             return kept.decided_by != "override"
         return kept.decided_by == "override" and kept.crg_mbid == override.crg_mbid
 
 
-def _is_final(kept: DecisionRecord) -> bool:
+def _is_final(kept: records.DecisionRecord) -> bool:
     """Return whether trying again would be in vain: a failed look-up is made again.
 
     So is what a model decided under an earlier acceptance.
     """
     match kept.state:
         case State.ERROR:  # of an earlier version, which had no state of its own for it
-            return read_decision(kept).state is State.UNMATCHED
+            return stored_decisions.read_decision(kept).state is State.UNMATCHED
         case State.INDETERMINATE:
-            return is_answer(read_decision(kept).adjudication)
+            return is_answer(stored_decisions.read_decision(kept).adjudication)
         case State.DECIDED if kept.decided_by == "llm":
-            return not read_decision(kept).is_stale
+            return not stored_decisions.read_decision(kept).is_stale
     return True
 
 
-def _is_same_file(store: "Store", path: Path, kept: DecisionRecord) -> bool:
-    status = file_status(path)
+def _is_same_file(store: "Store", path: Path, kept: records.DecisionRecord) -> bool:
+    status = stored_decisions.file_status(path)
     if status is None:
         return False
     if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
@@ -209,7 +199,7 @@ class AdjudicationCache:
             kept = self.store.decisions.by_evidence(evidence_hash, self.adjudicator)
             if kept is None or (self.runs and kept.run_id not in self.runs):
                 return None
-            found = read_decision(kept).adjudication
+            found = stored_decisions.read_decision(kept).adjudication
         except DamagedRecordError as error:
             _log.warning("asked again, for the answer cannot be read: %s", error)
             return None
@@ -251,7 +241,7 @@ class Refresh:
     begun: str = ""
 
 
-def interrupted_refresh(store: "Store", run: RunRecord) -> Refresh | None:
+def interrupted_refresh(store: "Store", run: records.RunRecord) -> Refresh | None:
     """Return the refresh that a run continues, `None` if it begins a new one.
 
     It continues runs with the same paths and options that were cut short or killed, if the last
@@ -271,31 +261,31 @@ def interrupted_refresh(store: "Store", run: RunRecord) -> Refresh | None:
         found.add(before.id)
     if first is run:
         return None
-    begun = local_time(first.started_at_utc)
+    begun = records.local_time(first.started_at_utc)
     return Refresh(_started(first).timestamp(), frozenset(found), begun)
 
 
-def _relevant_arguments(run: RunRecord) -> frozenset[str]:
+def _relevant_arguments(run: records.RunRecord) -> frozenset[str]:
     given = run.arguments
     return frozenset(one for one in given if one.split("=")[0] not in _OPTIONS_WITHOUT_EFFECT)
 
 
-def _is_cut_short(run: RunRecord) -> bool:
+def _is_cut_short(run: records.RunRecord) -> bool:
     return run.status in (None, INTERRUPTED) or _measures(run).stopped is not None
 
 
-def _last_active(run: RunRecord) -> datetime:
+def _last_active(run: records.RunRecord) -> datetime:
     if run.ended_at_utc:
         return datetime.fromisoformat(run.ended_at_utc)
     return _started(run) + timedelta(seconds=_measures(run).seconds)
 
 
-def _started(run: RunRecord) -> datetime:
+def _started(run: records.RunRecord) -> datetime:
     return datetime.fromisoformat(run.started_at_utc)
 
 
-def _measures(run: RunRecord) -> Measures:
+def _measures(run: records.RunRecord) -> records.Measures:
     try:
-        return msgspec.json.decode(run.measures or b"{}", type=Measures)
+        return msgspec.json.decode(run.measures or b"{}", type=records.Measures)
     except (msgspec.DecodeError, UnicodeDecodeError):  # as if it had cost nothing
-        return Measures()
+        return records.Measures()
