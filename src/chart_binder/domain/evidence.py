@@ -43,6 +43,11 @@ _WORDS = tuple(
         r"\bmono\b|モノラル",
     )
 )
+BACKING = (
+    r"\b(?:instrumental|inst|karaoke|off[ -]vocal|backing track|minus one|a ?capp?ella)\b"
+    r"|カラオケ|インスト|노래방|반주|伴奏"
+)
+"""Words for a recording without its voices, or without its instruments."""
 _ANY = re.compile("|".join(f"(?:{form.pattern})" for form in _WORDS), re.IGNORECASE)
 # Words of the title proper do not count ("Live and Let Die"): only remarks, in brackets or behind
 # a dash.

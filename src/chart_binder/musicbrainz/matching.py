@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from chart_binder.domain.evidence import Artist, RecordingFlags, intents_in
+from chart_binder.domain.evidence import BACKING, Artist, RecordingFlags, intents_in
 from chart_binder.domain.naming import minutes
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold
@@ -367,10 +367,7 @@ def _is_other_song(recording: Recording, tags: TrackTags) -> bool:
     )
 
 
-_BACKING = re.compile(
-    r"\b(?:instrumental|karaoke|off vocal|backing track|a ?cappella)\b|カラオケ|インスト",
-    re.IGNORECASE,
-)
+_BACKING = re.compile(BACKING, re.IGNORECASE)
 
 
 def _fits(recording: Recording, tags: TrackTags) -> bool:

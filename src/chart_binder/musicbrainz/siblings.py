@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from chart_binder.domain.evidence import (
+    BACKING,
     Artist,
     EvidenceBundle,
     RecordingCandidate,
@@ -217,8 +218,7 @@ _NO_VERSION = re.compile(
 )
 """Remarks that make no other performance."""
 _OTHER_PERFORMANCE = re.compile(
-    r"\b(?:instrumental|inst|karaoke|off[ -]vocal|backing track|minus one"
-    r"|a ?capp?ella)\b|カラオケ|インスト|노래방|반주|伴奏"
+    rf"{BACKING}"
     r"|\bre-?(?:record(?:ed|ing)|cut)\b|\bnew(?:ly)? (?:recording|recorded|version)\b"
     r"|\bself[ -]cover\b|セルフカバー|再録|新録|\b\w+['’]s version\b|\b(?:19|20)\d\d version\b"
     r"|\b(?:cover|tribute|in the style of|made famous by|parody|medley|mash-?up"
@@ -235,17 +235,7 @@ _OTHER_PERFORMANCE = re.compile(
     re.IGNORECASE,
 )
 _COMMON_TITLES = frozenset(
-    {
-        "intro",
-        "outro",
-        "interlude",
-        "skit",
-        "prelude",
-        "introduction",
-        "finale",
-        "overture",
-        "untitled",
-    }
+    "intro outro interlude skit prelude introduction finale overture untitled".split()  # noqa: SIM905
 )
 _EDITED = re.compile(_EDIT, re.IGNORECASE)
 _SPELLINGS = {"pt": "part", "pts": "parts", "n": "and"}

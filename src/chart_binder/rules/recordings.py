@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import Answer
 from chart_binder.domain.evidence import (
+    BACKING,
     Artist,
     EvidenceBundle,
     RecordingCandidate,
@@ -190,11 +191,7 @@ def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Rea
     return test, reason
 
 
-_BACKING = re.compile(
-    r"\b(?:instrumental|inst|karaoke|off[ -]vocal|backing track|minus one|a ?cappella)\b"
-    r"|カラオケ|インスト|노래방|반주|伴奏",
-    re.IGNORECASE,
-)
+_BACKING = re.compile(BACKING, re.IGNORECASE)
 _RE_RECORDED = re.compile(
     r"\bre-?record(?:ed|ing)\b|\bnew recording\b|self[ -]cover|セルフカバー|再録|新録"
     r"|\b\w+['’]s version\b|\b(?:19|20)\d\d version\b",
