@@ -181,6 +181,7 @@ def test_what_is_read_reads_the_same_when_written_again(dialect: Dialect, text: 
 @unhurried
 @example(act=Act("f", {}, '"tool_calls": ['), after="]")  # a bracket that closes too late
 @example(act=Act("f", {}, "web_search<observation>["), after="]")
+@example(act=Act("f", "<Thought:"), after=">")
 @given(act=ACTS, after=st.text(alphabet="abc \n:{}[],.Thoughtinlswer<>/_rp"))
 def test_nothing_after_an_observation_changes_an_action(
     dialect: Dialect, act: Act, after: str

@@ -308,7 +308,9 @@ _OBSERVING_TAG: Final = re.compile(
 )
 _TAG: Final = re.compile(
     r"<(?=[ /A-Za-z])[ ]{0,2}+(?P<slash>/?)[ ]{0,2}+(?P<name>[A-Za-z][\w-]{1,31}+)"
-    r"(?P<attributes>(?>(?:[ =:\n][^<>]{0,2000}+)?))(?>(?P<closed>(?<=/))?)>"
+    r"(?P<attributes>(?>(?:(?=[ =:\n])"
+    r"(?>[^<>\n]++|\n(?=\s{0,80}+(?:[\w-]{1,64}+\s{0,4}+=|/?>)))*)?))"  # a line for each
+    r"(?>(?P<closed>(?<=/))?)>"
 )
 _MAX_TRIES: Final = 4
 
@@ -340,8 +342,7 @@ def _kind_of(mark: re.Match[str], closed: set[str]) -> Kind | None:
     if kind := _TAGS.get(folded):
         return kind
     if _OBSERVING_TAG.fullmatch(folded):
-        is_word = folded.startswith("obs") and "\n" in mark["attributes"]  # `<observ`, `>` far off
-        return None if is_word else "observation"
+        return "observation"
     is_given = bool(mark["attributes"].strip(" /")) or mark["name"] in closed
     return "call" if "_" in name and name not in _INNER and is_given else None
 
