@@ -13,7 +13,7 @@ import msgspec
 import pydantic
 import pytest
 from annotated_types import Ge, Len
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from chart_binder.react.arguments import folded, same_name
@@ -307,6 +307,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES) | st.text(max_size=40))
 def test_whatever_a_model_writes_is_a_call_or_advice(written: dict[str, object] | str) -> None:
     for function in (discography, lookup, DaysBetween, Share, play):
