@@ -440,36 +440,6 @@ def test_verbose_tells_of_each_finished_file(canon: Canon, library: Path, home: 
     assert "\nfiles          5 in " in f"\n{ran.out}"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ((), ""),
-        (("--stdin", "."), ""),
-        (("--stdin", "--report=r"), ""),
-        (("--stdin", "--only=failed"), ""),
-        ((".", "--report=no/report"), ""),
-        ((".", "--estimate", "--write"), "--estimate decides nothing"),
-        (
-            (".", "--only=bad"),
-            "found 'bad'; undecided, unmatched, failed, review, compilations are",
-        ),
-        ((".", "--only=,"), ""),
-        ((".", "--frozen", "--refresh", "--report=report.jsonl"), "choose one"),
-        ((".", "--executor=dask", "--scheduler="), ""),
-        ((".", "--scheduler=127.0.0.1:1"), ""),
-    ],
-)
-def test_bad_usage_is_refused(
-    canon: Canon, home: Path, arguments: tuple[str, ...], problem: str
-) -> None:
-    report = home / "work" / "report.jsonl"
-    report.write_text("earlier")
-    ran = canon("batch", *arguments).must_end(2)
-    assert ran.err.startswith("canon: ")
-    assert problem in ran.err
-    assert report.read_text() == "earlier"
-
-
 def test_a_case_left_open_by_a_failed_search_is_asked_again(canon: Canon, home: Path) -> None:
     bundle = year_only_single()
     file = file_of(bundle, home)

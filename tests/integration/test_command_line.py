@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -61,24 +62,33 @@ def test_help_names_every_command_and_cuts_no_sentence(canon: Canon) -> None:
         assert "..." not in listed
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["decide"], "--evidence"),
-        (["decide", "a.mp3", "--evidence", "b.json"], "--evidence"),
-        (["decide", ""], "a path is empty"),
-        (["divine", "a.mp3"], "divine"),
-        (["Decid", "a.mp3"], "did you mean 'decide'?"),
-        (["decide", "--output", "xml", "a.mp3"], "xml"),
-        (["--config", "absent.toml", "config", "show"], "absent.toml"),
-        (["tools", "run", "telepathy", "{}"], "telepathy"),
-        (["tools", "run", "web_fetch", '{"url": {"a": 1}}'], "wrong arguments"),
-    ],
-)
-def test_misuse_is_one_line_and_status_2(canon: Canon, arguments: list[str], word: str) -> None:
-    ran = canon(*arguments)
-    assert ran.out == ""
-    ran.must_end(2, word)
+MISUSE = [
+    line.split(" | ", 2)
+    for line in Path(__file__).with_name("misuse.txt").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize(("status", "arguments", "words"), [(*row, "")[:3] for row in MISUSE])
+def test_misuse_is_one_line_and_prints_no_result(
+    canon: Canon, home: Path, status: str, arguments: str, words: str
+) -> None:
+    golden = str(REPOSITORY / "tests" / "golden" / "decisions.jsonl")
+    bundle, report = home / "work" / "bundle.json", home / "work" / "report.jsonl"
+    recording = {"mb_recording_id": "my-own-7", "rg_candidates": []}
+    bundle.write_text(
+        json.dumps({"artist": {"name": "Queen"}, "recording_candidates": [recording]})
+    )
+    report.write_text("earlier")
+    call = arguments.removesuffix(" |").replace("{golden}", golden).replace("{id}", ALBUM)
+    ran = canon(*shlex.split(call)).must_end(int(status), words)
+    assert ran.err.startswith(("canon: ", "Usage: "))
+    assert (ran.out, report.read_text()) == ("", "earlier")
+    assert not (home / "data").exists() or not call.startswith("override")
+
+
+def test_a_device_is_no_evidence(canon: Canon) -> None:
+    canon("decide", "--evidence", "/dev/zero").must_end(1, "is a device or a pipe")
 
 
 def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -> None:
@@ -440,23 +450,11 @@ def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
     assert [each["kind"] for each in (unreadable, idle, unknown)] == ["malformed"] * 3
     assert "web_search(query)" in unknown["problem"]
     assert canon("transcript", "parse", stdin=texts[0].encode()).line == act
-    assert canon("transcript", "parse", "--dialect", "x", stdin=b"hm").status == 2
     broken = canon(
         "transcript", "parse", "--jsonl", stdin=b'{\n\n{"text": "Action: web_search: a"}'
     )
     broken.must_end(2, "canon: line 1: ")
     assert [line["kind"] for line in broken.lines] == ["malformed", "act"]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["decide", "--evidence", "/dev/zero"],
-        ["transcript", "replay", "/dev/full"],
-    ],
-)
-def test_a_device_is_no_document(canon: Canon, arguments: list[str]) -> None:
-    canon(*arguments).must_end(1, "is a device or a pipe")
 
 
 def test_escape_sequences_of_a_tag_do_nothing_to_a_terminal(canon: Canon) -> None:

@@ -102,23 +102,6 @@ def test_first_releases_are_compared_with_the_years_of_a_list(canon: Canon, home
     bad.must_end(1, "1 ill-formed line", "line 2       year: found 'soon'")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "problem"),
-    [
-        ((), 2, "name one: a golden FILE, or a list of years with --dates FILE.csv"),
-        ((FILE, "--dates", "list.csv"), 2, "name one"),
-        (("--dates", "list.csv", "--answers", "a.jsonl"), 2, "--answers: only"),
-        (("--dates", "absent.csv"), 1, "absent.csv: cannot be read"),
-        (("--dates", FILE), 1, "has no column 'artist'"),
-    ],
-)
-def test_bad_calls_with_a_list_are_refused(
-    canon: Canon, arguments: tuple[object, ...], status: int, problem: str
-) -> None:
-    ran = canon("eval", *arguments).must_end(status, problem)
-    assert ran.out == ""
-
-
 def test_open_cases_are_counted_apart_from_wrong_ones(canon: Canon) -> None:
     ran = canon("eval", "-", "--output=json", stdin=lines(OPEN)).must_end(3)
     assert (ran.line["crg"]["open"], ran.line["crg"]["wrong"]) == (1, 0)
@@ -235,6 +218,5 @@ def test_what_is_read_is_never_replaced(canon: Canon, home: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["eval", "calibrate"])
-def test_a_file_that_cannot_be_read_is_an_error(canon: Canon, home: Path, command: str) -> None:
-    for path in ("absent", home, "-"):
-        canon(command, path, stdin=b"{").must_end(1)
+def test_what_is_no_document_is_an_error(canon: Canon, command: str) -> None:
+    canon(command, "-", stdin=b"{").must_end(1)

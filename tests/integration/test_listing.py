@@ -87,22 +87,6 @@ def test_a_name_that_a_playlist_cannot_hold_is_left_out(canon: Canon, library: P
     assert str(odd) in [row["path"] for row in rows], "with its line break in quotes"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (("ls", "year:soon"), "query: year: found 'soon'"),
-        (("ls", "-0", "--format=csv"), "--print0 prints paths alone"),
-        (("ls", "--by=rule"), "--by rule goes with --sample N"),
-        (("audit",), "judging needs a terminal"),
-        (("playlist", "state:decided", "--format=nsp"), "Navidrome knows no 'state'"),
-        (("playlist", "-o", "song.mp3"), "so audio is called"),
-    ],
-)
-def test_bad_usage_is_refused(canon: Canon, arguments: tuple[str, ...], problem: str) -> None:
-    ran = canon(*arguments).must_end(2, problem)
-    assert ran.out == ""
-
-
 def test_a_terminal_shows_a_table_that_fits_it(
     library: Path, home: Path, environment: dict[str, str]
 ) -> None:

@@ -209,23 +209,3 @@ def test_a_bundle_of_several_recordings_is_ambiguous(canon: Canon, bundle: Path)
         put(canon, recording, crg)
     line = decided(canon, bundle)
     assert (line["crg_mbid"], line["recording_mbid"]) == (SINGLE, ELSEWHERE), "the last one set"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "word"),
-    [
-        (["no-such-file.mp3", "--crg", ALBUM, "--reason", "x"], 2, "a file that exists, a decis"),
-        ([RECORDING, "--crg", "C1", "--reason", "x"], 2, "'C1' is no release group id"),
-        ([RECORDING, "--crg", ALBUM], 2, "give both --crg ID"),
-        ([RECORDING, "--reason", "x"], 2, "give both --crg ID"),
-        (["../odd.json", "--crg", ALBUM, "--reason", "x"], 1, "'my-own-7'; a MusicBrainz id (a"),
-    ],
-)
-def test_misuse_is_refused_with_what_is_allowed(
-    canon: Canon, home: Path, bundle: Path, arguments: list[str], status: int, word: str
-) -> None:
-    (home / "odd.json").write_text(bundle.read_text().replace(RECORDING, "my-own-7"))
-    ran = canon("override", "set", *arguments)
-    assert (ran.status, ran.out) == (status, "")
-    assert word in ran.err
-    assert not (home / "data").exists()

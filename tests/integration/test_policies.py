@@ -323,12 +323,7 @@ def test_a_move_needs_the_tracks_of_the_release(
     assert players.read(file)["albumid"] == SAMPLER
 
 
-def test_former_policies_and_options_of_another_are_refused(canon: Canon, home: Path) -> None:
-    for command in (["write", home], ["batch", home, "--write"]):
-        canon(*command, "--policy=ids").must_end(2, "no policy 'ids' any more", "`note`")
-        canon(*command, "--policy=full").must_end(2, "no policy 'full' any more", "`move`")
-        canon(*command, "--policy=zap").must_end(2, "found 'zap'; dates, note, move are allowed")
-        canon(*command, "--policy=move", "--also-date").must_end(2, "--also-date is of the policy")
+def test_a_former_policy_in_the_environment_is_refused(canon: Canon, home: Path) -> None:
     told = canon("write", home, CANON_TAGS__POLICY="full").must_end(2).err
     assert "CANON_TAGS__POLICY: tags.policy: there is no policy 'full' any more" in told
 

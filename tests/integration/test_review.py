@@ -377,18 +377,10 @@ def test_an_interrupted_walk_continues(
     assert canon("write", proposed).status == 0
 
 
-def test_walking_without_a_terminal_is_misuse(canon: Canon) -> None:
-    for arguments in (("--interactive",), ("walk",), ("list", "--interactive")):
-        canon("review", *arguments).must_end(2, "needs a terminal")
-    assert canon("review", "accept", "x", "--interactive").status == 2
-
-
 def test_a_calibration_is_fitted_from_reviews(canon: Canon, home: Path) -> None:
     canon("calibrate", "--from-reviews").must_end(
         1, "needs 30 answers that were reviewed, and there are 0 of the model"
     )
-    for arguments in ((), ("answers.jsonl", "--from-reviews"), ("x", "--answers-out=y")):
-        assert canon("calibrate", *arguments).status == 2
     with open_store(f"sqlite:///{home / 'data' / 'canon' / 'canon.db'}") as store:
         for number in range(40):
             result = AdjudicationResult(

@@ -67,20 +67,6 @@ def test_undo_since_a_time(canon: Canon, songs: list[Path]) -> None:
     assert all(map(is_back, songs))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (("--since", "yesterday"), "--since 'yesterday' is no time: a date (2026-11-20)"),
-        (("--since", "99999999999w"), "or how long ago (30m, 2h, 3d, 1w)"),
-        (("01abc", "--since", "1h"), "--since goes with a file or folder, or alone"),
-    ],
-)
-def test_a_time_that_cannot_be_meant_is_refused(
-    canon: Canon, arguments: tuple[str, ...], problem: str
-) -> None:
-    canon("undo", *arguments).must_end(2, problem)
-
-
 def test_a_dry_run_changes_nothing(canon: Canon, songs: list[Path], home: Path) -> None:
     before, count = [song.read_bytes() for song in songs], writes(home)
     assert states(canon, "--dry-run") == ["planned"] * 3
