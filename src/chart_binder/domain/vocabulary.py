@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NewType
 
@@ -82,6 +82,7 @@ def country_code(written: str | None) -> str | None:
     return "GB" if code == "UK" else code or None
 
 
+@cache
 def word_table(name: str) -> dict[str, Any]:
     """Return a table of words from the package's data: `date_words.toml` for `date_words`."""
     import tomli
