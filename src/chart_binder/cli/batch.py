@@ -154,36 +154,21 @@ def batch(
         return status
 
 
-def _options(
-    config: "Config",
-    only: str | None,
-    policy: str | None,
-    whole_albums: bool,
-    also_date: bool,
-    in_parts: bool,
-    executor: str,
-    order: str,
-    **others: Any,
-) -> BatchOptions:
-    named = (
-        [] if only is None else [_WORDS.get(one.strip(), one.strip()) for one in only.split(",")]
-    )
-    unknown = [one for one in named if one not in _ONLY]
+def _options(config: "Config", only: str | None, **flags: Any) -> BatchOptions:
+    """Return what the options of the command ask for. Raises `UsageError`."""
+    named = [] if only is None else only.split(",")
+    states = [_WORDS.get(one.strip(), one.strip()) for one in named]
+    unknown = [one for one in states if one not in _ONLY]
     if unknown:
         raise UsageError(f"--only: found {unknown[0]!r}; {', '.join(_ONLY)} are allowed")
-    tags = write_options(
-        config, policy, whole_albums=whole_albums, also_date=also_date, in_parts=in_parts
-    )
-    return BatchOptions(
-        only=frozenset(map(Which, named)),
-        policy=tags.policy,
-        whole_albums=whole_albums,
-        also_date=also_date,
-        in_parts=in_parts,
-        executor=Executor(executor),
-        order=Order(order),
-        **others,
-    )
+    of_tags = {name: flags[name] for name in ("whole_albums", "also_date", "in_parts")}
+    flags |= {
+        "only": frozenset(map(Which, states)),
+        "policy": write_options(config, flags["policy"], **of_tags).policy,
+        "executor": Executor(flags["executor"]),
+        "order": Order(flags["order"]),
+    }
+    return BatchOptions(**flags)
 
 
 def _estimate(session: Session, paths: tuple[str, ...], options: BatchOptions) -> int:

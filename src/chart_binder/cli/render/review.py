@@ -104,11 +104,7 @@ def case_lines(
     `rules` is what the rules say now, `lapsed` whether the override that decided it was removed.
     """
     yield from _heading(case)
-    if case.decision.failure:
-        yield from labelled(case.decision.state, case.decision.failure)
-        yield from labelled("to do", _GONE if case.is_gone else advice_for(case.decision.cause))
-    else:
-        yield from _decision(case)
+    yield from _outcome(case)
     yield from labelled("decision", f"{case.kept.id}, {local_time(case.kept.decided_at_utc)}")
     yield from _damage(case)
     if lapsed:
@@ -139,13 +135,7 @@ def brief_lines(case: ReviewCase, rules: Verdict | None, *, lapsed: bool = False
 
     These are the question, the proposal with its quote, and the candidates that it is between.
     """
-    decision = case.decision
-    lines = [*_heading(case), *_damage(case)]
-    if decision.failure:
-        lines += labelled(decision.state, decision.failure)
-        lines += labelled("to do", _GONE if case.is_gone else advice_for(decision.cause))
-    else:
-        lines += _decision(case)
+    lines = [*_heading(case), *_damage(case), *_outcome(case)]
     if lapsed:
         lines += labelled("to do", _LAPSED)
     if isinstance(rules, Decided):
@@ -233,6 +223,15 @@ def _heading(case: ReviewCase, path: Path | None = None) -> Iterator[str]:
 def _damage(case: ReviewCase) -> Iterator[str]:
     if case.damage:
         yield from labelled("damaged", f"{case.damage}; decide it again: canon decide")
+
+
+def _outcome(case: ReviewCase) -> Iterator[str]:
+    """Yield the decision, or why there is none and what to do about it."""
+    if case.decision.failure:
+        yield from labelled(case.decision.state, case.decision.failure)
+        yield from labelled("to do", _GONE if case.is_gone else advice_for(case.decision.cause))
+    else:
+        yield from _decision(case)
 
 
 def _decision(case: ReviewCase) -> Iterator[str]:

@@ -200,7 +200,7 @@ class Tally:
             self.earlier += first.year_certain and tagged is not None and first.year < tagged
         if decision.cause:
             self.causes[decision.cause] += 1
-        if decision.failure:
+        if decision.failure and not outcome.is_resumed:  # it was said when it was found
             self.errors.add(decision.failure, outcome.path)
 
     def _spend(self, result: AdjudicationResult | None) -> None:
