@@ -156,6 +156,7 @@ def test_a_file_without_audio_or_match_is_no_error_and_does_not_come_back(
     again, requests = batch(canon, home / "work", "--output=json")
     assert (again.status, requests) == (3, 0)
     assert {line["resumed"] for line in again.lines} == {True}
+    assert ["reasons" in each.err for each in (ran, again)] == [True, False]
     waiting = canon("review", "list", "--output=json")
     assert sorted(line["state"] for line in waiting.lines) == ["unmatched"] * 2 + ["unreadable"] * 2
     assert "knows no recording" in canon("review", "list").out
