@@ -308,7 +308,7 @@ _OBSERVING_TAG: Final = re.compile(
 )
 _TAG: Final = re.compile(
     r"<(?=[ /A-Za-z])[ ]{0,2}+(?P<slash>/?)[ ]{0,2}+(?P<name>[A-Za-z][\w-]{1,31}+)"
-    r"(?P<attributes>(?>(?:(?=[ =:\n])"
+    r"(?P<attributes>(?>(?:(?=[ =:\n][^<>]{0,2000}+>)"
     r"(?>[^<>\n]++|\n(?=\s{0,80}+(?:[\w-]{1,64}+\s{0,4}+=|/?>)))*)?))"  # a line for each
     r"(?>(?P<closed>(?<=/))?)>"
 )
