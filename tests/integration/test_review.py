@@ -171,6 +171,19 @@ def test_a_decision_by_a_removed_override_waits_again(canon: Canon, open_song: P
     assert waiting(canon) == ["song.flac"]
 
 
+def test_the_rules_are_shown_where_they_say_something_else(canon: Canon, home: Path) -> None:
+    """Nor is it asked what an override answers."""
+    by_rules, opened = golden("lead-bohemian"), bundle_of(f"0{RECORDING[1:]}")
+    sure, unsure = file_of(by_rules, home), file_of(opened, home, "open.flac")
+    with MusicBrainzStandIn([by_rules, opened]) as mb:
+        canon("decide", sure, unsure, **asking(mb)).must_end(3)
+    canon("override", "set", unsure, "--crg", ALBUM, "--reason", "mine").must_end(0)
+    for file, days, shown in ((sure, "90", []), (sure, "5", ["rules"]), (unsure, "90", [])):
+        ran = canon("review", "show", file, CANON_RULES__LEAD_WINDOW_DAYS=days).must_end(0)
+        labels = (line.split()[0] for line in ran.out.splitlines() if line.strip())
+        assert [each for each in labels if each in ("rules", "open", "missing")] == shown
+
+
 def test_a_failed_file_is_shown_with_its_error_and_what_helps(canon: Canon, home: Path) -> None:
     broken = home / "broken.flac"
     broken.write_bytes(b"fLaC")

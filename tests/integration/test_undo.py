@@ -91,6 +91,8 @@ def test_what_others_changed_since_stays_and_is_shown(canon: Canon, songs: list[
         {"field": "PICTURE:1", "old": [], "new": ["(5032 bytes, 6618cd5f)"]},
     ]
     assert canon("verify", song, "--output=json").must_end(3).line["changes"] == others
+    told = ("other tags than those that were written changed since", f"was {TITLE} now -")
+    canon("verify", song).must_end(3, *told)
     line = canon("undo", song, "--output=json").must_end(0).line
     assert (line["state"], line["others"], line["kept"]) == ("undone", others, [])
     audio = FLAC(song)
@@ -121,6 +123,22 @@ def test_a_written_key_that_was_changed_is_kept_unless_forced(
     assert states(canon, song, "--force") == ["undone"]
     assert "canon_trace" not in FLAC(song)
     canon("undo", song).must_end(1)
+
+
+def test_what_undo_keeps_is_not_counted_as_put_back(canon: Canon, songs: list[Path]) -> None:
+    song = songs[2]
+    audio = FLAC(song)
+    audio["originaldate"] = ["1999"]
+    audio.save()
+    counts = "put back, 1 of them in part"
+    canon("undo", "--dry-run").must_end(3, "3 would be put back, 1 of them in part")
+    ran = canon("undo").must_end(3, f"no album, 1 file: 1 {counts}", f"3 {counts}; ")
+    assert "3.flac: put back, in part\n" in ran.out
+    ran = canon("verify", *songs, "--output=json").must_end(3)
+    found = [(line["state"], [each["field"] for each in line["changes"]]) for line in ran.lines]
+    assert found == [("put back", [])] * 2 + [("put back in part", ["ORIGINALDATE"])]
+    canon("undo", song, "--force").must_end(0, "1 put back")
+    canon("verify", *songs).must_end(0, "3 put back")
 
 
 @pytest.fixture

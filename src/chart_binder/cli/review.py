@@ -175,7 +175,8 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
         rules = case.question(session.config.rules)
         events = read_case_transcript(store, case) if transcript else ()
         kept = session.overrides
-        waits = store.waiting.has(case.kept.id, OPEN_STATES) and not is_overridden(case, kept)
+        has_override = is_overridden(case, kept)
+        waits = store.waiting.has(case.kept.id, OPEN_STATES) and not has_override
         lapsed = override_removed(case, kept)
         verdict = None if waits else store.verdicts.on_the_same(case.kept)
     fields = case_object(case, rules) | {
@@ -185,7 +186,8 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
         "transcript": events if transcript else None,
     }
     whole = session.verbosity > 0
-    lines = case_lines(case, rules, verdict, waits=waits, lapsed=lapsed, whole=whole)
+    said = None if has_override else rules
+    lines = case_lines(case, said, verdict, waits=waits, lapsed=lapsed, whole=whole)
     run = chain.from_iterable(map(event_lines, events))
     session.show(output.file_object(case.path, fields), chain(lines, run))
     return 1 if case.decision.state is State.ERROR else 3 if waits else 0

@@ -50,6 +50,7 @@ _VERIFY_STATUS = {
     VerifyState.SAME: 0,
     VerifyState.PUT_BACK: 0,
     VerifyState.UNRECORDED: 0,
+    VerifyState.IN_PART: 3,
     VerifyState.OPEN: 3,
     VerifyState.TAGS_DIFFER: 3,
     VerifyState.AUDIO_DIFFERS: 1,
@@ -198,8 +199,8 @@ def _writes_named(
 def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     """Read the tags and audio of files again, and say what differs from what was written.
 
-    Nothing is changed. Exit status: 0 all as written, 3 tags differ, or a named file was never
-    written; 1 audio differs, or cannot be read.
+    Nothing is changed. Exit status: 0 all as written or put back, 3 tags differ or were put back
+    in part, or a named file was never written; 1 audio differs, or cannot be read.
     """
     if not paths:
         raise UsageError(NO_PATHS)

@@ -14,7 +14,14 @@ import click
 from chart_binder.audio.walk import UnreadablePath, find_audio_files
 from chart_binder.cli import options, output
 from chart_binder.cli.progress import stop_after_current
-from chart_binder.cli.render.tags import WORDS, Words, album_lines, album_of, counts_text
+from chart_binder.cli.render.tags import (
+    WORDS,
+    Words,
+    album_lines,
+    album_of,
+    counts_text,
+    what_lacks,
+)
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
 from chart_binder.jobs import write_albums
@@ -155,7 +162,7 @@ class TagResults:
     when_planned: str = "--apply writes it"
     status: int = 0
     counts: Counter[WriteStatus] = field(default_factory=Counter)
-    withheld: int = 0
+    partial: Counter[str] = field(default_factory=Counter)
     held: list[WriteReport] = field(default_factory=list)
     printed: bool = False
 
@@ -173,8 +180,8 @@ class TagResults:
                 self._end(run)
             raise
         self._end(run)
-        summary = counts_text(self.counts, self.withheld, self.words) or "no file"
-        output.print_notes(["; ".join((summary, *self.hints(run)))])
+        summary = counts_text(self.counts, self.partial, self.words) or "no file"
+        output.print_notes(output.wrap("; ".join((summary, *self.hints(run))), indent=2))
 
     def _end(self, run: WritingRun | None) -> None:
         if run:
@@ -193,7 +200,7 @@ class TagResults:
     def show(self, report: WriteReport) -> None:
         """Print one file, or hold it back until its album is complete."""
         self.counts[report.status] += 1
-        self.withheld += report.withheld is not None
+        self.partial.update(what_lacks(report))
         waiting = 3 if report.waits else 0
         self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
         if self.as_json:

@@ -11,10 +11,13 @@ from chart_binder.domain.records import WriteRecord, WriteState
 from chart_binder.errors import AudioError
 from chart_binder.jobs import journal
 from chart_binder.jobs.moved_files import moved_text, write_of_file
+from chart_binder.jobs.put_back import tags_put_back
 from chart_binder.jobs.stored_decisions import path_bytes
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
+
+_IN_PART = "`canon undo` kept what somebody changed since: with --force it puts that back, too"
 
 
 class VerifyState(StrEnum):
@@ -22,6 +25,7 @@ class VerifyState(StrEnum):
 
     SAME = "same"
     PUT_BACK = "put back"
+    IN_PART = "put back in part"
     UNRECORDED = "unrecorded"
     OPEN = "open"
     TAGS_DIFFER = "tags differ"
@@ -31,7 +35,10 @@ class VerifyState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The finding for one file; `changes` lead from what was written to what is there now."""
+    """The finding for one file; `changes` lead from what was written to what is there now.
+
+    Where a write was put back in part, they are the written keys that `undo` kept.
+    """
 
     path: Path
     finding: VerifyState
@@ -55,7 +62,7 @@ def verify(store: "Store", path: Path) -> Verification:
             return Verification(path, VerifyState.UNRECORDED, why)
         found = _compare(path, write)
         if found.finding is VerifyState.SAME and journal.is_undoing(store, write):
-            found = replace(found, finding=VerifyState.PUT_BACK)
+            found = _undone(store, found, write)
         is_moved = write.path != path_bytes(path)
         return replace(found, why=moved_text(write, found.why)) if is_moved else found
     except AudioError as error:
@@ -64,6 +71,16 @@ def verify(store: "Store", path: Path) -> Verification:
 
 def _last_done(store: "Store", path: Path) -> WriteRecord | None:
     return next(journal.only_done(store.journal.of_path(path_bytes(path))), None)
+
+
+def _undone(store: "Store", found: Verification, undoing: WriteRecord) -> Verification:
+    """Return the finding for a file that is as an undo left it."""
+    write = store.journal.get(undoing.undoes) if undoing.undoes else None
+    if write and write.state is WriteState.DONE:
+        changes = TagChanges.from_json(write.changes)
+        if kept := tags_put_back(write, changes, read_tag_set(found.path)).kept:
+            return replace(found, finding=VerifyState.IN_PART, why=_IN_PART, changes=kept)
+    return replace(found, finding=VerifyState.PUT_BACK)
 
 
 def _compare(path: Path, write: WriteRecord) -> Verification:
@@ -77,7 +94,7 @@ def _compare(path: Path, write: WriteRecord) -> Verification:
     found = journal.changes_since_write(write, changes, tags)
     why = (
         "its tags say something else than was written"
-        if found
+        if any(each.before is not None for each in found)
         else "other tags than those that were written changed since"
     )
     return Verification(path, VerifyState.TAGS_DIFFER, why, found, write)

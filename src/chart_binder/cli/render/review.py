@@ -101,7 +101,8 @@ def case_lines(
 ) -> Iterator[str]:
     """Yield everything that a person needs to judge a case; with every release if `whole`.
 
-    `rules` is what the rules say now, `lapsed` whether the override that decided it was removed.
+    `rules` is what the rules say now, unless an override goes before them; `lapsed` says whether
+    the override that decided it was removed.
     """
     yield from _heading(case)
     yield from _outcome(case)
@@ -117,9 +118,8 @@ def case_lines(
         elif case.decision.is_stale:
             label, said = "to do", "the next batch decides it again"
         yield from labelled(label, said)
-    if isinstance(rules, Decided):
-        yield from labelled("rules now", f"{rules.because}  [{rules.crg_rule}]: decide it again")
-    elif rules:
+    yield from _rules_now(case, rules)
+    if isinstance(rules, Open):
         yield from labelled("open", rules.because)
         yield from labelled_list("missing", rules.missing_facts)
     if case.rows:
@@ -138,9 +138,8 @@ def brief_lines(case: ReviewCase, rules: Verdict | None, *, lapsed: bool = False
     lines = [*_heading(case), *_damage(case), *_outcome(case)]
     if lapsed:
         lines += labelled("to do", _LAPSED)
-    if isinstance(rules, Decided):
-        lines += labelled("rules now", f"{rules.because}  [{rules.crg_rule}]: decide it again")
-    elif rules:
+    lines += _rules_now(case, rules)
+    if isinstance(rules, Open):
         lines += labelled("open", next(iter(rules.missing_facts), rules.because))
     facts = case.result.facts if case.result else ()
     for fact in sorted(facts, key=lambda fact: not fact.verified)[:1]:
@@ -152,6 +151,16 @@ def brief_lines(case: ReviewCase, rules: Verdict | None, *, lapsed: bool = False
     if len(lines) > _MOST_LINES:
         lines[_MOST_LINES - 1 :] = ["...  m shows all"]
     return lines
+
+
+def _rules_now(case: ReviewCase, rules: Verdict | None) -> Iterator[str]:
+    """Yield what the rules decide now, where that is not what was decided."""
+    if isinstance(rules, Decided):
+        before = case.decision
+        known = (before.crg_mbid, before.rr_mbid, before.crg_rule)
+        if (rules.crg, rules.rr, rules.crg_rule) != known:
+            now = f"{rules.because}  [{rules.crg_rule}]: decide it again"
+            yield from labelled("rules now", now)
 
 
 def _candidates_asked_about(

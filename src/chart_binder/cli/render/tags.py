@@ -28,8 +28,6 @@ UNDO_WORDS = WORDS | {
     WriteStatus.REFUSED: "not changed",
 }
 Words = Mapping[WriteStatus, str]
-WITHHELD = "without a new date"
-"""What is counted beside them: files of which the policy's main part was not written."""
 
 _INDENT, _LABEL_WIDTH = 2, 18
 _IN_PARTS = frozenset({"track", "disc"})
@@ -59,10 +57,19 @@ def album_of(report: WriteReport) -> AlbumKey:
     return report.file.album if report.file else album_key(Path(absolute_path(report.path)), {})
 
 
-def counts_text(counts: Mapping[WriteStatus, int], withheld: int, words: Words = WORDS) -> str:
-    """Return counts of outcomes as text; `withheld` are counted among them."""
-    beside = f", {withheld:,} of them {WITHHELD}" if withheld else ""
-    return count_text(counts, words) + beside
+def counts_text(
+    counts: Mapping[WriteStatus, int], partial: Mapping[str, int], words: Words = WORDS
+) -> str:
+    """Return counts of outcomes as text; `partial` has how many of them are not whole, and how."""
+    beside = (f", {count:,} of them {how}" for how, count in partial.items())
+    return count_text(counts, words) + "".join(beside)
+
+
+def what_lacks(report: WriteReport) -> Sequence[str]:
+    """Return in a few words in what an outcome is not whole, if it is not."""
+    if report.withheld is not None:
+        return ["without a new date"]
+    return ["in part"] if report.kept and report.status is not WriteStatus.REFUSED else []
 
 
 def album_lines(
@@ -77,8 +84,8 @@ def album_lines(
     first = reports[0].file
     title = next(iter(first.fields.get("album", ())), "") if first else ""
     head = f"{title or 'no album'}, {counted(len(reports), 'file')}"
-    withheld = sum(one.withheld is not None for one in reports)
-    counts = counts_text(Counter(one.status for one in reports), withheld, words)
+    partial = Counter(how for one in reports for how in what_lacks(one))
+    counts = counts_text(Counter(one.status for one in reports), partial, words)
     yield from wrap(f"{head}: {counts}  [{path_text(key.folder)}]", "", 2)
     entries = {id(one): list(_entries(one, verbose=verbose)) if detailed else [] for one in reports}
     changing = [each for each in entries.values() if each]
@@ -119,9 +126,7 @@ def _file_lines(
     """
     path = Path(absolute_path(report.path))
     name = path.relative_to(folder) if path.is_relative_to(folder) else report.path
-    state = words[report.status]
-    if report.withheld:
-        state += f", {WITHHELD}"
+    state = ", ".join((words[report.status], *what_lacks(report)))
     reason = _reason(report) if _reason(report) in texts else ""
     if len(own) == 1 and not (report.why or report.withheld):  # the counts say what became of it
         ((label, text),) = own
@@ -146,8 +151,10 @@ def changed_key_lines(keys: Iterable[ChangedKey], indent: int) -> Iterator[str]:
     """Yield each key by its name, with what it said, the oldest first."""
     for key in keys:
         yield f"{'':{indent}}{key.field}"
-        before = () if key.before is None else (("before", key.before),)
-        for label, texts in (*before, ("written", key.old), ("now", key.new)):
+        then = [("was", key.old)]
+        if key.before is not None:
+            then = [("before", key.before), ("written", key.old)]
+        for label, texts in (*then, ("now", key.new)):
             head = f"{'':{indent}}  {label:<8} "
             for text in texts or ("-",):
                 yield from wrap(text, head, len(head))
