@@ -79,7 +79,7 @@ class MessageCounts:
 class Tally:
     """Counts files as they are finished, in bounded memory.
 
-    `states` counts all files, and the `folders` that could not be read or are empty. `resumed`
+    `states` counts all files, and the `folders` that could not be read. `resumed`
     files were decided by an earlier run, `pinned` ones among them have a pinned decision. `worked`
     are the files with something to do: resumed ones only if their tags are looked at.
     `first_releases` counts files by whether the year of their first release is certain; `earlier`
