@@ -24,6 +24,9 @@ CanonError                     one clear sentence for the person at the terminal
 
 import re
 
+ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
+"""What the system puts before the words of a failure."""
+
 
 class CanonError(Exception):
     """Something outside the program is wrong; the text is one clear sentence."""

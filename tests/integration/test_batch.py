@@ -57,7 +57,7 @@ def test_a_library_is_decided_and_summed_up(canon: Canon, library: Path, home: P
     report = home / "report.jsonl"
     ran, _ = batch(canon, library, "--report", report)
     ran.must_end(0, "files          4 in")
-    assert "decided        4 (4 rules)" in ran.out
+    assert "decided        4 (4 by rules)" in ran.out
     assert " requests to MusicBrainz" in ran.out
     lines = [json.loads(line) for line in report.read_text().splitlines()]
     assert {Path(line["path"]).parent.name for line in lines} == set(NAMES)

@@ -72,7 +72,7 @@ def test_every_candidate_a_model_left_has_a_reason(
     _, _, rivals = " ".join(text.out.split()).partition("Why not another:")
     assert "Bohemian Rhapsody: single (1975): the model chose the album" in rivals
     assert str(ANSWER["rationale"]) in rivals
-    assert "Greatest Hits: compilation (1981-11-03): 2174 days later than the album" in rivals
+    assert "Greatest Hits: compilation (1981-11-03): 6 years later than the album" in rivals
     assert "recording    Bohemian Rhapsody, 5:55" in text.out
     assert f"    CRG:LLM_ADJUDICATION: {ANSWER['rationale']}\n" in text.out
     line = canon("explain", "--evidence", open_bundle, "--output=json", **environment).line

@@ -72,7 +72,7 @@ def test_a_stored_command_runs_from_any_folder(canon: Canon, library: Path, home
         "--policy=dates", f"--report={work}/r.jsonl", "--verbose", "--offline",
         f"--config={work}/../own.toml", f"{work}/music",
     ]  # fmt: skip
-    canon("batch", *kept).must_end(1, "3, failed")
+    canon("batch", *kept).must_end(1, "error          3")
     assert sorted(arguments(canon)[0]) == sorted(kept)
     canon("decide", "music", "--offline")
     assert arguments(canon)[0] == ["--offline", f"{work}/music"]
@@ -118,7 +118,7 @@ def test_a_killed_run_shows_what_it_had_done(canon: Canon, library: Path, home: 
     canon("runs", "list").must_end(0, " no end ")
     canon("runs", "show").must_end(
         0, "ended          it still goes on, or was killed; it was last seen ",
-        "decided        2 (2 rules)", f"go on          canon batch {library}",
+        "decided        2 (2 by rules)", f"go on          canon batch {library}",
     )  # fmt: skip
     change_store(home, "UPDATE runs SET measures = NULL, counts = '{}'")
     canon("runs", "show").must_end(

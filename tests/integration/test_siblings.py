@@ -59,7 +59,7 @@ def test_explain_says_that_none_is_there(canon: Canon, home: Path) -> None:
     world = WORLDS["alone"]
     with served(world) as mb:
         ran = canon("explain", file_of(world, "file", home), **asking(mb))
-    assert "looked for: MusicBrainz has no other recording" in " ".join(ran.out.split())
+    assert "none: MusicBrainz has no other recording" in " ".join(ran.out.split())
 
 
 def test_a_failed_lookup_is_an_error_and_the_next_run_decides(canon: Canon, home: Path) -> None:

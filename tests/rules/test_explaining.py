@@ -66,7 +66,7 @@ def test_every_other_record_is_told_why_not() -> None:
     assert {one.release_group: one.why_not for one in verdict.rivals} == {
         "S": "single (1974-10-11): led to the album 'A' 28 days later",
         "B": "album (1975-11-08): 365 days later than the album 'A'",
-        "C": "compilation (1981-11-02): 2551 days later than the album 'A'",
+        "C": "compilation (1981-11-02): 7 years later than the album 'A'",
         "V": "compilation (date unknown): nothing says that it came out first",
         "T": "single: nothing official, only a bootleg and a promotional copy",
         "N": "album (date unknown): nothing says that it came out first",

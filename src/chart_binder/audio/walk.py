@@ -3,7 +3,7 @@
 import errno
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISDIR
@@ -47,16 +47,15 @@ class UnreadablePath:
 
 
 def find_audio_files(
-    paths: Iterable[Path], *, names_empty: bool = True
+    paths: Iterable[Path], *, warn: Callable[[str], object] | None = _log.warning
 ) -> Iterator[AudioFile | UnreadablePath]:
     """Yield the audio files at `paths`, in the order given, those of a folder sorted by name.
 
     A named file is yielded whatever its name. In folders, at any depth, only files with a suffix
     of audio are; hidden files and folders are skipped. Links are followed, but below folders that
     are named no folder is entered and no file yielded twice; links that lead nowhere are skipped. A
-    path that cannot be read is yielded as `UnreadablePath`, and the walk goes on. A folder without
-    any audio is named in a warning if `names_empty`. Folders are listed one at a time, when their
-    turn comes.
+    path that cannot be read is yielded as `UnreadablePath`, and the walk goes on. Of a folder
+    without any audio `warn` is told. Folders are listed one at a time, when their turn comes.
     """
     paths = list(paths)
     walk = _Walk(frozenset(Path(os.path.realpath(path)) for path in paths if path.is_dir()))
@@ -73,8 +72,8 @@ def find_audio_files(
         for item in walk.files_below(path):
             is_empty = False
             yield item
-        if is_empty and names_empty:
-            _log.warning("%s is a folder without any audio files", quoted(path))
+        if is_empty and warn:
+            warn(f"{quoted(path)} is a folder without any audio files")
 
 
 def listed_audio(folder: Path) -> Sequence[Path]:

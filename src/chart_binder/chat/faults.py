@@ -1,12 +1,12 @@
 """What goes wrong at a model server, each as one sentence that ends in what to do about it."""
 
 import json
-import re
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from chart_binder.errors import ERROR_NUMBER
 from chart_binder.react.conversation import ChatError, plain_line
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 LONGEST_DETAIL = 200  # characters of the server's own words
 DECLINING = frozenset({400, 422, 500, 501})
 """Statuses of a server that may accept the request without a part of it."""
-_ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
 _ERRORS = range(400, 600)
 
 
@@ -189,7 +188,7 @@ class Faults:
         fault = next((row for kinds, row in rows if isinstance(error, kinds)), self.wrong_format)
         # The client library of Ollama hides a failed connection behind words of its own.
         cause = error.__context__ if isinstance(error, ConnectionError) else None
-        words = _ERROR_NUMBER.sub("", str(cause or error))
+        words = ERROR_NUMBER.sub("", str(cause or error))
         return fault.error(request, words or type(error).__name__)
 
     def for_answer(self, answer: ErrorAnswer, request: RequestInfo) -> ChatError:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
+from chart_binder.audio.walk import AudioFile, UnreadablePath
 from chart_binder.cli import options, output
 from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
 from chart_binder.cli.render.decision import (
@@ -306,7 +306,7 @@ def _attempt(
 def _named_files(named: Iterable[str]) -> Iterator[tuple[str, AudioFile | UnreadablePath]]:
     """Yield the files in what was named, each with its name as it was given or found."""
     for name in named:
-        for item in find_audio_files([Path(name)]):
+        for item in options.audio_files(name):
             yield name if item.path == Path(name) else str(item.path), item
 
 

@@ -10,8 +10,17 @@ from pathlib import Path
 
 import click
 
-from chart_binder.audio.walk import AudioFile, find_audio_files
-from chart_binder.cli.options import PATH, Group, Session, command_line, flag, group, pass_session
+from chart_binder.audio.walk import AudioFile
+from chart_binder.cli.options import (
+    PATH,
+    Group,
+    Session,
+    audio_files,
+    command_line,
+    flag,
+    group,
+    pass_session,
+)
 from chart_binder.cli.output import SkippedRecords, count_text, file_object, print_notes, worst
 from chart_binder.cli.render.decision import (
     change_lines,
@@ -182,7 +191,7 @@ def _decisions(
             yield by_id
             continue
         is_found = False
-        for item in find_audio_files([Path(name)]):
+        for item in audio_files(name):
             file_names = stored_names(item.path) if isinstance(item, AudioFile) else ()
             (counts,) = current_decisions(store, [file_names])
             if counts:

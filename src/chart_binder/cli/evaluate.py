@@ -370,7 +370,7 @@ def _reviewed_answers(
 
 def _fitted_lines(found: FittedCalibration) -> Iterator[str]:
     points = ((f"{point.stated:.2f}", f"{point.right:.2f}") for point in found.map.points)
-    yield from output.table([("stated", "worth"), *points])
+    yield from output.table([("stated", "calibrated"), *points])
     yield ""
     measured = (
         (name, f"{each.brier_score:.3f}", f"{each.expected_calibration_error:.3f}")

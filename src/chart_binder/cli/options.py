@@ -19,6 +19,7 @@ from chart_binder.errors import UsageError
 from chart_binder.files import absolute_path, path_text
 
 if TYPE_CHECKING:
+    from chart_binder.audio.walk import AudioFile, UnreadablePath
     from chart_binder.config import Config
     from chart_binder.config.load import Settings
     from chart_binder.domain.tags import WriteOptions
@@ -273,6 +274,14 @@ def named_paths(paths: Iterable[str]) -> Iterator[str]:
             yield from (os.fsdecode(name) for name in names if name.strip())
         else:
             yield path
+
+
+def audio_files(named: str) -> "Iterator[AudioFile | UnreadablePath]":
+    """Yield the audio files at a path; a folder without any is named in a note."""
+    from chart_binder.audio.walk import find_audio_files
+    from chart_binder.cli.output import print_notes
+
+    return find_audio_files([Path(named)], warn=lambda text: print_notes([f"canon: {text}"]))
 
 
 def not_empty(*paths: str) -> list[Path]:

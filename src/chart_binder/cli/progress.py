@@ -215,7 +215,7 @@ class Progress:
 
         self.total = sum(
             isinstance(item, AudioFile)
-            for item in find_audio_files(outermost_paths(named), names_empty=False)
+            for item in find_audio_files(outermost_paths(named), warn=None)
         )
 
     def show(self, tally: "Tally | None" = None) -> None:

@@ -31,11 +31,11 @@ _STATES = {
     "indeterminate": ": `canon review list`",
     "unmatched": ", no recording was found: `canon review list`",
     "unreadable": ", no audio that can be read: `canon review list`",
-    "error": ", failed",
+    "error": "",
 }
 _OUTCOMES = {state.value: state.word for state in State} | WORDS
 """The outcomes of the files of any run, for people, in the order in which they are shown."""
-_DECIDED_BY = {name: name for name in ("rules", "llm", "override")}
+_DECIDED_BY = {"rules": "by rules", "llm": "by a model", "override": "by a person"}
 _MAX_ERRORS, _MAX_UNWRITTEN = 10, 3
 _SPENT = {
     "musicbrainz_requests": ("request to MusicBrainz", "requests to MusicBrainz"),

@@ -161,11 +161,11 @@ def _comparison_lines(comparison: transcripts.Comparison) -> Iterator[str]:
     first = comparison.departure
     turns = len(comparison.turns)
     if comparison.same:
-        yield f"the same in all {turns} turns"
+        yield f"the same in {'all ' * (turns > 1)}{counted(turns, 'turn')}"
     elif first:
         yield f"different: they part in {_turn_name(first)}, {first.differences[0].where}"
     else:
-        yield f"different, but all {turns} turns are the same"
+        yield f"different, but the same in {'all ' * (turns > 1)}{counted(turns, 'turn')}"
     for difference in comparison.before:
         yield from _difference(f"{difference.part}: {difference.where}", difference)
     for pair in comparison.turns if first else ():

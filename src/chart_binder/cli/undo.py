@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
+from chart_binder.audio.walk import AudioFile, UnreadablePath
 from chart_binder.cli import options, output
 from chart_binder.cli.progress import stop_after_current
 from chart_binder.cli.render.decision import note_lines
@@ -165,9 +165,7 @@ def _writes_named(
     Raises `CanonError` where there are none.
     """
     if name is not None and os.path.lexists(name):
-        paths = (
-            item.path for item in find_audio_files([Path(name)]) if isinstance(item, AudioFile)
-        )
+        paths = (item.path for item in options.audio_files(name) if isinstance(item, AudioFile))
         if since:
             writes = writes_since(store, since, moved, paths)
         else:
@@ -208,7 +206,7 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     counts: Counter[VerifyState] = Counter()
     with session.open_store() as store:
         for named in options.named_paths(paths):
-            for item in find_audio_files([Path(named)]):
+            for item in options.audio_files(named):
                 output.set_log_file(item.path)
                 if isinstance(item, UnreadablePath):
                     result = Verification(item.path, VerifyState.UNREADABLE, str(item.problem))

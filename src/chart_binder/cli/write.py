@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from chart_binder.audio.walk import UnreadablePath, find_audio_files
+from chart_binder.audio.walk import UnreadablePath
 from chart_binder.cli import options, output
 from chart_binder.cli.progress import stop_after_current
 from chart_binder.cli.render.tags import (
@@ -144,7 +144,7 @@ def _albums(
 
 def _files(named: Iterable[str]) -> Iterator[Path | WriteReport]:
     for name in named:
-        for item in find_audio_files([Path(name)]):
+        for item in options.audio_files(name):
             if isinstance(item, UnreadablePath):
                 yield WriteReport(item.path, WriteStatus.FAILED, why=str(item.problem))
             else:

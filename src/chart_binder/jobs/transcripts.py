@@ -153,8 +153,9 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
     run = recorded.run
     if run is None or run.evidence is None:
         raise errors.TranscriptError(
-            f"{path}: has no run line with evidence: a canned transcript is played with"
-            " llm.provider = replay and llm.model_id = its file"
+            f"{path}: has no run line with evidence, so nothing can be compared: a canned"
+            " transcript is played by canon decide, with llm.provider = replay and llm.model_id ="
+            " its file"
         )
     config = with_installed_tools(_options(LLMConfig, run, "llm", path))
     # A forced last turn of an earlier version came after the others.

@@ -54,6 +54,8 @@ _MAX_NAMES = 3
 _MAX_SPANS = 4
 """With more spans of days that lead to different answers, none is listed."""
 _MAX_REMARK = 80
+_DAYS_A_YEAR, _MANY_YEARS = 365.25, 2
+"""From so many years on a distance is given in years."""
 _NOWHERE = ""
 
 _Excluded: TypeAlias = Sequence[tuple[RecordingCandidate, str]]
@@ -442,4 +444,6 @@ def _days(later: Candidate, earlier: Candidate) -> str:
     if later.first != later.last or earlier.first != earlier.last:
         return ""
     days = later.first - earlier.last
+    if days >= _MANY_YEARS * _DAYS_A_YEAR:
+        return f"{round(days / _DAYS_A_YEAR)} years "
     return f"{days} days " if days > 1 else "1 day "

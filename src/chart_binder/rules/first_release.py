@@ -164,7 +164,7 @@ def _of_reading(
     return FirstRelease(
         when.text,
         doubt is None,
-        doubt or _certainty(chosen),
+        doubt or _certainty(chosen, case),
         release.mb_release_id if release else None,
         group.mb_rg_id if group else None,
         group.title if group else None,
@@ -262,7 +262,9 @@ def _carrier(
     return carriers[recording_of(own or found, rr, bundle)]
 
 
-def _certainty(chosen: Sequence[Candidate]) -> str:
+def _certainty(chosen: Sequence[Candidate], case: YearCase) -> str:
+    if case.bundle.has_no_sibling and not case.is_any_work_of_the_year:
+        return "only compilations have it, and no other recording of it was found"
     if len(chosen) == 1:
         return "nothing in the evidence is earlier"
     return f"whichever was first, it is of this year: {names_of(chosen)}"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from chart_binder.errors import SearchError, UnknownHostError, masked
+from chart_binder.errors import ERROR_NUMBER, SearchError, UnknownHostError, masked
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.sites import normal_address
 
@@ -175,7 +175,7 @@ class SearxngClient:
             problem = f"sent a body that cannot be unpacked: {one_line(str(error))}"
             raise self._error(problem, _SEE_LOG, _UNUSABLE) from error
         except (httpx.HTTPError, UnknownHostError) as error:
-            problem = f"cannot be asked: {one_line(str(error))}"
+            problem = f"cannot be asked ({ERROR_NUMBER.sub('', one_line(str(error)))})"
             raise self._error(problem, _CHECK_URL, "cannot be reached") from error
 
     def _read(self, response: "httpx.Response", body: "Body") -> dict[str, object]:

@@ -81,15 +81,18 @@ def recording_lines(
     """Yield artist and title, then the first release as far as it is known.
 
     The reason why its year is certain is given if `explained`, why it is not unless `with_year` is
-    false.
+    false. Of a case that waits it is said that its date is written all the same.
     """
     if name := " - ".join(filter(None, (decision.artist, decision.title))):
         yield from wrap(name, "  ")
     if found := decision.first_release:
-        yield from wrap(f"first released {first_release_text(found)}", "  ", 4)
+        is_open = decision.state in (State.INDETERMINATE, State.REVIEW)
+        written = "; canon write gives it" if found.year_certain and is_open else ""
+        brief = f", year certain{written}" if found.year_certain and not explained else ""
+        yield from wrap(f"first released {first_release_text(found)}{brief}", "  ", 4)
         if explained or (with_year and not found.year_certain):
             certain = "" if found.year_certain else "not "
-            yield from labelled("year", f"{certain}certain: {found.because}")
+            yield from labelled("year", f"{certain}certain: {found.because}{written}")
 
 
 def brief_lines(path: str, case: Case, *, explained: bool = False) -> Iterator[str]:
@@ -170,7 +173,8 @@ def _questions(case: Case) -> Iterator[str]:
     label = "missing"
     for one in case.decision.questions:
         asked = _ANSWERS_TOLD.sub("?", one.text) if one.possibilities else one.text
-        yield from labelled(label, f"[{one.kind.replace('_', ' ')}] {asked}")
+        kind = "" if one.kind == "missing_original" else f"[{one.kind.replace('_', ' ')}] "
+        yield from labelled(label, f"{kind}{asked}")  # that one's words begin as its name
         label = ""
         for each in one.possibilities:
             group, _ = find_entities(case.bundle, each.crg, None)

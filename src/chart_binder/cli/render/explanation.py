@@ -92,7 +92,7 @@ def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
     if len(found) > _MAX_SIBLINGS:
         yield from labelled("", f"and {len(found) - _MAX_SIBLINGS} more")
     if bundle.has_no_sibling:
-        yield from labelled(label, "looked for: MusicBrainz has no other recording of it")
+        yield from labelled(label, "none: MusicBrainz has no other recording of this performance")
     elif bundle.possible_sibling:
         yield from labelled(label, bundle.possible_sibling.removeprefix("; "))
 

@@ -130,14 +130,15 @@ class Album:
 
 
 def find_albums(
-    named: Iterable[Path], *, names_empty: bool = True
+    named: Iterable[Path], *, is_quiet: bool = False
 ) -> Iterator[Album | UnreadablePath]:
     """Yield the albums in files and folders, and paths that cannot be read, as they are found.
 
     Folders are walked by `find_audio_files`; a path inside another named one is found once.
     """
     held: tuple[Path, ...] = ()
-    found = find_audio_files(outermost_paths(named), names_empty=names_empty)
+    paths = outermost_paths(named)
+    found = find_audio_files(paths, warn=None) if is_quiet else find_audio_files(paths)
     for item in chain(_folders(found), (None,)):
         if held and isinstance(item, tuple) and _are_neighbours(held, item):
             held += item

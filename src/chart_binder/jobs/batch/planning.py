@@ -154,7 +154,7 @@ def _collections_first(
         elif is_awaited() or (not has_decisions(item.paths) and album_collection(item.paths)):
             first.add(hash(item.paths))
             yield item
-    for item in find_albums(named, names_empty=False):
+    for item in find_albums(named, is_quiet=True):
         if isinstance(item, Album) and hash(item.paths) not in first:
             yield item
 
