@@ -241,12 +241,12 @@ def _error_texts(
     error: ValidationError, origins: Mapping[str, str], source: object, below: tuple[str, ...] = ()
 ) -> str:
     """Return one sentence for each wrong key, the innermost where a list and its item are wrong."""
-    told: dict[tuple[str, ...], str] = {}
+    texts: dict[tuple[str, ...], str] = {}
     for detail in error.errors():
         path = (*below, *map(str, detail["loc"]))
-        if not any(inner[: len(path)] == path for inner in told):
-            told[path] = _error_text(detail, path, origins, source)
-    return "; ".join(told.values())
+        if not any(inner[: len(path)] == path for inner in texts):
+            texts[path] = _error_text(detail, path, origins, source)
+    return "; ".join(texts.values())
 
 
 def _error_text(
@@ -257,9 +257,9 @@ def _error_text(
     known = next((origins[each] for each in keys if each in origins), None)
     place = f"{known or source or 'configuration'}: {key}"
     if detail["type"] == "extra_forbidden":
-        earlier = {each.rpartition(".")[2]: told for each, told in KEYS_OF_EARLIER_VERSIONS.items()}
-        if told := earlier.get(path[-1]):
-            return f"{place}: there is no such key any more: {told}"
+        earlier = {each.rpartition(".")[2]: hint for each, hint in KEYS_OF_EARLIER_VERSIONS.items()}
+        if hint := earlier.get(path[-1]):
+            return f"{place}: there is no such key any more: {hint}"
         return f"{place}: unknown key{_keys_beside(path)}"
     if detail["type"] == "value_error":
         return f"{place}: {detail['msg'].removeprefix('Value error, ')}"

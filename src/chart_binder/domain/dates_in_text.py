@@ -108,10 +108,10 @@ def single_date(text: str) -> PartialDate | None:
     Words in brackets may stand beside it: `31 October 1975 (UK)`. `8. November 1974` is a day here:
     where nothing else stands there is no list to be numbered.
     """
-    told = find_dates(text)
-    if len(told) != 1 or told[0].is_span:
+    found = find_dates(text)
+    if len(found) != 1 or found[0].is_span:
         return None
-    start, end, (first, *others), _ = told[0]
+    start, end, (first, *others), _ = found[0]
     if text[:start].strip(" .(") or not _NOTHING_ELSE.fullmatch(_ASIDE.sub("", fold(text[end:]))):
         return None
     is_within_all = all(each.first <= first.first and first.last <= each.last for each in others)
@@ -203,7 +203,7 @@ _CJK = f"[{''.join(_DIGITS)}十]"
 _ANY_ERA = rf"(?:{'|'.join(ERAS)})(?:[0-9]{{1,2}}|{_CJK}{{1,3}}|元)"
 
 _TOKEN = re.compile(
-    # 昭和49年(1974年), 1974年(昭和49年): one year, told twice
+    # 昭和49年(1974年), 1974年(昭和49年): one year, given twice
     rf"(?P<E>{_ANY_ERA})(?=年|[ ]?\()(?:年?[ ]?\([0-9]{{4}}年?\))?"
     rf"|(?P<aside>年[ ]?\({_ANY_ERA}年\))|(?P<K>{_CJK}+)"
     r"|(?P<o>[0-9]{1,2}(?:st|nd|rd|th|er|o|a|°|e|-?го|ης?)(?![^\W_]))"

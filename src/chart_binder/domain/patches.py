@@ -299,10 +299,10 @@ def fact_words() -> Mapping[str, Mapping[str, Sequence[str]]]:
 def is_release_date(field: str) -> bool:
     """Return whether a field is the date of a release rather than of another event."""
     stems = fact_words()["date_field"]
-    told, other = (
+    dated, other = (
         re.search("|".join(stems[kind]), field, re.IGNORECASE) for kind in ("date", "other")
     )
-    return bool(told) and not other
+    return bool(dated) and not other
 
 
 def field_named(written: str) -> str | None:

@@ -129,7 +129,7 @@ class Examination:
             problem="the model cannot tell",
         )
         if answer.crg is not None:
-            result = settled(result, checks, weighed, case, is_decided=is_decided)
+            result = with_outcome(result, checks, weighed, case, is_decided=is_decided)
         return result, problems
 
     def _bring_in(self, answer: FinalAnswer) -> Mapping[str, str]:
@@ -285,7 +285,7 @@ class Examination:
         )
 
 
-def settled(
+def with_outcome(
     result: AdjudicationResult,
     checks: Sequence[Check],
     weighed: Weighed,

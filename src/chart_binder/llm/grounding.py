@@ -38,11 +38,11 @@ def ground_fact(
     if fact.source and "//" not in fact.source:
         problem = f"{fact.source!r} names nothing that was read in this run"
     for number, document in enumerate(named):
-        told = _ground_in(document, fact, patch, subject)
-        if isinstance(told, Place):
-            found.append(told)
+        place = _ground_in(document, fact, patch, subject)
+        if isinstance(place, Place):
+            found.append(place)
         elif number == 0:
-            problem = told
+            problem = place
     if not found:
         raise GroundingError(problem)
     return tuple(found)

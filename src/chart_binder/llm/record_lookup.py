@@ -61,7 +61,7 @@ class RecordFinder:
     find: Records | None
     known: dict[str, Brought]
     seconds_left: Callable[[], float]
-    _told: dict[str, Brought] = field(default_factory=dict)
+    _events: dict[str, Brought] = field(default_factory=dict)
 
     def shown(self) -> Mapping[str, str]:
         """Return the kind of each record that MusicBrainz showed in this run, by its id."""
@@ -87,12 +87,12 @@ class RecordFinder:
     def add(self, bundle: EvidenceBundle, mbid: str) -> tuple[RecordingCandidate, ...] | str:
         """Return what a record that was shown adds to the evidence, or why it adds nothing."""
         name = f"{self.shown()[mbid]}/{mbid}"
-        if name not in self._told:
+        if name not in self._events:
             event = self.known.get(name) or self._look_up(bundle, name)
             turn = len(self.record.all(Replied))
-            self._told[name] = msgspec.structs.replace(event, iteration=turn)
-            self.record(self._told[name])
-        event = self._told[name]
+            self._events[name] = msgspec.structs.replace(event, iteration=turn)
+            self.record(self._events[name])
+        event = self._events[name]
         try:
             return event.problem or msgspec.convert(event.added, _Added).recording_candidates
         except msgspec.ValidationError as error:  # of a transcript that somebody wrote
@@ -112,8 +112,8 @@ class RecordFinder:
         groups += [g for one in recordings if one.mb_recording_id == named[0] for g in one.groups]
         if not groups:
             kind = self.shown().get(named[0])
-            told = self._told.get(f"{kind}/{named[0]}")
-            return (told and told.problem) or f"MusicBrainz did not show {named[0]} in this run"
+            event = self._events.get(f"{kind}/{named[0]}")
+            return (event and event.problem) or f"MusicBrainz did not show {named[0]} in this run"
         carriers = {one.mb_release_id for group in groups for one in group.editions}
         if fact.about in {*carriers, *(group.mb_rg_id for group in groups)}:
             return None
@@ -123,7 +123,7 @@ class RecordFinder:
         kind, _, mbid = name.partition("/")
         if self.find is None:
             return Brought(record=name, problem="no record can be looked up at MusicBrainz here")
-        if len(self._told) >= _MAX_LOOKED_UP or self.seconds_left() <= 0:
+        if len(self._events) >= _MAX_LOOKED_UP or self.seconds_left() <= 0:
             return Brought(record=name, problem="no further record is looked up in this run")
         try:
             added = _Added(self.find(bundle, kind, mbid))

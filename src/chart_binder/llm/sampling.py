@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from msgspec.structs import astuple, replace
 
 from chart_binder.errors import counted
-from chart_binder.llm.acceptance import settled
+from chart_binder.llm.acceptance import with_outcome
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
 
@@ -141,7 +141,7 @@ def _majority_result(
     if is_decided:
         found = tuple(each for each in found if each.passed)
     result = replace(taken, stated_confidence=stated, facts=facts)
-    return settled(result, found, weighed, case, is_decided=is_decided)
+    return with_outcome(result, found, weighed, case, is_decided=is_decided)
 
 
 _LASTING = frozenset({"contradiction", "evidence", "candidate"})

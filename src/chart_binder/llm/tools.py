@@ -94,8 +94,8 @@ def with_installed_tools(config: LLMConfig) -> LLMConfig:
 
 def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
     """Yield the names of the tools that are on: the built-in ones first, then plug-ins."""
-    for _, told in unknown_tool_names(config.tools):
-        raise ConfigError(told)
+    for _, problem in unknown_tool_names(config.tools):
+        raise ConfigError(problem)
     own = [name for name in ToolsConfig.model_fields if name in installed]
     for name in dict.fromkeys([*own, *installed]):
         if config.tools.offers(name) and (name != _SEARCH or config.searxng.enabled):
@@ -129,8 +129,8 @@ def _read(written: str) -> PartialDate:
     from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
 
     text = " ".join(written.split()).strip("\"'`.,")
-    if len(text) <= _MAX_DATE_CHARS and (told := read_date(text)):
-        return told
+    if len(text) <= _MAX_DATE_CHARS and (date := read_date(text)):
+        return date
     try:
         date = PartialDate.parse(text)
     except ValueError as error:

@@ -50,8 +50,8 @@ class _Claim:
     patch: Patch | None = None
     grounds: tuple[Place, ...] = ()
 
-    def tell(self, **found: Any) -> None:
-        """Say of the fact what was found."""
+    def update(self, **found: Any) -> None:
+        """Set attributes of the fact to what was found."""
         self.fact = replace(self.fact, **found)
 
     def at(self, address: str) -> "_Claim":
@@ -104,7 +104,7 @@ class Verifier:
         if apply_patches(bundle, (patch,)).findings:
             return self._verify_statement(patch, claims)
         for claim in claims:
-            claim.tell(
+            claim.update(
                 verified=is_stated(bundle, patch),
                 problem="the rules do not turn on it, so it was not read a second time",
             )
@@ -115,25 +115,25 @@ class Verifier:
         claim = _Claim(number, replace(fact, about=about))
         if field_named(fact.field) == RECORDING:
             problem = self.finder.why_not(case, claim.fact)
-            claim.tell(verified=problem is None, problem=problem, trusted=problem is None)
-            claim.tell(source=fact.source or SITE)
+            claim.update(verified=problem is None, problem=problem, trusted=problem is None)
+            claim.update(source=fact.source or SITE)
             return claim
         if is_in_evidence(claim.fact, case.patch_of(fact), case.bundle):
-            claim.tell(verified=True)
+            claim.update(verified=True)
             return claim
         try:
             claim.patch = read_patch(fact, case.labels)
             if claim.patch is None:
                 problem = "no source that was read says so in these words"
-                claim.tell(verified=states_words(fact, self.documents), problem=problem)
+                claim.update(verified=states_words(fact, self.documents), problem=problem)
                 return claim
             subject = Subject.of(claim.patch.about, case.bundle)
             claim.grounds = ground_fact(fact, claim.patch, self.documents, subject)
         except (ValueError, GroundingError) as error:
-            claim.tell(problem=str(error))
+            claim.update(problem=str(error))
             return claim
         before = apply_patches(case.bundle, (claim.patch,)).changes.get(claim.patch)
-        claim.tell(source=claim.grounds[0].document.address, before=before)
+        claim.update(source=claim.grounds[0].document.address, before=before)
         return claim
 
     def _verify_statement(self, patch: Patch, claims: Sequence[_Claim]) -> list[_Claim]:
@@ -149,8 +149,8 @@ class Verifier:
         standing: list[Place] = []
         for ground, claim in supports:
             address = ground.document.address
-            if told := _said_by(ground, standing):
-                claim.tell(problem=claim.fact.problem or told)
+            if doubt := _said_by(ground, standing):
+                claim.update(problem=claim.fact.problem or doubt)
                 continue
             if claim.fact.verified:
                 claim = claim.at(address)  # noqa: PLW2901
@@ -158,7 +158,7 @@ class Verifier:
                 continue
             is_known = self._is_trusted(ground.document)
             before = claims[0].fact.before
-            claim.tell(verified=True, source=address, before=before, trusted=is_known)
+            claim.update(verified=True, source=address, before=before, trusted=is_known)
             if all(claim is not each for each in claims):
                 more.append(claim)
             standing.append(ground)
@@ -179,7 +179,7 @@ class Verifier:
         for address in dict.fromkeys(each.address for each in self.documents):
             if address not in cited:
                 claim = first.at(address)
-                claim.tell(quote="")
+                claim.update(quote="")
                 with contextlib.suppress(GroundingError):
                     yield ground_fact(claim.fact, patch, self.documents, subject)[0], claim
 
@@ -189,19 +189,19 @@ class Verifier:
         if patch is None or not patch.is_read_again:
             return True
         if not self.case.config.acceptance.second_reading:
-            claim.tell(problem="without a second reading a fact needs a quote")
+            claim.update(problem="without a second reading a fact needs a quote")
             return bool(claim.fact.quote)
         subject = Subject.of(patch.about, self.case.bundle)
         date = patch.value if patch.is_date else None
         reading = self._reading("support", claim, ground, subject, date)
-        claim.tell(problem=f"a second reading of {reading.source} says {reading.reading}")
+        claim.update(problem=f"a second reading of {reading.source} says {reading.reading}")
         return reading.reading == FIRST_RELEASE
 
     def _reading(
         self, kind: Kind, claim: _Claim, ground: Place, subject: Subject, date: str | None
     ) -> Reading:
         reading = self.reader.read(claim.number, kind, ground, subject, date, self.turn)
-        claim.tell(readings=(*claim.fact.readings, reading))
+        claim.update(readings=(*claim.fact.readings, reading))
         return reading
 
     def _contradictions(
@@ -227,8 +227,8 @@ class Verifier:
             reading, is_asked = UNCLEAR, self.case.config.acceptance.second_reading
             is_left = is_asked and not self.reader.is_used_up
             if is_left:
-                told = self._reading("contradiction", first, one.ground, one.subject, one.date)
-                reading = told.reading
+                read = self._reading("contradiction", first, one.ground, one.subject, one.date)
+                reading = read.reading
             if reading == FIRST_RELEASE or (one.is_plain and reading == UNCLEAR):
                 is_open = is_asked and reading == UNCLEAR
                 yield (

@@ -379,7 +379,7 @@ def explain_losers_to_override(
     without the person.
     """
     names = {bare_id(one.group.mb_rg_id): one.name for one in contest.candidates}
-    ruled = f"a person chose {names.get(crg, 'another record')}; by the rules alone"
+    choice = f"a person chose {names.get(crg, 'another record')}; by the rules alone"
     losers = []
     for one in contest.candidates:
         if bare_id(group := one.group.mb_rg_id) == crg:
@@ -395,9 +395,9 @@ def explain_losers_to_override(
         known = (
             one.when if one.counts else f"nothing official, only {count_unofficial(one.unofficial)}"
         )
-        losers.append(Rival(group, one.title, f"{one.kind} ({known}): {ruled} {alone}"))
+        losers.append(Rival(group, one.title, f"{one.kind} ({known}): {choice} {alone}"))
     others = (
-        replace(one, why_not=f"{ruled} it does not count: {one.why_not}")
+        replace(one, why_not=f"{choice} it does not count: {one.why_not}")
         for one in _of_excluded(contest, excluded)
         if bare_id(one.release_group) != crg
     )

@@ -315,7 +315,8 @@ def postgres_problem(cause: BaseException | None) -> str:
     said = _USER_NAME.sub(r"\1 ***", first_line(cause))
     if code:
         return f"cannot be used: {said}"
-    return next((told for words, told in _NO_CODE if words in said), f"cannot be reached: {said}")
+    unknown = f"cannot be reached: {said}"
+    return next((meaning for words, meaning in _NO_CODE if words in said), unknown)
 
 
 _LOCK = "SELECT pg_advisory_xact_lock(7165063)"

@@ -333,13 +333,13 @@ def _hiding(css: str) -> frozenset[_Selector]:
 
 def _does_hide(body: str) -> bool | None:
     """Tell whether a rule hides or shows; None where it does neither."""
-    told: bool | None = None
+    hides: bool | None = None
     for name, value in _declarations(body):
         if name == "display":
-            told = value == "none"
-        elif name == "visibility" and not told:
-            told = value in {"hidden", "collapse"}
-    return told
+            hides = value == "none"
+        elif name == "visibility" and not hides:
+            hides = value in {"hidden", "collapse"}
+    return hides
 
 
 def _rules(css: str) -> Iterator[tuple[str, str, bool]]:

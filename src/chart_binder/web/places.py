@@ -105,8 +105,8 @@ def is_copied(passage: str, other: str) -> bool:
 def _runs(passage: str) -> Sequence[frozenset[tuple[str, ...]]]:
     """Return the runs of five words in each sentence of a passage that is long enough to tell."""
     rows = (row for row in _NEXT.split(_HEAD.sub("", passage)) if CELLS not in row)
-    told = [_WORD.findall(fold(row)) for row in rows if len(row) >= _MIN_SENTENCE]
-    return [frozenset(tuple(row[at : at + _RUN]) for at in range(len(row) - 4)) for row in told]
+    words = [_WORD.findall(fold(row)) for row in rows if len(row) >= _MIN_SENTENCE]
+    return [frozenset(tuple(row[at : at + _RUN]) for at in range(len(row) - 4)) for row in words]
 
 
 # What a place is about.
@@ -370,14 +370,14 @@ def _with_other_date(document: Document, quote: str) -> Iterator[tuple[int, int]
     def plain(text: str) -> str:
         return _BEFORE_DATE.sub("", plain_text(text)[0].strip(_MARKS)).strip(_MARKS)
 
-    for told in find_dates(quote):
-        is_stated = len(told.dates) == 1 and not told.is_span
-        before, behind = plain(quote[: told.start]), plain(quote[told.end :])
+    for quoted in find_dates(quote):
+        is_stated = len(quoted.dates) == 1 and not quoted.is_span
+        before, behind = plain(quote[: quoted.start]), plain(quote[quoted.end :])
         for there in document.mentions if is_stated else ():
-            near = max(0, there.start - 2 * told.start - _BESIDE)
+            near = max(0, there.start - 2 * quoted.start - _BESIDE)
             said = plain(document.text[near : there.start])
             rest = plain(document.text[there.end : there.end + 2 * len(quote) + _BESIDE])
-            if there[2:] == told[2:] and said.endswith(before) and rest.startswith(behind):
+            if there[2:] == quoted[2:] and said.endswith(before) and rest.startswith(behind):
                 yield there.start, there.end
 
 

@@ -199,8 +199,8 @@ def _direct_entries(found: Hits) -> Iterator[tuple[str, str]]:
     """
     entries = [("Answer", _cut(each.text, _LONGEST_SNIPPET), each.url) for each in found.answers]
     for box in found.infoboxes:
-        told = excerpt((*box.facts, box.text), _LONGEST_BOX, found.query, per_line=3)
-        text = " | ".join(filter(None, told.lines))
+        shown = excerpt((*box.facts, box.text), _LONGEST_BOX, found.query, per_line=3)
+        text = " | ".join(filter(None, shown.lines))
         entries.append((f"Infobox {box.title}".strip(), text, box.url))
     for label, text, url in entries:
         yield f"{label}: {text} ({url or 'no address given'})", url
@@ -212,8 +212,8 @@ def _hit_entries(hits: tuple[Hit, ...], query: str) -> Iterator[tuple[str, str]]
         about = f"{host}, {hit.date}" if hit.date else host
         lines = [f"{number}. {_cut(hit.title, _LONGEST_TITLE)} ({about})", f"   {hit.url}"]
         if hit.snippet:
-            told = excerpt((hit.snippet,), _LONGEST_SNIPPET, query)
-            lines.append(f"   {' '.join(told.lines)}")
+            shown = excerpt((hit.snippet,), _LONGEST_SNIPPET, query)
+            lines.append(f"   {' '.join(shown.lines)}")
         yield "\n".join(lines), hit.url
 
 

@@ -1,7 +1,7 @@
 """Bytes from the open web and the text they stand for.
 
 A connection is made to the very address that was checked, and ends with a deadline; a body is
-unpacked in bounded pieces. Character sets are told by our own code: `charset-normalizer` is wrong
+unpacked in bounded pieces. Character sets are found by our own code: `charset-normalizer` is wrong
 about pages that this is right about.
 """
 
@@ -63,7 +63,7 @@ class _PinnedTransport(httpx.HTTPTransport):
     def __init__(self, backend: httpcore.NetworkBackend, trust: ssl.SSLContext) -> None:
         super().__init__(verify=trust, trust_env=False)
         # httpx offers no argument for a network backend; everything else of its transport holds.
-        # No connection is kept, so that each redirect is resolved and checked anew.
+        # No connection is kept, so that each redirect is resolved and checked again.
         self._pool = httpcore.ConnectionPool(
             ssl_context=trust, network_backend=backend, max_keepalive_connections=0
         )
@@ -294,7 +294,7 @@ _SAMPLE_BYTES: Final = 20_000  # bytes
 _MARKUP: Final = re.compile(rb"<[^>]*>|(?<=[>\s])[\x00-\x7f]{40,}")
 _HIGH: Final = re.compile(rb"[\x80-\xff]")
 _FEWEST_HIGH: Final = 12
-"""Bytes beyond ASCII; of fewer nothing can be told."""
+"""Bytes beyond ASCII; fewer say nothing about the character set."""
 _LEAST_HIGH: Final = 0.25
 """The share of bytes beyond ASCII, markup left out; in Western languages it is a tenth at most."""
 
