@@ -139,8 +139,11 @@ def test_where_musicbrainz_cannot_be_reached_no_more_files_are_asked_about(
         flac(home, f"{number}.flac", recording=NOWHERE)
     with MusicBrainzStandIn([], behave=always(GARBAGE)) as mb:
         ran = canon("decide", home, "--output=json", **asking(mb))
+        text = canon("decide", home, **asking(mb))
     assert len(ran.must_end(1).lines) == 3
     assert "stopped: MusicBrainz failed 3 times in a row" in " ".join(ran.err.split())
+    assert (text.out + text.err).count("the look-up at MusicBrainz") == 1, "a cause is said once"
+    assert text.out.count("the look-up failed, as the one before") == 2
     offline = canon("decide", home, "--output=json", "--offline")
     assert len(offline.lines) == 6, "offline nothing is asked, and cached evidence may follow"
 
