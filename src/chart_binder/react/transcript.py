@@ -13,7 +13,6 @@ import msgspec
 
 from chart_binder.react.conversation import ChatError, Message, Reply, Role, Terms
 from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
-from chart_binder.react.sanitize import one_line, sanitize
 from chart_binder.react.steps import Malformed, Observation
 from chart_binder.react.tools import Call, call_key, is_refusal
 
@@ -367,6 +366,8 @@ class Replay:
 
         A recording holds what the model was shown; what somebody wrote by hand is sanitized first.
         """
+        from chart_binder.react.sanitize import sanitize  # loads the parser of replies
+
         seen = self._exchanges.get((turn, place), Exchange()).observation
         if seen is None:
             return Observation(f"(no answer of {call.tool.name} was recorded)")
@@ -402,6 +403,8 @@ _MAX_SOURCES = 10
 
 def partial_findings(events: Iterable[AnyEvent], dialect: "Dialect") -> str:
     """Return the last thought and the sources that were read, in one line; empty if none."""
+    from chart_binder.react.sanitize import one_line  # loads the parser of replies
+
     events = tuple(events)
     sources = dict.fromkeys(
         one_line(source, 200)
