@@ -9,6 +9,7 @@ import pytest
 
 from audio.tagging import unprivileged
 from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
+from chart_binder.cli.options import PATH
 
 
 def make(folder: Path, *names: str) -> None:
@@ -122,6 +123,7 @@ def test_the_walk_goes_on_after_a_folder_that_may_not_be_listed() -> None:
         try:
             with unprivileged():
                 problem, item = find_audio_files([folder])
+                assert PATH.convert(str(folder / "a"), None, None), "its reader says what is wrong"
         finally:
             (folder / "a").chmod(0o700)
     assert isinstance(problem, UnreadablePath)

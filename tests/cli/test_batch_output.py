@@ -23,7 +23,8 @@ from chart_binder.store import open_store
 from servers.prometheus import read_text
 
 MEASURES = Measures(
-    files=15,
+    files=14,
+    folders=1,
     seconds=0.5,
     states={"decided": 2, "error": 13},
     tags={"refused": 2},
@@ -106,6 +107,8 @@ def test_a_summary_gives_one_example_of_each_failure_and_counts_what_was_spent()
         "               (`--report FILE` has every one of them)",
         "run            r1 (`canon runs show` has it all)",
     ]
+    folder = "error          13; 1 folder among them, which files do not count"
+    assert folder in lines
     assert "not written    c/3.flac: it was left open (and 1 other alike)" in lines
     text = " ".join(" ".join(lines).split())  # whatever the terminal's width
     spent = "1 request to MusicBrainz, 1 case for the model, 2 replies of it, 1,200 tokens read"

@@ -10,7 +10,7 @@ from golden.bundles import Bundle, golden
 from integration.conftest import Canon
 from integration.services import ALBUM, SINGLE, asking, file_of, flac
 from servers.http import Response
-from servers.musicbrainz import MusicBrainzStandIn, always
+from servers.musicbrainz import GARBAGE, MusicBrainzStandIn, always
 
 BUNDLE = golden("lead-bohemian")
 RECORDING = BUNDLE["recording_candidates"][0]["mb_recording_id"]
@@ -115,13 +115,17 @@ def test_no_old_answer_stands_in_for_new_evidence(canon: Canon, song: Path, home
 def test_files_that_were_never_decided_are_left_out(canon: Canon, song: Path, home: Path) -> None:
     unknown = flac(home, "unknown.flac", recording="00000000-0000-4000-8000-000000000000")
     (home / "broken.flac").write_bytes(b"no audio")
+    failed = flac(home, "failed.flac", recording="00000000-0000-4000-8000-000000000001")
+    with MusicBrainzStandIn([], behave=always(GARBAGE)) as mb:
+        canon("decide", failed, **asking(mb)).must_end(1)
     with MusicBrainzStandIn([BUNDLE]) as mb:
         canon("decide", unknown, home / "broken.flac", **asking(mb)).must_end(3)
         asked = len(mb.requests)
         for arguments in ((), (home,), ("list", "--refresh")):
             ran = canon("drift", *arguments, **asking(mb)).must_end(0)
             assert ran.out == ""
-            assert ran.err == "1 unchanged, 1 unmatched, 1 unreadable\n"
+            never = "1 unmatched, 1 unreadable, 1 never decided, for an error"
+            assert ran.err == f"1 unchanged, {never}\n"
         paths = [target for target in mb.targets[asked:] if "00000000" in target]
     assert paths == [], "what was never decided is not looked up"
 

@@ -126,6 +126,8 @@ def test_a_sample_is_judged_with_keys_and_goes_on(
     report = canon("audit", "--report").must_end(0)
     assert "all 1 1 0 50.0% 9.5% to 90.5%" in " ".join(report.out.split())
     assert canon("audit", "--output=json").line["all"]["wrong"] == 1
+    for size, status, said in (((), 0, "all"), (("--sample=3",), 3, "1 of the sample not judged")):
+        canon("audit", "--report", "state:decided,undecided", *size).must_end(status, said)
     assert canon("review", "list", "--output=json").lines, "the queue is as it was"
 
 

@@ -124,7 +124,9 @@ def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) ->
     for policy in ("dates", "note"):
         (line,) = canon("write", file, f"--policy={policy}", "--output=json").must_end(3).lines
         assert line["why"] == "a person decided on it since: decide again"
-    assert canon("write", home / "nothing.flac").status == 1
+    gone = home / "nothing.flac"
+    told = canon("write", gone).must_end(1).out.split()
+    assert told == f"{gone}: failed: '{gone}' does not exist".split()
     assert canon("write").status == 2
 
 

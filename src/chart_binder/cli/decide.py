@@ -255,7 +255,8 @@ def _decide_files(
             is_quiet=session.quiet or session.shows_run or not is_whole,
         )  # fmt: skip
         with shown as results.bar:
-            for name, item in _named_files(named):
+            left = _named_files(named)
+            for name, item in left:
                 results.bar.show(tally)
                 output.set_log_file(name)
                 attempt = partial(_attempt, pipeline, gather, item)
@@ -271,7 +272,7 @@ def _decide_files(
                 if not config.musicbrainz.offline and _is_given_up(case.decision, lookups):
                     break
         if is_whole:
-            _print_summary(tally, lookups)
+            _print_summary(tally, lookups, sum(1 for _ in left))
         if saver:
             saver.end(results.status)
 
@@ -320,14 +321,18 @@ def _is_given_up(decision: Decision, lookups: "CircuitBreaker") -> bool:
     return lookups.is_open
 
 
-def _print_summary(tally: "Tally", lookups: "CircuitBreaker") -> None:
-    """Print beside the results what they come to, as a batch does; reasons were printed there."""
+def _print_summary(tally: "Tally", lookups: "CircuitBreaker", left: int) -> None:
+    """Print beside the results what they come to, as a batch does; reasons were printed there.
+
+    `left` is how many files were not tried.
+    """
     from chart_binder.cli.runs import measure_lines
 
     lines = measure_lines(msgspec.structs.replace(tally.measures(), errors={}))
     if lookups.is_open:
         failed = counted(lookups.failures_in_a_row, "time")
         why = f"stopped: MusicBrainz failed {failed} in a row, and no more is looked up"
+        why += f"; {counted(left, 'file')} not tried" if left else ""
         lines = chain(output.wrap(why), lines)
     output.print_notes(("", *lines))
 

@@ -32,7 +32,7 @@ from chart_binder.cli.render.decision import (
 from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import NOT_ATTEMPTED, Decider
+from chart_binder.jobs.decide import NOT_ATTEMPTED, Decider, State
 from chart_binder.jobs.drift import (
     Drift,
     DriftCause,
@@ -51,6 +51,7 @@ from chart_binder.wiring import overrides, store_and_evidence, store_url
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1, DriftState.NOT_ASKED: 1}
 _GONE = "gone"
 """How files that do not exist any more are counted."""
+_FAILED = State.ERROR.word
 _NOT_LISTED = (DriftState.UNCHANGED, DriftState.PINNED, DriftState.KEPT, DriftState.NEVER)
 
 
@@ -70,7 +71,8 @@ def drift() -> None:
     The causes: evidence, rules, a person's override, or acceptance, which is a model's answer that
     was accepted before the rules had to decide on its facts.
 
-    `canon drift [PATH...]` is short for `canon drift list [PATH...]`. No model is asked.
+    `canon drift [PATH...]` is short for `canon drift list [PATH...]`. No model is asked. Files on
+    which there is no decision so far are only counted: `canon batch` tries those again that failed.
 
     Exit status: 0 no decision would change, 3 some would differ, 1 some could not be made again.
     """
@@ -227,7 +229,7 @@ class _Results:
                 settle(found)
             self._show(found)
         named = (*DriftState, *(state.word for state in NOT_ATTEMPTED), _GONE)
-        words = {str(name): str(name) for name in named}
+        words = {str(name): str(name) for name in named} | {_FAILED: "never decided, for an error"}
         print_notes([count_text(self.counts, words) or "no decision is kept"])
         if self.not_asked:
             print_notes([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.not_asked}"])

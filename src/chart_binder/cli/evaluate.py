@@ -30,7 +30,7 @@ from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.known_years import YearReport, compare_years, read_years
 from chart_binder.wiring import evidence_by_tags
 
-_OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
+_OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
 _WORST = 10
 _NOT_ENABLED = (
     "--adjudicate: no model is enabled; llm.enabled = true enables the one that is configured"

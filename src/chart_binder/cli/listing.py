@@ -59,13 +59,11 @@ class _QueryCommand(click.Command):
 _query = click.argument("query", metavar="[QUERY]...", nargs=-1)
 
 
-def _sample_options(size: int | None) -> Callable[[Command], Command]:
-    """Return the options that draw a sample."""
-    about = "Draw so many at random; with --by rule, of each rule."
+def _sample_options(default: str = "") -> Callable[[Command], Command]:
+    """Return the options that draw a sample; `default` says of how many by default."""
+    about = f"Draw so many at random{default}; with --by rule, of each rule."
     return together(
-        click.option(
-            "--sample", "size", metavar="N", type=click.IntRange(1), default=size, help=about
-        ),
+        click.option("--sample", "size", metavar="N", type=click.IntRange(1), help=about),
         click.option(
             "--by", type=click.Choice(["rule"]), help="With --sample: as many of each rule."
         ),
@@ -87,7 +85,7 @@ def _sample_options(size: int | None) -> Callable[[Command], Command]:
 @click.option(
     "--limit", metavar="N", type=click.IntRange(0), help="List at most so many; 0 for all."
 )
-@_sample_options(None)
+@_sample_options()
 @pass_session
 def ls(
     session: Session,
@@ -170,13 +168,13 @@ _PRINT: Mapping[str, Callable[[Iterable[listing.ListedDecision]], None]] = {
 
 @click.command("audit", cls=_QueryCommand)
 @_query
-@_sample_options(_SAMPLE)
-@flag("--report", "Print the shares of errors alone; ask nothing.")
+@_sample_options(f" ({_SAMPLE})")
+@flag("--report", "Ask nothing: print the shares of errors, of all that was judged, or --sample N.")
 @pass_session
 def audit(
     session: Session,
     query: tuple[str, ...],
-    size: int,
+    size: int | None,
     by: str | None,
     seed: int,
     *,
@@ -193,7 +191,8 @@ def audit(
     Exit status: 0 the sample is judged, 3 some of it is left, 1 a record of the store is damaged, 2
     bad usage.
     """
-    if not (report or session.as_json) and not (sys.stdin.isatty() and sys.stdout.isatty()):
+    asks = not (report or session.as_json)
+    if asks and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("judging needs a terminal: `canon audit --report` does without")
     wanted = listing.read_query(query)
     if not any(term.key == "state" for term in wanted.terms):
@@ -201,8 +200,12 @@ def audit(
     skipped = output.SkippedRecords()
     with session.open_store() as store:
         rows = listing.listing(store, wanted, session.config.rules, skipped.decision)
-        drawn = sample(rows, size, seed, is_by_rule=by is not None)
-        if not (report or session.as_json):
+        if asks or by or size:
+            drawn = sample(rows, size or _SAMPLE, seed, is_by_rule=by is not None)
+        else:
+            said = judged(store)
+            drawn = [row for row in rows if outcome(row.kept, row.decision) in said]
+        if asks:
             _walk(store, drawn)
         found = audit_report(drawn, judged(store))
     session.show(found, report_lines(found))

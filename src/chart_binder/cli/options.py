@@ -100,7 +100,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
     @click.option(
         "--config",
         "config_file",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=click.Path(path_type=Path, dir_okay=False, readable=False),
         help="Read this configuration file.",
     )
     @flag("-q", "--quiet", "Print only results and errors.")
@@ -161,7 +161,7 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., R]], Cal
 
 
 keep_mtime_option = flag("--keep-mtime", "Keep the files' modification times.")
-PATH = click.Path(path_type=str)
+PATH = click.Path(path_type=str, readable=False)
 paths_argument = click.argument("paths", nargs=-1, type=PATH)
 
 

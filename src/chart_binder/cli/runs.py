@@ -266,6 +266,8 @@ def _file_lines(found: Measures) -> Iterator[str]:
         files += f", {output.rate_text(found.files / found.seconds)}"
     if found.resumed:
         files += f", {found.resumed:,} decided before"
+    if found.unsaved:
+        files += f", {found.unsaved:,} with a model's earlier answer, which is kept"
     if found.pinned:
         files += f" ({found.pinned:,} pinned: a pinned decision does not change)"
     yield from summary_line("files", files)
@@ -277,7 +279,11 @@ def _file_lines(found: Measures) -> Iterator[str]:
                 else ""
             )
             later = sum(found.causes.get(cause, 0) for cause in _MAY_SUCCEED_LATER)
-            hope = f"; {later:,} may succeed later" if state == "error" and later else ""
+            hope = ""
+            if state == "error":
+                hope = f"; {later:,} may succeed later" if later else ""
+                folders = counted(found.folders, "folder") if found.folders else ""
+                hope += f"; {folders} among them, which files do not count" if folders else ""
             yield from summary_line(State(state).word, f"{found.states[state]:,}{by}{words}{hope}")
 
 

@@ -48,7 +48,7 @@ _MAX_DIFF_LINES = 2_000
 """Longer texts are shown whole, for the time of a comparison grows with the square."""
 _NOT_COMPARED = frozenset({"usage", "transcript"})
 """Keys of a result that differ between a run and its replay: its cost, and its file."""
-_FILE = click.Path(path_type=Path)
+_FILE = click.Path(path_type=Path, readable=False)
 _MAX_CANDIDATES = 40
 
 

@@ -24,6 +24,7 @@ from chart_binder.cli.render.tags import (
 )
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
+from chart_binder.files import path_text
 from chart_binder.jobs import write_albums
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
 from chart_binder.jobs.write import Planner, WriteReport, WriteStatus
@@ -205,6 +206,11 @@ class TagResults:
         self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
         if self.as_json:
             output.print_json(output.file_object(report.path, self.fields(report)))
+            return
+        if report.file is None:  # a path that leads to no file
+            self.flush()
+            said = f"{path_text(report.path)}: {self.words[report.status]}: {report.why}"
+            output.print_lines(output.wrap(said, "", 2))
             return
         is_next = self.held and album_of(self.held[-1]) != album_of(report)
         if is_next or len(self.held) == _MAX_HELD:

@@ -225,7 +225,8 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and costs of one run.
 
     `states` counts `files`, and `folders` that were unreadable or empty. `resumed` files were done
-    by an earlier run, `pinned` of these because they are pinned. `seconds` is wall-clock time.
+    by an earlier run, `pinned` of these because they are pinned; `unsaved` keep a model's earlier
+    answer. `seconds` is wall-clock time.
     `first_releases` counts files by whether the year is certain, `earlier` those of a certain year
     before that of their tags, `certain_undecided` those of a certain year that are not decided.
     `rules` counts rule codes, `causes` counts failures by one word.
@@ -239,6 +240,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     folders: int = 0
     resumed: int = 0
     pinned: int = 0
+    unsaved: int = 0
     seconds: float = 0.0
     states: Mapping[str, int] = {}
     decided_by: Mapping[str, int] = {}

@@ -291,7 +291,7 @@ def _is_by_rule(row: ListedDecision, names: Value) -> bool:
 
 def _is_certain(row: ListedDecision, answers: Value) -> bool:
     found = row.decision.first_release
-    return ("yes" if found and found.year_certain else "no") in _words(answers)
+    return found is not None and ("yes" if found.year_certain else "no") in _words(answers)
 
 
 def _words(value: Value) -> frozenset[str]:

@@ -242,11 +242,11 @@ class DecisionSaver(LazyRun):
         records = stored_case(case, path, before, self.versions)
         try:
             self.begin()
-            if not has_earlier_answer(self.store, records[0], case.decision):
+            answer = earlier_answer(self.store, records[0], case.decision)
+            if answer is None:
                 self.store.decisions.put(*records)
             elif case.decision.cause is not Cause.MODEL:
-                kept = self.store.decisions.latest(records[0].path)
-                case = replace(case, decision=read_decision(kept)) if kept else case
+                case = replace(case, decision=answer)
         except StoreError as error:
             failed = case.decision.failure
             said = f"{failed}; nor can that be kept" if failed else "decided, not kept"
@@ -294,40 +294,33 @@ def read_decision(kept: DecisionRecord) -> Decision:
     return decision
 
 
-def has_earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision) -> bool:
-    """Return whether a model's answer on this evidence stays the file's latest decision.
+def earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision) -> Decision | None:
+    """Return a model's answer on this evidence that stays the file's latest decision, if one does.
 
     It does where a model failed now, and where none was asked, the file was not changed since, and
     rules leave the case open as they did. Raises `StoreError`.
     """
     is_unasked = decision.state is State.INDETERMINATE and decision.adjudication is None
     if decision.cause is not Cause.MODEL and not is_unasked:
-        return False
-    try:
+        return None
+    with suppress(DamagedRecordError):
         before = store.decisions.latest(kept.path)
-    except DamagedRecordError:
-        return False
-    if before is None or before.adjudicator is None:
-        return False
-    if before.evidence_hash != kept.evidence_hash:
-        return False
-    try:
-        return not is_unasked or _is_same_case(before, kept)
-    except DamagedRecordError:
-        return False
+        if before and before.adjudicator is not None and before.evidence_hash == kept.evidence_hash:
+            answer = read_decision(before)
+            return answer if not is_unasked or _is_same_case(before, answer, kept) else None
+    return None
 
 
-def _is_same_case(before: DecisionRecord, kept: DecisionRecord) -> bool:
+def _is_same_case(before: DecisionRecord, answer: Decision, kept: DecisionRecord) -> bool:
     """Return whether two decisions are of the same tags, and the earlier one is not outdated.
 
-    It is if rules have to decide it again (stale), or if it is certain by older rules. Raises
-    `DamagedRecordError`.
+    It is if rules have to decide it again (stale), or if it is certain by older rules.
     """
     if before.artifact != kept.artifact:
         return False
     is_certain = before.state == State.DECIDED
     is_older = is_certain and before.rules_version != kept.rules_version
-    return not is_older and not read_decision(before).is_stale
+    return not is_older and not answer.is_stale
 
 
 def gathered_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:

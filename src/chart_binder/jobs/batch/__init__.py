@@ -75,7 +75,8 @@ class FileOutcome:
 
     `stored` are the records to save, if any. `is_resumed` means that an earlier run decided it,
     `is_pinned` that this decision is pinned, `is_answered_before` that an adjudicator's earlier
-    answer to the same evidence was used. `tagged_year` is the year in the file's tags, if known.
+    answer to the same evidence was used, `is_unsaved` that such an answer stays the file's latest
+    decision. `tagged_year` is the year in the file's tags, if known.
     """
 
     path: Path
@@ -86,6 +87,7 @@ class FileOutcome:
     is_given: bool = False
     is_pinned: bool = False
     is_answered_before: bool = False
+    is_unsaved: bool = False
     tagged_year: int | None = None
 
 

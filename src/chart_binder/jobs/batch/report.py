@@ -80,7 +80,8 @@ class Tally:
     """Counts files as they are finished, in bounded memory.
 
     `states` counts all files, and the `folders` that could not be read. `resumed`
-    files were decided by an earlier run, `pinned` ones among them have a pinned decision. `worked`
+    files were decided by an earlier run, `pinned` ones among them have a pinned decision, and
+    `unsaved` ones keep a model's earlier answer. `worked`
     are the files with something to do: resumed ones only if their tags are looked at.
     `first_releases` counts files by whether the year of their first release is certain; `earlier`
     are those whose first release is certainly earlier than the year in the file's tags.
@@ -91,6 +92,7 @@ class Tally:
     folders: int = 0
     resumed: int = 0
     pinned: int = 0
+    unsaved: int = 0
     worked: int = 0
     states: Counter[str] = field(default_factory=Counter)
     decided_by: Counter[str] = field(default_factory=Counter)
@@ -120,6 +122,7 @@ class Tally:
     ) -> None:
         """Count a finished file, with the report on its tags if they were looked at."""
         self._count(outcome)
+        self.unsaved += outcome.is_unsaved
         if report:
             self.tags[report.status] += 1
             if not report.in_review and (report.status in _NOT_WRITTEN or report.withheld):
@@ -158,6 +161,7 @@ class Tally:
             folders=self.folders,
             resumed=self.resumed,
             pinned=self.pinned,
+            unsaved=self.unsaved,
             seconds=round(self.seconds, 3),
             states=_by_count(self.states),
             decided_by=_by_count(self.decided_by),

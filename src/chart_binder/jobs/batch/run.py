@@ -32,7 +32,7 @@ from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.requests import BundleRequest, NoInputYet
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.decide import Cause, Decision, State, case_or_error
-from chart_binder.jobs.stored_decisions import has_earlier_answer
+from chart_binder.jobs.stored_decisions import earlier_answer
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.jobs.write_albums import files_of_album
 
@@ -132,15 +132,15 @@ class OutcomeBuffer:
     def save(self) -> Sequence[FileOutcome]:
         """Save the outcomes, all or none, and return them. Raises `StoreError`."""
         started = time.monotonic()
-        to_save = [(one, one.stored) for one in self._unsaved if one.stored]
-        if (store := self.store) and to_save:
-            store.decisions.put_all(
-                stored
-                for one, stored in to_save
-                if not has_earlier_answer(store, stored[0], one.decision)
-            )
+        if store := self.store:
+            self._unsaved = [_with_earlier_answer(store, one) for one in self._unsaved]
+            to_save = [one.stored for one in self._unsaved if one.stored and not one.is_unsaved]
+            if to_save:
+                store.decisions.put_all(to_save)
         saved, self._unsaved = self._unsaved, []
-        share_s = (time.monotonic() - started) / max(1, len(to_save))
+        share_s = (time.monotonic() - started) / max(
+            1, sum(one.stored is not None for one in saved)
+        )
         return [
             replace(one, seconds={**one.seconds, Stage.STORE: share_s}) if one.stored else one
             for one in saved
@@ -161,6 +161,16 @@ class OutcomeBuffer:
         if self.store:
             self.measure(measures)
             self.store.runs.end(self.run.id, now_utc(), status, measures.states)
+
+
+def _with_earlier_answer(store: "Store", one: FileOutcome) -> FileOutcome:
+    """Return an outcome as it will be in the store, where a model's earlier answer may stay."""
+    before = earlier_answer(store, one.stored[0], one.decision) if one.stored else None
+    if before is None:
+        return one
+    if one.decision.cause is Cause.MODEL:
+        return replace(one, is_unsaved=True)
+    return replace(one, decision=before, is_answered_before=True, is_unsaved=True)
 
 
 @dataclass(slots=True)
