@@ -151,6 +151,26 @@ def test_where_musicbrainz_cannot_be_reached_no_more_files_are_asked_about(
     assert len(offline.lines) == 6, "offline nothing is asked, and cached evidence may follow"
 
 
+@pytest.mark.parametrize(
+    ("title", "artist", "is_said"),
+    [
+        ("Don't wanna cry", "安室奈美恵", True),
+        ("甘い罠", "安室奈美恵", True),
+        ("甘い罠", "Queen", False),
+        ("Bohemian Rhapsody (Remastered 2011)", "Freddie", False),
+    ],
+)
+def test_a_recording_id_of_another_song_is_believed_and_named(
+    canon: Canon, home: Path, title: str, artist: str, is_said: bool
+) -> None:
+    bundle = golden("lead-bohemian")
+    recording = bundle["recording_candidates"][0]["mb_recording_id"]
+    file = flac(home, recording=recording, title=title, artist=artist)
+    with MusicBrainzStandIn([bundle]) as mb:
+        ran = canon("decide", file, **asking(mb)).must_end(0, "A Night at the Opera (Album)")
+    assert ("the recording id in the tags is of another song" in ran.err) is is_said
+
+
 def test_an_open_case_names_the_missing_facts(canon: Canon, open_bundle: Path) -> None:
     ran = canon("decide", "--evidence", open_bundle, "--output=json")
     text = canon("decide", "--evidence", open_bundle)

@@ -353,15 +353,14 @@ _BY_OTHERS = "the other files of the album are by another artist of this name"
 def _is_other_song(recording: Recording, tags: TrackTags) -> bool:
     """Whether title and artist both say that a file holds another song.
 
-    Names in another script say nothing: they may be transliterations.
+    A title in Latin letters for one that MusicBrainz has in others may be a transliteration.
     """
     title, tagged = recording.title or "", tags.title or ""
     return bool(
-        title.isascii()
-        and tagged.isascii()
-        and title
+        title
         and tagged
         and tags.artist
+        and (title.isascii() or not tagged.isascii())
         and not same_title(title, tagged)
         and not _is_by(recording, tags)
     )
