@@ -340,6 +340,7 @@ def test_a_run_that_waits_ends_within_two_seconds(
     assert taken_s < 2, f"{taken_s:.1f} s"
     assert len(out.splitlines()) == decided(home), "what is printed is kept"
     assert (b"stopped: interrupted; the same command goes on" in err) is (command == "batch")
+    assert (b" decided and kept\n\ncanon: interrupted" in err) is (command == "decide")
     ((status, ended),) = rows(home, "SELECT status, ended_at_utc FROM runs")
     assert (status, bool(ended)) == (130, True)
 

@@ -65,7 +65,8 @@ def test_first_releases_are_scored_and_wrong_ones_listed(canon: Canon) -> None:
     wanted = {"date": "1974", "year_certain": False, "release_group_mbid": SINGLE}
     wrong = OPEN | {"expected": OPEN["expected"] | {"first_release": wanted}}
     ran = canon("eval", "-", stdin=lines(wrong), COLUMNS="100").must_end(
-        1, "0 of 1 right; 1 certain and of a wrong year, 1 wrongly certain, 0 wrongly uncertain",
+        1, "0 of 1 right; 1 of a wrong year that is called certain, 1 called certain without",
+        "reason, 0 called uncertain without reason",
         "first        expected 1974 or earlier (Bohemian Rhapsody), found 1975",
         "whichever was first, it is of this year",
     )  # fmt: skip
@@ -186,7 +187,9 @@ def test_a_calibration_is_fitted_stored_and_used(canon: Canon, home: Path) -> No
         known.write_text(
             '{"confidence": 0.9, "right": true}\n{"confidence": 0.9, "right": false}\n' * 20
         )
-        canon("calibrate", known, "-o", calibration).must_end(0, "0.90     0.50", str(calibration))
+        canon("calibrate", known, "-o", calibration).must_end(
+            0, "0.90          0.50", str(calibration)
+        )
         settings["CANON_LLM__ACCEPTANCE__CALIBRATION"] = str(calibration)
         ran = canon(*eval_open, stdin=lines(OPEN), **settings)
     assert ran.line["open"][0]["decision"]["adjudication"]["confidence"] == 0.5

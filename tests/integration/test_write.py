@@ -128,6 +128,11 @@ def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) ->
     told = canon("write", gone).must_end(1).out.split()
     assert told == f"{gone}: failed: '{gone}' does not exist".split()
     assert canon("write").status == 2
+    (home / "two").mkdir()
+    for name in ("1.flac", "2.flac"):
+        file_of(BUNDLE, home / "two", name)
+    ran = canon("write", home / "two").must_end(3, "2 files: no decision on it is kept")
+    assert "1.flac" not in ran.out, "one reason holds for the whole album"
 
 
 def test_the_certain_year_of_an_open_case_is_written(canon: Canon, home: Path) -> None:

@@ -291,7 +291,12 @@ def _saver(
     with stored_decisions.save_decisions(
         store, "decide", options.command_line(), config.rules, version
     ) as saver:
-        yield saver
+        try:
+            yield saver
+        except KeyboardInterrupt:
+            if kept := saver.counts.total():
+                output.print_notes(["", f"{counted(kept, 'file')} decided and kept"])
+            raise
 
 
 def _attempt(

@@ -188,6 +188,12 @@ def _answers_file(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]
         yield lambda known: stream.write(known.line())
 
 
+_RULE_COLUMNS = (
+    "(found: cases that the rule decided, or that were left open by INDETERMINATE; right and wrong"
+    " are of these, open of the expected ones; a case that is rightly open counts as right)"
+)
+
+
 def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     yield from _first_release_lines(report.first_release)
     head = ("", "cases", "right", "wrong", "open", "failed", "accuracy", "precision")
@@ -197,7 +203,8 @@ def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     yield ""
     counts = ("expected", "decided", "right", "wrong", "open")
     rules = ((each.rule, *(getattr(each, name) for name in counts)) for each in report.rules)
-    yield from output.table([("rule", *counts), *rules])
+    yield from output.table([("rule", "expected", "found", *counts[2:]), *rules])
+    yield from output.wrap(_RULE_COLUMNS)
     if report.calibration:
         yield ""
         yield from _calibration(report.calibration)
@@ -214,9 +221,9 @@ def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
     if not found.cases:
         return
     counts = (
-        (found.wrong_year, "certain and of a wrong year"),
-        (found.wrongly_certain, "wrongly certain"),
-        (found.wrongly_uncertain, "wrongly uncertain"),
+        (found.wrong_year, "of a wrong year that is called certain"),
+        (found.wrongly_certain, "called certain without reason"),
+        (found.wrongly_uncertain, "called uncertain without reason"),
         (found.wrong_date, "of another date"),
         (found.wrong_group, "on another release group"),
     )

@@ -103,7 +103,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
         type=click.Path(path_type=Path, dir_okay=False, readable=False),
         help="Read this configuration file.",
     )
-    @flag("-q", "--quiet", "Print only results and errors.")
+    @flag("-q", "--quiet", "Print only results (a batch's summary too) and errors.")
     @click.option("-v", "--verbose", count=True, help="Say more; -vv shows the model's run.")
     @flag("--offline", "Open no socket: cached evidence only.")
     @click.option("--output", type=click.Choice(["text", "json"]), help="Form of the results.")

@@ -76,11 +76,16 @@ def one_line(written: str) -> str:
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
     """Print lines, made safe for a terminal; there `narrowed` to its width."""
-    stream = sys.stderr if err else sys.stdout
-    width = shutil.get_terminal_size((0, 0)).columns if stream.isatty() else 0
+    is_terminal = (sys.stderr if err else sys.stdout).isatty()
+    width = terminal_edge() if is_terminal else sys.maxsize
     for line in lines:
-        for part in narrowed(safe_text(line), width) if width else [safe_text(line)]:
+        for part in narrowed(safe_text(line), width):
             click.echo(part, err=err)
+
+
+def terminal_edge() -> int:
+    """Return how wide the terminal is, or `COLUMNS` says; in a pipe a line has no end."""
+    return shutil.get_terminal_size((0, 0)).columns or sys.maxsize
 
 
 def print_error(text: str) -> None:
@@ -186,13 +191,22 @@ def fit(text: str, width: int) -> str:
     return text + " " * (width - taken)
 
 
-def table(rows: Iterable[Sequence[object]], left: int = 1) -> Iterator[str]:
-    """Yield rows as lines of columns, the first `left` of them flush left, the others right."""
+def table(rows: Iterable[Sequence[object]], *, has_head: bool = True) -> Iterator[str]:
+    """Yield rows as lines of columns, the first of them flush left, the others right.
+
+    On a terminal that is too narrow, each value has its name of the head in front, if it has one.
+    """
     texts = [list(map(str, row)) for row in rows]
     widths = [max(map(display_width, column)) for column in zip(*texts, strict=True)]
+    if has_head and sum(widths) + 2 * len(widths) - 2 > terminal_edge():
+        head, *texts = texts
+        for first, *values in texts:
+            named = map(" ".join, zip(head[1:], values, strict=True))
+            yield from wrap(f"{first}: {', '.join(named)}", "", 2)
+        return
     for row in texts:
         cells = (
-            fit(text, width) if at < left else " " * (width - display_width(text)) + text
+            fit(text, width) if at == 0 else " " * (width - display_width(text)) + text
             for at, (text, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(cells).rstrip()

@@ -74,9 +74,9 @@ def override() -> None:
 
 @override.command("set")
 @_NAME
-@click.option("--crg", help="Where it belongs: `canon review show` has the ids.")
+@click.option("--crg", help="Where it belongs (required): `canon review show` has the ids.")
 @click.option("--rr", help="The release; else the rules choose one of it.")
-@click.option("--reason", help="Why, in your words: shown with the decision.")
+@click.option("--reason", help="Why, in your words (required): shown with the decision.")
 @FORCE
 @pass_session
 def set_override(

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
@@ -290,7 +291,8 @@ def _file_lines(found: Measures) -> Iterator[str]:
 def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
     for why, count in list(counts.items())[:most]:
         path = found.examples.get(why)
-        where = f"{path}: " if path and path not in why else ""
+        is_named = path is None or PurePath(path).name in why
+        where = "" if is_named else f"{path}: "
         alike = f" (and {counted(count - 1, 'other')} alike)" if count > 1 else ""
         yield from summary_line(label, f"{where}{why}{alike}")
         label = ""
@@ -348,14 +350,13 @@ def list_lines(summary: RunSummary) -> Iterator[str]:
 
 
 def _in_columns(cells: tuple[str, ...], ended: str, files: str) -> Iterator[str]:
-    """Yield a row; what does not fit beside the first columns stands below them."""
-    first = [output.fit(cell, width) for cell, width in zip(cells, _COLUMNS, strict=True)]
-    last = [output.fit(ended, _ENDED_WIDTH), files]
-    if output.display_width(row := _GAP.join([*first, *last]).rstrip()) <= output.terminal_width():
-        yield row
-        return
-    yield _GAP.join(first).rstrip()
-    yield from output.wrap(_GAP.join(last).rstrip(), _GAP)
+    """Yield a row; what does not fit on a terminal stands below it."""
+    row = [*map(output.fit, (*cells, ended), (*_COLUMNS, _ENDED_WIDTH)), files]
+    texts = {count: _GAP.join(row[:count]).rstrip() for count in range(len(row), 2, -1)}
+    edge = output.terminal_edge()
+    fitting = next((n for n, text in texts.items() if output.display_width(text) <= edge), 3)
+    yield texts[fitting]
+    yield from output.wrap(_GAP.join(row[fitting:]).strip(), _GAP)
 
 
 def run_lines(
@@ -402,7 +403,7 @@ def _costs(found: Measures) -> Iterator[str]:
         mean = f"{cost.seconds / cost.files * 1000:,.1f} ms each" if cost.files else ""
         rows.append((name, counted(cost.files, "file ", "files"), f"{cost.seconds:,.1f} s", mean))
     label = "stages"
-    for line in output.table(rows):
+    for line in output.table(rows, has_head=False):
         yield from summary_line(label, line)
         label = ""
     label = "slowest"

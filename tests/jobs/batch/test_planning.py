@@ -147,3 +147,17 @@ def test_an_estimate_adds_up(tmp_path: Path) -> None:
     assert found.all.most_requests > found.all.requests
     assert seen[-1] == 8
     assert Estimator(MusicBrainzConfig(rate_limit_per_s=0)).estimate().all.hours is None
+
+
+def test_the_albums_of_a_large_folder_are_counted_by_their_tags(tmp_path: Path) -> None:
+    for number in range(60):  # more than go into one part of a folder
+        flac(tmp_path, f"{number}.flac", artist=f"A{number}", title="T", album=f"B{number % 3}")
+    estimator, read, unreadable = (
+        Estimator(MusicBrainzConfig()),
+        list[int](),
+        list[UnreadablePath](),
+    )
+    found = estimate_library(
+        [tmp_path], lambda paths: (paths, 0), estimator, read.append, unreadable.append
+    )
+    assert (found.all.files, found.all.albums, found.kinds) == (60, 3, {"undated": 3})

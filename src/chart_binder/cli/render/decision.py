@@ -120,13 +120,20 @@ def brief_lines(path: str, case: Case, *, explained: bool = False) -> Iterator[s
         turns = counted(result.iterations, "turn")
         problem = f": {result.problem}" if result.problem and not decision.failure else ""
         yield from labelled("model", f"{result.model_id}, {turns}{problem}")
-    missing = list(decision.missing_facts)
+    missing = list(missing_facts(decision))
     more = [f"and {counted(len(missing) - 1, 'other fact')}: see canon explain"] * (
         len(missing) > 1
     )
     yield from labelled_list("missing", [*missing[:1], *more])
     if decision.hint:
         yield from labelled("to do", decision.hint)
+
+
+def missing_facts(decision: Decision) -> Sequence[str]:
+    """Return the missing facts but those that the problem of a model's answer says already."""
+    result = decision.adjudication
+    problem = (result and not decision.failure and result.problem) or ""
+    return [fact for fact in decision.missing_facts if fact not in problem]
 
 
 def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterator[str]:

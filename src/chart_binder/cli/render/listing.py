@@ -30,8 +30,8 @@ _COLUMNS = (
     "reason", "address", "path",
 )  # fmt: skip
 _TABLE = ("recording", "file", "first release", "group", "decision")
-_UNBROKEN = 12
-"""Words of so many columns are not broken in a table."""
+_TABLE_GAP, _UNBROKEN = 3, 12
+"""Words of so many columns are not broken in a table, where there is room for all columns."""
 
 
 def row_object(row: ListedDecision) -> dict[str, Any]:
@@ -110,10 +110,14 @@ def table_lines(rows: Sequence[ListedDecision]) -> Iterator[str]:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     cells = [[safe_text(cell) for cell in _cells(row)] for row in rows]
-    for heading, column in zip(_TABLE, zip(*cells, strict=True), strict=True):
-        words = " ".join(column).split()
-        widest = min(max(map(display_width, words)), _UNBROKEN)
-        table.add_column(heading, overflow="fold", min_width=widest)
+    columns = map(" ".join, zip(*cells, strict=True))
+    widest = [max(map(display_width, column.split())) for column in columns]
+    room = terminal_width() - _TABLE_GAP * (len(_TABLE) - 1)
+    unbroken = _UNBROKEN
+    while sum(least := [min(width, unbroken) for width in widest]) > room and unbroken > 1:
+        unbroken -= 1
+    for heading, width in zip(_TABLE, least, strict=True):
+        table.add_column(heading, overflow="fold", min_width=width)
     for texts in cells:
         table.add_row(*map(Text, texts))
     text = io.StringIO()

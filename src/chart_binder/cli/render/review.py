@@ -15,7 +15,12 @@ from chart_binder.cli.output import (
     terminal_width,
     wrap,
 )
-from chart_binder.cli.render.decision import musicbrainz_page, outcome_rows, recording_lines
+from chart_binder.cli.render.decision import (
+    missing_facts,
+    musicbrainz_page,
+    outcome_rows,
+    recording_lines,
+)
 from chart_binder.domain.records import UnwrittenRecord, VerdictRecord, local_time
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.errors import counted
@@ -62,7 +67,7 @@ def _queued_lines(case: ReviewCase, folder: Path) -> Iterator[str]:
         yield from labelled("to do", _LAPSED)
     if case.problem:
         yield from labelled("", case.problem)
-    yield from labelled_list("missing", case.decision.missing_facts)
+    yield from labelled_list("missing", missing_facts(case.decision))
     yield from labelled("decision", case.kept.id)
 
 

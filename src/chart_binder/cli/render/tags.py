@@ -77,8 +77,8 @@ def album_lines(
 ) -> Iterator[str]:
     """Yield the files of one album: a line with counts, shared changes once, then each file.
 
-    Without `detailed` only files are named of which something is to be said but the changes. If
-    `verbose`, ids are shown behind names.
+    Without `detailed` only files are named of which something is to be said but the changes; none
+    where one reason holds for all. If `verbose`, ids are shown behind names, and every file.
     """
     key = album_of(reports[0])
     first = reports[0].file
@@ -99,6 +99,8 @@ def album_lines(
             yield from note_lines(f"{count} files", reason, _INDENT)
     for one in reports:
         own = [each for each in entries[id(one)] if each not in shared]
+        if reasons[_reason(one)] == len(reports) > 1 and _is_all(one) and not verbose:
+            continue
         texts = {text for text in (_reason(one), *one.notes) if text and reasons[text] == 1}
         is_done = one.status in _DONE and not one.waits
         if detailed or texts or not is_done or one.lost or one.others:
@@ -111,6 +113,12 @@ def _shared(changing: Sequence[Sequence[Entry]]) -> Sequence[Entry]:
         return []
     first, *rest = changing
     return [each for each in first if all(each in other for other in rest)]
+
+
+def _is_all(report: WriteReport) -> bool:
+    """Whether the reason why a file was not written is all that is to be said of it."""
+    more = (report.changes, report.notes, report.lost, report.kept, report.others)
+    return bool(report.why) and not any(more)
 
 
 def _reason(report: WriteReport) -> str:

@@ -210,7 +210,8 @@ class Estimator:
         self._config = config
         self.files = self.resumed = 0
         self._failed: Counter[str] = Counter()
-        self._kinds: Counter[str] = Counter()
+        self._kinds: defaultdict[str, set[int]] = defaultdict(set)
+        self._albums: dict[bool, set[int]] = {True: set(), False: set()}
         self._parts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
         self._artists: dict[bool, set[str]] = {True: set(), False: set()}
 
@@ -228,16 +229,18 @@ class Estimator:
             else:
                 is_read = isinstance(found, UnidentifiedError)
                 self._failed["unidentified" if is_read else "unreadable"] += 1
-        for files in folders.values():
+        for folder, files in folders.items():
             kind = collection_of(files)
+            # A large folder comes in parts, and may hold several albums.
+            albums = {hash((folder, tags.album)) for tags in files}
+            self._albums[kind is not None] |= albums
             if kind:
-                self._kinds[kind.value] += 1
+                self._kinds[kind.value] |= albums
             self._add_folder(files, is_collection=kind is not None)
 
     def _add_folder(self, files: Sequence[TrackTags], *, is_collection: bool) -> None:
         part = self._parts[is_collection]
         part["files"] += len(files)
-        part["albums"] += 1
         by_artist = Counter(_artist(tags) for tags in files)
         self._artists[is_collection].update(by_artist)
         when = self._config.siblings
@@ -257,24 +260,24 @@ class Estimator:
     def estimate(self) -> Estimate:
         """Return what all albums so far take together."""
         collections, others = self._parts[True], self._parts[False]
-        artists = self._artists[True] | self._artists[False]
+        artists, albums = (sets[True] | sets[False] for sets in (self._artists, self._albums))
         return Estimate(
             files=self.files,
             resumed=self.resumed,
             unreadable=self._failed["unreadable"],
             unidentified=self._failed["unidentified"],
             rate_per_s=self._config.rate_limit_per_s,
-            all=self._part(collections + others, len(artists)),
-            compilations=self._part(collections, len(self._artists[True])),
-            kinds=dict(self._kinds),
+            all=self._part(collections + others, len(albums), len(artists)),
+            compilations=self._part(collections, len(self._albums[True]), len(self._artists[True])),
+            kinds={kind: len(albums) for kind, albums in self._kinds.items()},
         )
 
-    def _part(self, counts: Counter[str], artists: int) -> EstimatedPart:
+    def _part(self, counts: Counter[str], albums: int, artists: int) -> EstimatedPart:
         """Return what files take, with a request for each of their artists."""
         rate = self._config.rate_limit_per_s
         about, most = (round(counts[name] / _SCALE) + artists for name in ("requests", "most"))
         hours, most_hours = ((n / rate / 3600 if rate else None) for n in (about, most))
-        return EstimatedPart(counts["files"], counts["albums"], about, most, hours, most_hours)
+        return EstimatedPart(counts["files"], albums, about, most, hours, most_hours)
 
 
 _SCALE = 100

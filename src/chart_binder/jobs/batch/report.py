@@ -193,7 +193,7 @@ class Tally:
         self.folders += is_folder
         self.files += not is_folder
         self.states[decision.state] += 1
-        if decision.decided_by:
+        if decision.decided_by and decision.state is State.DECIDED:
             self.decided_by[decision.decided_by] += 1
         if decision.crg_rule:
             self.rules[decision.crg_rule] += 1
