@@ -120,7 +120,8 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
     ISRC in common or about the same length. A live take, remix, demo, acoustic version,
     re-recording, instrumental, cover or music video is the same performance as nothing else. A mono
     mix is not that without the mark, but for an ISRC in common; an edit only if it has the length.
-    A title that many tracks of an artist have (`Intro`) needs an ISRC in common.
+    A title that many tracks of an artist have (`Intro`) needs an ISRC in common, as does a comment
+    that tells the two apart (`1963 recording`, `in Italian`).
     """
     if any(map(is_other_performance, (recording, other))):
         return None
@@ -132,8 +133,9 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
         return None
     if shared := recording.isrcs & other.isrcs:
         return f"it has the same ISRC {min(shared)}"
-    is_vague = title_key(recording.title) in _COMMON_TITLES
-    if is_vague or not is_near or recording.flags.is_mono != other.flags.is_mono:
+    needs_isrc = title_key(recording.title) in _COMMON_TITLES
+    needs_isrc |= _telling_words(recording.comment) != _telling_words(other.comment)
+    if needs_isrc or not is_near or recording.flags.is_mono != other.flags.is_mono:
         return None
     longer_ms = (other.length_ms or 0) - (recording.length_ms or 0)
     length = f"is {abs(longer_ms) / 1_000:.1f} s {'longer' if longer_ms > 0 else 'shorter'}"
@@ -141,7 +143,7 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
 
 
 def may_be_same_performance(recording: Performance, other: Performance) -> bool:
-    """Whether two recordings that differ in length or guests may be the same performance after all.
+    """Whether two that differ in length, guests or comment may be the same performance after all.
 
     Neither is marked as another version, the artist credited first is the same, and the lengths are
     near, or one is not known: a transfer at another speed, a longer fade, a guest who is not named.
@@ -237,6 +239,19 @@ _OTHER_PERFORMANCE = re.compile(
 _COMMON_TITLES = frozenset(
     "intro outro interlude skit prelude introduction finale overture untitled".split()  # noqa: SIM905
 )
+_REMASTERED_BY = re.compile(
+    rf"(?<!\w)(?:(?!\b(?:recording|take|mix|ver(?:sion)?)\b)[^,;/]){{0,60}}"
+    rf"(?:{_REMASTER})(?!\s+of\b)[^,;/]*",
+    re.IGNORECASE,
+)
+"""The part of a comment that is about a remaster: who made it, when, and for what."""
+_TELLS_NOTHING = re.compile(
+    r"\b(?:original|album|lp|main|standard|studio|stereo|mono|full|version|ver|recording|edition"
+    r"|digital|cd|vinyl|sacd|dsd|hd|hi-?res|\d+[ -]?bit|[\d.]+ ?khz|mastered for itunes"
+    r"|single|the|uncensored)\b",
+    re.IGNORECASE,
+)
+"""Words of a comment that tell a recording from no other, beside those of `_NO_VERSION`."""
 _EDITED = re.compile(_EDIT, re.IGNORECASE)
 _SPELLINGS = {"pt": "part", "pts": "parts", "n": "and"}
 
@@ -257,6 +272,13 @@ def _is_same_title(one: Performance, other: Performance) -> bool:
 def title_key(title: str) -> str:
     """Return what a title is compared by: its letters and digits, without such remarks."""
     return "".join(_SPELLINGS.get(word, word) for word in words_of(bare_song(title)))
+
+
+def _telling_words(comment: str) -> frozenset[str]:
+    """Return the words of a comment that tell a recording from others of the song."""
+    for harmless in (_REMASTERED_BY, _NO_VERSION, _TELLS_NOTHING):
+        comment = harmless.sub(" ", comment)
+    return frozenset(filter(str.isalnum, words_of(comment)))
 
 
 def _is_same_credit(one: Performance, other: Performance) -> bool:
@@ -355,6 +377,6 @@ def _why_none(bundle: EvidenceBundle, played: Iterable[Recording], where: str) -
     if any(one.mb_recording_id == alike[0].id for one in bundle.recording_candidates):
         return f"the evidence has the recording{where} already, with all its releases"
     return (
-        f"{described(alike[0])}{where} is not the same performance: another artist, title, kind or"
-        " length"
+        f"{described(alike[0])}{where} is not the same performance: another artist, title, kind,"
+        " comment or length"
     )
