@@ -144,6 +144,19 @@ def test_a_users_configuration_gives_way_to_that_of_the_folder(canon: Canon, hom
         assert f"llm.seed = {seed}" in canon("config", "show").out
 
 
+@pytest.mark.parametrize("mark", ["\ufeff[canon]", "canon = {}", '["canon"]'])
+def test_a_configuration_is_known_by_its_table_however_it_is_written(
+    canon: Canon, home: Path, mark: str
+) -> None:
+    (home / "work" / "config.toml").write_text(f"{mark}\n[llm]\nseed = 7\n", "utf-8")
+    assert "llm.seed = 7" in canon("config", "show").must_end(0).out
+
+
+def test_the_table_that_marks_a_configuration_has_no_keys(canon: Canon, home: Path) -> None:
+    (home / "work" / "config.toml").write_text("[canon.tags]\nx = 1\n")
+    canon("config", "show").must_end(2, "canon.tags: unknown key", "; no key is allowed here (")
+
+
 @pytest.mark.parametrize("text", ["[llm]\nseed = 7\n", "title = 'Hugo'\n", "a = [\n", "\xff"])
 def test_somebody_elses_file_of_that_name_is_passed_over(
     canon: Canon, home: Path, text: str

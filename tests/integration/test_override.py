@@ -96,6 +96,11 @@ def test_an_override_is_set_by_a_bundle_with_ids_in_capitals(canon: Canon, bundl
     line = decided(canon, bundle)
     assert (line["crg_mbid"], line["rr_mbid"]) == (ELSEWHERE, None)
     assert line["rr_rule"] == "RR:INDETERMINATE"
+    canon("decide", "--evidence", bundle).must_end(
+        0,
+        "belongs to   a release group the evidence lacks  [CRG:MANUAL_OVERRIDE]",
+        "because      x",
+    )
     assert canon("override", "remove", RECORDING.upper()).status == 0
 
 
@@ -149,13 +154,19 @@ def test_a_release_of_another_group_is_refused_with_both_groups(canon: Canon, bu
     assert put(canon, bundle, ALBUM, f"--rr={LP}").status == 0
 
 
-OTHER_WORLDS = [golden("pf-time"), golden("policy-new-song-on-best-of"), golden("comp-kosmonova")]
+OTHER_WORLDS = [
+    golden("pf-time"), golden("policy-new-song-on-best-of"), golden("comp-kosmonova"),
+    golden("lead-kessoku"),
+]  # fmt: skip
 _SAMPLER = OTHER_WORLDS[2]["recording_candidates"][0]["rg_candidates"][0]
 _SAMPLER["artist_credit"] = "Various Artists"
-BY_OTHERS, BY_QUEEN, BY_VARIOUS = (
+_OPERA = OTHER_WORLDS[3]["recording_candidates"][0]["rg_candidates"][0]
+_OPERA |= {"title": "Opera", "artist_credit": "Artist of Opera"}
+BY_OTHERS, BY_QUEEN, BY_VARIOUS, OPERA = (
     "f5093c06-23e3-404f-aeaa-40f72885ee3a",
     "8db87251-8e8b-5675-9dba-268ebad7eac3",
     _SAMPLER["mb_rg_id"],
+    _OPERA["mb_rg_id"],
 )
 UNRELATED = "has nothing to do with the recording 'Queen - Bohemian Rhapsody'"
 UNCHECKED = "whether it has to do with the recording was not checked"
@@ -166,6 +177,7 @@ UNCHECKED = "whether it has to do with the recording was not checked"
     [
         ((SINGLE,), 0, ""),
         ((BY_OTHERS,), 1, UNRELATED),
+        ((OPERA,), 1, UNRELATED),
         ((BY_OTHERS, "--force"), 0, "not in the evidence"),
         ((BY_OTHERS, "--offline"), 0, UNCHECKED),
         ((BY_QUEEN,), 0, "not in the evidence"),

@@ -278,9 +278,9 @@ def playlist(
     bad usage.
     """
     wanted = listing.read_query(query)
-    form = form or ("nsp" if out and out.casefold().endswith(".nsp") else "m3u")
     if out is not None:
         refuse_audio_file("--out", out)
+    form = form or (_form_of(out) if out else "m3u")
     if form == "nsp":
         stem = Path(out).stem if out else " ".join(query) or "by first release"
         made = listing.smart_playlist(wanted, name or path_text(stem))
@@ -310,6 +310,17 @@ def playlist(
     }
     output.print_notes([_note(len(rows), **counts)])
     return skipped.status
+
+
+def _form_of(out: str) -> str:
+    """Return the format of a playlist by the ending of its file."""
+    form = {".m3u": "m3u", ".m3u8": "m3u", ".nsp": "nsp"}.get(Path(out).suffix.casefold())
+    if form is None:
+        raise UsageError(
+            f"--out: found {path_text(out)!r}; a file .m3u, .m3u8 or .nsp is allowed, another with"
+            " --format"
+        )
+    return form
 
 
 def _note(files: int, uncertain: int, undated: int, gone: int) -> str:

@@ -25,7 +25,7 @@ KEYS_NOT_TAKEN_HERE = {
     "llm.api_key_env": "it sends a variable of the environment to a server",
 }
 """Keys never taken from a file in the current folder, which may be somebody else's, and why."""
-_MARK = re.compile(r"^[ \t]*\[[ \t]*canon[ \t]*\]", re.MULTILINE)
+_MARK = re.compile(r"^[ \t]*\[[ \t]*canon[ \t]*[.\]]", re.MULTILINE)
 _TABLE = re.compile(r"\s*\[{1,2}([^\[\]#]+)\]")
 _KEY = re.compile(r"\s*((?:[\w.\s-]|\"[^\"]*\"|'[^']*')+?)\s*=")
 _TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice (\(.*\))")
@@ -120,9 +120,13 @@ def load_settings(
 def _is_marked(path: Path) -> bool:
     """Tell whether a file has the table that marks it as a configuration of canon."""
     try:
-        return _MARK.search(path.read_text(encoding="utf-8", errors="replace")) is not None
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError:
         return False
+    try:
+        return isinstance(tomli.loads(text).get("canon"), dict)
+    except (ValueError, RecursionError):
+        return _MARK.search(text) is not None
 
 
 def _remove_keys_not_taken(tree: Tree) -> Iterator[str]:
@@ -149,7 +153,7 @@ def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 def _read_file(path: Path) -> tuple[Tree, dict[str, int]]:
     """Return the tables of a file, and the line of each table and key by its dotted name."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors put a byte-order mark first
         return tomli.loads(text), _line_numbers(text)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
@@ -301,7 +305,8 @@ def _keys_beside(path: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(path[-1], names, n=1)
     elsewhere = [key for key in _all_keys(Config) if key.rpartition(".")[2] == path[-1]]
     meant = " or ".join(map(repr, elsewhere or close))
-    return f"{f' (did you mean {meant}?)' if meant else ''}; allowed here: {', '.join(names)}"
+    allowed = f"allowed here: {', '.join(names)}" if names else "no key is allowed here"
+    return f"{f' (did you mean {meant}?)' if meant else ''}; {allowed}"
 
 
 def _all_keys(model: Any, prefix: str = "") -> Iterator[str]:

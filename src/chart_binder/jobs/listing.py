@@ -243,6 +243,8 @@ def _read_span(written: str) -> YearSpan:
     if not span or not (span[1] or span[3]) or (span[1] and span[3] and not span[2]):
         raise ValueError("a year (1977), years (1977..1979, ..1979, 1977..) or none is allowed")
     first, last = (int(year) if year else None for year in (span[1], span[3]))
+    if 0 in (first, last):
+        raise ValueError("0001 is the first year that is allowed")
     if first and last and first > last:
         raise ValueError(f"the first year comes first: {last}..{first}")
     return YearSpan(first, last) if span[2] else YearSpan(first, first)

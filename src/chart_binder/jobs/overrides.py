@@ -200,7 +200,8 @@ GroupLookup = Callable[[ReleaseGroupId], ReleaseGroup | None]
 def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> Iterator[str]:
     """Check that a release group has to do with a recording; yield a remark if that is unknown.
 
-    It has if it is among the candidates, by various artists, or if its artist or its title fits.
+    It has if it is among the candidates, by various artists, if its artist fits, or if its title is
+    that of the recording, of a candidate or of the file's album.
     Raises `CanonError` if not, or if there is no such group.
     """
     groups = {bare_id(group.mb_rg_id): group for group in _groups(bundle)}
@@ -222,7 +223,7 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
         bare_id(found.mb_rg_id) not in groups
         and not is_various(found, ())
         and is_by(artists, found, ()) is False
-        and not any(_is_title_in(one, found.title) for one in filter(None, titles))
+        and spaced_words(found.title or "") not in map(spaced_words, filter(None, titles))
     ):
         raise CanonError(
             f"the release group {found.title!r} by {found.artist_credit!r} ({crg}) has nothing to"
@@ -230,12 +231,6 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
             " MusicBrainz does not list the recording on it; check the id, or keep it all the same"
             " with --force"
         )
-
-
-def _is_title_in(one: str, other: str | None) -> bool:
-    """Return whether one title is the other, or part of it."""
-    texts = spaced_words(one), spaced_words(other or "")
-    return all(text.strip() for text in texts) and (texts[0] in texts[1] or texts[1] in texts[0])
 
 
 def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[str]:

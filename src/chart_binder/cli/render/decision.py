@@ -27,6 +27,8 @@ _FIRST_FIELDS = (
 )  # fmt: skip
 _MIN_VALUE_WIDTH = 50
 """With less room, values stand below their field, not beside it."""
+_NO_GROUP = "a release group the evidence lacks"
+_NO_RELEASE = "none that the evidence has of that group"
 _HEADLINES = {
     State.DECIDED: "belongs to",
     State.REVIEW: "review",
@@ -109,12 +111,12 @@ def brief_lines(path: str, case: Case, *, explained: bool = False) -> Iterator[s
         yield from labelled(decision.state, decision.failure)
     if is_undecided:
         yield from labelled("undecided", decision.rationale or "no reason was given")
-    if group:
-        name = f"{group_name(group)}  [{decision.crg_rule}]"
+    if decision.crg_mbid:
+        name = f"{group_name(group) if group else _NO_GROUP}  [{decision.crg_rule}]"
         yield from labelled(_HEADLINES[decision.state], name)
-    if release:
-        yield from labelled("release", release_name(release))
-    if group and decision.rationale:
+    if decision.rr_mbid:
+        yield from labelled("release", release_name(release) if release else _NO_RELEASE)
+    if decision.crg_mbid and decision.rationale:
         yield from labelled("because", decision.rationale)
     if result := decision.adjudication:
         turns = counted(result.iterations, "turn")
@@ -191,11 +193,11 @@ def _questions(case: Case) -> Iterator[str]:
 
 def _decided(case: Case, decision: Decision, crg: str) -> Iterator[str]:
     group, release = find_entities(case.bundle, crg, decision.rr_mbid)
-    name = group_name(group) if group else "a release group the evidence lacks"
+    name = group_name(group) if group else _NO_GROUP
     yield from labelled(_HEADLINES[decision.state], f"{name}  [{decision.crg_rule}]")
     yield from labelled("", musicbrainz_page("release-group", crg))
     if decision.rr_mbid:
-        name = release_name(release) if release else "none that the evidence has of that group"
+        name = release_name(release) if release else _NO_RELEASE
         yield from labelled("release", f"{name}  [{decision.rr_rule}]")
         yield from labelled("", musicbrainz_page("release", decision.rr_mbid))
     else:
