@@ -143,6 +143,15 @@ SEVERAL: tuple[tuple[str, Json, str, str | None], ...] = (
     ("a group that stands twice",
      document(recording(album("A", "1975"), album("A", release("1974-05-01", mb_release_id="r")))),
      "1974-05-01 A certain", "rec"),
+    ("a reissue before an unmarked pressing, where siblings were looked up",
+     document(recording(album("A", release("2001-05-29", disambiguation="reissue"), "2001-09-01")),
+              siblings="looked_up"), "2001-05-29 A uncertain", "rec"),
+    ("a reissue beside an unmarked pressing of its day",
+     document(recording(album("A", release("2001-05-29", disambiguation="reissue"), "2001-05-29"))),
+     "2001-05-29 A certain", "rec"),
+    ("a deluxe edition may be the first",
+     document(recording(album("A", release("2001-05-29", disambiguation="deluxe edition")))),
+     "2001-05-29 A certain", "rec"),
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 from chart_binder.domain.dates import FIRST_DAY, PartialDate, before, same_day
-from chart_binder.domain.evidence import RecordingCandidate, Release
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.assumptions import Asked
 from chart_binder.rules.candidates import NEVER_OUT, Candidate, Role, describe_unofficial
@@ -71,7 +71,7 @@ def _before_all(
         if hint.last < first.first and all(same_day(hint, one) is False for one in dates):
             text = f"{MISSING}: the recording is dated {hint}, before {first.dated_name}"
             yield Asked("missing_original", text, about)
-        assigned = isrc_year(recording) or year
+        assigned = isrc_year([recording], contest.bundle) or year
         if assigned < year - 1 and all(_year(copy) > assigned + 1 for copy in copies):
             text = f"{MISSING}: an ISRC was assigned in {assigned}, before {first.dated_name}"
             yield Asked("missing_original", text, about)
@@ -116,7 +116,7 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
     copies = [copy for copy in compilation.unofficial if copy.when.is_known]
     for other in contest.candidates:
         copies += [one for one in other.unofficial if one.date and one.standing in NEVER_OUT]
-    where = "on which record did it come out then?"
+    where, read = "on which record did it come out then?", year_read(contest.bundle)
     for recording in contest.recordings:
         about = (compilation.group.mb_rg_id, recording.mb_recording_id)
         hint = recording.first_date
@@ -129,7 +129,7 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
                 text = f"{MISSING}: the recording is dated {hint}, and {later}"
                 yield Asked("missing_original", text, about)
         for code in recording.isrcs or ():
-            year = _year_assigned(code)
+            year = _year_assigned(code, read)
             if not year or date(year, 12, 31).toordinal() >= compilation.last:
                 continue
             assigned = f"ISRC {code} was assigned in {year}"
@@ -185,21 +185,32 @@ def _long_before_it(compilation: Candidate) -> Iterator[Asked]:
             yield Asked("date", f"{what}: more than {PROMO_DAYS} days before it?", about)
 
 
-def isrc_year(*recordings: RecordingCandidate) -> int | None:
+def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) -> int | None:
     """Return the year in which the earliest ISRC of recordings was assigned."""
     codes = [code for one in recordings if one.isrcs for code in one.isrcs]
-    return min(filter(None, map(_year_assigned, codes)), default=None) if codes else None
+    if not codes:
+        return None
+    read = year_read(bundle)
+    return min(filter(None, (_year_assigned(code, read) for code in codes)), default=None)
+
+
+def year_read(bundle: EvidenceBundle) -> int | None:
+    """Return the year in which the evidence was fetched, if it is known."""
+    known = bundle.provenance
+    read = ((known and known.fetched_at_utc) or "")[:4]
+    return int(read) if read.isdecimal() else None
 
 
 @lru_cache(maxsize=4_096)
-def _year_assigned(code: str) -> int | None:
+def _year_assigned(code: str, read: int | None) -> int | None:
     """Return the year an ISRC was assigned in (`CC-XXX-YY-NNNNN`, ISO 3901).
 
-    Two digits stand for a year from 1940 to 2039: the first codes date from 1986, and some
-    registrants gave older recordings the year they were made in.
+    Two digits stand for a year from 1940 to 2039, but for none after the next of `read`: the first
+    codes date from 1986, and some registrants gave older recordings the year they were made in.
     """
     form = _ISRC.match(isrc(code))
     if form is None:
         return None
-    year = int(form[1])
-    return year + (1900 if year >= _FIRST_YEAR_OF_1900S else 2000)
+    year = 2000 + int(form[1])
+    is_past = year >= 2000 + _FIRST_YEAR_OF_1900S or (read is not None and year > read + 1)
+    return year - 100 if is_past else year

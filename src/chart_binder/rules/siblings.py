@@ -1,6 +1,5 @@
 """When other recordings of the same performance should be looked up before a case is decided."""
 
-import re
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
@@ -8,17 +7,16 @@ import msgspec
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import PartialDate
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, set_off
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.rules.candidates import Candidate, Role, candidates_of, describe_unofficial
 from chart_binder.rules.doubts import is_promo_of, isrc_year
 from chart_binder.rules.recordings import sort_recordings
 from chart_binder.rules.representative import is_marked_reissue
-from chart_binder.rules.year_certainty import gathers, taping_year
+from chart_binder.rules.year_certainty import are_remasters, gathers, taping_year
 
 _FINAL = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")
 """Rules that decide by what a person or a verified fact said: nothing is looked up for them."""
-_REMASTER = re.compile(r"\bre-?master", re.IGNORECASE)
 
 
 class _Case(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -38,8 +36,8 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
 
     They may hold the original where a case is open for want of it, and where the rules decide for a
     compilation, a reissue, or a release later than an ISRC's year, the recording's first date, a
-    promotional copy, a day of taping or the first date of its group. Nothing is needed where they
-    were looked up already.
+    promotional copy, a year in its comment or the first date of its group. Nothing is needed where
+    they were looked up already.
     """
     if bundle.siblings == "looked_up":
         return None
@@ -90,15 +88,13 @@ def _reissue(case: _Case) -> str | None:
 
 
 def _remaster(case: _Case) -> str | None:
-    carriers = case.first.recordings
-    remarks = (f"{set_off(one.title or '')} {one.disambiguation or ''}" for one in carriers)
-    if all(map(_REMASTER.search, remarks)):
+    if are_remasters(case.first.recordings):
         return f"the recording on {case.first.dated_name} is a remaster"
     return None
 
 
 def _isrc(case: _Case) -> str | None:
-    year = isrc_year(*case.recordings)
+    year = isrc_year(case.recordings, case.bundle)
     if year and case.first.is_dated and year < int(case.first.since.text[:4]):
         return f"an ISRC was assigned in {year}, before {case.first.dated_name}"
     return None
@@ -125,7 +121,7 @@ def _promo(case: _Case) -> str | None:
 
 def _taping(case: _Case) -> str | None:
     year = taping_year(case.recordings, int(case.first.since.text[:4] or 0))
-    return f"it was taped in {year}, before {case.first.dated_name}" if year else None
+    return f"its comment names {year}, before {case.first.dated_name}" if year else None
 
 
 def _group(case: _Case) -> str | None:

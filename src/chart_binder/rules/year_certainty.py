@@ -6,11 +6,13 @@ from operator import attrgetter
 
 import msgspec
 
+from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, PartialDate, same_day
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, set_off
 from chart_binder.rules.candidates import Candidate, Role, describe_unofficial
-from chart_binder.rules.doubts import is_promo_of, isrc_year
+from chart_binder.rules.doubts import is_promo_of, isrc_year, year_read
 from chart_binder.rules.names import is_by, is_various
+from chart_binder.rules.representative import is_marked_reissue
 
 WORKS = (Role.ALBUM, Role.SINGLE, Role.LIVE, Role.SOUNDTRACK)
 """The roles of records that do not gather earlier recordings."""
@@ -20,10 +22,19 @@ _MAX_NAMED = 3
 _TAPING_YEARS = 2
 _FIRST_YEAR = 1877
 """No record is older: the phonograph."""
-_DAY = re.compile(r"(?<![\d-])((?:19|20)\d\d)(-\d\d(?:-\d\d)?)?(?![\d-])")
-_TAPED = re.compile(
-    r"\b(?:live|record\w+|sessions?|demo|rehears\w+|broadcast|taped|take)\b", re.IGNORECASE
+_YEAR = re.compile(
+    r"(?<![A-Za-z0-9-])(?:\d\d?-\d\d?-)?((?:18[89]|19|20)\d\d)"
+    r"(?:-\d\d(?:-\d\d)?|-(?:18|19|20)\d\d)?(?![A-Za-z0-9-])"
 )
+"""A year, alone or in a date; none are the digits of a longer or a catalogue number."""
+_REMASTER = re.compile(r"\bre-?master|リマスター", re.IGNORECASE)
+_EDITIONS = RulesConfig(
+    reissue_terms=(
+        "remaster", "reissue", "re-release", "reprint", "repress", "anniversary", "expanded",
+        "legacy edition", "リマスター", "再発", "復刻",
+    )
+)  # fmt: skip
+"""What says that there was an earlier edition; a deluxe or limited one may be the first."""
 
 
 class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -70,13 +81,22 @@ def _is_own(one: Candidate, bundle: EvidenceBundle) -> bool:
 
 
 def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str | None:
-    """Return a year of taping in a comment, more than two calendar years before the release."""
+    """Return a year in a comment, more than two calendar years before the release."""
     for comment in sorted([one.disambiguation for one in recordings if one.disambiguation]):
-        is_taping = _TAPED.search(comment)
-        for year, day in _DAY.findall(comment):
-            if (day or is_taping) and int(year) < released - _TAPING_YEARS:
+        for year in _YEAR.findall(comment):
+            if int(year) < released - _TAPING_YEARS:
                 return str(year)
     return None
+
+
+def are_remasters(recordings: Sequence[RecordingCandidate]) -> bool:
+    """Whether the remarks in the title or the comment call each of the recordings a remaster."""
+    for one in recordings:
+        title, comment = one.title or "", one.disambiguation or ""
+        in_title = _REMASTER.search(title) and _REMASTER.search(set_off(title))
+        if not in_title and not _REMASTER.search(comment):
+            return False
+    return True
 
 
 # The rows: each returns its reason in words, or None.
@@ -92,7 +112,7 @@ def _collection(case: YearCase) -> str | None:
     firsts, year = case.firsts, int(case.year)
     if firsts[0].role in WORKS or case.is_any_work_of_the_year:
         return None
-    assigned = isrc_year(*case.recordings)
+    assigned = isrc_year(case.recordings, case.bundle)
     is_none_there = case.bundle.has_no_sibling and not (assigned and assigned < year)
     if is_none_there or any(one.group.premiere for one in firsts):
         return None
@@ -131,7 +151,7 @@ def _recording(case: YearCase) -> str | None:
 
 
 def _isrc(case: YearCase) -> str | None:
-    assigned = isrc_year(*case.recordings)
+    assigned = isrc_year(case.recordings, case.bundle)
     if not assigned or assigned >= int(case.year) - 1:
         return None
     years = [int(copy.when.text[:4]) for _, copy in case.copies if copy.when.is_known]
@@ -142,7 +162,27 @@ def _isrc(case: YearCase) -> str | None:
 
 def _taping(case: YearCase) -> str | None:
     year = taping_year(case.recordings, int(case.year))
-    return f"it was taped in {year}, so an earlier release may be missing" if year else None
+    return f"its comment names {year}, so an earlier release may be missing" if year else None
+
+
+def _remaster(case: YearCase) -> str | None:
+    """Return that only a remaster is known; not where a verified fact calls it the premiere."""
+    if any(one.group.premiere or not are_remasters(one.recordings) for one in case.firsts):
+        return None
+    return f"the recording on {names_of(case.firsts)} is a remaster, so the original may be missing"
+
+
+def _reissue(case: YearCase) -> str | None:
+    """Return that each pressing of the first date is a reissue, but for a verified premiere."""
+    for one in case.firsts:
+        marks = [
+            is_marked_reissue(copy, one.group, _EDITIONS)
+            for copy in one.official
+            if copy.date == one.since.text
+        ]
+        if one.group.premiere or not marks or not all(marks):
+            return None
+    return f"the earliest release known of {names_of(case.firsts)} is a reissue"
 
 
 def _undated(case: YearCase) -> str | None:
@@ -194,11 +234,10 @@ def _possible_sibling(case: YearCase) -> str | None:
 
 def _impossible(case: YearCase) -> str | None:
     """Return that the year is before all records, or after the next of when evidence was read."""
-    year, known = int(case.year), case.bundle.provenance
-    read = ((known and known.fetched_at_utc) or "")[:4]
+    year, read = int(case.year), year_read(case.bundle)
     if year < _FIRST_YEAR:
         return f"no record is of {year}: the date of {names_of(case.firsts)} is wrong"
-    if read.isdecimal() and year > int(read) + 1:
+    if read and year > read + 1:
         return f"the evidence is of {read}: the date of {names_of(case.firsts)} may be wrong"
     return None
 
@@ -209,7 +248,7 @@ def _incomplete(case: YearCase) -> str | None:
 
 
 YEAR_DOUBTS: tuple[Callable[[YearCase], str | None], ...] = (
-    _collection, _group, _recording, _isrc, _taping, _undated, _medium, _copy,
+    _collection, _group, _recording, _isrc, _taping, _remaster, _reissue, _undated, _medium, _copy,
     _possible_sibling, _impossible, _incomplete,
 )  # fmt: skip
 """The first row that returns a reason makes the year uncertain (docs/decisions.md has them all).
