@@ -11,7 +11,7 @@ from chart_binder.config import Config
 from chart_binder.config.load import data_folder
 from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.jobs.decide import (
     Adjudicator,
@@ -231,6 +231,16 @@ def look_up_group(config: Config, group_id: ReleaseGroupId) -> ReleaseGroup | No
     if found is None:
         return None
     return ReleaseGroup(found.id, title=found.title, artist_credit=found.artist_credit_phrase)
+
+
+def look_up_home(config: Config, release_id: ReleaseId) -> ReleaseGroup | None:
+    """Return the release group of a release, if MusicBrainz knows the release.
+
+    Raises `LookupFailedError` and `StoreError`.
+    """
+    with _musicbrainz(config) as client:
+        found = client.release(release_id)
+    return ReleaseGroup(found.release_group.id, found.release_group.title) if found else None
 
 
 def tagged_recording(path: Path) -> RecordingId | None:

@@ -168,6 +168,8 @@ BY_OTHERS, BY_QUEEN, BY_VARIOUS, OPERA = (
     _SAMPLER["mb_rg_id"],
     _OPERA["mb_rg_id"],
 )
+_MOON = OTHER_WORLDS[0]["recording_candidates"][0]["rg_candidates"][0]
+OF_OTHERS = f"--rr={_MOON['releases'][0]['mb_release_id']}"
 UNRELATED = "has nothing to do with the recording 'Queen - Bohemian Rhapsody'"
 UNCHECKED = "whether it has to do with the recording was not checked"
 
@@ -180,6 +182,9 @@ UNCHECKED = "whether it has to do with the recording was not checked"
         ((OPERA,), 1, UNRELATED),
         ((BY_OTHERS, "--force"), 0, "not in the evidence"),
         ((BY_OTHERS, "--offline"), 0, UNCHECKED),
+        ((ALBUM, OF_OTHERS), 1, f"is of release group {BY_OTHERS} 'The Dark Side of the Moon'"),
+        ((ALBUM, OF_OTHERS, "--force"), 0, "not in the evidence"),
+        ((ALBUM, OF_OTHERS, "--offline"), 0, "is of that release group was not checked"),
         ((BY_QUEEN,), 0, "not in the evidence"),
         ((BY_VARIOUS,), 0, "not in the evidence"),
         ((ELSEWHERE,), 1, f"MusicBrainz knows no release group {ELSEWHERE}"),

@@ -448,6 +448,7 @@ def test_what_is_no_candidate_cannot_be_chosen(canon: Canon, proposed: Path) -> 
     canon("review", "choose", proposed, "C9").must_end(2, "C1, C2")
     other = golden("pf-time")
     (group,) = other["recording_candidates"][0]["rg_candidates"]
+    release = group["releases"][0]["mb_release_id"]
     with MusicBrainzStandIn([BUNDLE, other]) as mb:
         for words in (("choose", proposed, group["mb_rg_id"]),
                       ("reject", proposed, "--reason=x", "--crg", group["mb_rg_id"])):  # fmt: skip
@@ -455,6 +456,9 @@ def test_what_is_no_candidate_cannot_be_chosen(canon: Canon, proposed: Path) -> 
                 1, "'The Dark Side of the Moon' by 'Pink Floyd'",
                 "nothing to do with the recording 'Queen - Bohemian Rhapsody'", "--force",
             )  # fmt: skip
+        canon("review", "choose", proposed, "C2", f"--rr={release}", **asking(mb)).must_end(
+            1, f"release {release} is of release group {group['mb_rg_id']}", "--force"
+        )
     assert waiting(canon) == ["proposed.flac"]
     canon("review", *words, "--force").must_end(0, "not in the evidence")
     assert waiting(canon) == []

@@ -41,11 +41,13 @@ from chart_binder.jobs.overrides import (
     recording_meant,
     require_home,
     require_related,
+    require_same_group,
     unknown_ids,
 )
 from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.wiring import (
     look_up_group,
+    look_up_home,
     recording_evidence,
     store_and_evidence,
     store_and_kept_evidence,
@@ -55,7 +57,9 @@ from chart_binder.wiring import (
 _NEEDS_BOTH = "give both --crg ID (`canon review show` or `explain` has the ids) and --reason TEXT"
 _UNCHECKED = "the ids could not be held against evidence: {}"
 _NAME = click.argument("name", metavar="PATH_OR_ID", type=PATH)
-FORCE = flag("--force", "Also where the release group seems to be of other music.")
+FORCE = flag(
+    "--force", "Also where the group seems to be of other music, or the release of another group."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ def set_override(
     addresses of pages; that of a decision is shown by `review`, `write` and `drift`.
 
     A release group that MusicBrainz does not list the recording on, and of which neither artist nor
-    title fits, is refused without --force.
+    title fits, is refused without --force; so is a release that is of another group.
 
     Exit status: 0 the override is kept; 1 no recording was found, the release is of another group,
     or the group has nothing to do with the recording; 2 what was named is neither a file nor an id.
@@ -103,7 +107,7 @@ def set_override(
     subject = _decision(session, name) or _look_up(session, read_path_or_mbid(name), asks=True)
     recording = subject.recording or _only_recording(subject, name)
     kept = OverrideRecord(recording, group, release, words, now_utc())
-    checked = check_group(session, subject.bundle, group, force=force)
+    checked = check_ids(session, subject.bundle, group, release, force=force)
     if subject.bundle:
         require_home(subject.bundle, kept)
     before = session.overrides.get(kept.recording_mbid)
@@ -176,16 +180,18 @@ def remove(session: Session, name: str) -> None:
     session.show(msgspec.to_builtins(kept) | {"to_decide_again": files}, lines)
 
 
-def check_group(
-    session: Session, bundle: EvidenceBundle | None, crg: str, *, force: bool
+def check_ids(
+    session: Session, bundle: EvidenceBundle | None, crg: str, rr: str | None, *, force: bool
 ) -> tuple[str, ...]:
-    """Return a remark if it is unknown whether a release group has to do with a recording.
+    """Check that a release group has to do with a recording, and that a release is of the group.
 
-    Raises `CanonError` if it has not, unless `force`.
+    Returns remarks on what could not be checked. Raises `CanonError` if not, unless `force`.
     """
     if force or bundle is None:
         return ()
-    return tuple(require_related(bundle, crg, partial(look_up_group, session.config)))
+    related = require_related(bundle, crg, partial(look_up_group, session.config))
+    look_up = partial(look_up_home, session.config)
+    return (*related, *(require_same_group(bundle, crg, rr, look_up) if rr else ()))
 
 
 def _override_named(

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from chart_binder.cli import options, output
-from chart_binder.cli.override import FORCE, check_group
+from chart_binder.cli.override import FORCE, check_ids
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.review import (
     album_cases_lines,
@@ -273,9 +273,10 @@ def _give(
     with _case(session, name) as (store, case):
         if crg:
             ids["crg"] = _read_label(case, crg, "release-group")
-            notes = check_group(session, case.bundle, ids["crg"], force=force)
         if rr:
             ids["rr"] = _read_label(case, rr, "release")
+        if crg:
+            notes = check_ids(session, case.bundle, ids["crg"], ids.get("rr"), force=force)
         if recording is not None:
             ids["recording"] = options.read_mbid(recording, "recording")
         ruled = give(store, case, reason=reason, **ids, **flags)

@@ -195,6 +195,8 @@ def require_home(bundle: EvidenceBundle, override: OverrideRecord) -> None:
 
 GroupLookup = Callable[[ReleaseGroupId], ReleaseGroup | None]
 """Returns a release group by its id, if there is one; raises `LookupFailedError`."""
+HomeLookup = Callable[[ReleaseId], ReleaseGroup | None]
+"""Returns the release group of a release, if there is one; raises `LookupFailedError`."""
 
 
 def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> Iterator[str]:
@@ -230,6 +232,27 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
             f" do with the recording {bundle.name!r}: neither artist nor title fits, and"
             " MusicBrainz does not list the recording on it; check the id, or keep it all the same"
             " with --force"
+        )
+
+
+def require_same_group(
+    bundle: EvidenceBundle, crg: str, rr: str, look_up: HomeLookup
+) -> Iterator[str]:
+    """Check that a release that evidence lacks is of a group; yield a remark if that is unknown.
+
+    Raises `CanonError` if it is of another. `require_home` checks the others.
+    """
+    if bare_id(rr) in _release_ids(_groups(bundle)):
+        return
+    try:
+        home = look_up(ReleaseId(bare_id(rr)))
+    except LookupFailedError as error:
+        yield f"whether the release is of that release group was not checked: {error}"
+        return
+    if home and bare_id(home.mb_rg_id) != bare_id(crg):
+        raise CanonError(
+            f"release {rr} is of release group {home.mb_rg_id} {home.title!r}, not of {crg}: name"
+            " the two that go together, or keep it all the same with --force"
         )
 
 
