@@ -8,7 +8,7 @@ word that is not known in between, and the sentence does not count.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -231,6 +231,28 @@ def _with_any_ending(word: str) -> str:
     """Return the pattern of a word of a name with another ending: Nová, Nové."""
     stem = word[: max(_MIN_STEM, len(word) - 2)]
     return re.escape(stem) + rf"\w{{0,{len(word) - len(stem) + 1}}}"
+
+
+_NO_NAME = re.compile(
+    r"(?i)(?:albums?|singles?|songs?|ep|lp|disc|disk|disco|official|lyrics|wiki|music|records?"
+    r"|release|issued|produc|written|label|year)"
+)
+"""The beginning of a word that is no part of a name before it: `The Velvet Harbour Discography`."""
+
+
+def begins_with_name(words: Sequence[str], name: str) -> bool:
+    """Return whether words begin with a name, with any ending, that does not go on behind it.
+
+    It goes on where the next word has a capital, and no sign stands between.
+    """
+    known = name.split()[name.startswith(" the ") and len(name.split()) > 1 :]
+    pattern = re.compile(rf" (?:the )?{' '.join(map(_with_any_ending, known))} ")
+    for count in range(1, min(len(words), len(known) + 2) + 1):
+        if pattern.fullmatch(spaced_words(" ".join(words[:count]))):
+            following = words[count] if count < len(words) else ""
+            goes_on = following[:1].isupper() and not _NO_NAME.match(following)
+            return not (goes_on and words[count - 1][-1].isalnum())
+    return False
 
 
 @cache

@@ -256,6 +256,8 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
     Beside it is its title, its country or its catalogue number.
     """
     document, line, is_row = place.document, place.line, place.is_row
+    if any(subject.artists) and (name := next(_other_credits(place, subject), "")):
+        yield f"it is said of {subject.title!r} by {name!r}"
     if patch.field in (STATUS, COUNTRY) and _is_other_edition(document, subject):
         yield f"the page is of another release of {subject.title!r}"
     is_columns = line.count(CELLS) > 1 and not any(sign.isdigit() for sign in line)
@@ -285,6 +287,89 @@ def _is_other_edition(document: Document, subject: Subject) -> bool:
     has_other = any(code in text for code in subject.other_codes)
     is_other = has_other and not any(code in text for code in subject.codes)
     return is_other or clauses.is_of_other_year(text, subject)
+
+
+# Whose record it is, for what nobody reads a second time.
+
+_OF = r"(?:by|von|par|por|av|af|door|de|del|di|van)"
+_CREDITED = re.compile(rf"(\w*)\W?\s{_OF} (?=(?:[^\W\dA-Z][\w’'-]* ){{0,4}}[A-ZÀ-ÞĀ-ŽΑ-ΩА-Я])")
+"""What stands before a name in capitals, and the words between: `by the group The Shrikes`."""
+_OTHER_WORK = re.compile(
+    r"(?i)(?:written|composed|produced|arranged|mixed|mastered|engineered|directed|designed|edited"
+    r"|posted|review(?:ed)?|photo(?:s|graphed)?)$"
+)
+_HEADED = re.compile(rf"(?m)^(?:[\w-]+ ){{1,4}}?{_OF} (?=[A-Z])[^.!?|:\n]*$")
+_WHOSE = re.compile(r"\((?=[A-Z])([^()\d]+) (?:song|single|album|EP)\)")
+_ARTIST_COLUMN = frozenset(
+    ["artist", "artists", "act", "band", "performer", "interpret", "kunstler", "artiste", "artista"]
+)
+_BEFORE_NAME = 5
+"""Words that may stand before a name: `the English rock band`."""
+_PARTS_NAME = frozenset(["and", "of", "with", "from", "for", "by", "und", "mit", "et", "y"])
+_NAME_END = re.compile(r"[^\w\s&’'-]|\s(?:from|in|on|for|with|and|aus|auf)\s")
+_PAUSE = tuple(",.;:!?()[]|/\"”'’")
+
+
+def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
+    """Yield the names of others to whom a row, clause, infobox or page title credits it."""
+    document = place.document
+    before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
+    is_site = spaced_words(before).replace(" ", "") in document.address
+    is_headed = dash and subject.is_named_in(rest) and not is_site
+    if is_headed and not _is_known_in(document.title, subject):
+        yield before
+    for whose in _WHOSE.finditer(document.title):
+        if not _is_known_in(whose[1], subject):
+            yield whose[1]
+    if place.is_row:
+        columns = next(filter(lambda each: CELLS in each, document.headings(place.start)), "")
+        for head, cell in zip(columns.split(CELLS), place.line.split(CELLS), strict=False):
+            if fold(head).strip() in _ARTIST_COLUMN and not subject.has_artist_in(cell):
+                yield cell
+    else:
+        yield from _named_others(place.clause, subject)
+    if place.is_row or not place.is_prose:
+        types = [word for each in fact_words()[PRIMARY_TYPE].values() for word in each]
+        heads = (found[0] for found in _HEADED.finditer(document.text, 0, place.end))
+        *_, nearest = ["", *(head for head in heads if any(find_words(types, head)))]
+        yield from _named_others(nearest, subject)
+
+
+def _named_others(text: str, subject: Subject) -> Iterator[str]:
+    """Yield the name in the first credit of a text, where it is not the artist's."""
+    own = [*find_words(filter(None, (*subject.names, subject.artist)), text)]
+    for found in _CREDITED.finditer(text):
+        is_in_name = any(start <= found.end() - 1 < end for start, end in own)
+        if is_in_name or _OTHER_WORK.match(found[1]):
+            continue
+        behind = text[found.end() :]
+        if _is_artist(behind.split(), subject):
+            return
+        name = " ".join(_NAME_END.split(behind, maxsplit=1)[0].split()[:_BEFORE_NAME])
+        known = (*subject.labels, *subject.own, *subject.others)
+        if not any(each in spaced_words(name) for each in known):
+            yield name
+
+
+def _is_known_in(text: str, subject: Subject) -> bool:
+    """Return whether a text has the artist's whole name, and no longer one, or the label."""
+    words = text.split()
+    is_named = any(_is_artist(words[at:], subject, 0) for at in range(len(words)))
+    return is_named or any(each in spaced_words(text) for each in subject.labels)
+
+
+def _is_artist(words: Sequence[str], subject: Subject, skipped: int = _BEFORE_NAME) -> bool:
+    """Return whether words begin with the artist's name, or with what a group is called and it.
+
+    A longer name is another one: `The Velvet Harbour Choir`. An article does not count.
+    """
+    for at in range(min(skipped, len(words)) + 1):
+        for name in subject.artists:
+            if clauses.begins_with_name(words[at:], name):
+                return True
+        if at < len(words) and (words[at] in _PARTS_NAME or words[at].endswith(_PAUSE)):
+            return False
+    return False
 
 
 # What else is said.
