@@ -127,6 +127,24 @@ def test_an_album_without_release_ids_stays_one_unless_parts_are_asked_for(
     assert as_seen(files) == {**before, **change}
 
 
+@pytest.mark.parametrize(("kind", "option"), [("aac", "--also-date"), ("flac", "--policy=dates")])
+def test_a_whole_album_is_left_out_where_only_some_tracks_would_come_apart(
+    canon: Canon, home: Path, world: dict[str, str], kind: str, option: str
+) -> None:
+    files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN[:2])
+    files += sampler_files(home / "music", kind, with_ids=False, songs=CERTAIN[2:4])
+    if kind == "flac":
+        for number, file in enumerate(files):
+            audio = FLAC(file)
+            audio["date" if number < 2 else "releasedate"] = "1975-11-20" if not number else "2004"
+            audio.save()
+    canon("decide", home / "music", **world).must_end(0)
+    for options, states in (["--whole-albums"], [4]), ([], [2, 2]):
+        ran = canon("write", home / "music", option, *options, "--apply", "--output=json", **world)
+        found = Counter(line["state"] for line in ran.must_end(3).lines)
+        assert (list(found.values()), found["refused"]) == (states, states[0])
+
+
 def test_one_file_alone_is_looked_at_with_its_album(
     canon: Canon, home: Path, world: dict[str, str]
 ) -> None:

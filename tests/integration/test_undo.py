@@ -2,6 +2,8 @@
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -139,6 +141,52 @@ def test_what_undo_keeps_is_not_counted_as_put_back(canon: Canon, songs: list[Pa
     assert found == [("put back", [])] * 2 + [("put back in part", ["ORIGINALDATE"])]
     canon("undo", song, "--force").must_end(0, "1 put back")
     canon("verify", *songs).must_end(0, "3 put back")
+
+
+@pytest.mark.parametrize("hinder", ["read-only", "hard link"])
+def test_what_may_not_be_written_is_refused(
+    canon: Canon, songs: list[Path], home: Path, hinder: str
+) -> None:
+    link = home / "link.flac"
+    if hinder == "read-only":
+        songs[0].chmod(0o444)
+    else:
+        link.hardlink_to(songs[0])
+    for option, others in (("--dry-run", "planned"), ("--keep-mtime", "undone")):
+        assert sorted(states(canon, option, status=3)) == sorted(["refused", others, others])
+    songs[0].chmod(0o644)
+    link.unlink(missing_ok=True)
+    canon("undo").must_end(0, "1 put back")
+    assert all(map(is_back, songs))
+
+
+def test_what_a_later_run_wrote_is_not_called_a_change_by_others(
+    canon: Canon, songs: list[Path]
+) -> None:
+    first = canon("verify", songs[0], "--output=json").must_end(0).line["run_id"]
+    canon("write", *songs, "--apply", "--policy=note").must_end(0)
+    later = canon("verify", songs[0], "--output=json").must_end(0).line["run_id"]
+    written = [song.read_bytes() for song in songs]
+    for option in ("--dry-run", "--keep-mtime"):
+        ran = canon("undo", first, option, COLUMNS="200").must_end(3)
+        assert f"run {later} wrote its tags since: `canon undo {later}` first" in ran.out
+    assert [song.read_bytes() for song in songs] == written
+    assert states(canon, first, "--dry-run", "--force") == ["planned"] * 3
+    for run in (later, first):
+        assert states(canon, run) == ["undone"] * 3
+    assert all(map(is_back, songs))
+
+
+def test_the_copy_of_a_killed_save_is_removed(canon: Canon, songs: list[Path]) -> None:
+    module = "chart_binder.audio.file_access"
+    make = f"import sys, pathlib; from {module} import new_temporary_name as name"
+    make += "; path = pathlib.Path(sys.argv[1]); path.with_name(name(path)).touch()"
+    for song, arguments in ((songs[0], [songs[0].parent]), (songs[2], [])):
+        subprocess.run([sys.executable, "-c", make, song], check=True)
+        canon("undo", *arguments, "--dry-run").must_end(0)
+        assert len(list(song.parent.glob(".canon-save-*"))) == 1
+        canon("undo", *arguments).must_end(0, "left over by a save that was cut short, removed")
+        assert not list(song.parent.glob(".canon-save-*"))
 
 
 @pytest.fixture

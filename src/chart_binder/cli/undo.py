@@ -81,7 +81,8 @@ def undo(
 
     Files are counted by album; -v and --dry-run show what is put back in each.
 
-    Exit status: 0 all is put back, 3 something was changed since and stays, 1 something failed.
+    Exit status: 0 all is put back, 3 something was changed since, or may not be
+    written, and stays; 1 something failed.
     """
     moment = _moment(since) if since else None
     verbose = session.verbosity > 0
@@ -92,7 +93,7 @@ def undo(
         run = journal.WritingRun.of(
             store, journal.UNDO, options.command_line(), keep_mtime=keep_mtime
         )
-        moved = MovedFiles(store, last_write)
+        moved = MovedFiles(store, last_write) if dry_run else _CleanedFolders(store, last_write)
         with results.ending(run, stop):
             writes = _writes_named(store, name, moment, moved)
             reports = (
@@ -140,6 +141,28 @@ class _UndoResults(TagResults):
         """Return what is printed of a file in JSON."""
         names = ("why", "kept", "others", "decision_id", "run_id", "write_id", "lost", "changes")
         return {"state": report.status, **{name: getattr(report, name) for name in names}}
+
+
+@dataclass
+class _CleanedFolders(MovedFiles):
+    """Removes the copies that killed saves left, once in the folder of each file it is asked of."""
+
+    _cleaned: set[Path] = field(default_factory=set)
+
+    def last_write(self, path: Path) -> WriteRecord | None:
+        self._clean(path)
+        return super().last_write(path)
+
+    def path_of(self, write: WriteRecord) -> Path:
+        path = super().path_of(write)
+        self._clean(path)
+        return path
+
+    def _clean(self, path: Path) -> None:
+        folder = path.resolve().parent
+        if folder not in self._cleaned:
+            self._cleaned.add(folder)
+            output.print_notes(journal.clean_folders([folder]))
 
 
 def _moment(text: str) -> str:

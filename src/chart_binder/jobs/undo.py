@@ -3,13 +3,20 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.restoration import Restoration
-from chart_binder.audio.save import ChangedSinceError, PreparedCopy, SaveResult
+from chart_binder.audio.save import (
+    ChangedSinceError,
+    NotWritableError,
+    PreparedCopy,
+    SaveResult,
+    require_writable,
+)
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.domain.records import RunRecord, WriteRecord, now_utc
 from chart_binder.errors import CanonError, SaveError, StoreError
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
 
 _ALREADY = "its tags are as they were already"
 _ALL_CHANGED = "all that was written changed since: --force puts it back"
+_WRITTEN_SINCE = "run {run} wrote its tags since: `canon undo {run}` first, or --force"
 _OTHER_AUDIO = "its audio is not that which the tags were written for"
 _GONE = "; if it was moved, name the folder that it is in now: `canon undo FOLDER` finds it"
 
@@ -98,7 +106,7 @@ def plan_undo(
     for write in writes:
         newer = planned.setdefault(write.path, [])
         earlier = [found for name in newer if (found := store.journal.get(name))]
-        report = _report_on(write, moved, partial(_plan, newer=earlier, force=force))
+        report = _report_on(write, moved, partial(_plan, store=store, newer=earlier, force=force))
         if report.status is WriteStatus.PLANNED:
             newer.append(write.id)
         yield report
@@ -112,9 +120,10 @@ def _report_on(write: WriteRecord, moved: MovedFiles, undo: "_Undo") -> WriteRep
     except StoreError:
         raise
     except CanonError as error:
-        is_left = isinstance(error, FileInUseError | _LeftAloneError)
+        is_left = isinstance(error, FileInUseError | NotWritableError | _LeftAloneError)
         status = WriteStatus.REFUSED if is_left else WriteStatus.FAILED
-        report = WriteReport(path, status, why=str(error), decision_id=write.decision_id)
+        why = error.why if isinstance(error, NotWritableError) else str(error)
+        report = WriteReport(path, status, why=why, decision_id=write.decision_id)
     report = replace(report, file=read_file_tags(path))
     if path_bytes(path) != write.path:
         return replace(report, why=moved_text(write, report.why))
@@ -127,15 +136,18 @@ _Undo = partial[WriteReport]
 
 
 class _LeftAloneError(SaveError):
-    """The file is another than the one that was written."""
+    """The file is not, or not any more, as this write left it."""
 
 
 def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> WriteReport:
     changes = TagChanges.from_json(write.changes)
     journal = run.store.journal
-    if read_tag_set(path).hash == write.tags_before_hash:
+    now = read_tag_set(path)
+    if now.hash == write.tags_before_hash:
         journal.undone(write.id, now_utc())
         return _report(write, path, WriteStatus.UNCHANGED, why=_ALREADY)
+    if not force:
+        _require_last(run.store, write, now)
     saved, undoing, back = _restored(write, path, run) or _put_back(
         write, path, run, partial(tags_put_back, write, changes, force=force)
     )
@@ -156,7 +168,7 @@ def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> Wr
 
 
 def _plan(
-    write: WriteRecord, path: Path, *, newer: Iterable[WriteRecord], force: bool
+    write: WriteRecord, path: Path, *, store: "Store", newer: Iterable[WriteRecord], force: bool
 ) -> WriteReport:
     """Return what `_undo` would report, once newer writes of the file are undone."""
     now = read_tag_set(path)
@@ -164,14 +176,27 @@ def _plan(
         now = tags_put_back(each, TagChanges.from_json(each.changes), now, force=force).tags
     if now.hash == write.tags_before_hash:
         return _report(write, path, WriteStatus.UNCHANGED, why=_ALREADY)
+    if not force:
+        _require_last(store, write, now)
     back = tags_put_back(write, TagChanges.from_json(write.changes), now, force=force)
     if audio_hash(path) != write.audio_hash:
         raise _LeftAloneError(_OTHER_AUDIO)
     if back.tags == now:
         status = WriteStatus.REFUSED if back.kept else WriteStatus.UNCHANGED
         return _report(write, path, status, back, why=_ALL_CHANGED if back.kept else _ALREADY)
+    require_writable(path)
     report = _report(write, path, WriteStatus.PLANNED, back)
     return replace(report, changes=field_changes(now, back.tags))
+
+
+def _require_last(store: "Store", write: WriteRecord, now: TagSet) -> None:
+    """Raise `SaveError` if a file's tags are, without any other change, those of a later write."""
+    if now.hash == write.tags_after_hash:
+        return
+    since = takewhile(lambda each: each.id != write.id, store.journal.of_path(write.path))
+    for later in _not_undoing(store, since):
+        if later.tags_after_hash == now.hash:
+            raise _LeftAloneError(_WRITTEN_SINCE.format(run=later.run_id))
 
 
 def _report(

@@ -198,7 +198,8 @@ def _plan_dates(
     """Plan the original dates of an album, so that Navidrome's keys of it stay equal.
 
     Where no way of writing them does that and `in_parts` does not ask for it, or `whole_albums`
-    asks for all tracks and one is not dated, the album is refused.
+    asks for all tracks and one is not dated, the album is refused: without `whole_albums` only the
+    tracks that players would show in parts.
     """
     options, has_ids = planner.options, bool(album.key.release)
     of_whole = options.whole_albums or not (has_ids or options.in_parts)
@@ -208,6 +209,7 @@ def _plan_dates(
     tried = _attempt(everyone, drafts, options, obstacle, has_ids=has_ids)
     dated = [one for one in drafts if one.track.certain_date and one.path in tried.wishes]
     undated = len(everyone) - len(dated) if options.whole_albums else 0
+    none = options.whole_albums and (undated or tried.split)
     why = ""
     if undated:
         why = _NOT_WHOLE.format(undated=undated, tracks=counted(len(everyone), "track"))
@@ -219,7 +221,7 @@ def _plan_dates(
         if not isinstance(one, Draft):
             return one
         keys = tags.navidrome_keys(one.file.container, one.file.fields)
-        if one.path in tried.wishes and (undated or keys in tried.split):
+        if one.path in tried.wishes and (none or keys in tried.split):
             return Refusal(one.path, why, one.decision)
         plan = _plan_by(planner, one, tried.wish)
         return replace(plan, of_whole=of_whole) if isinstance(plan, Plan) else plan
