@@ -81,8 +81,7 @@ def undo(
 
     Files are counted by album; -v and --dry-run show what is put back in each.
 
-    Exit status: 0 all is put back, 3 something was changed since, or may not be
-    written, and stays; 1 something failed.
+    Exit status: 0 all is put back, 3 a file was changed since or may not be written, 1 one failed.
     """
     moment = _moment(since) if since else None
     verbose = session.verbosity > 0
