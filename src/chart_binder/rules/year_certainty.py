@@ -166,9 +166,15 @@ def _taping(case: YearCase) -> str | None:
 
 
 def _remaster(case: YearCase) -> str | None:
-    """Return that only a remaster is known; not where a verified fact calls it the premiere."""
-    if any(one.group.premiere or not are_remasters(one.recordings) for one in case.firsts):
-        return None
+    """Return that only a remaster is known; not where a verified fact calls it the premiere.
+
+    A `2009 remaster` on a record of 1969 is listed as one recording with the original.
+    """
+    for one in case.firsts:
+        remarks = (f"{each.title} {each.disambiguation}" for each in one.recordings)
+        is_also_older = any(year > case.year for text in remarks for year in _YEAR.findall(text))
+        if one.group.premiere or is_also_older or not are_remasters(one.recordings):
+            return None
     return f"the recording on {names_of(case.firsts)} is a remaster, so the original may be missing"
 
 
