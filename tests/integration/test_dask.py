@@ -249,10 +249,13 @@ def test_a_worker_that_joins_a_run_that_is_to_stop_begins_nothing(tmp_path: Path
 
 @needs_dask
 def test_two_runs_each_keep_their_logs(
-    cluster: DaskCluster, caplog: pytest.LogCaptureFixture
+    cluster: DaskCluster, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
+    config = Config(store=StoreConfig(url=f"sqlite:///{tmp_path / 'canon.db'}"))
+    open_store(config.store.url).close()  # it is there before workers look for it, as in a run
+
     def packed(run: str) -> Packed:
-        return Packed.of(WorkerSetup(Config(), RunVersions(run, "rules")).for_other_processes())
+        return Packed.of(WorkerSetup(config, RunVersions(run, "rules")).for_other_processes())
 
     with (
         connect(cluster.address) as one,

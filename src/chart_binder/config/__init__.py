@@ -113,7 +113,7 @@ class StoreConfig(Section):
 
 
 class BatchConfig(Section):
-    """`[batch]`: how much of a library is in hand at once."""
+    """`[batch]`: how much of a library is worked on at once."""
 
     jobs: Annotated[int, Field(ge=1, le=256)] = 4
     """Albums looked up at once; MusicBrainz is asked at its own rate."""
