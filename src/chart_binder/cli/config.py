@@ -1,21 +1,30 @@
-"""`canon config` and `canon tools`: what is configured, and what the model can call."""
+"""`canon config`, `canon tools` and `canon doctor`: what is configured, and whether it works."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from itertools import chain
 from typing import Any
 
 import click
 import msgspec
 
+from chart_binder import plugins
+from chart_binder.chat import ollama, openai
 from chart_binder.cli.options import Session, group, pass_session
-from chart_binder.cli.output import display_width, fit, print_error, terminal_width, wrap
+from chart_binder.cli.output import display_width, fit, print_error, terminal_width, worst, wrap
+from chart_binder.config import Config
 from chart_binder.config.load import config_candidates, dotted_keys
 from chart_binder.errors import CanonError, LookupFailedError, UsageError, masked
 from chart_binder.jobs.transcripts import effective_prompt
+from chart_binder.musicbrainz.source import connect
 from chart_binder.react.calls import call_tool
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
+from chart_binder.store.sqlite_file import VERSION
+from chart_binder.store.store import Store
+from chart_binder.web.searxng import Degraded, Hits, NothingFound, SearxngClient
 from chart_binder.wiring import store_url, transcripts_folder
 from chart_binder.wiring import tools as configured_tools
 
@@ -144,3 +153,173 @@ def _read_arguments(arguments: str) -> dict[str, Any] | str:
         return msgspec.json.decode(arguments, type=dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise UsageError(f"ARGUMENTS are no JSON object: {error}") from error
+
+
+_OFFLINE = "not asked: offline (musicbrainz.offline is set)"
+_MODEL_SERVERS = {"ollama": ollama.check, "openai": openai.check}
+"""How the server of a provider is checked."""
+_MORE_ENGINES = "turn others on, or these off, under engines in its settings.yml"
+
+
+class Health(StrEnum):
+    """The state of one thing that is checked."""
+
+    OK = "ok"
+    OFF = "off"
+    """It is turned off, or this call is offline."""
+    WARNING = "warning"
+    """It works, with something to know; or it does not, and canon can do without."""
+    FAILED = "failed"
+    """It does not work, and canon needs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a check found; `remark` is something to know or do though it works."""
+
+    said: str
+    remark: str = ""
+    is_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of a check: what was found, or what is wrong and how to fix it.
+
+    `is_well` tells whether it works, or was not asked, or is turned off.
+    """
+
+    name: str
+    state: Health
+    is_needed: bool
+    is_well: bool
+    said: str
+
+    @property
+    def status(self) -> int:
+        """The exit status: 1 for what is needed and does not work, 3 for what is optional."""
+        return 0 if self.is_well else 1 if self.is_needed else 3
+
+
+@click.command("doctor")
+@pass_session
+def doctor(session: Session) -> int:
+    """Check the store, MusicBrainz, the model and the search service; say what to do.
+
+    Each is ok, off (by the configuration, or offline), a warning (it works with something to know,
+    or canon can do without it), or failed.
+
+    Exit status: 0 everything that is on works, 3 something optional does not, 1 something needed
+    does not.
+    """
+    status = 0
+    for finding in _findings(session.config):
+        status = worst(status, finding.status)
+        session.show(finding, wrap(finding.said, f"{finding.state:<8} {finding.name:<12} "))
+    return status
+
+
+def _findings(config: Config) -> Iterator[Finding]:
+    model, searches = config.llm.enabled, config.llm.enabled and config.llm.searxng.enabled
+    checks: tuple[tuple[str, bool, str, Callable[[Config], Check]], ...] = (
+        ("store", True, "", _store),
+        ("musicbrainz", True, "", _musicbrainz),
+        ("model", model, "" if model else _MODEL_OFF, _model),
+        ("search", False, "" if searches else _search_off(config), _search),
+    )
+    for name, is_needed, why_off, check in checks:
+        try:
+            found, is_well = check(config), True
+        except CanonError as error:
+            found, is_well = Check(str(error)), False
+        state = Health.OK
+        if why_off or found.is_off:
+            state = Health.OFF
+        elif not is_well:
+            state = Health.FAILED if is_needed else Health.WARNING
+        elif found.remark:
+            state = Health.WARNING
+        texts = (found.said, found.remark) if not (why_off and found.is_off) else ()
+        said = "; ".join(filter(None, (why_off, *texts)))
+        yield Finding(name, state, is_needed, is_well or bool(why_off), said)
+
+
+_MODEL_OFF = "no model is asked: llm.enabled is false"
+
+
+def _search_off(config: Config) -> str:
+    if config.llm.searxng.enabled:
+        return f"not used, for {_MODEL_OFF}"
+    return "the model cannot search: llm.searxng.enabled is false"
+
+
+def _store(config: Config) -> Check:
+    with Store.open(store_url(config)) as store:
+        store.answers.forget("")  # a write that changes nothing: no answer has an empty key
+    return Check(f"{masked(store_url(config))} can be written to (schema {VERSION})")
+
+
+def _musicbrainz(config: Config) -> Check:
+    with Store.open(store_url(config)) as store:
+        health = connect(config.musicbrainz, store.answers, store.slots).check()
+    if health.is_reachable is None:
+        return Check(_OFFLINE, is_off=True)
+    problems = "; ".join(health.problems)
+    if not health.is_reachable:
+        raise LookupFailedError(problems)
+    return Check(f"{health.host} answers", problems)
+
+
+def _model(config: Config) -> Check:
+    llm = config.llm
+    check = _MODEL_SERVERS.get(llm.provider)
+    if check is None:
+        model = plugins.load("chart_binder.chat_models", llm.provider)(llm)
+        return Check(f"{model.model_id} is loaded")
+    if config.musicbrainz.offline:
+        return Check(_OFFLINE, is_off=True)
+    health = check(llm)
+    if health.problems:
+        raise LookupFailedError("; ".join(health.problems))
+    server = f", {health.server}" if health.server else ""
+    window, remark, loaded = "", "", health.loaded_length
+    if health.context_length:
+        window = f", made for {health.context_length} tokens (llm.num_ctx = {llm.num_ctx})"
+    if loaded is not None:
+        window += f", loaded with {loaded} tokens"
+    if loaded is not None and loaded < llm.num_ctx:
+        window += " only"
+        remark = (
+            "canon will ask for more; where it has no more after a run, lower llm.num_ctx to"
+            f" {loaded}, or give the server more memory"
+        )
+    said = f"{health.model_id} at {health.address}{server}{window}"
+    return Check(f"{said}{_NOT_REPORTED.get(llm.provider, '')}", remark)
+
+
+_NOT_REPORTED = {
+    "ollama": "; it does not report how many replies it writes at a time: for several, set"
+    " OLLAMA_NUM_PARALLEL there, each takes memory for llm.num_ctx tokens"
+}
+"""What a kind of server does not report though it matters, and where it is set."""
+
+
+def _search(config: Config) -> Check:
+    searxng = config.llm.searxng
+    if not searxng.enabled:
+        return Check("", is_off=True)
+    if config.musicbrainz.offline:
+        return Check(_OFFLINE, is_off=True)
+    answers = f"{masked(searxng.url)} answers"
+    outcome = SearxngClient(searxng).search("MusicBrainz")  # which every engine knows
+    failing = ", ".join(outcome.failing) if isinstance(outcome, Degraded | Hits) else ""
+    if isinstance(outcome, Degraded):
+        problem = "no result has an address that can be read: see its log"
+        if failing:
+            problem = f"its engines fail: {failing}: wait, or {_MORE_ENGINES}"
+        raise LookupFailedError(f"{answers}, but {problem}")
+    if failing:
+        return Check(f"{answers} in JSON", f"failing engines: {failing}: {_MORE_ENGINES}")
+    if isinstance(outcome, NothingFound):
+        return Check(f"{answers} in JSON", "it finds nothing: is any engine on?")
+    return Check(f"{answers} in JSON")

@@ -16,14 +16,14 @@ import msgspec
 
 from chart_binder.audio.walk import AudioFile, UnreadablePath
 from chart_binder.cli import options, output
-from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
-from chart_binder.cli.render.decision import (
+from chart_binder.cli.decision_text import (
     brief_lines,
     decision_lines,
     decision_object,
     find_entities,
     group_name,
 )
+from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
 from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig, StoreConfig
 from chart_binder.config.load import config_candidates, found_file
 from chart_binder.domain.evidence import EvidenceBundle
@@ -180,7 +180,7 @@ def explain(session: options.Session, paths: tuple[str, ...], evidence: tuple[st
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
     # Slow to import, and not needed for `canon decide`.
-    from chart_binder.cli.render.explanation import (
+    from chart_binder.cli.explanation_text import (
         case_timeline,
         explanation_lines,
         explanation_object,
@@ -372,7 +372,7 @@ def read_bundle_file(place: str) -> EvidenceBundle:
 @options.pass_session
 def demo(session: options.Session, *, full: bool) -> int:
     """Decide two shipped files, one by rules, one by a recorded run of a model."""
-    from chart_binder.cli.render.explanation import explanation_lines
+    from chart_binder.cli.explanation_text import explanation_lines
 
     def lines(path: str, case: Case) -> Iterator[str]:
         """Yield the rule path of what the rules decided; a run of the model was shown before."""

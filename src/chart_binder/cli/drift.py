@@ -11,6 +11,13 @@ from pathlib import Path
 import click
 
 from chart_binder.audio.walk import AudioFile
+from chart_binder.cli.decision_text import (
+    change_lines,
+    find_entities,
+    group_name,
+    note_lines,
+    release_name,
+)
 from chart_binder.cli.options import (
     PATH,
     Group,
@@ -22,13 +29,6 @@ from chart_binder.cli.options import (
     pass_session,
 )
 from chart_binder.cli.output import SkippedRecords, count_text, file_object, print_notes, worst
-from chart_binder.cli.render.decision import (
-    change_lines,
-    find_entities,
-    group_name,
-    note_lines,
-    release_name,
-)
 from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.files import path_text

@@ -10,8 +10,8 @@ import msgspec
 
 from chart_binder.cli import options, output
 from chart_binder.cli.decide import live_decider
+from chart_binder.cli.decision_text import adjudication_lines, first_release_text
 from chart_binder.cli.progress import row_progress
-from chart_binder.cli.render.decision import adjudication_lines, first_release_text
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines

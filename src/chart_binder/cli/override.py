@@ -9,6 +9,12 @@ import click
 import msgspec
 
 from chart_binder.cli.decide import read_bundle_file
+from chart_binder.cli.decision_text import (
+    find_entities,
+    group_name,
+    musicbrainz_page,
+    release_name,
+)
 from chart_binder.cli.options import (
     PATH,
     Session,
@@ -19,12 +25,6 @@ from chart_binder.cli.options import (
     read_path_or_mbid,
 )
 from chart_binder.cli.output import labelled, labelled_list, one_line, print_lines
-from chart_binder.cli.render.decision import (
-    find_entities,
-    group_name,
-    musicbrainz_page,
-    release_name,
-)
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import is_new_id, local_time, now_utc
 from chart_binder.domain.verdict import OverrideRecord

@@ -12,7 +12,7 @@ import msgspec
 from chart_binder.cli import options, output
 from chart_binder.cli.override import FORCE, check_ids
 from chart_binder.cli.progress import event_lines
-from chart_binder.cli.render.review import (
+from chart_binder.cli.review_text import (
     album_cases_lines,
     case_lines,
     case_object,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chart_binder.cli.decision_text import musicbrainz_page
 from chart_binder.cli.output import SkippedRecords, one_line, print_lines, wrap
 from chart_binder.cli.progress import CTRL_D, event_lines, read_key
-from chart_binder.cli.render.decision import musicbrainz_page
-from chart_binder.cli.render.review import NO_ALBUM, brief_lines, case_lines, ruled_lines
+from chart_binder.cli.review_text import NO_ALBUM, brief_lines, case_lines, ruled_lines
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError, counted
 from chart_binder.files import path_text

@@ -11,9 +11,9 @@ import click
 import msgspec
 
 from chart_binder.cli import output
+from chart_binder.cli.decision_text import decision_object
 from chart_binder.cli.options import Session, group, pass_session
-from chart_binder.cli.render.decision import decision_object
-from chart_binder.cli.render.tags import WORDS
+from chart_binder.cli.tag_text import WORDS
 from chart_binder.domain.records import Measures, RunRecord, WriteState, local_time
 from chart_binder.errors import CanonError, counted
 from chart_binder.files import path_text

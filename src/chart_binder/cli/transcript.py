@@ -13,17 +13,7 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from chart_binder.cli.options import (
-    Session,
-    flag,
-    group,
-    is_same_file,
-    pass_session,
-    refuse_audio_file,
-)
-from chart_binder.cli.output import print_error, print_json, print_lines, safe_text, write_file
-from chart_binder.cli.progress import LiveRun, event_lines
-from chart_binder.cli.render.decision import (
+from chart_binder.cli.decision_text import (
     claim_text,
     facts_by_claim,
     find_entities,
@@ -34,6 +24,16 @@ from chart_binder.cli.render.decision import (
     shown_checks,
     subject_name,
 )
+from chart_binder.cli.options import (
+    Session,
+    flag,
+    group,
+    is_same_file,
+    pass_session,
+    refuse_audio_file,
+)
+from chart_binder.cli.output import print_error, print_json, print_lines, safe_text, write_file
+from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.errors import CanonError, PluginError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import transcripts
@@ -279,7 +279,7 @@ def run_page(name: str, recorded: RecordedRun) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    folder = resources.files("chart_binder.cli.render")
+    folder = resources.files("chart_binder.cli")
     style = folder.joinpath("run_page.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
 

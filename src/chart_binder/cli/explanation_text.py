@@ -11,13 +11,13 @@ from itertools import accumulate, pairwise
 
 import msgspec
 
-from chart_binder.cli.output import display_width, fit, labelled, terminal_width, wrap
-from chart_binder.cli.render.decision import (
+from chart_binder.cli.decision_text import (
     decision_lines,
     musicbrainz_page,
     sibling_text,
     siblings_of,
 )
+from chart_binder.cli.output import display_width, fit, labelled, terminal_width, wrap
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from chart_binder.audio.fields import FIELDS_BY_NAME
+from chart_binder.cli.decision_text import find_entities, group_name, note_lines, release_name
 from chart_binder.cli.output import count_text, wrap
-from chart_binder.cli.render.decision import find_entities, group_name, note_lines, release_name
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import AlbumKey, album_key
 from chart_binder.errors import counted

@@ -7,6 +7,12 @@ from typing import Any
 
 import msgspec
 
+from chart_binder.cli.decision_text import (
+    missing_facts,
+    musicbrainz_page,
+    outcome_rows,
+    recording_lines,
+)
 from chart_binder.cli.output import (
     display_width,
     fit,
@@ -14,12 +20,6 @@ from chart_binder.cli.output import (
     labelled_list,
     terminal_width,
     wrap,
-)
-from chart_binder.cli.render.decision import (
-    missing_facts,
-    musicbrainz_page,
-    outcome_rows,
-    recording_lines,
 )
 from chart_binder.domain.records import UnwrittenRecord, VerdictRecord, local_time
 from chart_binder.domain.verdict import Decided, Open, Verdict
