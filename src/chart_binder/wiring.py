@@ -112,7 +112,7 @@ def _bring_in(
     config: Config, bundle: EvidenceBundle, kind: str, mbid: str
 ) -> tuple["RecordingCandidate", ...]:
     """Return what a record at MusicBrainz adds to the evidence (`llm.record_lookup.Records`)."""
-    from chart_binder.musicbrainz.siblings import bring_in
+    from chart_binder.musicbrainz.sibling_lookup import bring_in
 
     with _musicbrainz(config) as client:
         return bring_in(client, bundle, kind, mbid)

@@ -21,7 +21,7 @@ from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.musicbrainz.client import Client
-from chart_binder.musicbrainz.siblings import bring_in
+from chart_binder.musicbrainz.sibling_lookup import bring_in
 from chart_binder.musicbrainz.source import connect
 from chart_binder.musicbrainz.tool import MemoryCache, musicbrainz
 from chart_binder.react.conversation import Message, Reply, Terms

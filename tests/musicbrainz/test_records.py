@@ -4,7 +4,7 @@ import pytest
 
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError
-from chart_binder.musicbrainz.siblings import bring_in
+from chart_binder.musicbrainz.sibling_lookup import bring_in
 from musicbrainz.harness import Harness
 from servers.http import Response
 from servers.musicbrainz import BUSY, GARBAGE, MusicBrainzStandIn, always

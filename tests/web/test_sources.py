@@ -7,11 +7,16 @@ import pytest
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.transcript import AnyEvent, Observed, Stepped
 from chart_binder.web import passages
-from chart_binder.web.documents import documents_named, read_documents
+from chart_binder.web.documents import (
+    SAME_SOURCE,
+    documents_named,
+    independent_sources,
+    read_documents,
+    registered_site,
+)
 from chart_binder.web.fetch import Page
 from chart_binder.web.page_text import from_html
 from chart_binder.web.searxng import Hits, outcome
-from chart_binder.web.sites import SAME_SOURCE, independent_sources, registered_site
 from chart_binder.web.tools import search_results
 
 WIKI = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"

@@ -36,8 +36,8 @@ from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.result import Fact
 from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels
+from chart_binder.web.documents import independent_sources
 from chart_binder.web.places import is_copied
-from chart_binder.web.sites import independent_sources
 
 RECORDING = "recording"
 """The field that says which recording a record has: checked at MusicBrainz (llm.record_lookup)."""

@@ -17,7 +17,7 @@ from chart_binder.react.transcript import (
     Watch,
     record_in_file,
 )
-from chart_binder.web.sites import host_of
+from chart_binder.web.documents import host_of
 
 FAILED_SERVICE = "unanswered"
 """The name of the check for a service that failed: the run is worth repeating."""

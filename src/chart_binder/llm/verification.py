@@ -34,9 +34,8 @@ from chart_binder.llm.record_lookup import SITE, RecordFinder
 from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, Kind, SecondReader
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.documents import Document
+from chart_binder.web.documents import Document, independent_sources, is_checked_page
 from chart_binder.web.places import Place, dates_about, is_copied, premieres_said
-from chart_binder.web.sites import independent_sources, is_checked_page
 
 _MAX_SHOWN = 200
 

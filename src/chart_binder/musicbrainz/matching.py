@@ -15,8 +15,7 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import Client
-from chart_binder.musicbrainz.evidence import partial_date
-from chart_binder.musicbrainz.web_service import Credit, Recording
+from chart_binder.musicbrainz.web_service import Credit, Recording, partial_date
 
 MAX_RECORDINGS = 5
 """Recordings of one song that are looked into."""

@@ -345,7 +345,7 @@ def _address(kind: str, identifier: str) -> str:
 
 
 def _first_date(date: str | None) -> str:
-    from chart_binder.musicbrainz.evidence import partial_date
+    from chart_binder.musicbrainz.web_service import partial_date
 
     first = partial_date(date)
     return f"first date of any status {first if first.is_known else 'unknown'}"
@@ -397,7 +397,7 @@ def _release_entry(release: "ws.Release") -> _Entry:
 
 
 def _by_date(releases: Iterable["ws.Release"]) -> list["ws.Release"]:
-    from chart_binder.musicbrainz.evidence import partial_date
+    from chart_binder.musicbrainz.web_service import partial_date
 
     return sorted(releases, key=lambda one: (partial_date(one.date).last, one.id))
 

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import msgspec
 from musicbrainzngs import mbxml
 
+from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.typed_json import convert_json
 
@@ -475,3 +476,11 @@ def _recordings(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
             hidden = [medium["pregap"]] if "pregap" in medium else []
             tracks = chain(hidden, medium.get("track-list", ()), medium.get("data-track-list", ()))
             yield from (track["recording"] for track in tracks if "recording" in track)
+
+
+def partial_date(text: str | None) -> PartialDate:
+    """Parse a date as MusicBrainz writes it; an impossible one is unknown."""
+    try:
+        return PartialDate.parse(text or "")
+    except ValueError:
+        return UNKNOWN

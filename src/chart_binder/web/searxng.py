@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from chart_binder.errors import ERROR_NUMBER, SearchError, UnknownHostError, masked
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.sites import normal_address
+from chart_binder.web.documents import normal_address
 
 if TYPE_CHECKING:
     import httpx

@@ -20,8 +20,7 @@ from chart_binder.web.searxng import Degraded, Hit, Hits, NothingFound, SearxngC
 
 if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
-    from chart_binder.web.fetch import Page, PageFetcher
-    from chart_binder.web.wikipedia import Found
+    from chart_binder.web.fetch import Found, Page, PageFetcher
 
 _LONGEST_SNIPPET: Final = 300
 _LONGEST_BOX: Final = 500
@@ -121,7 +120,7 @@ def wikipedia(config: "LLMConfig") -> Tool:
 
 
 def _look_up(config: "LLMConfig", query: str, language: str) -> "Found":
-    from chart_binder.web.wikipedia import LANGUAGE, Wikipedia, in_address
+    from chart_binder.web.fetch import LANGUAGE, Wikipedia, in_address
 
     address = in_address(query)
     asked = address[0] if address else language.strip().lower()
