@@ -10,7 +10,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import AudioError, CanonError, LookupFailedError, NothingFoundError
 from chart_binder.jobs.decide import NotAskedError
-from chart_binder.jobs.drift import gather_while_it_answers
+from chart_binder.jobs.stored_decisions import gather_while_it_answers
 from golden.bundles import golden
 
 DOWN, ABSENT, UNREADABLE = LookupFailedError("down"), NothingFoundError("absent"), AudioError("?")

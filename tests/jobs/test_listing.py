@@ -15,17 +15,21 @@ from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import AuditVerdict, UnreadDecision, new_id
 from chart_binder.errors import NothingFoundError, UsageError
-from chart_binder.jobs.audit import audit_report, judge, judged, sample, wilson_interval
 from chart_binder.jobs.decide import Case, Decider, case_or_error
 from chart_binder.jobs.listing import (
     KEYS,
     ListedDecision,
+    audit_report,
     by_first_release,
     fits_m3u,
+    judge,
+    judged,
     listing,
     m3u_lines,
     read_query,
+    sample,
     smart_playlist,
+    wilson_interval,
 )
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
 from chart_binder.store import open_store

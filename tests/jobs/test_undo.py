@@ -16,18 +16,17 @@ from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import field_texts, with_fields
 from chart_binder.domain.records import WriteRecord, WriteState, now_utc
-from chart_binder.jobs.journal import UNDO, ChangedKey, WritingRun
-from chart_binder.jobs.moved_files import MovedFiles
+from chart_binder.jobs.journal import UNDO, ChangedKey, MovedFiles, WritingRun
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.undo import (
     last_write,
     plan_undo,
     runs_to_undo,
     undo_writes,
+    verify,
     writes_since,
     writes_to_undo,
 )
-from chart_binder.jobs.verify import verify
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.store.store import Store
 

@@ -33,17 +33,19 @@ from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecisio
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import NOT_ATTEMPTED, Decider, State
-from chart_binder.jobs.drift import (
+from chart_binder.jobs.journal import FieldChange
+from chart_binder.jobs.stored_decisions import (
     Drift,
     DriftCause,
     DriftCheck,
     DriftState,
     accept_new_decision,
+    current_decisions,
     gather_while_it_answers,
     keep_old_decision,
+    path_from_bytes,
+    stored_names,
 )
-from chart_binder.jobs.journal import FieldChange
-from chart_binder.jobs.stored_decisions import current_decisions, path_from_bytes, stored_names
 from chart_binder.llm.result import STALE
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url

@@ -30,8 +30,10 @@ from chart_binder.domain.verdict import FirstRelease
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs import listing
-from chart_binder.jobs.audit import (
+from chart_binder.jobs.decide import State
+from chart_binder.jobs.listing import (
     AuditReport,
+    ListedDecision,
     RuleErrors,
     audit_report,
     judge,
@@ -39,8 +41,6 @@ from chart_binder.jobs.audit import (
     outcome,
     sample,
 )
-from chart_binder.jobs.decide import State
-from chart_binder.jobs.listing import ListedDecision
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 if TYPE_CHECKING:

@@ -33,9 +33,10 @@ from chart_binder.domain.tags import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
 from chart_binder.files import path_text
 from chart_binder.jobs import journal, write_albums
-from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
-from chart_binder.jobs.moved_files import MovedFiles
+from chart_binder.jobs.journal import MovedFiles, WritingRun, clean_folders, repair_journal
 from chart_binder.jobs.undo import (
+    Verification,
+    VerifyState,
     last_write,
     plan_undo,
     runs_to_undo,
@@ -43,8 +44,7 @@ from chart_binder.jobs.undo import (
     writes_since,
     writes_to_undo,
 )
-from chart_binder.jobs.verify import Verification, VerifyState
-from chart_binder.jobs.verify import verify as verify_file
+from chart_binder.jobs.undo import verify as verify_file
 from chart_binder.jobs.write import Planner, WriteReport, WriteStatus
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, release_lookup, store_url

@@ -1,13 +1,27 @@
-"""Undo what was written into files: the former file is made again, or its keys are put back."""
+"""Undo what was written into files, and verify what is there against the journal.
+
+The former file is made again byte by byte; where other programs changed some tags since, what was
+written is put back key by key.
+"""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chart_binder.audio.containers import audio_hash, read_tag_set
+from chart_binder.audio.containers import asf, audio_hash, read_tag_set
+from chart_binder.audio.fields import (
+    FIELDS,
+    field_texts,
+    is_same_key,
+    new_block,
+    with_dates_of_version,
+    with_fields,
+    written_keys,
+)
 from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.restoration import Restoration
 from chart_binder.audio.save import (
@@ -17,28 +31,63 @@ from chart_binder.audio.save import (
     SaveResult,
     require_writable,
 )
-from chart_binder.audio.tagset import TagChanges, TagSet
-from chart_binder.domain.records import RunRecord, WriteRecord, now_utc
-from chart_binder.errors import CanonError, SaveError, StoreError
+from chart_binder.audio.tagset import (
+    Block,
+    Change,
+    PlacedItem,
+    TagChanges,
+    TagSet,
+    apply_changes,
+    normalized_hash,
+    with_recorded_names,
+)
+from chart_binder.domain.records import RunRecord, WriteRecord, WriteState, now_utc
+from chart_binder.errors import AudioError, CanonError, SaveError, StoreError
 from chart_binder.jobs.journal import (
+    HEAD_OF,
+    SAME_WORDS,
+    ChangedKey,
+    MovedFiles,
+    Texts,
     WritingRun,
+    changes_since_write,
     field_changes,
     is_undoing,
+    merged_by_key,
+    moved_text,
     only_done,
+    shown_texts,
+    write_of_file,
 )
-from chart_binder.jobs.moved_files import MovedFiles, moved_text
-from chart_binder.jobs.put_back import PutBack, tags_put_back
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.jobs.write import WriteReport, WriteStatus, read_file_tags
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
+
 _ALREADY = "its tags are as they were already"
 _ALL_CHANGED = "all that was written changed since: --force puts it back"
 _WRITTEN_SINCE = "run {run} wrote its tags since: `canon undo {run}` first, or --force"
 _OTHER_AUDIO = "its audio is not that which the tags were written for"
 _GONE = "; if it was moved, name the folder that it is in now: `canon undo FOLDER` finds it"
+
+
+# The frames that fields may be put back into in an ID3v2 tag of another version.
+_KEYS = frozenset(key for field in FIELDS for key in written_keys(field.name))
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """Tags with what was written taken back.
+
+    `kept` are written keys that somebody changed since, which say that still; `others` are keys
+    that were not written, changed since.
+    """
+
+    tags: TagSet
+    kept: tuple[ChangedKey, ...] = ()
+    others: tuple[ChangedKey, ...] = ()
 
 
 def runs_to_undo(store: "Store") -> Iterator[RunRecord]:
@@ -239,3 +288,249 @@ def _put_back(
 
     saved, undoing = run.save(path, change, write.decision_id, require_same_audio, write.id)
     return saved, undoing, found[-1]
+
+
+def tags_put_back(
+    write: WriteRecord, changes: TagChanges, tags: TagSet, *, force: bool = False
+) -> PutBack:
+    """Return tags with every written key put back that says what was written.
+
+    With `force` the others, too. Of tags that are those that were written, the result is exactly
+    what was there before. Raises `AudioError` for a journal that cannot be read, and `SaveError`
+    for one that does not lead back.
+    """
+    is_exact = tags.hash == write.tags_after_hash
+    if is_exact or normalized_hash(tags) == changes.new_alike:
+        return PutBack(_tags_before(write, changes, tags, is_exact=is_exact))
+    back, moved = _with_old_dates(tags, changes, force=force)
+    back, kept = _with_old_items(back, changes, force=force)
+    back, kept_fields = _with_old_fields(back, changes, force=force)
+    ours = _KEYS if any(_other_version(tags, change.form) for change in changes.changes) else ()
+    others = tuple(
+        each
+        for each in changes_since_write(write, changes, back)
+        if each.before is None
+        and SAME_WORDS not in each.new
+        and not each.field.startswith(HEAD_OF)
+        and each.field not in ours
+    )
+    return PutBack(back, (*moved, *kept, *kept_fields), others)
+
+
+def _tags_before(
+    write: WriteRecord, changes: TagChanges, tags: TagSet, *, is_exact: bool
+) -> TagSet:
+    now = tags if is_exact else with_recorded_names(tags, changes)
+    before = apply_changes(now, changes.reversed)
+    is_restored = before.hash == write.tags_before_hash
+    if not is_restored and (is_exact or normalized_hash(before) != changes.old_alike):
+        raise SaveError(
+            f"{path_from_bytes(write.path)}: the journal does not lead back to the tags before"
+        )
+    return before
+
+
+_Result = tuple[TagSet, tuple[ChangedKey, ...]]
+
+
+def _with_old_dates(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
+    """Put dates that were written back under their keys, if somebody moved them to others.
+
+    Of those that somebody changed, too, the new keys are returned.
+    """
+    kept: list[ChangedKey] = []
+    for name in ("date", "original_date"):
+        moved = with_dates_of_version(tags, name)
+        block = moved.block("id3v2.3")
+        if block is None or moved is tags:
+            continue
+        written = [
+            ChangedKey(
+                each.key,
+                *(
+                    shown_texts(each.form, items)
+                    for items in (each.new, _items_of(block, each), each.old)
+                ),
+            )
+            for each in merged_by_key(changes.changes)
+            if each.form == block.form and each.key in written_keys(name)
+        ]
+        changed = [key for key in written if key.old != key.new]
+        if written and (force or not changed):
+            tags = moved
+        else:
+            kept += (key for key in changed if not key.before)
+    return tags, tuple(kept)
+
+
+def _with_old_items(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
+    """Put back the records of keys, as they were; return the keys that somebody changed, too."""
+    kept = []
+    heads = {block.form: block.head for block in (*changes.old_blocks, *changes.new_blocks)}
+    for change in merged_by_key(changes.changes):
+        block = next((each for each in tags.blocks if each.form == change.form), None)
+        if block is None:
+            if _other_version(tags, change.form):
+                continue
+            block = Block(change.form, (), heads[change.form])
+        now = tuple(_items_of(block, change))
+        texts = [shown_texts(change.form, each) for each in (change.new, now, change.old)]
+        if texts[1] == texts[2]:
+            continue
+        # TagLib saves values in another order (ASF), and those of `Year` and `DATE` as one (APE).
+        if {*texts[0]} == {*texts[1]} or force:
+            tags = tags.with_block(_with_items(block, now, change.old))
+        else:
+            kept.append(ChangedKey(change.key, *texts))
+    made = {block.form for block in changes.new_blocks} - {b.form for b in changes.old_blocks}
+    for block in tags.blocks:
+        if block.form in made and block.items:
+            tags = tags.with_block(_with_taken_over(tags, block))
+    blocks = tuple(block for block in tags.blocks if block.items or block.form not in made)
+    return TagSet(tags.container, blocks), tuple(kept)
+
+
+def _with_taken_over(tags: TagSet, block: Block) -> Block:
+    """Return a tag that stays, for others have keys in it, with what it still hides in others."""
+    keys = {item.key for item in block.items}
+    taken = (item for item in new_block(tags).items if item.key not in keys)
+    return Block(block.form, (*taken, *block.items), block.head)
+
+
+def _items_of(block: Block, change: Change) -> Iterator[PlacedItem]:
+    for at, item in enumerate(block.items):
+        if is_same_key(block.form, item.key, change.key):
+            yield PlacedItem(at, item)
+
+
+def _with_items(block: Block, now: tuple[PlacedItem, ...], old: tuple[PlacedItem, ...]) -> Block:
+    removed = {placed.at for placed in now}
+    items = [item for at, item in enumerate(block.items) if at not in removed]
+    end = sum(bool(item.key) for item in items)  # bytes that are no record stand behind the others
+    for count, placed in enumerate(old):
+        items.insert(min(placed.at, end + count), placed.item)
+    in_order = asf.sorted_by_place(items) if block.form == "asf" else tuple(items)
+    return Block(block.form, in_order, block.head)
+
+
+def _other_version(tags: TagSet, form: str) -> str | None:
+    """Return the form of the ID3v2 tag, if another program made one of another version of it."""
+    block = tags.block("id3v2") if form.startswith("id3v2") else None
+    return block.form if block and block.form != form else None
+
+
+def _with_old_fields(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
+    """Put fields back into an ID3v2 tag of another version than the one that was written."""
+    form = next((change.form for change in changes.changes), "")
+    other = _other_version(tags, form)
+    if not other:
+        return tags, ()
+    empty = TagSet(tags.container, (Block(other),))
+    was, written = (
+        TagSet(tags.container, (Block(form, tuple(placed.item for placed in items)),))
+        for items in (
+            [placed for change in changes.changes for placed in change.old],
+            [placed for change in changes.changes for placed in change.new],
+        )
+    )
+    kept = []
+    fields: dict[str, Texts] = {}
+    for field in FIELDS:
+        old, new, now = (field_texts(each, field.name) for each in (was, written, tags))
+        if old == new or _joined(now) == _joined(old):
+            continue
+        # ID3v2.3 holds the year of an original date alone.
+        held = field_texts(with_fields(empty, {field.name: new}), field.name)
+        if _joined(now) in (_joined(new), _joined(held)) or force:
+            fields[field.name] = tuple(filter(None, old)) if field.several else old[:1]
+        else:
+            kept.append(ChangedKey(field.name, new, now, old))
+    return with_fields(tags, fields), tuple(kept)
+
+
+def _joined(texts: Texts) -> str:
+    """Return texts as ID3v2.3 has them: in one."""
+    return "/".join(texts)
+
+
+_IN_PART = "`canon undo` kept what somebody changed since: with --force it puts that back, too"
+
+
+class VerifyState(StrEnum):
+    """How a file compares with the journal."""
+
+    SAME = "same"
+    PUT_BACK = "put back"
+    IN_PART = "put back in part"
+    UNRECORDED = "unrecorded"
+    OPEN = "open"
+    TAGS_DIFFER = "tags differ"
+    AUDIO_DIFFERS = "audio differs"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The finding for one file; `changes` lead from what was written to what is there now.
+
+    Where a write was put back in part, they are the written keys that `undo` kept.
+    """
+
+    path: Path
+    finding: VerifyState
+    why: str | None = None
+    changes: tuple[ChangedKey, ...] = ()
+    write: WriteRecord | None = None
+
+
+def verify(store: "Store", path: Path) -> Verification:
+    """Compare a file's tags and audio with the journal. Raises `StoreError`; changes nothing."""
+    writes = store.journal.of_path(path_bytes(path))
+    write = next(only_done(writes), None)
+    begun = next((each for each in writes if each.state is WriteState.INTENDED), None)
+    if begun and (write is None or begun.id > write.id):
+        why = "a run is writing it, or was cut short: the next run that writes records what it did"
+        return Verification(path, VerifyState.OPEN, why, write=begun)
+    try:
+        write = write_of_file(store, path, _last_done)
+        if write is None:
+            why = "no tags were written into it by canon"
+            return Verification(path, VerifyState.UNRECORDED, why)
+        found = _compare(path, write)
+        if found.finding is VerifyState.SAME and is_undoing(store, write):
+            found = _undone(store, found, write)
+        is_moved = write.path != path_bytes(path)
+        return replace(found, why=moved_text(write, found.why)) if is_moved else found
+    except AudioError as error:
+        return Verification(path, VerifyState.UNREADABLE, str(error), write=write)
+
+
+def _last_done(store: "Store", path: Path) -> WriteRecord | None:
+    return next(only_done(store.journal.of_path(path_bytes(path))), None)
+
+
+def _undone(store: "Store", found: Verification, undoing: WriteRecord) -> Verification:
+    """Return the finding for a file that is as an undo left it."""
+    write = store.journal.get(undoing.undoes) if undoing.undoes else None
+    if write and write.state is WriteState.DONE:
+        changes = TagChanges.from_json(write.changes)
+        if kept := tags_put_back(write, changes, read_tag_set(found.path)).kept:
+            return replace(found, finding=VerifyState.IN_PART, why=_IN_PART, changes=kept)
+    return replace(found, finding=VerifyState.PUT_BACK)
+
+
+def _compare(path: Path, write: WriteRecord) -> Verification:
+    if audio_hash(path) != write.audio_hash:
+        why = "its audio is not that which the tags were written for: damaged, or another file"
+        return Verification(path, VerifyState.AUDIO_DIFFERS, why, write=write)
+    tags = read_tag_set(path)
+    changes = TagChanges.from_json(write.changes)
+    if tags.hash == write.tags_after_hash or normalized_hash(tags) == changes.new_alike:
+        return Verification(path, VerifyState.SAME, write=write)
+    found = changes_since_write(write, changes, tags)
+    why = (
+        "its tags say something else than was written"
+        if any(each.before is not None for each in found)
+        else "other tags than those that were written changed since"
+    )
+    return Verification(path, VerifyState.TAGS_DIFFER, why, found, write)

@@ -381,13 +381,13 @@ class Planner:
 
         A first release may be written of an open case too: it is decided apart from the group.
         """
-        chosen = writable_ids(decision, verdict_on(self.store, kept))
+        chosen = writable_ids(decision, stored_decisions.verdict_on(self.store, kept))
         first = decision.first_release
         is_open = decision.state in (State.INDETERMINATE, State.REVIEW) and not decision.is_stale
         is_dated = first is not None and first.year_certain
         if isinstance(chosen, Chosen) or not (is_open and is_dated):
             return chosen
-        verdict = verdict_on(self.store, kept)
+        verdict = stored_decisions.verdict_on(self.store, kept)
         if self.options.policy is not Policy.DATES or verdict:
             return chosen
         return Chosen(None, None, None, decision.trace)
@@ -412,23 +412,9 @@ class Planner:
         if override and _contradicts(override, chosen):
             return f"a person decided otherwise since: {_unpin_first(kept)}decide again"
         was_overridden = kept.decided_by == "override" and not kept.pinned
-        if was_overridden and not override and not verdict_on(self.store, kept):
+        if was_overridden and not override and not stored_decisions.verdict_on(self.store, kept):
             return "the override that decided it was removed since: decide again"
         return None
-
-
-def verdict_on(store: "Store", decision: records.DecisionRecord) -> records.VerdictRecord | None:
-    """Return the newest acceptance or rejection of a decision, if any.
-
-    A rejection also holds for an equal decision that was made again by the same evidence and
-    rules. Raises `StoreError`.
-    """
-    history = store.verdicts.history(decision.id)
-    found = next((each for each in history if each.verdict is not records.VerdictKind.KEEP), None)
-    if found or history or decision.adjudicator is None:
-        return found
-    before = store.verdicts.on_the_same(decision)
-    return before if before and before.verdict is records.VerdictKind.REJECT else None
 
 
 def writable_ids(decision: Decision, verdict: records.VerdictRecord | None) -> Chosen | str:
