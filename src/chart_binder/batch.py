@@ -31,10 +31,21 @@ from chart_binder.jobs.batch import (
     TaskExecutor,
     ThreadExecutor,
     Worker,
-    planning,
 )
-from chart_binder.jobs.batch.dask import DaskExecutor, connect, prepare_workers, start_local_cluster
-from chart_binder.jobs.batch.dask_tasks import Packed
+from chart_binder.jobs.batch.dask import (
+    DaskExecutor,
+    Packed,
+    connect,
+    prepare_workers,
+    start_local_cluster,
+)
+from chart_binder.jobs.batch.items import (
+    Estimate,
+    Estimator,
+    Order,
+    estimate_library,
+    library_items,
+)
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import (
     AdjudicationCache,
@@ -72,7 +83,7 @@ from chart_binder.wiring import (
 )
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 MAX_JOBS: Final = 256
 _MAX_CLEAN_FOLDERS = 256
@@ -111,7 +122,7 @@ class BatchOptions:
     keep_mtime: bool = False
     dry_run: bool = False
     only: frozenset[Which] = frozenset()
-    order: planning.Order = planning.Order.COMPILATIONS
+    order: Order = Order.COMPILATIONS
     refresh: bool = False
     frozen: bool = False
     executor: Executor = Executor.THREADS
@@ -130,7 +141,7 @@ class BatchOptions:
         for name, found, allowed in (
             ("executor", (self.executor,), Executor),
             ("only", self.only, Which),
-            ("order", (self.order,), planning.Order),
+            ("order", (self.order,), Order),
         ):
             for odd in found:
                 if odd not in (*allowed,):
@@ -245,13 +256,13 @@ def run_batch(
 def library(named: Sequence[Path], options: BatchOptions, store: "Store") -> Items:
     """Return the albums of files and folders, in the order and selection of the options."""
     states = options.only - {Which.COMPILATIONS}
-    order = planning.Order.PATH if states or options.refresh else options.order
+    order = Order.PATH if states or options.refresh else options.order
 
     def has_decisions(paths: Sequence[Path]) -> bool:
         return all(current_decisions(store, [*map(stored_names, paths)]))
 
     only_collections = Which.COMPILATIONS in options.only
-    return planning.library_items(
+    return library_items(
         named, order, only_collections=only_collections, has_decisions=has_decisions
     )
 
@@ -262,7 +273,7 @@ def estimate_batch(
     options: BatchOptions,
     on_album: Callable[[int], None] = lambda _: None,
     on_unreadable: Callable[[UnreadablePath], None] = lambda _: None,
-) -> planning.Estimate:
+) -> Estimate:
     """Return what `run_batch` would take, by the tags of the files; nothing is requested.
 
     `on_album` is called with the number of files read so far, `on_unreadable` for each path that
@@ -277,8 +288,8 @@ def estimate_batch(
             to_do = [path for path, is_due, _ in checked if is_due]
             return to_do, sum(outcome is not None for _, _, outcome in checked)
 
-        estimator = planning.Estimator(config.musicbrainz)
-        return planning.estimate_library(paths, due, estimator, on_album, on_unreadable)
+        estimator = Estimator(config.musicbrainz)
+        return estimate_library(paths, due, estimator, on_album, on_unreadable)
 
 
 def run_items(

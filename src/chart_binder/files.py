@@ -1,12 +1,13 @@
-"""Reading of the files that a person names, and how messages name a path."""
+"""The files that a person names, how messages name a path, and JSON as typed values."""
 
 import os
 import stat
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from chart_binder.errors import AudioError, FileError
 
@@ -89,3 +90,42 @@ def _open_regular(place: str | Path) -> Iterator[BinaryIO]:
             yield stream
     except OSError as error:
         raise FileError(f"{place}: cannot be read ({error.strerror or error})") from error
+
+
+T = TypeVar("T")
+
+_lock = threading.Lock()
+_built: set[Any] = set()
+"""msgspec (0.22) builds what it knows of a type when that is first used; a second thread that uses
+the same type meanwhile may crash the process. So each type is built once, under a lock.
+"""
+
+
+def convert_json(document: object, kind: type[T], *, builtin_types: tuple[type, ...] = ()) -> T:
+    """Return plain data as a typed value. Raises `msgspec.ValidationError`."""
+    import msgspec  # `canon --help` does not need it
+
+    _build(kind)
+    return msgspec.convert(document, kind, builtin_types=builtin_types or None)
+
+
+def decode_json(document: bytes | str, kind: type[T]) -> T:
+    """Return JSON as a typed value.
+
+    Raises `msgspec.DecodeError` (`ValidationError` where it is JSON of another form),
+    `UnicodeDecodeError` and `RecursionError`.
+    """
+    import msgspec  # `canon --help` does not need it
+
+    _build(kind)
+    return msgspec.json.decode(document, type=kind)
+
+
+def _build(kind: Any) -> None:
+    if kind in _built:
+        return
+    import msgspec
+
+    with _lock:
+        msgspec.json.Decoder(kind)
+        _built.add(kind)

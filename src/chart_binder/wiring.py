@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from chart_binder.jobs.batch import AlbumSource
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 HOW_TO_ENABLE = (
     "no model was asked; llm.enabled = true in the file of `canon config path` lets one look into"
@@ -252,7 +252,7 @@ def tagged_recording(path: Path) -> RecordingId | None:
 
 
 def _connected(config: Config, store: "Store", since: float) -> Any:
-    from chart_binder.store.store import AnswersSince
+    from chart_binder.store.decisions import AnswersSince
 
     connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
     answers = AnswersSince(store.answers, since) if since else store.answers

@@ -21,9 +21,8 @@ from pathlib import Path
 import msgspec
 
 from chart_binder.domain.records import DecisionRecord, EvidenceRecord, new_id, now_utc
-from chart_binder.store import open_store
+from chart_binder.store import Store, open_store
 from chart_binder.store.database import path_key
-from chart_binder.store.store import Store
 
 ROUNDS, CALLS = 7, 100
 LIMITS = {"put": 4.0, "latest": 40.0}

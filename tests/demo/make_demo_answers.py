@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from chart_binder.audio.reading import read_tags  # noqa: E402
 from chart_binder.config import MusicBrainzConfig  # noqa: E402
 from chart_binder.musicbrainz.source import connect  # noqa: E402
-from chart_binder.store.store import Store  # noqa: E402
+from chart_binder.store import Store  # noqa: E402
 from servers.musicbrainz import MusicBrainzStandIn  # noqa: E402
 
 DEMO = ROOT / "src" / "chart_binder" / "demo"

@@ -24,7 +24,7 @@ import chart_binder
 from chart_binder import plugins
 
 _NOT_LOADED = (
-    "chart_binder.__main__", "chart_binder.testing", "chart_binder.jobs.batch.dask_",
+    "chart_binder.__main__", "chart_binder.testing",
     "mutagen._tools", "mutagen.m4a",
 )  # fmt: skip
 _AND = (

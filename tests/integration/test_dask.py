@@ -24,8 +24,16 @@ from chart_binder.batch import WorkerSetup
 from chart_binder.config import Config, StoreConfig
 from chart_binder.errors import ClusterError, PluginError, StoreError, UsageError
 from chart_binder.jobs.batch import Album, OpenCase
-from chart_binder.jobs.batch.dask import DaskExecutor, connect, prepare_workers, start_local_cluster
-from chart_binder.jobs.batch.dask_tasks import Packed, gather_album, let_go, stop
+from chart_binder.jobs.batch.dask import (
+    DaskExecutor,
+    Packed,
+    connect,
+    gather_album,
+    let_go,
+    prepare_workers,
+    start_local_cluster,
+    stop,
+)
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import RunVersions
 from chart_binder.store import open_store

@@ -22,8 +22,7 @@ from chart_binder.domain.records import WriteState
 from chart_binder.jobs.journal import WritingRun, clean_folders, only_done, repair_journal
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.undo import undo_writes, verify
-from chart_binder.store import open_store
-from chart_binder.store.store import Store
+from chart_binder.store import Store, open_store
 
 LONGEST_S = 0.4
 

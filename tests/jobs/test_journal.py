@@ -21,7 +21,7 @@ from chart_binder.domain.records import WriteRecord, WriteState, now_utc
 from chart_binder.errors import SaveError, StoreError
 from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, repair_journal
 from chart_binder.jobs.stored_decisions import path_bytes
-from chart_binder.store.store import Store
+from chart_binder.store import Store
 
 
 @pytest.fixture

@@ -32,8 +32,7 @@ from chart_binder.jobs.listing import (
     wilson_interval,
 )
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
-from chart_binder.store import open_store
-from chart_binder.store.store import Store
+from chart_binder.store import Store, open_store
 from golden.bundles import golden
 
 RULES = RulesConfig()

@@ -25,7 +25,7 @@ from chart_binder.jobs.review import (
 )
 from chart_binder.jobs.stored_decisions import save_decisions
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.store.store import Store
+from chart_binder.store import Store
 from golden.bundles import golden, year_only_single
 
 RULES = RulesConfig()

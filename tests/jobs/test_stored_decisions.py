@@ -25,8 +25,7 @@ from chart_binder.jobs.stored_decisions import (
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.transcript import Said
-from chart_binder.store import open_store
-from chart_binder.store.store import Store
+from chart_binder.store import Store, open_store
 from golden.bundles import golden, year_only_single
 
 RULES = RulesConfig()

@@ -28,7 +28,7 @@ from chart_binder.jobs.undo import (
     writes_to_undo,
 )
 from chart_binder.jobs.write import WriteReport, WriteStatus
-from chart_binder.store.store import Store
+from chart_binder.store import Store
 
 Fields = dict[str, tuple[str, ...]]
 FIELDS: Fields = {

@@ -11,7 +11,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.musicbrainz.tool import MemoryCache
-from chart_binder.store.store import Store
+from chart_binder.store import Store
 from servers.http import Request, Response
 from servers.musicbrainz import Behave, MusicBrainzStandIn
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.store import open_store
-from chart_binder.store.store import Store
+from chart_binder.store import Store, open_store
 from servers.postgres import NoServerError, Postgres
 
 

@@ -11,9 +11,8 @@ from msgspec import structs
 from sqlalchemy import create_engine, inspect
 
 from chart_binder.errors import StoreError
-from chart_binder.store import open_store
+from chart_binder.store import VERSION, open_store
 from chart_binder.store.schema import METADATA, MIGRATIONS
-from chart_binder.store.sqlite_file import VERSION
 from servers.postgres import Postgres
 from store.make_version_1 import ROWS, rows_of, version_1
 from store.records import decision, execute

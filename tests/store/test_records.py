@@ -18,8 +18,7 @@ from chart_binder.domain.records import (
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import StoreError
-from chart_binder.store import open_store, read_overrides
-from chart_binder.store.store import Store
+from chart_binder.store import Store, open_store, read_overrides
 from store.make_version_1 import ROWS, rows_of, version_1
 from store.records import NOW, ODD_PATH, decision, run, write
 

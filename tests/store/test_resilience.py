@@ -17,14 +17,13 @@ import pytest
 
 from chart_binder.domain.records import EvidenceRecord
 from chart_binder.errors import StoreError
-from chart_binder.store import open_store, read_overrides
-from chart_binder.store.store import QUEUE_LENGTH, Store
+from chart_binder.store import Store, open_store, read_overrides
+from chart_binder.store.decisions import QUEUE_LENGTH
 from store.records import decision, execute, run, write
 
 WRITES = """
 import sys
-from chart_binder.store import open_store
-from chart_binder.store.store import Store
+from chart_binder.store import Store, open_store
 from store.records import decision
 first = int(sys.argv[2])
 with open_store(sys.argv[1]) as store:

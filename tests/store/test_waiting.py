@@ -6,7 +6,7 @@ import pytest
 from chart_binder.domain.records import DecisionRecord, VerdictKind, VerdictRecord
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
-from chart_binder.store.store import Store
+from chart_binder.store import Store
 from store.records import NOW, ODD_PATH, decision
 
 LATER = "2026-11-22T00:00:00.000000Z"

@@ -10,7 +10,7 @@ from typing import Self
 import msgspec
 
 from chart_binder.errors import AudioError
-from chart_binder.typed_json import decode_json
+from chart_binder.files import decode_json
 
 NEVER_EMPTY = frozenset({"mp4", "asf"})
 """Forms of tag that are not there if they hold nothing: the file has no tag of their own."""

@@ -36,8 +36,8 @@ from chart_binder.chat.served_model import (
 )
 from chart_binder.chat.streaming import Part, events
 from chart_binder.config import LLMConfig
+from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, ChatModel, Message
-from chart_binder.typed_json import convert_json
 
 if TYPE_CHECKING:
     import httpx

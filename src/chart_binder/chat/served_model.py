@@ -25,10 +25,10 @@ from chart_binder.chat.http import Endpoint, retry_passing
 from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
+from chart_binder.files import convert_json
 from chart_binder.react.context import fewest_tokens, most_tokens
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.parsing.lexer import strip_thinking
-from chart_binder.typed_json import convert_json
 
 if TYPE_CHECKING:
     from chart_binder.net import Deadline

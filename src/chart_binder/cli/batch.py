@@ -35,8 +35,15 @@ from chart_binder.cli.runs import file_result, log_fields, summary_line, summary
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
 from chart_binder.files import path_text
-from chart_binder.jobs.batch import requests
-from chart_binder.jobs.batch.planning import Estimate, EstimatedPart, Order
+from chart_binder.jobs.batch.items import (
+    BundleRequest,
+    Estimate,
+    EstimatedPart,
+    Order,
+    PendingRequests,
+    RequestReader,
+    read_lines,
+)
 from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
 from chart_binder.jobs.batch.resume import Which
 from chart_binder.jobs.batch.run import Items, on_error
@@ -45,7 +52,7 @@ from chart_binder.jobs.decide import State
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
     from chart_binder.config import Config
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 _FAILED = 1
 _MINUTE = 1 / 60
@@ -275,14 +282,14 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
     """
     if sys.stdin is None:
         raise UsageError("--stdin: standard input is closed")
-    begun = requests.PendingRequests()
-    lines = requests.RequestReader(requests.read_lines(sys.stdin.fileno()))
+    begun = PendingRequests()
+    lines = RequestReader(read_lines(sys.stdin.fileno()))
 
     def on_file(file: "FileResult") -> None:
         line = begun.pop(file.path, is_given=file.outcome.is_given)
         answer = {"line": line.number, "id": line.id} | file_result(file)
         output.print_json(
-            answer | ({"path": None} if isinstance(line.target, requests.BundleRequest) else {})
+            answer | ({"path": None} if isinstance(line.target, BundleRequest) else {})
         )
 
     result = _run(session, options, lambda _: lines.items(begun), metrics, on_file)

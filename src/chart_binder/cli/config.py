@@ -22,8 +22,7 @@ from chart_binder.musicbrainz.source import connect
 from chart_binder.react.calls import call_tool
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
-from chart_binder.store.sqlite_file import VERSION
-from chart_binder.store.store import Store
+from chart_binder.store import VERSION, Store
 from chart_binder.web.searxng import Degraded, Hits, NothingFound, SearxngClient
 from chart_binder.wiring import store_url, transcripts_folder
 from chart_binder.wiring import tools as configured_tools

@@ -54,7 +54,7 @@ from chart_binder.wiring import decider, overrides, store_and_evidence, transcri
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import Tally
     from chart_binder.jobs.batch.run import CircuitBreaker
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -44,7 +44,7 @@ from chart_binder.jobs.listing import (
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 Command = Callable[..., int]
 _SHOWN = 50

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chart_binder.config.load import Settings
     from chart_binder.domain.tags import WriteOptions
     from chart_binder.domain.verdict import OverrideRecord
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 R = TypeVar("R")
 

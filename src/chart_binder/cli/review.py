@@ -40,7 +40,7 @@ from chart_binder.jobs.review import (
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 _LISTED, _LABELS_NAMED = 50, 6
 _INTERACTIVE = "--interactive"

@@ -31,8 +31,8 @@ from chart_binder.jobs.review import (
 )
 
 if TYPE_CHECKING:
+    from chart_binder.store import Store
     from chart_binder.store.reviews import SavedVerdicts
-    from chart_binder.store.store import Store
 
 _DIGITS = frozenset("123456789")
 _NO_BREAK = "\N{NO-BREAK SPACE}"

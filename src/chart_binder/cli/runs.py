@@ -16,14 +16,13 @@ from chart_binder.cli.options import Session, group, pass_session
 from chart_binder.cli.tag_text import WORDS
 from chart_binder.domain.records import Measures, RunRecord, WriteState, local_time
 from chart_binder.errors import CanonError, counted
-from chart_binder.files import path_text
+from chart_binder.files import decode_json, path_text
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text
 from chart_binder.jobs.decide import State
-from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 _LABEL_WIDTH = 13
 _STATES = {

@@ -50,7 +50,7 @@ from chart_binder.store import open_store
 from chart_binder.wiring import overrides, release_lookup, store_url
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 
 _FAILED = 1

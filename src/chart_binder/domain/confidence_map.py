@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from chart_binder.errors import ConfigError
-from chart_binder.typed_json import decode_json
+from chart_binder.files import decode_json
 
 _MAX_BYTES = 1_000_000
 

@@ -17,7 +17,7 @@ from chart_binder.jobs.stored_decisions import read_decision
 from chart_binder.llm.result import AdjudicationResult
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 
 _BANDS = 10

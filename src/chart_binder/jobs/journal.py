@@ -32,12 +32,11 @@ from chart_binder.audio.save import (
 from chart_binder.audio.tagset import TagChanges, TagSet, normalized_hash
 from chart_binder.domain.records import WriteRecord, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError, StoreError
-from chart_binder.files import quoted
+from chart_binder.files import decode_json, quoted
 from chart_binder.jobs.stored_decisions import LazyRun, new_run, path_bytes, path_from_bytes
-from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 
 UNDO = "undo"

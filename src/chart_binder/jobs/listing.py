@@ -42,8 +42,8 @@ from chart_binder.jobs.stored_decisions import (
 )
 
 if TYPE_CHECKING:
+    from chart_binder.store import Store
     from chart_binder.store.decisions import UnreadHandler
-    from chart_binder.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from chart_binder.rules.names import is_by, is_various
 from chart_binder.rules.recordings import format_length, sort_recordings
 
 if TYPE_CHECKING:
+    from chart_binder.store import Store
     from chart_binder.store.reviews import SavedVerdicts
-    from chart_binder.store.store import Store
 
 DECIDE_AGAIN = "to be decided again: canon decide, or canon batch"
 ACCEPTED = "the model's answer, accepted in review"

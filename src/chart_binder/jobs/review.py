@@ -33,8 +33,8 @@ from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels, labelled_candidates, labelled_releases
 
 if TYPE_CHECKING:
+    from chart_binder.store import Store
     from chart_binder.store.decisions import UnreadHandler
-    from chart_binder.store.store import Store
 
 OPEN_STATES = tuple(state.value for state in WAITING_STATES)
 """The states of decisions that wait for a person."""

@@ -30,7 +30,7 @@ from chart_binder.domain.records import (
     now_utc,
 )
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError, end_status
-from chart_binder.files import read_file
+from chart_binder.files import decode_json, read_file
 from chart_binder.jobs.decide import (
     NOT_ATTEMPTED,
     Case,
@@ -47,10 +47,9 @@ from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.result import Outcome
 from chart_binder.react.transcript import record_in
 from chart_binder.rules.premiere import TABLE_VERSION
-from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 
 StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptRecord | None]

@@ -18,7 +18,7 @@ from chart_binder.config.load import KEYS_OF_EARLIER_VERSIONS
 from chart_binder.domain.confidence_map import ConfidenceMap
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.files import read_file
+from chart_binder.files import convert_json, decode_json, read_file
 from chart_binder.llm.answer import read_answer
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
@@ -42,7 +42,6 @@ from chart_binder.react.transcript import (
     read_transcript,
     turns,
 )
-from chart_binder.typed_json import convert_json, decode_json
 
 _Options = TypeVar("_Options", bound=BaseModel)
 _Part = TypeVar("_Part")

@@ -63,7 +63,7 @@ from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.jobs.write import WriteReport, WriteStatus, read_file_tags
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 
 _ALREADY = "its tags are as they were already"

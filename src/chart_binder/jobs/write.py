@@ -43,7 +43,7 @@ from chart_binder.jobs.decide import (
 from chart_binder.llm.result import why_not_written
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 NO_TITLE = "(a release group that evidence has no title of)"
 NOT_DECIDED = "no decision on it is kept: `canon decide` makes one"

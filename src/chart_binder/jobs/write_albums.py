@@ -31,7 +31,7 @@ from chart_binder.jobs.write import (
 )
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 _MAX_TOGETHER = 2_000
 """Files that are planned at once: their evidence is in memory."""

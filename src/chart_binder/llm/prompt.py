@@ -13,8 +13,8 @@ import tomli
 
 from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
 from chart_binder.errors import ConfigError, counted
+from chart_binder.files import convert_json
 from chart_binder.react.steps import Act, Finish
-from chart_binder.typed_json import convert_json
 
 if TYPE_CHECKING:  # a decision by rules names the prompt, and needs no tools
     from chart_binder.react.dialect import Dialect

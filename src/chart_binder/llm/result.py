@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from chart_binder.domain.evidence import RecordingCandidate
+from chart_binder.files import decode_json
 from chart_binder.react.transcript import AnyEvent
-from chart_binder.typed_json import decode_json
 
 
 class Outcome(StrEnum):

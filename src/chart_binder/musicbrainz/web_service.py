@@ -16,7 +16,7 @@ from musicbrainzngs import mbxml
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
-from chart_binder.typed_json import convert_json
+from chart_binder.files import convert_json
 
 _PAGE = 100
 """The largest number of releases or search results in one response."""

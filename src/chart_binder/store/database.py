@@ -20,8 +20,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from chart_binder.errors import DamagedRecordError, StoreError, masked
-from chart_binder.store.schema import METADATA, migrate, schema_version
-from chart_binder.store.sqlite_file import (
+from chart_binder.files import convert_json
+from chart_binder.store import (
     VERSION,
     first_line,
     is_read_only,
@@ -29,7 +29,7 @@ from chart_binder.store.sqlite_file import (
     reading_uri,
     sqlite_problem,
 )
-from chart_binder.typed_json import convert_json
+from chart_binder.store.schema import METADATA, migrate, schema_version
 
 S = TypeVar("S", bound=msgspec.Struct)
 Meaning = Callable[[BaseException | None], str]

@@ -24,9 +24,9 @@ import msgspec
 from chart_binder.config import FetchConfig, WikipediaConfig
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import FetchError, RefusedError, UnknownHostError
+from chart_binder.files import decode_json
 from chart_binder.net import Deadline, trusted_authorities
 from chart_binder.react.sanitize import one_line
-from chart_binder.typed_json import decode_json
 from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import Extract, from_csv, from_html, from_json, from_text, from_xml
 from chart_binder.web.transport import (

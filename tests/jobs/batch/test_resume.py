@@ -7,7 +7,7 @@ from chart_binder.domain.records import DecisionRecord, EvidenceRecord, Measures
 from chart_binder.jobs.batch.resume import AdjudicationCache, interrupted_refresh
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.store.store import Store
+from chart_binder.store import Store
 
 ASKED = ("--refresh", "/music")
 NOW = RunRecord(id="now", command="batch", arguments=ASKED, started_at_utc="2026-11-21T12:00:00Z")

@@ -27,7 +27,7 @@ from chart_binder.jobs.decide import Cause, Decider, EvidenceLookup, State, no_o
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.store.store import Store
+from chart_binder.store import Store
 from golden.bundles import year_only_single
 
 KNOBS = RulesConfig()

@@ -46,7 +46,7 @@ from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.conversation import wrap_plugin_errors
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 MAX_ALBUM_FILES = 50
 """Files of one folder that are looked up together; a larger folder is several albums."""

@@ -1,30 +1,37 @@
-"""Run the tasks of a batch on the workers of a Dask cluster; only this process saves results."""
+"""Run the tasks of a batch on the workers of a Dask cluster; only this process saves results.
+
+The workers find `Packed` and the functions below it by their names, so these stay: a process with
+another version of the program must still be able to answer `installed` and `readied`, by which
+versions are compared. `distributed` is imported where it is used.
+"""
 
 import logging
 import math
 import multiprocessing
+import pickle
+import signal
+import socket
 import threading
 import time
 import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import urlsplit
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
-from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenCase, Worker, dask_tasks
+from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenCase, Worker
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import file_status
 from chart_binder.react.conversation import wrap_plugin_errors
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from distributed import Client
 
 _log = logging.getLogger(__name__)
@@ -46,7 +53,125 @@ _GUARDED = (
     "a script that calls run_batch has to do so under `if __name__ == '__main__':`,"
     " for each worker process runs its top level again"
 )
-_PRELOAD = "chart_binder.jobs.batch.dask_tasks"
+_PRELOAD = "chart_binder.jobs.batch.dask"
+_MAX_OPEN_RUNS = 4
+"""Runs that a process works for at once; beyond it, the oldest was most likely killed."""
+
+
+class Setup(Protocol):
+    """What a process needs to work for a run."""
+
+    @property
+    def run_id(self) -> str:
+        """The run to work for."""
+
+    def open(self) -> AbstractContextManager[Worker]:
+        """Open what the work needs, or raise `CanonError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The pickled setup of a run, sent with every task; Dask neither reads nor logs it."""
+
+    run_id: str
+    setup: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, setup: Setup) -> Self:
+        """Pickle a setup."""
+        return cls(setup.run_id, pickle.dumps(setup))
+
+    def open(self) -> AbstractContextManager[Worker]:
+        """Open what the work needs, or raise `CanonError`."""
+        setup: Setup = pickle.loads(self.setup)  # noqa: S301 - the sender may run any code here
+        return setup.open()
+
+
+class UnseenError(Exception):
+    """No file of an album exists for this process; the text is the name of its machine."""
+
+
+class _OpenWorker:
+    """A worker that is closed when the last task that uses it is done."""
+
+    def __init__(self, setup: Packed) -> None:
+        self._stack = ExitStack()
+        self.worker = self._stack.enter_context(setup.open())
+
+    def __del__(self) -> None:
+        if hasattr(self, "_stack"):
+            self._stack.close()
+
+
+_lock = threading.Lock()
+_open_workers: dict[str, _OpenWorker] = {}
+"""The open workers by run."""
+_stopped: set[str] = set()
+
+
+def _open(setup: Packed) -> _OpenWorker:
+    """Return the worker of a run; the caller holds it until its task is done."""
+    with _lock:
+        if setup.run_id not in _open_workers:
+            opened = _open_workers[setup.run_id] = _OpenWorker(setup)
+            if setup.run_id in _stopped:
+                opened.worker.stopping.set()
+            while len(_open_workers) > _MAX_OPEN_RUNS:
+                _open_workers.pop(next(iter(_open_workers)))
+        return _open_workers[setup.run_id]
+
+
+def gather_album(setup: Packed, paths: Sequence[str]) -> AlbumResult:
+    """Look up the files of an album, and decide by rules.
+
+    Raises `UnseenError`, and `CanonError` if this process cannot work.
+    """
+    album = Album(tuple(map(Path, paths)))
+    opened = _open(setup)
+    if not (opened.worker.stopping.is_set() or any(path.exists() for path in album.paths)):
+        raise UnseenError(socket.gethostname())
+    return opened.worker.gather(album)
+
+
+def look_into(setup: Packed, waiting: OpenCase) -> FileOutcome:
+    """Let the adjudicator answer an open case.
+
+    Raises `CanonError` if this process cannot work.
+    """
+    opened = _open(setup)
+    return opened.worker.adjudicate(waiting)
+
+
+def readied(setup: Packed) -> str:
+    """Open what the work needs, and return the version of the program. Raises `CanonError`."""
+    _open(setup)
+    return installed()
+
+
+def installed() -> str:
+    """Return the version of the program; a scheduler needs it too, for Dask unpickles there."""
+    return version("chart-binder")
+
+
+def stop(run_id: str) -> None:
+    """End each album of a run after its current file, and begin none."""
+    with _lock:
+        _stopped.add(run_id)
+        if opened := _open_workers.get(run_id):
+            opened.worker.stopping.set()
+
+
+def let_go(run_id: str) -> None:
+    """Close the worker of a run after its current tasks."""
+    with _lock:
+        _stopped.discard(run_id)
+        _open_workers.pop(run_id, None)
+
+
+def dask_setup(worker: object) -> None:
+    """Ignore Ctrl-C at a terminal, which is meant for the batch (Dask calls this)."""
+    del worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @dataclass(slots=True)
@@ -139,16 +264,16 @@ def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
 
 
 @contextmanager
-def prepare_workers(cluster: Cluster, setup: dask_tasks.Packed) -> Iterator[None]:
+def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
     """Have all workers open what a run needs, and close it at the end.
 
     Raises `ClusterError` that names the worker or scheduler that cannot, and the reason.
     """
     _check_versions(cluster)
     with wrap_plugin_errors(lambda error: _unable("scheduler", _problem(error)), CanonError):
-        if problem := _problem(cluster.client.run_on_scheduler(dask_tasks.installed)):
+        if problem := _problem(cluster.client.run_on_scheduler(installed)):
             raise _unable("scheduler", problem)
-    answers = cluster.client.run(dask_tasks.readied, setup, on_error="return")
+    answers = cluster.client.run(readied, setup, on_error="return")
     for worker, answer in answers.items():
         if problem := _problem(answer):
             raise _unable(f"worker {worker}", problem)
@@ -164,7 +289,7 @@ def prepare_workers(cluster: Cluster, setup: dask_tasks.Packed) -> Iterator[None
         watching.join()
         with suppress(*_CONNECTION_LOST):
             cluster.client.unregister_worker_plugin(topic)
-            cluster.client.run(dask_tasks.let_go, setup.run_id, on_error="ignore")
+            cluster.client.run(let_go, setup.run_id, on_error="ignore")
 
 
 def _forward_logs(cluster: Cluster, topic: str) -> None:
@@ -292,7 +417,7 @@ class DaskExecutor:
     """
 
     cluster: Cluster
-    setup: dask_tasks.Packed
+    setup: Packed
     worker: Worker
     albums: int
     cases: int
@@ -329,12 +454,12 @@ class DaskExecutor:
             )
 
         failed = partial(self._album_failed, album)
-        return self._submit(dask_tasks.gather_album, absolute, MUSICBRAINZ, with_own_paths, failed)
+        return self._submit(gather_album, absolute, MUSICBRAINZ, with_own_paths, failed)
 
     def adjudicate(self, one: OpenCase) -> "Future[FileOutcome]":
         """Let the adjudicator answer an open case."""
         return self._submit(
-            dask_tasks.look_into,
+            look_into,
             replace(one, path=one.path.absolute()),
             MODEL,
             lambda outcome: replace(outcome, path=one.path),
@@ -358,7 +483,7 @@ class DaskExecutor:
 
             def setup(self, worker: object) -> None:
                 del worker
-                dask_tasks.stop(run_id)
+                stop(run_id)
 
         self.worker.stopping.set()
         if not self._plugin_name:
@@ -377,7 +502,7 @@ class DaskExecutor:
 
     def _submit(
         self,
-        task: Callable[[dask_tasks.Packed, Any], Any],
+        task: Callable[[Packed, Any], Any],
         argument: object,
         resource: str,
         convert: Callable[[Any], Any],
@@ -417,7 +542,7 @@ class DaskExecutor:
 
     def _album_failed(self, album: Album, error: Exception) -> AlbumResult:
         """Return the error outcomes of an album, or raise `ClusterError`."""
-        if isinstance(error, dask_tasks.UnseenError):
+        if isinstance(error, UnseenError):
             seen = next((path for path in album.paths if path.exists()), None)
             if seen:
                 raise ClusterError(

@@ -25,7 +25,7 @@ from chart_binder.llm.recording import FAILED_SERVICE
 from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 _log = logging.getLogger(__name__)
 

@@ -28,8 +28,8 @@ from chart_binder.jobs.batch import (
     TaskExecutor,
     Worker,
 )
+from chart_binder.jobs.batch.items import BundleRequest, NoInputYet
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.batch.requests import BundleRequest, NoInputYet
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.decide import Cause, Decision, State, case_or_error
 from chart_binder.jobs.stored_decisions import earlier_answer
@@ -37,7 +37,7 @@ from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.jobs.write_albums import files_of_album
 
 if TYPE_CHECKING:
-    from chart_binder.store.store import Store
+    from chart_binder.store import Store
 
 Items = Iterator[Album | UnreadablePath | BundleRequest | NoInputYet]
 """What a batch decides, as it comes."""

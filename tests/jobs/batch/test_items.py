@@ -1,5 +1,8 @@
-"""Which albums are collections, and what a library takes, by the tags of its files."""
+"""Which albums are collections, what a library takes, and the lines of another program."""
 
+import base64
+import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,16 +13,21 @@ from chart_binder.audio.reading import read_tags
 from chart_binder.audio.walk import UnreadablePath
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.tags import TrackTags
-from chart_binder.jobs.batch import Album, planning
-from chart_binder.jobs.batch.planning import (
+from chart_binder.errors import EvidenceError
+from chart_binder.jobs.batch import Album, items
+from chart_binder.jobs.batch.items import (
+    BundleRequest,
     Collection,
     Estimator,
+    NoInputYet,
     Order,
+    PendingRequests,
+    RequestReader,
     collection_of,
     estimate_library,
     library_items,
+    read_request,
 )
-from chart_binder.jobs.batch.requests import NoInputYet
 from integration.services import flac
 
 SAMPLER, BEST_OF, UNDATED = Collection
@@ -76,8 +84,8 @@ def folders(music: Path) -> list[Path]:
 
 def order_of(music: Path, order: Order, **options: object) -> list[str]:
     never = {"only_collections": False, "has_decisions": lambda _: False} | options
-    items = library_items([music], order, **never)  # type: ignore[arg-type]
-    albums = [one for one in items if not isinstance(one, NoInputYet)]
+    found = library_items([music], order, **never)  # type: ignore[arg-type]
+    albums = [one for one in found if not isinstance(one, NoInputYet)]
     assert all(isinstance(one, Album) for one in albums)
     return [one.paths[0].parts[-3] for one in albums if isinstance(one, Album)]
 
@@ -89,7 +97,7 @@ def test_collections_go_first_and_every_album_once(
     assert order_of(tmp_path, Order.COMPILATIONS) == ["c", "a", "b"]
     assert order_of(tmp_path, Order.PATH) == ["a", "b", "c"]
     assert order_of(tmp_path, Order.PATH, only_collections=True) == ["c"]
-    monkeypatch.setattr(planning, "_PATIENCE_S", -1.0)
+    monkeypatch.setattr(items, "_PATIENCE_S", -1.0)
     assert sorted(order_of(tmp_path, Order.COMPILATIONS)) == ["a", "b", "c"], "nothing is lost"
     monkeypatch.undo()
     settled = {"has_decisions": lambda paths: paths[0].parts[-3] == "c"}
@@ -161,3 +169,51 @@ def test_the_albums_of_a_large_folder_are_counted_by_their_tags(tmp_path: Path) 
         [tmp_path], lambda paths: (paths, 0), estimator, read.append, unreadable.append
     )
     assert (found.all.files, found.all.albums, found.kinds) == (60, 3, {"undated": 3})
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        (b'{"path": "a/b.flac"}', Path("a/b.flac")),
+        (json.dumps({"path_b64": base64.b64encode(b"a\xff").decode()}).encode(), Path("a\udcff")),
+    ],
+)
+def test_a_line_names_a_file(line: bytes, path: Path) -> None:
+    assert read_request(line, 1).target == path
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"{", "^line 7: "),
+        (b'{"path": "a.flac", "bundle": {}}', "^line 7: found both a path and a bundle; allowed"),
+        (b'{"path_b64": "YQ==", "bundle": {}}', "^line 7: found both a path and a bundle"),
+        (b'{"bundle": null}', "^line 7: found bundle; allowed is"),
+        (b"[" * 5_000, "line 7: "),
+        (b"\xff", "line 7: "),
+        (b"[1]", "^line 7: found list '\\[1\\]'; allowed is"),
+        (b"{}", "^line 7: found no keys; allowed is"),
+        (b'{"path": 3}', "^line 7: found int '3' as path; the name of a file is"),
+        (b'{"path_b64": "%"}', "^line 7: path_b64: "),
+        (b'{"bundle": 3}', "evidence bundle: "),
+        (b'{"recording_candidates": 3}', "recording_candidates"),
+    ],
+)
+def test_a_line_that_asks_for_nothing_is_told_what_may_stand_there(line: bytes, told: str) -> None:
+    asked = read_request(line, 7).target
+    assert isinstance(asked, BundleRequest)
+    with pytest.raises(EvidenceError, match=told):
+        asked.bundle()
+
+
+def test_files_of_a_folder_that_came_together_are_an_album() -> None:
+    paths = ["a/1", "a/2", "b/1"]
+    lines = [json.dumps({"path": path, "id": path}).encode() for path in paths]
+    pending = PendingRequests()
+    reader = RequestReader([*lines, b" ", b"{}"])
+    time.sleep(0.05)  # until they have come
+    found = [item for item in reader.items(pending) if not isinstance(item, NoInputYet)]
+    albums = [item.paths for item in found if isinstance(item, Album)]
+    assert albums == [(Path("a/1"), Path("a/2")), (Path("b/1"),)]
+    assert [pending.pop(Path(path), is_given=False).id for path in paths] == paths
+    assert pending.pop(Path("line 5"), is_given=True).number == 5

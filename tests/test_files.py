@@ -7,8 +7,8 @@ import pytest
 
 RACE = """
 import sys, threading
+from chart_binder.files import convert_json
 from chart_binder.musicbrainz.web_service import Metadata
-from chart_binder.typed_json import convert_json
 sys.setswitchinterval(1e-6)
 begin = threading.Event()
 found = []
