@@ -28,8 +28,7 @@ from audio.tagging import WANTED
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.file_access import remove_leftovers
-from chart_binder.audio.restoration import Restoration
-from chart_binder.audio.save import PreparedCopy, restore_file, save_tags
+from chart_binder.audio.save import PreparedCopy, Restoration, restore_file, save_tags
 from chart_binder.errors import CanonError
 
 CALLS = (

@@ -27,10 +27,10 @@ from audio.odd_files import (
 from audio.tagging import VARIANTS, WANTED, Variant
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.restoration import Restoration
 from chart_binder.audio.save import (
     ChangedSinceError,
     PreparedCopy,
+    Restoration,
     SaveResult,
     restore_file,
     save_tags,

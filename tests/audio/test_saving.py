@@ -20,15 +20,14 @@ from chart_binder.audio.fields import field_texts, with_fields
 from chart_binder.audio.file_access import (
     FileInUseError,
     Leftover,
+    find_audio_files,
     is_of_another_host,
     new_temporary_name,
     remove_leftovers,
 )
 from chart_binder.audio.reading import read_tags
-from chart_binder.audio.restoration import Restoration
-from chart_binder.audio.save import PreparedCopy, SaveResult, restore_file, save_tags
+from chart_binder.audio.save import PreparedCopy, Restoration, SaveResult, restore_file, save_tags
 from chart_binder.audio.tagset import Block, TagSet
-from chart_binder.audio.walk import find_audio_files
 from chart_binder.errors import AudioError, SaveError
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs to be root")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.restoration import Restoration
+from chart_binder.audio.save import Restoration
 from chart_binder.domain.records import WriteState
 from chart_binder.jobs.journal import WritingRun, clean_folders, only_done, repair_journal
 from chart_binder.jobs.stored_decisions import path_bytes

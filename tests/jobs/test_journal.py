@@ -12,7 +12,7 @@ import pytest
 
 from audio.tagging import FILES
 from chart_binder.audio.containers import read_tag_set
-from chart_binder.audio.containers.id3 import text_frame
+from chart_binder.audio.containers.mp3 import text_frame
 from chart_binder.audio.containers.vorbis import text_items
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.save import PreparedCopy, SaveResult, save_tags

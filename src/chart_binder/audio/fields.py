@@ -1,17 +1,25 @@
 """The fields that are written, their keys in each form of tag, and how a tag set gets them.
 
-`with_fields` replaces the records of the fields that change; the bytes of all others stay.
+`with_fields` replaces the records of the fields that change; the bytes of all others stay. A new
+tag gets what the other tags of the file say, which it would hide: readers such as TagLib take all
+from the first tag that holds anything (from ID3v2 before an APE tag, ID3v1 or the INFO chunk of a
+WAV, from Vorbis comments before ID3v2). Pictures are not taken over.
+
+Formats: https://id3.org/ID3v1; RIFF Multimedia Programming Interface and Data Specifications 1.0,
+INFO list; EA IFF 85, text chunks
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
 from typing import Literal
 
-from chart_binder.audio.containers import asf, id3, mp3, mp4, other_tags, riff, vorbis
+from mutagen.id3 import TCON
+
+from chart_binder.audio.containers import asf, mp3, mp4, riff, vorbis
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
@@ -165,11 +173,66 @@ FIELDS_BY_NAME = {field.name: field for field in (*FIELDS, *READ_ONLY_FIELDS)}
 """The fields by name."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The names of one field: of a Vorbis comment, an ID3v2.4 frame, an APE item."""
+
+    vorbis: str
+    id3: str
+    ape: str
+
+
+_MORE_NAMES: tuple[_Names, ...] = (
+    _Names("GENRE", "TCON", "Genre"),
+    _Names("COMMENT", "COMM::eng", "Comment"),
+    _Names("COMPOSER", "TCOM", "Composer"),
+    _Names("LYRICIST", "TEXT", "Lyricist"),
+    _Names("CONDUCTOR", "TPE3", "Conductor"),
+    _Names("REMIXER", "TPE4", "MixArtist"),
+    _Names("COPYRIGHT", "TCOP", "Copyright"),
+    _Names("ISRC", "TSRC", "ISRC"),
+    _Names("LANGUAGE", "TLAN", "Language"),
+    _Names("BPM", "TBPM", "BPM"),
+    _Names("LYRICS", "USLT::eng", "Lyrics"),
+    _Names("ENCODEDBY", "TENC", "EncodedBy"),
+    _Names("ENCODER", "TSSE", "Encoder"),
+)
+"""Fields beside those of `fields.FIELDS_BY_NAME`, by Picard's names."""
+
+_INFO = {
+    "INAM": "TITLE", "IART": "ARTIST", "IPRD": "ALBUM", "ICRD": "DATE", "IGNR": "GENRE",
+    "ICMT": "COMMENT", "IPRT": "TRACKNUMBER", "ITRK": "TRACKNUMBER", "ICOP": "COPYRIGHT",
+    "IMUS": "COMPOSER", "IWRI": "LYRICIST", "IPUB": "LABEL", "ILNG": "LANGUAGE", "IMED": "MEDIA",
+    "ISRC": "ISRC", "IBPM": "BPM", "ITCH": "ENCODEDBY", "ISFT": "ENCODER",
+}  # fmt: skip
+_AIFF = {"NAME": "TITLE", "AUTH": "ARTIST", "(c) ": "COPYRIGHT", "ANNO": "COMMENT"}
+_ID3V1 = {
+    "TITLE": slice(3, 33), "ARTIST": slice(33, 63), "ALBUM": slice(63, 93), "DATE": slice(93, 97),
+    "COMMENT": slice(97, 127),
+}  # fmt: skip
+_ID3V1_TRACK, _ID3V1_GENRE, _NO_GENRE = 126, 127, 255
+
+_OF_ONE_TEXT = {"COMMENT", "LYRICS"}
+
+# Of mp3gain: how to take its change of the audio back, which it alone reads, in its own tag.
+_NOT_TAKEN = re.compile(r"(?i)mp3gain_")
+_VORBIS_NAME = re.compile(r"[ -<>-}]+")
+
 # A new tag says what others of the file do. Each field has a key in all three forms of tag.
 _NAMES = tuple(
-    other_tags.Names(*(field.keys[family].written[0] for family in ("vorbis", "id3", "ape")))
+    _Names(*(field.keys[family].written[0] for family in ("vorbis", "id3", "ape")))
     for field in FIELDS_BY_NAME.values()
 )
+
+
+def _plain_text(item: Item) -> Texts:
+    """Return the text of an INFO entry or a text chunk of AIFF; neither names its encoding."""
+    text = item.data.partition(b"\0")[0]
+    try:
+        return (text.decode("utf-8").strip(),)
+    except UnicodeDecodeError:
+        return (text.decode("cp1252", "replace").strip(),)
+
 
 _Read = Callable[[Item], Texts | None]
 _Write = Callable[[str, Texts], Item | tuple[Item, ...]]
@@ -177,21 +240,21 @@ _Write = Callable[[str, Texts], Item | tuple[Item, ...]]
 # How a form of tag holds texts: in one record, or in several where it has no other way.
 _FORMS: dict[str, tuple[_Read, _Write]] = {
     **{
-        form: (partial(id3.texts_of, form), partial(id3.text_frame, form))
+        form: (partial(mp3.id3_texts, form), partial(mp3.text_frame, form))
         for form in ("id3v2.2", "id3v2.3", "id3v2.4")
     },
-    "apev2": (mp3.texts_of, mp3.text_item),
+    "apev2": (mp3.ape_texts, mp3.ape_item),
     "vorbis": (vorbis.texts_of, vorbis.text_items),
     "mp4": (mp4.texts_of, mp4.text_item),
     "asf": (asf.texts_of, asf.text_items),
 }
 
 _READERS: dict[str, _Read] = {form: read for form, (read, _) in _FORMS.items()}
-_READERS |= dict.fromkeys((riff.INFO_FORM, riff.TEXT_FORM), other_tags.texts_of)
+_READERS |= dict.fromkeys((riff.INFO_FORM, riff.TEXT_FORM), _plain_text)
 
 # The form of the tag that is written in each kind of file, with the head of a new one.
 _VORBIS = ("vorbis", vorbis.NEW_HEAD)
-_APE = ("apev2", mp3.NEW_HEAD)
+_APE = ("apev2", mp3.NEW_APE_HEAD)
 _ID3 = ("id3v2.4", b"\4\0")
 _WRITTEN: dict[str, tuple[str, bytes]] = {
     "mp3": _ID3, "aiff": _ID3, "wav": _ID3, "dsf": _ID3,
@@ -345,7 +408,7 @@ def new_block(tags: TagSet) -> Block:
     """Return a block that says what the other tags of the file do."""
     form, head = _WRITTEN[tags.container]
     block = Block(form, (), head)
-    for key, texts in other_tags.texts_of_other_tags(tags, form, _NAMES).items():
+    for key, texts in _texts_of_other_tags(tags, form, _NAMES).items():
         block = _with_texts(block, key, texts)
     return block
 
@@ -463,3 +526,87 @@ def _split(block: Block, name: str, texts: Texts) -> Texts:
     if has_one_text and name not in _WITH_SLASH:
         return tuple(part for text in texts for part in text.split("/") if part)
     return texts
+
+
+def _texts_of_other_tags(tags: TagSet, form: str, names: tuple[_Names, ...]) -> dict[str, Texts]:
+    """Return what the tags say for a new one of this form, by its keys.
+
+    `names` are fields beside `_MORE_NAMES`. Where tags differ, the one that TagLib
+    reads first counts.
+    """
+    known = (*_MORE_NAMES, *names)
+    said: dict[str, Texts] = {}
+    for kind, read in _OTHER_TAGS.items():
+        if (block := tags.block(kind)) and kind != form.partition(".")[0]:
+            for name, texts in read(block, known):
+                said.setdefault(name, texts)
+    if "GENRE" in said:  # a number, or one in brackets, in ID3
+        said["GENRE"] = tuple(TCON(encoding=3, text=list(said["GENRE"])).genres) or said["GENRE"]
+    if form == "vorbis":
+        return {name: texts for name, texts in said.items() if _VORBIS_NAME.fullmatch(name)}
+    column = "id3" if form.startswith("id3") else "ape"
+    for name in _OF_ONE_TEXT & said.keys():
+        said[name] = ("\n".join(said[name]),)
+    keys = {each.vorbis: str(getattr(each, column)) for each in known}
+    return {
+        keys.get(name, f"TXXX:{name}" if column == "id3" else name): texts
+        for name, texts in said.items()
+        if name != "DATE" or column != "id3" or _DATE.fullmatch(texts[0])
+    }
+
+
+_Said = Iterator[tuple[str, Texts]]
+
+
+def _of_id3v2(block: Block, known: tuple[_Names, ...]) -> _Said:
+    names = {each.id3: each.vorbis for each in known} | {"TYER": "DATE"}
+    for item in block.items:
+        texts = mp3.id3_texts(block.form, item)
+        kind, _, description = item.key.partition(":")
+        if kind == "TXXX" and description:
+            name = names.get(item.key, description.upper())
+        elif kind in ("COMM", "USLT"):  # in any language, without a description
+            name = names[f"{kind}::eng"] if description.startswith(":") else ""
+        else:
+            name = names.get(item.key, "")
+        if name and texts and all(texts):
+            yield name, texts
+
+
+def _of_ape(block: Block, known: tuple[_Names, ...]) -> _Said:
+    names = {each.ape.casefold(): each.vorbis for each in known} | {"date": "DATE"}
+    for item in block.items:
+        texts = mp3.ape_texts(item)
+        if texts and all(texts) and not _NOT_TAKEN.match(item.key):
+            yield names.get(item.key.casefold(), item.key.upper()), texts
+
+
+def _by_name(names: Mapping[str, str]) -> Callable[[Block, tuple[_Names, ...]], _Said]:
+    def read(block: Block, _: tuple[_Names, ...]) -> _Said:
+        for item in block.items:
+            texts = _plain_text(item)
+            if texts[0] and item.key in names:
+                yield names[item.key], texts
+
+    return read
+
+
+def _of_id3v1(block: Block, _: tuple[_Names, ...]) -> _Said:
+    tag = block.items[0].data
+    for name, place in _ID3V1.items():
+        if text := tag[place].partition(b"\0")[0].decode("latin-1").strip():
+            yield name, (text,)
+    if tag[_ID3V1_TRACK - 1] == 0 and tag[_ID3V1_TRACK]:
+        yield "TRACKNUMBER", (str(tag[_ID3V1_TRACK]),)
+    if tag[_ID3V1_GENRE] != _NO_GENRE:
+        yield "GENRE", (str(tag[_ID3V1_GENRE]),)
+
+
+_OTHER_TAGS: dict[str, Callable[[Block, tuple[_Names, ...]], _Said]] = {
+    "id3v2": _of_id3v2,
+    "apev2": _of_ape,
+    riff.INFO_FORM: _by_name(_INFO),
+    riff.TEXT_FORM: _by_name(_AIFF),
+    "id3v1": _of_id3v1,
+}
+"""The forms of tag in the order in which TagLib reads them."""

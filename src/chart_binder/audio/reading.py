@@ -19,8 +19,7 @@ from mediafile import (
 )
 
 from chart_binder.audio.containers.riff import unread_wave
-from chart_binder.audio.file_access import damaged_file, require_audio_file
-from chart_binder.audio.walk import no_audio
+from chart_binder.audio.file_access import damaged_file, no_audio, require_audio_file
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, UnidentifiedError
 from chart_binder.files import path_error, quoted

@@ -1,12 +1,14 @@
 """Saving of changed tags: a copy is written beside the file, proven, and takes the file's place.
 
 At any moment, whatever kills the process or fills the disk, the file is either as it was, byte for
-byte, or as it was meant to be.
+byte, or as it was meant to be. A `Restoration` makes the former file of the new one.
 """
 
 import errno
 import hashlib
 import os
+import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,10 +16,12 @@ from functools import partial
 from pathlib import Path
 from stat import S_IMODE, S_IWGRP, S_IWOTH, S_IWUSR
 
+import msgspec
+
 from chart_binder.audio import file_access
 from chart_binder.audio.containers import audio_hash, hash_if_same, layout_of
+from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.reading import format_name
-from chart_binder.audio.restoration import Restoration, file_hash, restoration_of
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
 from chart_binder.files import quoted
@@ -32,6 +36,8 @@ _REFUSALS = {
     errno.EROFS: "it is on a read-only disk",
     errno.EACCES: "its folder may not be written, where a copy has to be made first",
 }
+# Ends where the bytes themselves say so: equal bytes are cut alike, wherever they stand.
+_CHUNK = re.compile(rb"(?s).{256,4096}?(?=[\0-\3])|.{1,4096}")
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 # The answers of file systems that have no extended attributes, or not this one.
 _NO_ATTRIBUTE = frozenset({errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENODATA})
@@ -51,6 +57,35 @@ class ChangedSinceError(SaveError):
 
 class UnconfirmedError(SaveError):
     """The file was replaced, but the disk did not confirm that this will last."""
+
+
+class Restoration(msgspec.Struct, frozen=True, array_like=True):
+    """How to make the former file; hashes are SHA-256 over whole files.
+
+    `parts` are, in order, bytes as they were, or start and size in the new file.
+    """
+
+    old_hash: bytes
+    new_hash: bytes
+    parts: tuple[bytes | tuple[int, int], ...]
+
+    @property
+    def document(self) -> bytes:
+        """The compressed record; `from_document` reads it back without loss."""
+        return zlib.compress(msgspec.msgpack.encode(self))
+
+    @classmethod
+    def from_document(cls, document: bytes) -> "Restoration":
+        """Read what `document` returned; raise `AudioError` for anything else."""
+        try:
+            return msgspec.msgpack.decode(zlib.decompress(document), type=cls)
+        except (zlib.error, msgspec.MsgspecError) as error:
+            raise AudioError(f"the journal does not have the former file: {error}") from error
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """The former file, in bytes and spans of the new one."""
+        return [part if isinstance(part, bytes) else Span(*part) for part in self.parts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +149,7 @@ def save_tags(
     the new file there.
     """
 
-    def draft(source: file_access.Source) -> _Draft | None:
+    def draft(source: Source) -> _Draft | None:
         layout = layout_of(source)
         kind, before = format_name(source.path), layout.tags
         after = change(before)
@@ -139,7 +174,7 @@ def restore_file(
     Raises `ChangedSinceError` unless the file is the very one that was written.
     """
 
-    def draft(source: file_access.Source) -> _Draft:
+    def draft(source: Source) -> _Draft:
         if file_hash(source) != restoration.new_hash:
             raise ChangedSinceError(f"{quoted(path)} is not the file that was written")
         prove = partial(_require_restored, expected=restoration.old_hash)
@@ -153,13 +188,13 @@ class _Draft:
     """A new file in pieces; `prove` returns the tags and the audio hash of its copy, or raises."""
 
     before: TagSet
-    pieces: list[file_access.Piece]
-    prove: Callable[[file_access.Source, Path], tuple[TagSet, str]]
+    pieces: list[Piece]
+    prove: Callable[[Source, Path], tuple[TagSet, str]]
 
 
 def _replace_file(
     path: Path,
-    draft: Callable[[file_access.Source], _Draft | None],
+    draft: Callable[[Source], _Draft | None],
     before_replace: Callable[[PreparedCopy], None],
     *,
     keep_mtime: bool,
@@ -290,7 +325,7 @@ def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
 
 
 def _copy_metadata(
-    source: file_access.Source, status: os.stat_result, copy: int, *, keep_mtime: bool
+    source: Source, status: os.stat_result, copy: int, *, keep_mtime: bool
 ) -> tuple[str, ...]:
     """Give a copy the owner, mode and extended attributes (access lists too) of its source.
 
@@ -335,7 +370,7 @@ def _copy_attributes(source: int, copy: int) -> tuple[str, ...]:
 
 
 def _require_proven(
-    source: file_access.Source, temporary: Path, *, before: TagSet, after: TagSet, kind: str
+    source: Source, temporary: Path, *, before: TagSet, after: TagSet, kind: str
 ) -> tuple[TagSet, str]:
     """Return `after` and the hash of the audio, the same in both; raise `SaveError` otherwise.
 
@@ -358,9 +393,7 @@ def _require_proven(
     return after, found
 
 
-def _require_restored(
-    source: file_access.Source, temporary: Path, *, expected: bytes
-) -> tuple[TagSet, str]:
+def _require_restored(source: Source, temporary: Path, *, expected: bytes) -> tuple[TagSet, str]:
     """Return the tags and audio hash of the former file; raise `SaveError` if it is not that."""
     with file_access.open_audio(temporary) as copy:
         if file_hash(copy) != expected:
@@ -394,3 +427,59 @@ def _sync_folder(folder: Path) -> None:
                 f"a file in {quoted(folder)} has its new tags, but the disk did not confirm it"
                 f" ({error.strerror}): a power cut may bring the old ones back"
             ) from error
+
+
+def restoration_of(old: Source, pieces: Iterable[Piece], new_hash: bytes) -> Restoration:
+    """Return how `old` is made again of the file that consists of `pieces`.
+
+    Raises `AudioError` where the old file cannot be read.
+    """
+    copied, written, at = list[tuple[int, int, int]](), dict[bytes, int](), 0
+    for piece in pieces:
+        if isinstance(piece, Span):
+            copied.append((piece.start, at, piece.size))
+            at += piece.size
+            continue
+        for chunk in _CHUNK.findall(piece):
+            written[chunk] = at
+            at += len(chunk)
+    parts = tuple(_merged(_parts(old, sorted(copied), written)))
+    return Restoration(file_hash(old), new_hash, parts)
+
+
+def file_hash(source: Source) -> bytes:
+    """Return the SHA-256 over a whole file."""
+    digest = hashlib.sha256()
+    for chunk in source.chunks([Span(0, source.size)]):
+        digest.update(chunk)
+    return digest.digest()
+
+
+_Part = bytes | tuple[int, int]
+
+
+def _parts(
+    old: Source, copied: list[tuple[int, int, int]], written: dict[bytes, int]
+) -> Iterator[_Part]:
+    """Yield the old file from its beginning; `copied` has what was: old place, new place, size."""
+    at = 0
+    for start, place, size in (*copied, (old.size, 0, 0)):
+        for chunk in _CHUNK.findall(old.read(at, max(0, start - at))):
+            yield (written[chunk], len(chunk)) if chunk in written else chunk
+        skipped = max(0, at - start)
+        if size > skipped:
+            yield place + skipped, size - skipped
+        at = max(at, start + size)
+
+
+def _merged(parts: Iterable[_Part]) -> Iterator[_Part]:
+    last: _Part = b""
+    for part in parts:
+        if isinstance(last, bytes) and isinstance(part, bytes):
+            last += part
+        elif isinstance(last, tuple) and isinstance(part, tuple) and sum(last) == part[0]:
+            last = (last[0], last[1] + part[1])
+        else:
+            yield last
+            last = part
+    yield last

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from chart_binder.audio.walk import UnreadablePath
+from chart_binder.audio.file_access import UnreadablePath
 from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
 from chart_binder.cli import output, progress
 from chart_binder.cli.options import (

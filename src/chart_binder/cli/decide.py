@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from chart_binder.audio.walk import AudioFile, UnreadablePath
+from chart_binder.audio.file_access import AudioFile, UnreadablePath
 from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import (
     brief_lines,

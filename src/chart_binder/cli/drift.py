@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from chart_binder.audio.walk import AudioFile
+from chart_binder.audio.file_access import AudioFile
 from chart_binder.cli.decision_text import (
     change_lines,
     find_entities,

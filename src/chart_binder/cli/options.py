@@ -19,7 +19,7 @@ from chart_binder.errors import UsageError
 from chart_binder.files import absolute_path, path_text
 
 if TYPE_CHECKING:
-    from chart_binder.audio.walk import AudioFile, UnreadablePath
+    from chart_binder.audio.file_access import AudioFile, UnreadablePath
     from chart_binder.config import Config
     from chart_binder.config.load import Settings
     from chart_binder.domain.tags import WriteOptions
@@ -278,7 +278,7 @@ def named_paths(paths: Iterable[str]) -> Iterator[str]:
 
 def audio_files(named: str) -> "Iterator[AudioFile | UnreadablePath]":
     """Yield the audio files at a path; a folder without any is named in a note."""
-    from chart_binder.audio.walk import find_audio_files
+    from chart_binder.audio.file_access import find_audio_files
     from chart_binder.cli.output import print_notes
 
     return find_audio_files([Path(named)], warn=lambda text: print_notes([f"canon: {text}"]))
@@ -326,7 +326,7 @@ def refuse_audio_file(option: str, path: str | Path) -> None:
 
     Such a file would be replaced, and a slip of the keys is enough to name one.
     """
-    from chart_binder.audio.walk import AUDIO_SUFFIXES
+    from chart_binder.audio.file_access import AUDIO_SUFFIXES
 
     suffixes = AUDIO_SUFFIXES | {".asf", ".mp4"}  # which may be audio, too
     if any(Path(each).suffix.lower() in suffixes for each in (path, os.path.realpath(path))):

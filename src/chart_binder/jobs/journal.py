@@ -20,9 +20,9 @@ from chart_binder.audio import tagset
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import FIELDS, READ_ONLY_FIELDS, field_texts, is_same_key, item_texts
 from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
-from chart_binder.audio.restoration import Restoration
 from chart_binder.audio.save import (
     PreparedCopy,
+    Restoration,
     SaveResult,
     UnconfirmedError,
     do_nothing,

@@ -23,11 +23,11 @@ from chart_binder.audio.fields import (
     written_keys,
 )
 from chart_binder.audio.file_access import FileInUseError
-from chart_binder.audio.restoration import Restoration
 from chart_binder.audio.save import (
     ChangedSinceError,
     NotWritableError,
     PreparedCopy,
+    Restoration,
     SaveResult,
     require_writable,
 )

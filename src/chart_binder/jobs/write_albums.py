@@ -7,8 +7,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from chart_binder.audio.file_access import listed_audio
 from chart_binder.audio.save import NotWritableError, require_writable
-from chart_binder.audio.walk import listed_audio
 from chart_binder.domain import policies, tags
 from chart_binder.domain.policies import AlbumDates, Wanted
 from chart_binder.domain.records import UnwrittenRecord, now_utc

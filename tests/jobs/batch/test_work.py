@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from chart_binder.audio.walk import UnreadablePath
+from chart_binder.audio.file_access import UnreadablePath
 from chart_binder.jobs.batch import MAX_ALBUM_FILES, Album, find_albums
 
 

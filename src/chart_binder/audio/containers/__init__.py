@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Protocol
 
 from chart_binder.audio.containers import asf, mp3, mp4, riff, vorbis
-from chart_binder.audio.containers.id3 import leading_id3_size
 from chart_binder.audio.file_access import Piece, Source, open_audio
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError
@@ -102,7 +101,7 @@ def hash_if_same(source: Source, copy: Source) -> str | None:
 
 def layout_of(source: Source) -> Layout:
     """Take an audio file apart; raise `AudioError` if it is damaged or of an unknown kind."""
-    start = leading_id3_size(source)
+    start = mp3.leading_id3_size(source)
     left = source.size - start
     head = source.read(start, min(_MAGIC_BYTES, left)) if left >= 0 else b""
     for magic, parse in _MAGICS:

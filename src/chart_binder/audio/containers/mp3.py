@@ -1,16 +1,19 @@
-"""MP3 files, and those with an APE tag: Monkey's Audio, WavPack, Musepack.
+"""MP3 files and those with an APE tag (Monkey's Audio, WavPack, Musepack), and their tags.
 
 An MP3 file has ID3v2 before the audio; ID3v1, an APE tag or Lyrics3 behind it stay as they are. The
-others have an APE tag behind the audio; an ID3v2 tag before it stays as it is.
+others have an APE tag behind the audio; an ID3v2 tag before it stays as it is. Flags of an ID3v2
+tag that its bytes contradict do not count, as in mutagen and TagLib.
 
-Formats: https://wiki.hydrogenaud.io/index.php?title=APEv2_specification, https://id3.org/Lyrics3v2
+Formats: https://id3.org/id3v2-00, https://id3.org/id3v2.3.0, https://id3.org/id3v2.4.0-structure,
+https://wiki.hydrogenaud.io/index.php?title=APEv2_specification, https://id3.org/Lyrics3v2
 """
 
+import re
 import struct
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from chart_binder.audio.containers.id3 import find_id3, leading_id3_size, written_id3
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
@@ -19,13 +22,38 @@ APE_MAGICS = {b"MAC ": "ape", b"wvpk": "wv", b"MP+": "mpc", b"MPCK": "mpc"}
 """How such files begin, Musepack of stream version 7 and 8 among them."""
 
 _HAS_HEADER, _IS_HEADER = 1 << 31, 1 << 29
-NEW_HEAD = struct.pack("<II", 2000, _HAS_HEADER) + bytes(8)
+NEW_APE_HEAD = struct.pack("<II", 2000, _HAS_HEADER) + bytes(8)
 """The `Block.head` of a new APE tag: version 2, flags (it has a header), reserved bytes."""
 
 _APE_MAGIC, _APE_FOOTER, _MAX_APE_ITEMS = b"APETAGEX", 32, 1 << 16
 _ITEM_KIND, _BINARY = 0x6, 0x2
 _ID3V1_BYTES = 128
 _LYRICS_END, _LYRICS_DIGITS = b"LYRICS200", 6
+
+PADDING = 1024
+"""Room left behind a tag that had to grow, so that the next change needs no new place."""
+
+_HEADER = 10
+_MAX_SIZE = (1 << 28) - 1
+_OLDEST, _NEWEST, _SEVEN_BITS = 2, 4, 0x7F
+_UNSYNCED, _EXTENDED, _FOOTED, _FRAME_UNSYNCED = 0x80, 0x40, 0x10, 0x02
+_NAME = re.compile(rb"[A-Z0-9]{3}[A-Z0-9 ]?")
+_CODECS = ("latin-1", "utf-16", "utf-16-be", "utf-8")
+
+# What stands before the value: the encoding (e), a language (l), a text in that encoding (d) or in
+# Latin-1 (o), one that is no part of the key (.), a byte (x). Texts and language make up the key.
+_LAYOUTS = {
+    "TXXX": "ed", "TXX": "ed", "WXXX": "ed", "WXX": "ed", "UFID": "o", "UFI": "o", "PRIV": "o",
+    "COMM": "eld", "COM": "eld", "USLT": "eld", "ULT": "eld", "APIC": "e.xd", "GEOB": "e.dd",
+    "POPM": "o",
+}  # fmt: skip
+_TEXTS = frozenset({"TXXX", "TXX", "COMM", "COM", "USLT", "ULT"})
+
+# In the second byte of a frame's flags: grouped, compressed, encrypted, with its length before it.
+_FLAGS = {"id3v2.3": (0x20, 0x80, 0x40, 0), "id3v2.4": (0x40, 0x08, 0x04, 0x01)}
+
+# What unsynchronisation leaves nowhere: bytes that a decoder could take for the start of a frame.
+_NOT_UNSYNCED = re.compile(rb"\xff(?:[\xe0-\xff]|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +114,7 @@ class APE:
         return [Span(0, self._tail.start), *written]
 
 
-def texts_of(item: Item) -> tuple[str, ...] | None:
+def ape_texts(item: Item) -> tuple[str, ...] | None:
     """Return the texts of an APE item, or `None` if it is binary."""
     flags = int.from_bytes(item.data[4:8], "little")
     if not item.key or flags & _ITEM_KIND == _BINARY:
@@ -95,7 +123,7 @@ def texts_of(item: Item) -> tuple[str, ...] | None:
     return tuple(value.decode("utf-8", "replace").split("\0"))
 
 
-def text_item(key: str, texts: tuple[str, ...]) -> Item:
+def ape_item(key: str, texts: tuple[str, ...]) -> Item:
     """Return an APE item that holds the texts, NUL between them."""
     value = "\0".join(texts).encode()
     return Item(key, struct.pack("<II", len(value), 0) + key.encode("ascii") + b"\0" + value)
@@ -185,3 +213,265 @@ def _written_ape(block: Block) -> bytes:
 
     header = edge(flags | _IS_HEADER) if flags & _HAS_HEADER else b""
     return header + body + edge(flags)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTag:
+    """A tag, with how many bytes it takes up."""
+
+    block: Block
+    size: int
+
+
+def find_id3(source: Source, start: int) -> FoundTag | None:
+    """Return the ID3v2 tag that begins at `start`, if one does; raise `AudioError` if damaged."""
+    if not source.has(start, b"ID3") or start + _HEADER > source.size:
+        return None
+    major, revision, flags, *digits = source.read(start + 3, 7)
+    packed = major == _OLDEST and flags & _EXTENDED  # a compression that was never defined
+    if not _OLDEST <= major <= _NEWEST or max(digits) > _SEVEN_BITS or packed:
+        raise source.damaged(f"its ID3 tag is of an unknown kind (version 2.{major})")
+    size = _from_syncsafe(bytes(digits))
+    form = f"id3v2.{major}"
+    body = source.read(start + _HEADER, size)
+    unsynced = bool(flags & _UNSYNCED)
+    if major < _NEWEST and unsynced:
+        body = _synced(body)
+    if flags & _EXTENDED:  # its checksum would not hold after a change
+        body = body[_extension_size(source, form, body) :]
+    items = _frames(form, body, unsynced=unsynced and major == _NEWEST)
+    footer = _HEADER if major == _NEWEST and flags & _FOOTED else 0
+    return FoundTag(Block(form, items, bytes((major, revision))), _HEADER + size + footer)
+
+
+def leading_id3_size(source: Source) -> int:
+    """Return the size of the ID3v2 tag at the beginning of a file, 0 if there is none."""
+    found = find_id3(source, 0)
+    return found.size if found else 0
+
+
+def written_id3(block: Block, room: int = 0) -> bytes:
+    """Return the tag as it stands in a file.
+
+    It takes `room` bytes where it fits, else as many as it needs, with padding. Raises `AudioError`
+    for what an ID3 tag has no room for.
+    """
+    frames = sorted(block.items, key=lambda item: not item.key)  # what is no frame stands behind
+    body = b"".join(_written_frame(block.form, item) for item in frames)
+    size = room - _HEADER
+    if len(body) > size:
+        size = len(body) + PADDING
+    if size > _MAX_SIZE:
+        raise AudioError(f"the tags are too long for ID3 ({size:,} bytes, {_MAX_SIZE:,} fit)")
+    return b"ID3" + block.head + b"\0" + _to_syncsafe(size) + body.ljust(size, b"\0")
+
+
+def id3_texts(form: str, item: Item) -> tuple[str, ...] | None:
+    """Return the texts that a frame holds, or `None` if it holds something else."""
+    name = item.data[: _name_length(form)].decode("latin-1")
+    content = _content(form, item.data)
+    if not item.key or content is None:
+        return None
+    if name in ("UFID", "UFI"):
+        return (_split(_LAYOUTS[name], content)[2].decode("latin-1"),)
+    if name not in _TEXTS and not name.startswith("T"):
+        return None
+    _, codec, rest = _split(_LAYOUTS.get(name, "e"), content)
+    texts = [text.strip("\ufeff") for text in rest.decode(codec, "replace").split("\0")]
+    while len(texts) > 1 and not texts[-1]:
+        texts.pop()
+    return tuple(texts)
+
+
+def text_frame(form: str, key: str, texts: tuple[str, ...]) -> Item:
+    """Return a frame of this key (`TALB`, `TXXX:...`, `UFID:...`, `COMM::eng`) with the texts.
+
+    ID3v2.4 has several values in UTF-8, NUL between them. Before it there is one value, joined
+    with a slash as Picard does, in Latin-1 where it is ASCII, otherwise in UTF-16.
+    """
+    name, _, description = key.partition(":")
+    language = b""
+    if "l" in _LAYOUTS.get(name, ""):
+        description, _, code = description.rpartition(":")
+        language = code.encode("latin-1")
+    if name in ("UFID", "UFI"):
+        content = description.encode("latin-1") + b"\0" + texts[0].encode("latin-1", "replace")
+    elif form == "id3v2.4":
+        content = _encoded(b"\3" + language, "utf-8", description, "\0".join(texts))
+    elif (text := "/".join(texts)).isascii() and description.isascii():
+        content = _encoded(b"\0" + language, "ascii", description, text)
+    else:
+        content = _encoded(b"\1" + language, "utf-16-le", description, text, mark=b"\xff\xfe")
+    return Item(key, name.encode("latin-1") + bytes(_flag_bytes(form)) + content)
+
+
+def _encoded(head: bytes, codec: str, description: str, text: str, mark: bytes = b"") -> bytes:
+    """Return the content behind `head`: the encoding, with a language where the frame has one."""
+    has_language = len(head) > 1
+    if description or has_language:
+        head += mark + description.encode(codec) + "\0".encode(codec)
+    return head + mark + text.encode(codec)
+
+
+def _extension_size(source: Source, form: str, body: bytes) -> int:
+    """Return how long the extended header is, 0 if the flag lies; raise `AudioError` if damaged.
+
+    Some programs set the flag and write none, others count its length as in another version.
+    """
+    plain, syncsafe = 4 + int.from_bytes(body[:4], "big"), _from_syncsafe(body[:4])
+    said, other = (syncsafe, plain) if form == "id3v2.4" else (plain, syncsafe)
+    for size in (0, said, other):
+        if _NAME.fullmatch(body, size, size + _name_length(form)):
+            return size
+    if said > len(body) or body[said:].strip(b"\0"):
+        raise source.damaged("no frame stands behind the extended header of its ID3 tag")
+    return said
+
+
+def _frames(form: str, body: bytes, *, unsynced: bool) -> tuple[Item, ...]:
+    spans, end = _frame_spans(form, body, syncsafe=form == "id3v2.4")
+    if form == "id3v2.4" and body[end:].strip(b"\0"):
+        # iTunes wrote plain lengths for years. They are taken where they explain the whole tag.
+        plain, plain_end = _frame_spans(form, body, syncsafe=False)
+        if not body[plain_end:].strip(b"\0"):
+            spans, end = plain, plain_end
+    items = [_frame(form, body[start:stop], unsynced=unsynced) for start, stop in spans]
+    rest = body[end:].rstrip(b"\0")
+    return (*items, Item("", rest)) if rest else tuple(items)
+
+
+def _frame_spans(form: str, body: bytes, *, syncsafe: bool) -> tuple[list[tuple[int, int]], int]:
+    """Return where each frame starts and ends, and where the last one ends."""
+    length = _name_length(form)
+    header = 2 * length + _flag_bytes(form)
+    at, spans = 0, []
+    while at + header <= len(body) and _NAME.fullmatch(body, at, at + length):
+        digits = body[at + length : at + 2 * length]
+        if syncsafe and max(digits) > _SEVEN_BITS:
+            break
+        size = _from_syncsafe(digits) if syncsafe else int.from_bytes(digits, "big")
+        if at + header + size > len(body):
+            break
+        spans.append((at, at + header + size))
+        at += header + size
+    return spans, at
+
+
+def _frame(form: str, frame: bytes, *, unsynced: bool) -> Item:
+    """Return a frame without its length, which is implied.
+
+    In ID3v2.4 the flag for unsynchronisation, of the tag or the frame, is the frame's own where its
+    content may be unsynchronised: every reader makes of it what it made before.
+    """
+    length = _name_length(form)
+    name, rest = frame[:length], frame[2 * length :]
+    if form == "id3v2.4":
+        flagged = (unsynced or rest[1] & _FRAME_UNSYNCED) and _synced(rest[2:]) != rest[2:]
+        flags = rest[1] & ~_FRAME_UNSYNCED | (_FRAME_UNSYNCED if flagged else 0)
+        rest = rest[:1] + bytes((flags,)) + rest[2:]
+    return Item(_key_of(form, name + rest), name + rest)
+
+
+def _key_of(form: str, data: bytes) -> str:
+    """Return the key of a frame: its name, with description and language where it has them."""
+    name = data[: _name_length(form)].decode("latin-1")
+    layout = _LAYOUTS.get(name)
+    content = _content(form, data)
+    if layout is None or content is None:
+        return name
+    described, _, _ = _split(layout, content)
+    return ":".join((name, *described))
+
+
+def _written_frame(form: str, item: Item) -> bytes:
+    if not item.key:
+        return item.data
+    length = _name_length(form)
+    size = len(item.data) - length - _flag_bytes(form)
+    if size > (0xFFFFFF if form == "id3v2.2" else _MAX_SIZE):
+        raise AudioError(f"{item.key} is too long for ID3 ({size:,} bytes)")
+    digits = _to_syncsafe(size) if form == "id3v2.4" else size.to_bytes(length, "big")
+    return item.data[:length] + digits + item.data[length:]
+
+
+def _content(form: str, data: bytes) -> bytes | None:
+    """Return what stands behind the header of a frame, or `None` if it cannot be read."""
+    start = _name_length(form)
+    if form == "id3v2.2":
+        return data[start:]
+    flags, content = data[start + 1 : start + 2], data[start + 2 :]
+    grouped, compressed, encrypted, measured = (
+        bool(flags and flags[0] & bit) for bit in _FLAGS[form]
+    )
+    if encrypted:
+        return None
+    if form == "id3v2.4" and flags and flags[0] & _FRAME_UNSYNCED:
+        content = _synced(content)
+    before = grouped + 4 * (measured or (compressed and form == "id3v2.3"))
+    content = content[before:]
+    if not compressed:
+        return content
+    try:
+        return zlib.decompress(content)
+    except zlib.error:
+        return None
+
+
+def _split(layout: str, content: bytes) -> tuple[list[str], str, bytes]:
+    """Return description and language, the codec of the value, and the value."""
+    codec, described, language = "latin-1", [], ""
+    for part in layout:
+        match part:
+            case "e":
+                number = content[0] if content else 0
+                codec = _CODECS[number] if number < len(_CODECS) else "latin-1"
+                content = content[1:]
+            case "l":
+                language, content = content[:3].decode("latin-1"), content[3:]
+            case "x":
+                content = content[1:]
+            case "." | "o":
+                text, _, content = content.partition(b"\0")
+                if part == "o":
+                    described.append(text.decode("latin-1"))
+            case _:
+                text, content = _until_nul(content, wide=codec.startswith("utf-16"))
+                described.append(text.decode(codec, "replace").strip("\ufeff"))
+    return ([*described, language] if language else described), codec, content
+
+
+def _until_nul(content: bytes, *, wide: bool) -> tuple[bytes, bytes]:
+    if not wide:
+        text, _, rest = content.partition(b"\0")
+        return text, rest
+    at = content.find(b"\0\0")
+    while at >= 0 and at % 2:
+        at = content.find(b"\0\0", at + 1)
+    return (content, b"") if at < 0 else (content[:at], content[at + 2 :])
+
+
+def _name_length(form: str) -> int:
+    """Return how long a frame's name is, and its length field: 3 bytes in ID3v2.2, 4 later."""
+    return 3 if form == "id3v2.2" else 4
+
+
+def _flag_bytes(form: str) -> int:
+    return 0 if form == "id3v2.2" else 2
+
+
+def _synced(content: bytes) -> bytes:
+    """Return content without unsynchronisation; as it is where it cannot be unsynchronised."""
+    if _NOT_UNSYNCED.search(content):
+        return content
+    return content.replace(b"\xff\0", b"\xff")
+
+
+def _from_syncsafe(digits: bytes) -> int:
+    value = 0
+    for digit in digits:
+        value = value << 7 | digit & _SEVEN_BITS
+    return value
+
+
+def _to_syncsafe(value: int) -> bytes:
+    return bytes(value >> shift & _SEVEN_BITS for shift in (21, 14, 7, 0))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from chart_binder.audio.containers.id3 import find_id3, written_id3
+from chart_binder.audio.containers.mp3 import find_id3, written_id3
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError

@@ -12,8 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from chart_binder.audio.containers.id3 import find_id3
-from chart_binder.audio.containers.mp3 import find_tail
+from chart_binder.audio.containers.mp3 import find_id3, find_tail
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from chart_binder.audio.file_access import AudioFile, UnreadablePath, find_audio_files, no_audio
 from chart_binder.audio.reading import read_tags, require_identity
-from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files, no_audio
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import TrackTags

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from chart_binder.audio.walk import UnreadablePath
+from chart_binder.audio.file_access import UnreadablePath
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
