@@ -22,8 +22,8 @@ from chart_binder.domain.verdict import FirstRelease, Open, OverrideRecord, Ques
 from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
+from chart_binder.rules.missing_original import needs_siblings
 from chart_binder.rules.recordings import sort_recordings
-from chart_binder.rules.siblings import needs_siblings
 
 INDETERMINATE = "INDETERMINATE"
 LLM_ADJUDICATION = "LLM_ADJUDICATION"

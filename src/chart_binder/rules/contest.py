@@ -12,16 +12,15 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import LAST_DAY, Answer, PartialDate
 from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.vocabulary import NO_COUNTRIES, country_code
-from chart_binder.rules.assumptions import Asked
 from chart_binder.rules.candidates import (
     Candidate,
     Role,
     candidates_of,
+    is_before_its_time,
     is_soundtrack,
     with_group_date,
     with_hint,
 )
-from chart_binder.rules.media import is_before_its_time
 from chart_binder.rules.names import is_by, names_on
 
 _BLOCKING_UNDATED = (Role.SINGLE, Role.SOUNDTRACK)
@@ -396,20 +395,3 @@ def _artist_names(artist: Artist, works: Sequence[Candidate]) -> set[str]:
     credited = [work for work in works if work.role in (Role.SINGLE, Role.ALBUM)]
     names = {name for work in credited for name in names_on(work.group, work.official)}
     return names | {artist.name} if artist.name else names
-
-
-class Ruling(msgspec.Struct, frozen=True, eq=False):
-    """The candidates a rule may choose, over every way the unknown days can fall.
-
-    Empty: the rule does not fire, and `reason` says why. One: if no other rule may choose another
-    candidate, it is the decision. `doubts` are questions about facts that contradict the choice.
-    """
-
-    choices: Sequence[Candidate]
-    reason: str
-    doubts: tuple[Asked, ...] = ()
-
-
-def no_choice(reason: str) -> Ruling:
-    """Return the ruling of a rule that does not fire."""
-    return Ruling((), reason)

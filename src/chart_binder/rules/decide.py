@@ -5,15 +5,6 @@ from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Considered, Decided, Open, Override, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
-from chart_binder.rules.ambiguity import (
-    contradictions_that_matter,
-    find_contradictions,
-    records_of_unknown_type,
-    releases_of_unknown_status,
-    statuses_that_matter,
-    types_that_matter,
-)
-from chart_binder.rules.assumptions import Asked, Undecided, questions_of
 from chart_binder.rules.candidates import Candidate, Role
 from chart_binder.rules.contest import Contest, build_contest
 from chart_binder.rules.explain import (
@@ -23,6 +14,17 @@ from chart_binder.rules.explain import (
     undecided,
 )
 from chart_binder.rules.premiere import RuleResults, apply_rules
+from chart_binder.rules.questions import (
+    Asked,
+    Undecided,
+    contradictions_that_matter,
+    find_contradictions,
+    questions_of,
+    records_of_unknown_type,
+    releases_of_unknown_status,
+    statuses_that_matter,
+    types_that_matter,
+)
 from chart_binder.rules.recordings import (
     SortedRecordings,
     recording_of,

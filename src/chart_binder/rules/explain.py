@@ -16,8 +16,17 @@ from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, set_off
 from chart_binder.domain.verdict import Considered, Open, Rival, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, bare_id
-from chart_binder.rules.ambiguity import releases_of_unknown_status, status_questions
-from chart_binder.rules.assumptions import (
+from chart_binder.rules.candidates import (
+    Candidate,
+    Role,
+    candidates_of,
+    count_unofficial,
+    first_day_on_sale,
+    with_span,
+)
+from chart_binder.rules.contest import Contest, build_contest, home_countries, with_candidates
+from chart_binder.rules.premiere import RuleResults, Ruling, apply_rules
+from chart_binder.rules.questions import (
     Answer,
     Asked,
     BundleChange,
@@ -25,25 +34,11 @@ from chart_binder.rules.assumptions import (
     day_answers,
     in_groups,
     premiere_answer,
+    releases_of_unknown_status,
     set_fields,
     set_releases,
+    status_questions,
 )
-from chart_binder.rules.candidates import (
-    Candidate,
-    Role,
-    candidates_of,
-    count_unofficial,
-    with_span,
-)
-from chart_binder.rules.contest import (
-    Contest,
-    Ruling,
-    build_contest,
-    home_countries,
-    with_candidates,
-)
-from chart_binder.rules.media import first_day_on_sale
-from chart_binder.rules.premiere import RuleResults, apply_rules
 from chart_binder.rules.recordings import SortedRecordings, format_length, via_sibling
 
 _MAX_QUESTIONS = 5

@@ -22,20 +22,19 @@ from chart_binder.domain.evidence import (
 )
 from chart_binder.domain.verdict import Decided, FirstRelease, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, isrc
-from chart_binder.rules.ambiguity import Contradiction, find_contradictions
-from chart_binder.rules.assumptions import with_groups
 from chart_binder.rules.candidates import (
     AFTER_ANY_DATE,
     Candidate,
     candidate_of,
     candidates_of,
     earliest_day,
+    is_before_its_time,
 )
 from chart_binder.rules.contest import TieBreak, home_countries, intent_of, possibly_earliest
-from chart_binder.rules.media import is_before_its_time
+from chart_binder.rules.missing_original import WORKS, YearCase, gathers, names_of, year_doubt
+from chart_binder.rules.questions import Contradiction, find_contradictions, with_groups
 from chart_binder.rules.recordings import recording_of, sort_recordings, title_wanted
 from chart_binder.rules.representative import first_by_content, first_of_day
-from chart_binder.rules.year_certainty import WORKS, YearCase, gathers, names_of, year_doubt
 
 _MAX_READINGS = 32
 _PRECISIONS = (10, 7, 4)

@@ -6,7 +6,17 @@ from itertools import product
 import msgspec
 
 from chart_binder.domain.dates import LAST_DAY
-from chart_binder.rules.assumptions import (
+from chart_binder.rules.candidates import (
+    Candidate,
+    Role,
+    first_day_on_sale,
+    is_compilation,
+    is_soundtrack,
+)
+from chart_binder.rules.contest import Contest, EarlyCompilation
+from chart_binder.rules.missing_original import MISSING, contradictions, unlisted_original
+from chart_binder.rules.names import is_by
+from chart_binder.rules.questions import (
     Answer,
     Asked,
     day_answers,
@@ -14,11 +24,23 @@ from chart_binder.rules.assumptions import (
     premiere_answer,
     set_fields,
 )
-from chart_binder.rules.candidates import Candidate, Role, is_compilation, is_soundtrack
-from chart_binder.rules.contest import Contest, EarlyCompilation, Ruling, no_choice
-from chart_binder.rules.doubts import MISSING, contradictions, unlisted_original
-from chart_binder.rules.media import first_day_on_sale
-from chart_binder.rules.names import is_by
+
+
+class Ruling(msgspec.Struct, frozen=True, eq=False):
+    """The candidates a rule may choose, over every way the unknown days can fall.
+
+    Empty: the rule does not fire, and `reason` says why. One: if no other rule may choose another
+    candidate, it is the decision. `doubts` are questions about facts that contradict the choice.
+    """
+
+    choices: Sequence[Candidate]
+    reason: str
+    doubts: tuple[Asked, ...] = ()
+
+
+def no_choice(reason: str) -> Ruling:
+    """Return the ruling of a rule that does not fire."""
+    return Ruling((), reason)
 
 
 def soundtrack_premiere(contest: Contest) -> Ruling:
