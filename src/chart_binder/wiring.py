@@ -29,7 +29,7 @@ from chart_binder.store import open_store, read_overrides
 
 if TYPE_CHECKING:
     from chart_binder.domain.evidence import RecordingCandidate
-    from chart_binder.domain.policies import WholeRelease
+    from chart_binder.domain.tags import WholeRelease
     from chart_binder.jobs.batch import AlbumSource
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client

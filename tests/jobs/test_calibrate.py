@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.domain.confidence_map import AS_STATED
+from chart_binder.domain.verdict import AS_STATED
 from chart_binder.errors import CanonError
 from chart_binder.jobs.calibrate import (
     MIN_ANSWERS,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chart_binder.config import AcceptanceConfig
-from chart_binder.domain.confidence_map import ConfidenceMap, Point, read_confidence_map
+from chart_binder.domain.verdict import ConfidenceMap, Point, read_confidence_map
 from chart_binder.errors import ConfigError, TranscriptError
 from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.acceptance import CHECK_CEILINGS, CHECK_FACTORS, SENT_BACK, lower_by_checks

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chart_binder.config import AcceptanceConfig
+from chart_binder.domain.clauses import Subject
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.naming import Subject
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.second_reading import question
 from chart_binder.react.transcript import Read

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NewType
@@ -59,6 +60,59 @@ def fold(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold().replace("ı", "i")
     plain = _OTHER_DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), plain)
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", plain)))
+
+
+_NO_WORDS = re.compile(r"[\W_]+")
+_APOSTROPHES = re.compile("(?<=\\w)['’](?=\\w)")
+
+
+@lru_cache(256)
+def spaced_words(text: str) -> str:
+    """Return the words of a text with one space around each, in one of their usual spellings."""
+    plain = _APOSTROPHES.sub("", fold(text)).replace("&", " and ")
+    return f" {_NO_WORDS.sub(' ', plain).strip()} ".replace(" pt ", " part ")
+
+
+def find_words(words: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
+    """Yield where one of the words stands as a whole; short ones count in capitals alone."""
+    normal, places = plain_text(text)
+    for word in words:
+        for found in re.finditer(rf"(?<!\w){re.escape(plain_text(word)[0])}(?!\w)", normal):
+            start, end = places[found.start()], places[found.end() - 1] + 1
+            if len(word) > 3 or not word.isalpha() or text[start:end].isupper():  # noqa: PLR2004
+                yield start, end
+
+
+_DROPPED = frozenset("\\\"'“”„‟‘’‚‛«»‹›「」『』*_`")
+_DASHES = frozenset("-‐‑‒–—―−")
+
+
+def plain_text(text: str) -> tuple[str, list[int]]:
+    """Return a text without case, accents, quotation marks and kinds of dash and space.
+
+    A colon behind a label and what parts cells are a space, so that `Released: 1974` is in the row.
+    With it stands the offset in the text of each character.
+    """
+    signs: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text):
+        if letter in _DROPPED:
+            continue
+        is_label_end = letter == ":" and (text[place + 1 : place + 2] or " ").isspace()
+        if letter.isspace() or letter == "|" or is_label_end:
+            if signs and signs[-1] != " ":
+                signs.append(" ")
+                places.append(place)
+            continue
+        for sign in "-" if letter in _DASHES else fold(letter):
+            signs.append(sign)
+            places.append(place)
+    return "".join(signs), places
+
+
+def minutes(length_ms: int) -> str:
+    """Return a length as minutes and seconds: `3:05`."""
+    return "{}:{:02}".format(*divmod(round(length_ms / 1000), 60))
 
 
 NO_COUNTRIES = frozenset({"XW", "XE"})

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
-from chart_binder.domain.confidence_map import ConfidenceMap, Point
 from chart_binder.domain.evidence_json import defect
 from chart_binder.domain.records import VerdictKind, VerdictRecord
+from chart_binder.domain.verdict import ConfidenceMap, Point
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.stored_decisions import read_decision

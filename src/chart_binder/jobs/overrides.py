@@ -12,9 +12,15 @@ import msgspec
 
 from chart_binder.domain import records
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
-from chart_binder.domain.naming import spaced_words
 from chart_binder.domain.verdict import OverrideRecord
-from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.domain.vocabulary import (
+    MBID,
+    RecordingId,
+    ReleaseGroupId,
+    ReleaseId,
+    bare_id,
+    spaced_words,
+)
 from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedError
 from chart_binder.jobs.decide import State, override_for
 from chart_binder.jobs.review import ReviewCase, override_removed, same_evidence

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from chart_binder.config import LLMConfig, RulesConfig
-from chart_binder.domain.confidence_map import AS_STATED, read_confidence_map
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle, with_recordings, write_bundle
 from chart_binder.domain.records import (
@@ -29,6 +28,7 @@ from chart_binder.domain.records import (
     new_id,
     now_utc,
 )
+from chart_binder.domain.verdict import AS_STATED, read_confidence_map
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError, end_status
 from chart_binder.files import decode_json, read_file
 from chart_binder.jobs.decide import (

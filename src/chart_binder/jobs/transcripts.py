@@ -15,9 +15,9 @@ from pydantic import BaseModel, ValidationError
 from chart_binder import errors, plugins
 from chart_binder.config import Config, LLMConfig, RulesConfig
 from chart_binder.config.load import KEYS_OF_EARLIER_VERSIONS
-from chart_binder.domain.confidence_map import ConfidenceMap
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.verdict import ConfidenceMap
 from chart_binder.files import convert_json, decode_json, read_file
 from chart_binder.llm.answer import read_answer
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers

@@ -18,10 +18,21 @@ from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import NotWritableError
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.config import RulesConfig
-from chart_binder.domain import policies, records
+from chart_binder.domain import records
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
-from chart_binder.domain.policies import Track, Wanted, WholeRelease
-from chart_binder.domain.tags import AlbumKey, Chosen, Fields, Policy, WriteOptions, album_key
+from chart_binder.domain.tags import (
+    AlbumKey,
+    Chosen,
+    Fields,
+    Policy,
+    Track,
+    Wanted,
+    WholeRelease,
+    WriteOptions,
+    album_key,
+    move,
+    recordings_of,
+)
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import (
@@ -366,15 +377,13 @@ class Planner:
                 f"MusicBrainz knows no release {track.chosen.release} any more: decide again"
             )
         length = track.bundle.artifact.duration_ms if track.bundle.artifact else None
-        place = release.track_of(policies.recordings_of(track), length)
+        place = release.track_of(recordings_of(track), length)
         if place is None:
             return refusal(
                 f"the recording is not among the tracks of {release.title!r}"
                 f" ({release.mbid}): decide again"
             )
-        return partial(
-            policies.move, track, release=release, place=place, own_dates=draft.own_dates
-        )
+        return partial(move, track, release=release, place=place, own_dates=draft.own_dates)
 
     def _writable(self, decision: Decision, kept: records.DecisionRecord) -> Chosen | str:
         """Return the ids that may be written, or the reason why none may.

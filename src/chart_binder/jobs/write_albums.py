@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from chart_binder.audio.file_access import listed_audio
 from chart_binder.audio.save import NotWritableError, require_writable
-from chart_binder.domain import policies, tags
-from chart_binder.domain.policies import AlbumDates, Wanted
+from chart_binder.domain import tags
 from chart_binder.domain.records import UnwrittenRecord, now_utc
+from chart_binder.domain.tags import AlbumDates, Wanted
 from chart_binder.errors import CanonError, DamagedRecordError, SaveError, StoreError, counted
 from chart_binder.files import absolute_path, quoted
 from chart_binder.jobs.journal import WritingRun
@@ -147,7 +147,7 @@ def plan_album(
 
 
 def _noted(draft: Draft) -> _Wish:
-    return partial(policies.note, draft.track)
+    return partial(tags.note, draft.track)
 
 
 def _plan_by(
@@ -303,12 +303,12 @@ def _dated(
 ) -> _Wish:
     """Return what dates a file; `shared` are dates of the album, `is_cut` is `AlbumDates`'."""
     dates = AlbumDates(
-        policies.dates_of_album(draft.track, draft.file.fields) | shared | draft.own_dates,
+        tags.dates_of_album(draft.track, draft.file.fields) | shared | draft.own_dates,
         also_date=options.also_date,
         with_release_date=options.also_date and not has_ids,
         no_finer_than_date=is_cut,
     )
-    return partial(policies.dates, draft.track, album=dates)
+    return partial(tags.dates, draft.track, album=dates)
 
 
 def _fields_after(file: TaggedFile, wish: _Wish | None) -> tags.Fields:

@@ -7,9 +7,8 @@ from typing import NamedTuple
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
-from chart_binder.domain.naming import minutes
 from chart_binder.domain.verdict import Decided, Open, Question, QuestionKind, Verdict
-from chart_binder.domain.vocabulary import RecordingId
+from chart_binder.domain.vocabulary import RecordingId, minutes
 from chart_binder.llm.prompt import load_prompt
 from chart_binder.react.sanitize import bounded, one_line
 from chart_binder.rules.candidates import Candidate, Role, describe_unofficial

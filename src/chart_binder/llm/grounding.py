@@ -8,9 +8,10 @@ reading.
 
 from collections.abc import Iterator, Sequence
 
+from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates_in_text import states
-from chart_binder.domain.naming import Subject, find_words, spaced_words
 from chart_binder.domain.patches import Patch, fact_words
+from chart_binder.domain.vocabulary import find_words, spaced_words
 from chart_binder.llm.result import Fact
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import Document, documents_named

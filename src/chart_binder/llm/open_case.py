@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from chart_binder.config import LLMConfig, RulesConfig
-from chart_binder.domain.confidence_map import AS_STATED, ConfidenceMap
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import with_recordings
 from chart_binder.domain.patches import (
@@ -31,7 +30,7 @@ from chart_binder.domain.patches import (
     named_value,
     things,
 )
-from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.domain.verdict import AS_STATED, ConfidenceMap, Decided, Verdict
 from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.result import Fact
 from chart_binder.rules.decide import decide

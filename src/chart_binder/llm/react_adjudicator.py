@@ -13,10 +13,9 @@ import msgspec
 
 from chart_binder import plugins
 from chart_binder.config import LLMConfig, RulesConfig
-from chart_binder.domain.confidence_map import AS_STATED, ConfidenceMap, read_confidence_map
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
-from chart_binder.domain.verdict import Verdict
+from chart_binder.domain.verdict import AS_STATED, ConfidenceMap, Verdict, read_confidence_map
 from chart_binder.errors import counted
 from chart_binder.llm.acceptance import Examination
 from chart_binder.llm.answer import FinalAnswer, last_word

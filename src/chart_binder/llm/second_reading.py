@@ -18,7 +18,7 @@ from typing import Final, Literal, TypeAlias
 import tomli
 from msgspec.structs import replace
 
-from chart_binder.domain.naming import Subject
+from chart_binder.domain.clauses import Subject
 from chart_binder.llm.answer import object_schema
 from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading

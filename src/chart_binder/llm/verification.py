@@ -12,9 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chart_binder.domain.clauses import says_release
+from chart_binder.domain.clauses import Subject, says_release
 from chart_binder.domain.dates_in_text import Mention, find_periods
-from chart_binder.domain.naming import Subject
 from chart_binder.domain.patches import (
     Patch,
     adds_to,

@@ -23,9 +23,15 @@ from chart_binder.domain.evidence import (
     intents_in,
     set_off,
 )
-from chart_binder.domain.naming import minutes
-from chart_binder.domain.policies import ReleaseTrack, WholeRelease
-from chart_binder.domain.vocabulary import NO_COUNTRIES, ArtistId, RecordingId, isrc, type_names
+from chart_binder.domain.tags import ReleaseTrack, WholeRelease
+from chart_binder.domain.vocabulary import (
+    NO_COUNTRIES,
+    ArtistId,
+    RecordingId,
+    isrc,
+    minutes,
+    type_names,
+)
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.matching import credited_words, without_remarks, words_of
 from chart_binder.musicbrainz.web_service import Recording, partial_date

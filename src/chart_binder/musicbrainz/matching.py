@@ -10,9 +10,8 @@ from typing import NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from chart_binder.domain.evidence import BACKING, Artist, RecordingFlags, intents_in
-from chart_binder.domain.naming import minutes
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold
+from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold, minutes
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.web_service import Credit, Recording, partial_date

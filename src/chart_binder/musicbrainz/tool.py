@@ -10,8 +10,7 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from chart_binder.domain.naming import minutes
-from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, minutes
 from chart_binder.errors import CanonError, counted
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool, ToolError

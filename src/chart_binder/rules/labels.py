@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
-from chart_binder.domain.naming import spaced_words
-from chart_binder.domain.vocabulary import MBID, fold
+from chart_binder.domain.vocabulary import MBID, fold, spaced_words
 from chart_binder.rules.candidates import Candidate, candidates_of
 
 _LABEL_IN_TEXT = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")

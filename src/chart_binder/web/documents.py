@@ -17,8 +17,7 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 import tomli
 
-from chart_binder.domain.naming import plain_text
-from chart_binder.domain.vocabulary import fold
+from chart_binder.domain.vocabulary import fold, plain_text
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import AnyEvent, Observed, Stepped
 from chart_binder.web.passages import CELLS, GAPS, may_be_caption, names_columns

@@ -8,10 +8,10 @@ from operator import attrgetter
 from urllib.parse import unquote, urlsplit
 
 from chart_binder.domain import clauses
+from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates_in_text import Mention, find_dates
-from chart_binder.domain.naming import Subject, find_words, plain_text, spaced_words
 from chart_binder.domain.patches import COUNTRY, PREMIERE, PRIMARY_TYPE, STATUS, Patch, fact_words
-from chart_binder.domain.vocabulary import fold
+from chart_binder.domain.vocabulary import find_words, fold, plain_text, spaced_words
 from chart_binder.web.documents import MAX_PASSAGE, Document
 from chart_binder.web.passages import CELLS
 
