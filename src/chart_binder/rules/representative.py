@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
@@ -137,12 +137,13 @@ def _first_tied(
 
 def first_by_content(releases: Sequence[Release]) -> Release:
     """Return the first release by its content, and by its id only where that is equal."""
-    return min(
-        releases, key=lambda one: (str(replace(one, mb_release_id=_NO_ID)), one.mb_release_id)
-    )
 
+    def content(one: Release) -> tuple[str, str]:
+        own_id, *rest = astuple(one)
+        known = [each if not isinstance(each, str) else non_blank(each) for each in rest]
+        return str(known), own_id
 
-_NO_ID = ReleaseId("")
+    return min(releases, key=content)
 
 
 def first_of_day(
