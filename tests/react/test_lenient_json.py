@@ -10,7 +10,6 @@ from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
     [
         ('{"a": 1}', {"a": 1}),
         ('words {C1} ```json\n{"a": 1}\n``` words', {"a": 1}),
-        ('{"a": 1} or ```{"a": 2}```', {"a": 2}),
         ('{"a": 1} {"a": 2}', {"a": 1}),
         ('"{\\"a\\": 1}"', {"a": 1}),
         ("{'a': True, b: None, /* c */ \"d\": [1, 2,],}", {"a": True, "b": None, "d": [1, 2]}),
@@ -35,7 +34,7 @@ def test_the_object_meant_is_found(text: str, value: object) -> None:
         ("{'a': -inf}", "not a JSON value"),
         ("{'a': 1e999}", "too large"),
         ('{"a": b: c}', "not in quotes"),
-        ('{"a" 1} {"a": 2}', "no colon"),
+        ('{"a" 1} {"a": 2}', "':' delimiter"),
         ("{'a': " + "[" * 60 + "]" * 60 + "}", "deep"),
         ("{" + "'a': 1, " * 2000 + "}", "too long to be repaired"),
     ],

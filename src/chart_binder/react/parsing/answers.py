@@ -8,14 +8,12 @@ from typing import Final
 from chart_binder.react.parsing.labels import fold, label_at
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
-    opens_object,
+    find_objects,
     read_strictly,
-    scan,
 )
 
 Found = tuple[dict[str, object], tuple[str, ...]]
 
-_MAX_OBJECTS: Final = 16
 _QUOTED: Final = "the JSON object stands among other words, as if you quoted it"
 _FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ ]?\w{0,12}\s*\Z|`\Z")
 _TAG: Final = re.compile(
@@ -88,25 +86,14 @@ def _check_keys(members: Mapping[str, object]) -> None:
 
 def _answers(text: str, key: str) -> Iterator[Found]:
     """Yield the objects in an answer's words; none of them may be quoted."""
-    at = text.find("{")
     seen: object = None
-    for _ in range(_MAX_OBJECTS):
-        if at < 0:
-            return
-        if not opens_object(text, at):
-            at = text.find("{", at + 1)
-            continue
-        fence = text.find("```", at)
-        found = scan(text, at, fence if fence >= 0 else len(text), closed=True)
+    for at, found in find_objects(text, closed=True):
         if isinstance(found.value, dict):
             is_new = _has(found.value, key) and found.value != seen
             if is_new and _is_shown(text[:at], text[found.end :]):
                 raise LenientJSONError(_QUOTED)
             seen = found.value
             yield found.value, found.notes
-        at = text.find("{", found.end)
-    if at >= 0:
-        raise LenientJSONError("there are too many braces in it")
 
 
 def _is_shown(before: str, after: str) -> bool:

@@ -15,9 +15,10 @@ from typing import Final, Literal, TypeAlias
 from chart_binder.react.parsing.lexer import see, without_markup
 
 Kind: TypeAlias = Literal[
-    "thought", "action", "input", "answer", "observation", "speaker", "pause", "call", "calls"
-]
-"""What a label or a tag announces; `call` and `calls` are tags alone."""
+    "thought", "action", "input", "answer", "observation", "speaker", "pause",
+    "call", "calls", "object", "named",
+]  # fmt: skip
+"""What a label or a tag announces; `call` and `calls` are tags alone, the last two bare calls."""
 
 MAX_DIRECTIVES: Final = 256
 """How many labels, and how many tags, of one reply are looked at."""
@@ -125,13 +126,13 @@ _LABEL: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Directive:
-    """A label or a tag in a reply: where it begins, and where its words do.
+    """A label, a tag or a bare call in a reply: where it begins, and where its words do.
 
     `end` is where its words end for sure (the closing tag; the text's end for a label), `after`
     the place behind that. `attributes` are those of a tag; a tag without words of its own is
-    `closed`.
+    `closed`. One that `is_fenced` ends at `limit` at the latest; one that `is_shown` is quoted.
     """
 
     kind: Kind
@@ -144,6 +145,9 @@ class Directive:
     is_tag: bool = False
     closed: bool = False
     emphasis: str = ""
+    limit: int = 0
+    is_fenced: bool = False
+    is_shown: bool = False
 
 
 def find_labels(text: str) -> list[Directive]:

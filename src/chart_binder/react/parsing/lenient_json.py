@@ -7,38 +7,45 @@ objects, and lets infinity and half surrogate pairs pass.
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
-from typing import Final, Literal, NoReturn, TypeAlias
+from functools import cache
+from typing import Final, NoReturn
 
 MAX_DEPTH: Final = 50
-MAX_PIECES: Final = 400
+MAX_PIECES: Final = 1200
 """How many pieces a value that needs repairs may have; one that needs none may have any number."""
 UNQUOTED: Final = "value without quotes"
 INNER: Final = "inner quotes without a backslash"
 """The two repairs whose result may be words rather than values."""
 
-Context: TypeAlias = Literal["key", "member", "item", "argument"]
-"""Where a string stands, which decides what may follow it."""
-
-_MAX_CANDIDATES: Final = 64
+_MAX_OBJECTS: Final = 16
 _CLOSERS: Final = {'"': '"', "'": "'", "“": '”“"', "”": '”"', "‘": "’‘'", "’": "’'"}
 """A quotation mark with the marks that close it."""
-_CONTEXTS: Final[dict[str, Context]] = {"}": "member", "]": "item", ")": "argument"}
-_LITERALS: Final = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
+_LITERALS: Final = {
+    "true": "true",
+    "false": "false",
+    **dict.fromkeys(("null", "none", "undefined"), "null"),
+}
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
 # Every quantifier is possessive: a pattern that does not match gives up without trying again.
 _SPACE: Final = re.compile(r"[\s\ufeff\u200b]*+")
-_PLAIN: Final = {mark: re.compile(rf"[^{ends}\\]*+") for mark, ends in _CLOSERS.items()}
 _KEY: Final = re.compile(r"[\w$][\w$-]{0,63}+")
-_KEY_THEN_VALUE: Final = re.compile(rf"{_KEY.pattern}[ \t]{{0,8}}+(?:[:：](?!//)|=(?!=))")
+_MEMBER: Final = re.compile(
+    rf"[{''.join(_CLOSERS)}]|{_KEY.pattern}[ \t]{{0,8}}+(?:[:：](?!//)|=(?!=))"
+)
 _COMMENT: Final = re.compile(r"(?:#|//)[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)(?:\*/)?")
 _WORDS: Final = re.compile(r"(?>(?:(?!\s(?:#|//)|/\*)[^,，;{}\[\]()\"“”\n]){1,400})")
-_BRACE: Final = re.compile(r"\{")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*+)(?:\.\d++)?(?:[eE][+-]?\d++)?")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|\Z)", re.DOTALL)
+# What may stand behind the mark that closes a string, by the bracket that closes what it is in.
+_BEHIND_STRING: Final = {
+    "]": r"{space}(?:[,，\]}}/]|\Z|```)|\s++\#",
+    "}": r"{space}(?:[}}\]/]|\Z|```|[,，]{space}(?:\Z|[}}/#]|{member}))|\s++\#"
+    r"|[^\S\n]*+\n{space}(?:{member})",
+}
+_BEHIND_STRING[")"] = rf"{_BEHIND_STRING['}']}|{{space}}(?:[)）]|[,，]{{space}}\))"
 _INCHES: Final = re.compile(r"[ )-]\w")
-_HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
-_FENCED: Final = re.compile(r"(?:`{3}|~{3})[^\S\n]{0,4}+\w{0,12}+\s{0,80}+(?=[{\[])")
 
 
 class LenientJSONError(ValueError):
@@ -55,29 +62,36 @@ class Scanned:
 
 
 def read_json(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
-    """Return the JSON object in `text`, with notes on what was repaired.
-
-    An object in a code fence comes before any other; among several the first counts. Braces around
-    mere words (`{C1}`) are no object.
+    """Return the first JSON object in `text`, with notes on what was repaired.
 
     Raises `LenientJSONError` where there is no object, or the first one cannot be read: what
     follows a broken object may be a part of it, and is never taken in its place.
     """
     if '{"' not in text:
         text = text.replace('\\"', '"')  # an object in a string
-    fenced = (text.find("{", fence.end()) for fence in _FENCED.finditer(text))
-    braces = (brace.start() for brace in islice(_BRACE.finditer(text), _MAX_CANDIDATES))
-    for at in chain(fenced, braces):
-        if at >= 0 and opens_object(text, at):
-            fence = text.find("```", at)
-            found = scan(text, at, fence if fence >= 0 else len(text))
-            if isinstance(found.value, dict):
-                return found.value, found.notes
+    for _, found in find_objects(text):
+        return dict(found.value), found.notes  # type: ignore[call-overload]
     raise LenientJSONError("there is no JSON object in it")
 
 
+def find_objects(text: str, *, closed: bool = False) -> Iterator[tuple[int, Scanned]]:
+    """Yield the JSON objects in a text, each with its place; braces around mere words are none."""
+    at = text.find("{")
+    for _ in range(_MAX_OBJECTS):
+        if at < 0:
+            return
+        end = at + 1
+        if opens_object(text, at):
+            fence = text.find("```", at)
+            found = scan(text, at, fence if fence >= 0 else len(text), closed=closed)
+            end = found.end
+            yield at, found
+        at = text.find("{", end)
+    raise LenientJSONError("there are too many braces in it")
+
+
 def scan(text: str, start: int, limit: int | None = None, *, closed: bool = False) -> Scanned:
-    """Read the value that begins at `start`.
+    """Read the object or list that begins at `start`.
 
     Strict JSON may end anywhere; a value that needs repairs must end before `limit`. Repaired are
     defects that leave one meaning: other quotes, inner quotes without backslash, spare or missing
@@ -85,16 +99,12 @@ def scan(text: str, start: int, limit: int | None = None, *, closed: bool = Fals
     be `closed`, one missing last bracket. Raises `LenientJSONError` for everything else.
     """
     strict = read_strictly(text, start)
-    if strict is not None:
-        return strict
-    reader = _Reader(text, start, len(text) if limit is None else limit, closed=closed)
-    return reader.scanned(reader.value("item", 0))
+    return strict or _Reader(text, start, limit, is_closed=closed).read()
 
 
 def scan_call(text: str, start: int, limit: int) -> Scanned:
     """Read `(name=value, ...)` as an object; `start` is the place of the bracket."""
-    reader = _Reader(text, start, limit)
-    return reader.scanned(reader.members(")", 1))
+    return _Reader(text, start, limit).read()
 
 
 def scan_string(text: str, start: int, limit: int) -> Scanned:
@@ -103,7 +113,8 @@ def scan_string(text: str, start: int, limit: int) -> Scanned:
     if strict is not None and strict.end <= limit:
         return strict
     reader = _Reader(text, start, limit)
-    return reader.scanned(reader.string("argument"))
+    value = reader.string(")")
+    return Scanned(value, reader.pos, reader.all_notes())
 
 
 def read_strictly(text: str, start: int) -> Scanned | None:
@@ -145,7 +156,7 @@ def opens_object(text: str, at: int) -> bool:
 
 def begins_member(text: str, start: int) -> bool:
     """Tell whether a quoted key, or an unquoted one with its colon, stands here."""
-    return text[start : start + 1] in _PLAIN or _KEY_THEN_VALUE.match(text, start) is not None
+    return _MEMBER.match(text, start) is not None
 
 
 def is_deep(value: object) -> bool:
@@ -198,202 +209,175 @@ _DECODER: Final = json.JSONDecoder(
 
 
 class _Reader:
-    """Reads one value with repairs; `unsure` where a repair makes a missing bracket doubtful."""
+    """Writes one object, list or call again as strict JSON, piece by piece, and has that read."""
 
-    __slots__ = ("closed", "limit", "notes", "pieces", "pos", "text", "unsure")
+    __slots__ = ("brackets", "is_closed", "limit", "notes", "pieces", "pos", "text")
 
-    def __init__(self, text: str, pos: int, limit: int, *, closed: bool = False) -> None:
+    def __init__(self, text: str, pos: int, limit: int | None, *, is_closed: bool = False) -> None:
         self.text = text
         self.pos = pos
-        self.limit = limit
+        self.limit = len(text) if limit is None else limit
+        self.is_closed = is_closed
         self.notes: dict[str, None] = {}
-        self.pieces = 0
-        self.closed = self.unsure = closed
+        self.pieces: list[str] = []
+        self.brackets: list[str] = []  # those that will close what is open
 
-    def scanned(self, value: object) -> Scanned:
-        return Scanned(value, self.pos, tuple(f"repaired JSON: {note}" for note in self.notes))
+    def all_notes(self) -> tuple[str, ...]:
+        return tuple(f"repaired JSON: {note}" for note in self.notes)
 
-    def value(self, context: Context, depth: int) -> object:
-        self.spend()
-        self.skip()
-        if not self.char:
-            raise LenientJSONError("it ends where a value was expected")
-        closer = {"{": "}", "[": "]"}.get(self.char)
-        if closer and depth >= MAX_DEPTH:
-            raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep")
-        if closer:
-            return self.members(closer, depth + 1)
-        return self.string(context) if opens_string(self.char) else self.word()
-
-    def members(self, closer: str, depth: int) -> dict[str, object] | list[object]:
-        """Read an object, a list, or the arguments of a call, up to the bracket that closes it."""
-        context = _CONTEXTS[closer]
-        pairs: list[tuple[str, object]] = []
-        self.pos += 1
-        self.skip()
-        while self.char != closer:
-            key = "" if context == "item" else self.key()
-            pairs.append((key, self.value(context, depth)))
-            if not self.goes_on(closer):
-                break
-        else:
-            self.pos += 1
-        return [value for _, value in pairs] if context == "item" else object_of(pairs)
-
-    def goes_on(self, closer: str) -> bool:
-        """Pass a comma, or forgive a missing one; False where only the last bracket is missing."""
-        ended = self.pos
-        self.skip()
-        if not self.char:
-            if self.unsure:
-                raise LenientJSONError(f"it ends without the closing {closer}")
-            self.unsure = True
-            self.note(f"missing last {closer}")
-            return False
-        if self.char in ",，":
-            self.pos += 1
+    def read(self) -> Scanned:
+        """Read from a bracket to the one that closes it."""
+        while self.brackets or not self.pieces:
+            ended = self.pos
             self.skip()
-            if not self.char:
-                raise LenientJSONError("it ends after a comma")
-            if self.char == closer:
-                self.note("trailing comma")
-        elif self.char != closer:
-            is_new_line = "\n" in self.text[ended : self.pos] and closer != "]"
-            if not (is_new_line and begins_member(self.text, self.pos)):
-                raise LenientJSONError(
-                    f"{self.shown()} stands where a comma or {closer} was expected"
-                )
-            self.note("missing comma")
-        return True
+            if self.pos >= self.limit:
+                self.end()
+            else:
+                self.piece(is_new_line="\n" in self.text[ended : self.pos])
+        try:
+            value = _DECODER.decode(" ".join(self.pieces))
+        except json.JSONDecodeError as error:
+            raise LenientJSONError(f"it is not JSON: {error.msg.lower()}") from error
+        return Scanned(value, self.pos, self.all_notes())
 
-    def key(self) -> str:
-        """Read a key and its colon."""
-        if not self.char:
-            raise LenientJSONError("it ends where a key was expected")
-        if opens_string(self.char):
-            key = self.string("key")
-        elif found := _KEY.match(self.text, self.pos, self.limit):
-            key = found.group()
-            self.note("key without quotes")
-            self.pos = found.end()
+    def skip(self) -> None:
+        """Pass white space and comments."""
+        self.pos = min(skip_space(self.text, self.pos), self.limit)
+        while comment := _COMMENT.match(self.text, self.pos, self.limit):
+            self.notes["comment left out"] = None
+            self.spend("")
+            self.pos = min(skip_space(self.text, comment.end()), self.limit)
+
+    def spend(self, piece: str) -> None:
+        """Write a piece, as long as there are not too many, so that the work has an end."""
+        self.pieces.append(piece)
+        if len(self.pieces) > MAX_PIECES:
+            raise LenientJSONError("it is too long to be repaired, and it is not strict JSON")
+
+    def end(self) -> None:
+        """Write the last bracket where it alone is missing."""
+        is_whole = self.last not in "{[,:" and len(self.brackets) == 1
+        if not is_whole or self.is_closed or INNER in self.notes:
+            raise LenientJSONError(f"it ends without the closing {self.brackets[-1]}")
+        self.notes[f"missing last {self.brackets[-1]}"] = None
+        self.close()
+
+    @property
+    def last(self) -> str:
+        """The last character that was written."""
+        return next((piece[-1] for piece in reversed(self.pieces) if piece), "[")
+
+    def close(self) -> None:
+        self.spend("]" if self.brackets.pop() == "]" else "}")
+
+    def piece(self, *, is_new_line: bool) -> None:
+        """Write the next bracket, sign, string or word."""
+        char, closer = self.text[self.pos], self.brackets[-1] if self.brackets else ""
+        if char == closer:
+            if self.last == ",":
+                self.drop_comma()
+            self.close()
+        elif char in ",，":
+            self.spend(",")
+        elif char in ":：=" and closer != "]":
+            self.notes |= {} if char == ":" else {"another sign for the colon": None}
+            self.spend(":")
         else:
-            raise LenientJSONError(f"a key was expected, but found {self.shown()}")
-        self.skip()
-        if not self.char:
-            raise LenientJSONError(f"it ends after the key {key!r}")
-        if self.char not in ":：=":
-            raise LenientJSONError(f"there is no colon after the key {key!r}")
-        if self.char != ":":
-            self.note("another sign for the colon")
+            if self.last not in "{[,:" and is_new_line and begins_member(self.text, self.pos):
+                self.notes["missing comma"] = None
+                self.spend(",")
+            self.value(char, closer)
+            return
         self.pos += 1
-        return key
 
-    def string(self, context: Context) -> str:
-        """Read a string; marks inside it that no backslash precedes must come in pairs."""
-        mark = self.char
-        if mark != '"':
-            self.note("other quotes")
-        parts: list[str] = []
-        is_inside = False
-        self.pos += 1
-        while True:
-            self.spend()
-            plain = _PLAIN[mark].match(self.text, self.pos, self.limit)
-            parts.append(plain.group() if plain else "")
-            self.pos += len(parts[-1])
-            char = self.char
-            if not char:
-                begun = "".join(parts)[:24]
-                raise LenientJSONError(f"the string that begins with {begun!r} is never closed")
+    def drop_comma(self) -> None:
+        place = max(place for place, piece in enumerate(self.pieces) if piece == ",")
+        self.pieces[place] = ""
+        self.notes["trailing comma"] = None
+
+    def value(self, char: str, closer: str) -> None:
+        is_key = closer != "]" and self.last in "{," and bool(closer)
+        if bracket := {"{": "}", "[": "]", "(": "" if closer else ")"}.get(char):
+            if len(self.brackets) >= MAX_DEPTH:
+                raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep")
+            self.brackets.append(bracket)
+            self.spend("[" if char == "[" else "{")
             self.pos += 1
-            if char == "\\":
-                parts.append(self.escape())
+        elif opens_string(char):
+            self.spend(json.dumps(self.string("" if is_key else closer)))
+        elif is_key and (key := _KEY.match(self.text, self.pos, self.limit)):
+            self.notes["key without quotes"] = None
+            self.spend(json.dumps(key[0]))
+            self.pos = key.end()
+        else:
+            self.word()
+
+    def string(self, closer: str) -> str:
+        """Read a string; marks inside it that no backslash precedes must come in pairs."""
+        mark = self.text[self.pos]
+        found = _string(mark, closer).match(self.text, self.pos, self.limit)
+        body = found[1] if found else ""
+        if found is None or not found.end(1) < self.limit:
+            begun = self.text[self.pos + 1 : min(self.pos + 25, self.limit)]
+            raise LenientJSONError(f"the string that begins with {begun!r} is never closed")
+        self.pos = found.end()
+        if mark != '"':
+            self.notes["other quotes"] = None
+        is_inside = False
+        new_line = body.find("\n") % (len(body) + 1)
+        for inner in re.finditer(rf"\\.|([{_CLOSERS[mark]}])", body, re.DOTALL) if closer else ():
+            at = inner.start()
+            before, after = body[at - 1 : at], body[at + 1 : at + 2]
+            if inner[1] is None:
                 continue
-            if context == "key" or self.closes(context):
-                return encodable_text("".join(parts))
-            before = self.text[self.pos - 2]
-            is_inches = before.isdigit() and _INCHES.match(self.text, self.pos) is not None
-            if not is_inches and not (before.isalpha() and self.char.isalpha()):  # an apostrophe
+            is_inches = before.isdigit() and _INCHES.match(body, at + 1) is not None
+            if not is_inches and not (before.isalpha() and after.isalpha()):  # an apostrophe
                 if before.isalnum() != is_inside:
                     raise LenientJSONError("code or words follow a string: a mark in it needs \\")
                 is_inside = not is_inside
-            if self.closed and "\n" in "".join(parts):
+            if self.is_closed and new_line < at:
                 raise LenientJSONError("a string is never closed")
-            self.note(INNER)
-            self.unsure = True
-            parts.append(char)
+            self.notes[INNER] = None
+            self.spend("")
+        return encodable_text(_ESCAPE.sub(_unescaped, body))
 
-    def escape(self) -> str:
-        char = self.char
-        self.pos += 1
-        if char == "u" and (digits := _HEX.match(self.text, self.pos, self.limit)):
-            self.pos = digits.end()
-            return chr(int(digits.group(), 16))
-        return _ESCAPES.get(char, "\\" + char if char.isalnum() else char)
-
-    def closes(self, context: Context) -> bool:
-        """Tell whether the quotation mark just passed ends its string, by what stands after it."""
-        after = min(skip_space(self.text, self.pos), self.limit)
-        char = self.text[after : after + 1] if after < self.limit else ""
-        spaced = self.text[self.pos : after]
-        if char in (",", "，"):
-            following = min(skip_space(self.text, after + 1), self.limit)
-            is_last = following == self.limit or self.text[following] in "}/#)"
-            return context == "item" or is_last or begins_member(self.text, following)
-        if char in (")", "）"):
-            return context == "argument"
-        if "\n" in spaced and begins_member(self.text, after):
-            return True
-        return char in "}]/" or (char == "#" and bool(spaced)) or self.text.startswith("```", after)
-
-    def word(self) -> object:
-        """Read a number, a literal of JSON, Python or JavaScript, or text without quotes."""
+    def word(self) -> None:
+        """Write a number, a literal of JSON, Python or JavaScript, or text without quotes."""
         found = _WORDS.match(self.text, self.pos, self.limit)
-        words = found.group() if found else ""
-        end, words = self.pos + len(words), words.strip()
+        words = found[0].strip() if found else ""
         if not words.strip("."):
-            raise LenientJSONError(f"a value was expected, but found {self.shown()}")
+            shown = self.text[self.pos : min(self.pos + 12, self.limit)]
+            raise LenientJSONError(f"a value was expected, but found {shown!r}")
+        self.pos += len(found[0]) if found else 0
         small = words.casefold()
         if small.lstrip("+-") in ("nan", "inf", "infinity"):
             _refuse(words)
         if small in _LITERALS:
             if words not in ("true", "false", "null"):
-                self.note("literal of another language")
-            self.pos = end
-            return _LITERALS[small]
-        if end == self.limit and not self.text[end - 1].isspace():
+                self.notes["literal of another language"] = None
+            self.spend(_LITERALS[small])
+        elif self.pos == self.limit and not self.text[self.limit - 1].isspace():
             raise LenientJSONError(f"it ends inside the value {words[:24]!r}")
-        self.pos = end
-        number = read_strictly(words, 0)
-        if number is not None and number.end == len(words):
-            return number.value
-        if ": " in words or words.endswith(":") or words[0] in "+.":
+        elif _NUMBER.fullmatch(words):
+            self.spend(words)
+        elif ": " in words or words.endswith(":") or words[0] in "+.":
             raise LenientJSONError(f"the value {words[:24]!r} is not in quotes")
-        self.note(UNQUOTED)
-        return encodable_text(words)
+        else:
+            self.notes[UNQUOTED] = None
+            self.spend(json.dumps(encodable_text(words)))
 
-    @property
-    def char(self) -> str:
-        return self.text[self.pos] if self.pos < self.limit else ""
 
-    def skip(self) -> None:
-        """Pass white space and comments."""
-        if self.char.isalnum() or self.char in "{}[],:=\"'":
-            return
-        self.pos = min(skip_space(self.text, self.pos), self.limit)
-        while comment := _COMMENT.match(self.text, self.pos, self.limit):
-            self.spend()
-            self.note("comment left out")
-            self.pos = min(skip_space(self.text, comment.end()), self.limit)
+@cache
+def _string(mark: str, closer: str) -> re.Pattern[str]:
+    """Return the pattern of a string in what a bracket closes; the mark of a key ends it."""
+    ends = _CLOSERS[mark]
+    behind = _BEHIND_STRING.get(closer, "").format(space=_SPACE.pattern, member=_MEMBER.pattern)
+    inner = rf"|[{ends}](?!{behind})" if closer else ""
+    return re.compile(rf"{mark}((?>(?:[^{ends}\\]++|\\.{inner})*))[{ends}]", re.DOTALL)
 
-    def spend(self) -> None:
-        """Count one piece, so that the work has an end."""
-        self.pieces += 1
-        if self.pieces > MAX_PIECES:
-            raise LenientJSONError("it is too long to be repaired, and it is not strict JSON")
 
-    def note(self, repair: str) -> None:
-        self.notes[repair] = None
-
-    def shown(self) -> str:
-        return repr(self.text[self.pos : min(self.pos + 12, self.limit)])
+def _unescaped(escape: re.Match[str]) -> str:
+    digits, char = escape.groups()
+    if digits:
+        return chr(int(digits, 16))
+    return _ESCAPES.get(char, "\\" + char if char.isalnum() else char) if char else "\\"

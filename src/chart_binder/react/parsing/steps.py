@@ -7,11 +7,9 @@ them that asks for something, and what it is given (`calls`, `lenient_json`).
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from heapq import merge
 from itertools import islice
-from operator import attrgetter
 from typing import Final
 
 from chart_binder.react.parsing.advice import NO_DIALECT, Defect, DialectRules, Writing
@@ -45,29 +43,16 @@ from chart_binder.react.parsing.turns import (
     INVENTED,
     Turn,
     find_turn,
-    is_within,
     object_end,
 )
 from chart_binder.react.steps import Act, Finish, Step
 
-_MAX_OBJECTS: Final = 16
 _MAX_REFUSED: Final = 4
 """After so many answers that are somebody else's no further one is looked at."""
 _MAX_CALLS: Final = 8
-_MAX_QUOTED: Final = 4
 _MAX_LINES: Final = 64
-_OBJECT: Final = re.compile(r"\n(?:<\|\w{4,24}\|>|functools)?[ \t]*(?=\{|\[[ ]{0,4}\{)")
 _OBJECT_OF_TURN: Final = re.compile(
     r"\[?\s*\{\s*[\"'](?:thought|action|name|tool|function|tool_calls?)[\"']"
-)
-# A tool's name with brackets or an object behind it.
-_NAMED_CALL: Final = re.compile(
-    r"\n(?>(?:<\|\w{4,24}\|>)?)[ \t`]{0,4}+"
-    r"(?>(?:[-*+•][ ]|\d{1,2}[.)][ ]|>>>[ ]|[Ss]tep \d: )?)\[?+[ ]?+"
-    r"(?>(?:[a-z]\w{0,31}+ = |print\(|await |(?:Tool )?[Cc]all: ?|Tool: ?){0,2})"
-    r"(?>(?:functions\.)?)"
-    r"(?P<name>[A-Za-z]\w{1,63}+)(?>(?:\.call)?)"
-    r"(?:(?=\((?:[\"'“{]|[A-Za-z]\w{0,63} ?=))|(?P<object>[ ]?:?[ ]?\n?(?=\{)))"
 )
 _CALL_INLINE: Final = re.compile(
     r"[.!?:)…\"”] (?=\**Action\**: ?[\w.]{2,64}[\s,]+\**Action Input\**: ?)"
@@ -79,7 +64,6 @@ _OBSERVED_KEY: Final = re.compile(
 )
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
-_TURN_TAG: Final = re.compile(r"<(?:tool_call|function_call|invoke|function=)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,28 +86,17 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     said = speak(reply, rules.said_in)
     turn = find_turn(_CALL_INLINE.sub(r"\g<0>\n", said.text), rules)
     found = _first(turn)
-    is_later = found is not None and found.start > min(turn.quoted, default=0)
-    if turn.quoted and not (is_later and found and isinstance(found.step, Act)):
-        found, turn = _call_before_quoted(turn) or (found, turn)
+    if turn.quoted is not None and not (found and isinstance(found.step, Act)):
+        # Nothing behind an observation that the model made up may change the call before it, as a
+        # mark would that closes a quotation only there.
+        before = find_turn(turn.text[: turn.quoted], rules)
+        if (called := _first(before)) and isinstance(called.step, Act):
+            before.notes = list(dict.fromkeys([*before.notes, INVENTED]))
+            found, turn = called, before
     notes = (*said.notes, *turn.notes)
     if found is None:
         return replace(_defect(reply, said, turn), notes=notes).worded(rules.wording)
     return _finished(found, turn, notes)
-
-
-def _call_before_quoted(turn: Turn) -> tuple[_Found, Turn] | None:
-    """Return the call before an observation in a quotation, and its turn.
-
-    Nothing behind an observation that the model made up may change how a call before it is read,
-    as a mark would that closes a quotation only there.
-    """
-    for place in turn.quoted[:_MAX_QUOTED]:
-        before = find_turn(turn.text[:place], turn.rules)
-        found = _first(before)
-        if found is not None and isinstance(found.step, Act):
-            before.notes = list(dict.fromkeys([*before.notes, INVENTED]))
-            return found, before
-    return None
 
 
 def whole_answer(reply: str) -> str | None:
@@ -161,24 +134,29 @@ def _is_passed_on(before: str) -> bool:
 
 def _first(turn: Turn) -> _Found | None:
     """Return the step of what comes first: a label, a tag, an object, a call as in Python."""
-    by_start = attrgetter("start")
     shown: _Found | None = None
     passed_on: _Found | None = None
-    refused = 0
-    for found in merge(_directed(turn), sorted(_bare(turn), key=by_start), key=by_start):
-        is_answer = isinstance(found.step, Finish)
-        if is_within(turn.fences, found.start) and not found.may_be_fenced:
+    refused = read = 0  # up to `read` all belongs to a step before it
+    for place, directive in enumerate(turn.directives):
+        reader = _READERS.get(directive.kind)
+        if reader is None or directive.start < read or refused == _MAX_REFUSED:
+            continue
+        found = reader(turn, place)
+        if isinstance(found, str):
+            turn.refused.add(found)
+        elif isinstance(found, int):
+            read = found
+        elif directive.is_fenced and not found.may_be_fenced:
             turn.refused.add("fenced")
             shown = shown or (found if isinstance(found.step, Act) else None)
-        elif not is_answer:
+            read = found.end if directive.kind == "call" else read
+        elif not isinstance(found.step, Finish):
             return found
         elif shown is not None:
             return replace(found, step=Defect("called"))
         elif is_introduced(turn.said, found.start):
             passed_on = passed_on or replace(found, step=Defect("passed on"))
             refused += 1
-            if refused == _MAX_REFUSED:
-                break
         elif _rests_on_observation(turn, found.start):
             return replace(found, step=Defect("observation"))
         else:
@@ -193,21 +171,6 @@ def _rests_on_observation(turn: Turn, at: int) -> bool:
     return is_member or holds_foreign(turn.said[:at])
 
 
-def _directed(turn: Turn) -> Iterator[_Found]:
-    """Yield the steps of labels and tags, in order."""
-    read = 0  # up to here calls belong to one before them
-    for place, directive in enumerate(turn.directives):
-        reader = _READERS.get(directive.kind)
-        if reader is None or directive.start < read:
-            continue
-        found = reader(turn, place)
-        if isinstance(found, str):
-            turn.refused.add(found)
-        elif found is not None:
-            read = found.end if directive.kind == "call" else read
-            yield found
-
-
 def _words(turn: Turn, place: int) -> tuple[str, int]:
     """Return the words of a label or tag, and where they end at the latest."""
     found = turn.directives[place]
@@ -215,9 +178,8 @@ def _words(turn: Turn, place: int) -> tuple[str, int]:
     limit = following[0].start if following else turn.end
     if found.is_tag:
         limit = min(limit, found.end) if found.closed else limit
-    else:
-        fences = (stop for start, stop in turn.fences if start <= found.start < stop)
-        limit = min(limit, *fences, limit)
+    elif found.is_fenced:
+        limit = min(limit, found.limit)
     return _without_emphasis(turn.text[found.value : limit].strip(), found), limit
 
 
@@ -228,13 +190,13 @@ def _without_emphasis(words: str, found: Directive) -> str:
     return words.removesuffix(mark).rstrip() if is_closed else words
 
 
-def _read_action_at(turn: Turn, place: int) -> _Found | str | None:
+def _read_action_at(turn: Turn, place: int) -> _Found | str | int:
     found = turn.directives[place]
     following = next(iter(turn.directives[place + 1 : place + 2]), None)
     own, end = _words(turn, place)
     is_call_next = following is not None and following.is_tag and following.kind == "call"
     if is_call_next and " " not in own:
-        return None
+        return end
     at = _place_of_input(turn, place)
     given, given_end = (None, end) if at is None else _words(turn, at)
     step = read_action(own, given)
@@ -258,43 +220,29 @@ def _place_of_input(turn: Turn, place: int) -> int | None:
 
 def _read_answer_at(turn: Turn, place: int) -> _Found | str:
     found = turn.directives[place]
-    step = _tagged_answer(turn, found) if found.is_tag else _labelled_answer(turn, place)
-    further = (each for each in turn.directives[place + 1 :] if each.kind == "answer")
-    other = next(further, None) if found.is_tag and isinstance(step, Finish) else None
-    is_second = other is not None and other.closed and not is_within(turn.fences, other.start)
-    if other is not None and is_second and isinstance(step, Finish) and "{" in step.answer:
-        # two answers that differ are none
-        step = Finish(f"{step.answer}\n{turn.text[other.value : other.end]}")
+    if found.is_tag:
+        words = turn.text[found.value : found.end if found.closed else turn.end].strip()
+        label = label_at(words)
+        step = _answer(words[label.value :] if label and label.kind == "answer" else words)
+        further = (each for each in turn.directives[place + 1 :] if each.kind == "answer")
+        other = next(further, None)
+        if step and other and other.closed and not other.is_fenced and "{" in step.answer:
+            # two answers that differ are none
+            step = Finish(f"{step.answer}\n{turn.text[other.value : other.end]}")
+    else:
+        step = _labelled_answer(turn, place)
     end = found.after if found.is_tag else turn.end
     writing: Writing = "tags" if found.is_tag else "labels"
     return "empty answer" if step is None else _Found(step, found.start, end, writing)
 
 
-def _tagged_answer(turn: Turn, found: Directive) -> Taken | None:
-    """Return the answer in a tag, or the step of a turn that stands there."""
-    words = turn.text[found.value : found.end if found.closed else turn.end].strip()
-    if nested := re.fullmatch(r"<(answer|final_answer|response)>(.*)</\1>", words, re.DOTALL):
-        words = nested[2]
-    inner = label_at(words.partition("\n")[0])
-    is_turn = inner is not None and inner.kind not in ("input", "pause")
-    if turn.is_inner or not (is_turn or _TURN_TAG.match(words)):
-        return _answer(words)
-    inside = find_turn(words, turn.rules, is_inner=True)
-    step = _first(inside)
-    turn.notes += inside.notes
-    if inside.ended_by == "observation" and (step is None or isinstance(step.step, Finish)):
-        return Defect("observation")
-    return step.step if step else Defect("thought")
-
-
-def _labelled_answer(turn: Turn, place: int) -> Taken | None:
+def _labelled_answer(turn: Turn, place: int) -> Finish | None:
     """Return the answer under a label, up to the next one that asks for something else."""
     found = turn.directives[place]
     end = max(turn.end, object_end(turn.text, found.value, repairs=False))
     for other in islice(turn.directives, place + 1, None):
         kinds = ("call",) if other.is_tag else ("thought", "action", "answer")
-        is_fenced = other.kind == "answer" and is_within(turn.fences, other.start)
-        if other.kind in kinds and not is_fenced:
+        if other.kind in kinds and not (other.kind == "answer" and other.is_fenced):
             end = other.start
             break
     return _answer(_without_emphasis(turn.text[found.value : end].strip(), found))
@@ -305,20 +253,19 @@ def _answer(words: str) -> Finish | None:
     return Finish(words) if words else None
 
 
-def _read_call_at(turn: Turn, place: int) -> _Found | str | None:
+def _read_call_at(turn: Turn, place: int) -> _Found | str | int:
     """Return the call in a tag, with those in the tags that follow it."""
     found = turn.directives[place]
     further = turn.directives[place + 1 :]
     if found.kind == "calls" and further and further[0].kind == "call":
-        return None  # a tag around calls with a tag each
+        return found.value  # a tag around calls with a tag each
     step = call_in(turn.text[found.value : found.end], found)
     if not isinstance(step, Act):
         return "no tool" if step is None else _Found(step, found.start, found.after, "tags")
     end = found.after
     also = list(step.also)
-    is_fenced = is_within(turn.fences, found.start)
     for other in (each for each in further if each.kind != "thought"):
-        is_next = other.kind == "call" and is_within(turn.fences, other.start) == is_fenced
+        is_next = other.kind == "call" and other.is_fenced == found.is_fenced
         next_step = call_in(turn.text[other.value : other.end], other) if is_next else None
         if not isinstance(next_step, Act) or len(also) >= _MAX_CALLS:
             break
@@ -327,90 +274,67 @@ def _read_call_at(turn: Turn, place: int) -> _Found | str | None:
     return _Found(replace(step, also=tuple(also)), found.start, end, "tags")
 
 
-_READERS: Final[Mapping[str, Callable[[Turn, int], _Found | str | None]]] = {
-    "action": _read_action_at,
-    "answer": _read_answer_at,
-    "call": _read_call_at,
-    "calls": _read_call_at,
-    "input": lambda _turn, _place: "input",  # it counts with its action alone
-}
-
-
 # Steps without label or tag.
 
 
-def _bare(turn: Turn) -> Iterator[_Found]:
-    """Yield objects that are a whole turn, and calls written as in Python."""
-    text = f"\n{turn.text[: turn.end]}"
-    taken = [
-        (found.start, found.after if found.is_tag else found.start)
-        for found in turn.directives
-        if found.is_tag and found.kind != "thought"
-    ]
-    first_label = min(
-        (found.start for found in turn.directives if found.kind in ("action", "answer", "call")),
-        default=turn.end,
-    )
-    seen = 0
-    for mark in islice(_OBJECT.finditer(text, 0, first_label + 1), _MAX_OBJECTS):
-        at = mark.end() - 1
-        if at < seen or any(is_within(spans, at) for spans in (taken, turn.thoughts, turn.blocks)):
-            continue
-        found, seen = _object_turn(turn, at, seen)
-        if found is not None:
-            yield found
-    for call in islice(_NAMED_CALL.finditer(text, 0, first_label + 1), _MAX_CALLS):
-        if not any(is_within(spans, call.start()) for spans in (turn.thoughts, turn.blocks)):
-            yield from _named_call(turn, call, text)
-
-
-def _object_turn(turn: Turn, at: int, seen: int) -> tuple[_Found | None, int]:
-    """Read an object that begins a line as a whole turn; return where to look on, too."""
+def _read_object_at(turn: Turn, place: int) -> _Found | str | int:
+    """Read an object that begins a line as a whole turn; or return where to look on."""
+    at = turn.directives[place].value
     body = turn.text[at : turn.end]
     if not opens_object(body, skip_space(body, 1) if body.startswith("[") else 0):
-        return None, seen
+        return at
     fence = body.find("```")
     try:
         is_strict = fence < 0 or read_strictly(body, 0) is not None
         step, length = read_object(body if is_strict else body[:fence], tagged=False)
     except LenientJSONError as error:
-        defect = Defect("turn", str(error))
-        found = _Found(defect, at, turn.end, "object") if _OBJECT_OF_TURN.match(body) else None
-        return found, turn.end
+        if _OBJECT_OF_TURN.match(body):
+            return _Found(Defect("turn", str(error)), at, turn.end, "object", may_be_fenced=True)
+        return turn.end
     end = at + length
     before, after = turn.text[:at], turn.text[end : turn.end]
     is_amid = before.strip(" \t\n`~json") or after.strip(_LEFT_OVER)
     if step is None or (isinstance(step, Finish) and is_amid):
         turn.refused.add("unlabelled" if step is None else "among words")
-        return None, end
-    if isinstance(step, Finish):
-        step = Defect("observation") if _OBSERVED_KEY.search(body, 0, length) else step
-        return _Found(step, at, end, "object", may_be_fenced=True), end
-    return _Found(step, at, end, "object"), end
+        return end
+    if isinstance(step, Finish) and _OBSERVED_KEY.search(body, 0, length):
+        step = Defect("observation")
+    return _Found(step, at, end, "object", may_be_fenced=not isinstance(step, Act))
 
 
-def _named_call(turn: Turn, call: re.Match[str], text: str) -> Iterator[_Found]:
-    """Yield the call of a tool by its name, unless words go on behind it."""
-    is_alone = not turn.text[: call.start()].strip()
-    given = text[call.end() :]
-    if call["object"] is not None:
-        is_name = call["name"][0].islower() and call["name"] not in ("json", "xml")
-        if not is_name or ("_" not in call["name"] and not is_alone):
-            return
-        step = read_action(call["name"], given)
+def _read_named_at(turn: Turn, place: int) -> _Found | int:
+    """Read the call of a tool by its name, unless words go on behind it."""
+    call = turn.directives[place]
+    given = turn.text[call.value : turn.end]
+    if call.closed:  # an object stands behind the name
+        is_name = call.name[0].islower() and call.name not in ("json", "xml")
+        is_alone = not turn.text[: call.start].strip()
+        if not is_name or ("_" not in call.name and not is_alone):
+            return call.start
+        step = read_action(call.name, given)
     else:
         try:
             arguments, notes = read_in_brackets(given)
         except LenientJSONError:
-            return
+            return call.start
         line = given.partition("\n")[0]
         rest = re.sub(r"<[^<>]*>", "", line[line.rfind(")") + 1 :]) if ")" in line else ""
         is_arrow = re.match(r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|returns?)", rest)
-        if is_finisher(call["name"]) or (re.search(r"\w", rest) and not is_arrow):
-            return
-        step = Act(call["name"], arguments, notes=notes)
-    if isinstance(step, Act):
-        yield _Found(step, call.start(), turn.end, "object")
+        if is_finisher(call.name) or (re.search(r"\w", rest) and not is_arrow):
+            return call.start
+        step = Act(call.name, arguments, notes=notes)
+    return _Found(step, call.start, turn.end, "object") if isinstance(step, Act) else call.start
+
+
+_READERS: Final[Mapping[str, Callable[[Turn, int], _Found | str | int]]] = {
+    "action": _read_action_at,
+    "answer": _read_answer_at,
+    "call": _read_call_at,
+    "calls": _read_call_at,
+    "input": lambda _turn, _place: "input",  # it counts with its action alone
+    "object": _read_object_at,
+    "named": _read_named_at,
+}
 
 
 # What a reply comes to.
