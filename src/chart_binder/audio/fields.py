@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from types import MappingProxyType
 from typing import Literal
 
 from mutagen.id3 import TCON
@@ -62,14 +61,14 @@ def _field(  # the columns of the table
     asf: str | Texts,
     *,
     several: bool = False,
-    also: Mapping[Family, Texts] = MappingProxyType({}),
+    also: Mapping[Family, Texts] | None = None,
 ) -> TagField:
     """Return a field; of the keys of a form of tag there may be several or none."""
     cells: dict[Family, str | Texts] = {
         "id3": id3, "vorbis": vorbis, "mp4": mp4, "ape": ape, "asf": asf
     }  # fmt: skip
     keys = {
-        family: Keys((cell,) if isinstance(cell, str) else cell, also.get(family, ()))
+        family: Keys((cell,) if isinstance(cell, str) else cell, (also or {}).get(family, ()))
         for family, cell in cells.items()
     }
     return TagField(name, keys, several)
@@ -173,32 +172,33 @@ FIELDS_BY_NAME = {field.name: field for field in (*FIELDS, *READ_ONLY_FIELDS)}
 """The fields by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """The names of one field: of a Vorbis comment, an ID3v2.4 frame, an APE item."""
-
-    vorbis: str
-    id3: str
-    ape: str
-
-
-_MORE_NAMES: tuple[_Names, ...] = (
-    _Names("GENRE", "TCON", "Genre"),
-    _Names("COMMENT", "COMM::eng", "Comment"),
-    _Names("COMPOSER", "TCOM", "Composer"),
-    _Names("LYRICIST", "TEXT", "Lyricist"),
-    _Names("CONDUCTOR", "TPE3", "Conductor"),
-    _Names("REMIXER", "TPE4", "MixArtist"),
-    _Names("COPYRIGHT", "TCOP", "Copyright"),
-    _Names("ISRC", "TSRC", "ISRC"),
-    _Names("LANGUAGE", "TLAN", "Language"),
-    _Names("BPM", "TBPM", "BPM"),
-    _Names("LYRICS", "USLT::eng", "Lyrics"),
-    _Names("ENCODEDBY", "TENC", "EncodedBy"),
-    _Names("ENCODER", "TSSE", "Encoder"),
+# The names of a field: of a Vorbis comment, an ID3v2.4 frame, an APE item; first those that other
+# programs write, by Picard's names.
+_NAMES: tuple[Texts, ...] = (
+    ("GENRE", "TCON", "Genre"),
+    ("COMMENT", "COMM::eng", "Comment"),
+    ("COMPOSER", "TCOM", "Composer"),
+    ("LYRICIST", "TEXT", "Lyricist"),
+    ("CONDUCTOR", "TPE3", "Conductor"),
+    ("REMIXER", "TPE4", "MixArtist"),
+    ("COPYRIGHT", "TCOP", "Copyright"),
+    ("ISRC", "TSRC", "ISRC"),
+    ("LANGUAGE", "TLAN", "Language"),
+    ("BPM", "TBPM", "BPM"),
+    ("LYRICS", "USLT::eng", "Lyrics"),
+    ("ENCODEDBY", "TENC", "EncodedBy"),
+    ("ENCODER", "TSSE", "Encoder"),
+    *(
+        (
+            field.keys["vorbis"].written[0],
+            field.keys["id3"].written[0],
+            field.keys["ape"].written[0],
+        )
+        for field in FIELDS_BY_NAME.values()
+    ),
 )
-"""Fields beside those of `fields.FIELDS_BY_NAME`, by Picard's names."""
-
+_BY_ID3 = {id3: name for name, id3, _ in _NAMES} | {"TYER": "DATE"}
+_BY_APE = {ape.casefold(): name for name, _, ape in _NAMES} | {"date": "DATE"}
 _INFO = {
     "INAM": "TITLE", "IART": "ARTIST", "IPRD": "ALBUM", "ICRD": "DATE", "IGNR": "GENRE",
     "ICMT": "COMMENT", "IPRT": "TRACKNUMBER", "ITRK": "TRACKNUMBER", "ICOP": "COPYRIGHT",
@@ -216,13 +216,8 @@ _OF_ONE_TEXT = {"COMMENT", "LYRICS"}
 
 # Of mp3gain: how to take its change of the audio back, which it alone reads, in its own tag.
 _NOT_TAKEN = re.compile(r"(?i)mp3gain_")
+_ID3_DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 _VORBIS_NAME = re.compile(r"[ -<>-}]+")
-
-# A new tag says what others of the file do. Each field has a key in all three forms of tag.
-_NAMES = tuple(
-    _Names(*(field.keys[family].written[0] for family in ("vorbis", "id3", "ape")))
-    for field in FIELDS_BY_NAME.values()
-)
 
 
 def _plain_text(item: Item) -> Texts:
@@ -291,33 +286,26 @@ _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 _NUMBERS = re.compile(r"\s*0*(\d+)\s*(?:/\s*0*(\d+)\s*)?")
 
 
-def _groups(form: re.Pattern[str], *numbers: int) -> Callable[[str], str | None]:
-    """Return what takes these groups of a form out of a text; `None` where one is not there."""
-
-    def part(text: str) -> str | None:
-        found = form.match(text)
-        groups = [found[number] for number in numbers] if found else [None]
-        return None if None in groups else "".join(filter(None, groups))
-
-    return part
-
-
-_year, _day_and_month = _groups(_DATE, 1), _groups(_DATE, 3, 2)
-_number, _total = _groups(_NUMBERS, 1), _groups(_NUMBERS, 2)
+# What a key holds of a field's text: groups of its form.
+_Part = tuple[re.Pattern[str], tuple[int, ...]]
+_YEAR: _Part = (_DATE, (1,))
+_DAY_AND_MONTH: _Part = (_DATE, (3, 2))
+_NUMBER: _Part = (_NUMBERS, (1,))
+_TOTAL: _Part = (_NUMBERS, (2,))
 
 # Keys that hold a part of a field's text, by how they get it. Others that are named for a year are
 # defined to hold a date: APE's `Year`, and `WM/Year`, where Picard, beets and foobar2000 keep the
 # whole one.
-_PARTS: dict[str, Callable[[str], str | None]] = {
+_PARTS: dict[str, _Part] = {
     **dict.fromkeys(
         ("TYER", "TYE", "TORY", "TOR", "YEAR", "WM/OriginalReleaseYear", f"{FREE}ORIGINAL YEAR"),
-        _year,
+        _YEAR,
     ),
-    **dict.fromkeys(("TDAT", "TDA"), _day_and_month),
-    **dict.fromkeys(("TRACKNUMBER", "TRACK", "WM/TrackNumber", "DISCNUMBER", "DISC"), _number),
+    **dict.fromkeys(("TDAT", "TDA"), _DAY_AND_MONTH),
+    **dict.fromkeys(("TRACKNUMBER", "TRACK", "WM/TrackNumber", "DISCNUMBER", "DISC"), _NUMBER),
     **dict.fromkeys(
         ("TRACKTOTAL", "TOTALTRACKS", "TRACKC", "TotalTracks", "DISCTOTAL", "TOTALDISCS", "DISCC",
-         "TotalDiscs"), _total,
+         "TotalDiscs"), _TOTAL,
     ),
 }  # fmt: skip
 
@@ -357,13 +345,13 @@ def field_texts(tags: TagSet, name: str) -> Texts:
     found = filter(None, (_texts_at(block, key) for key in every))
     if name == "original_date":
         texts = tuple(dict.fromkeys(chain.from_iterable(found)))
-        return tuple(one for one in texts if not any(_is_part(one, other) for other in texts))
+        return tuple(
+            one
+            for one in texts
+            if not any(other != one and other.startswith(one) for other in texts)
+        )
     texts = next(found, ())
     return _whole(block, name, keys, texts) if texts else ()
-
-
-def _is_part(one: str, other: str) -> bool:
-    return one != other and other.startswith(one)
 
 
 def with_dates_of_version(tags: TagSet, name: str) -> TagSet:
@@ -408,7 +396,7 @@ def new_block(tags: TagSet) -> Block:
     """Return a block that says what the other tags of the file do."""
     form, head = _WRITTEN[tags.container]
     block = Block(form, (), head)
-    for key, texts in _texts_of_other_tags(tags, form, _NAMES).items():
+    for key, texts in _texts_of_other_tags(tags, form).items():
         block = _with_texts(block, key, texts)
     return block
 
@@ -443,7 +431,9 @@ def _with_field(block: Block, name: str, texts: Texts) -> Block:
         raise AudioError(f"{name} cannot be empty or hold a NUL byte")
     there = [key for key in keys.also if _items_at(block, key)]
     for key in (*keys.written, *there):
-        block = _with_texts(block, key, _part(key, texts))
+        part = _PARTS.get(key)
+        held = (_part(part, texts[0]),) if part and texts else texts
+        block = _with_texts(block, key, tuple(filter(None, held)))
     for key in keys.gone:
         block = _with_texts(block, key, ())
     return block
@@ -481,117 +471,92 @@ def _texts_at(block: Block, key: str) -> Texts:
     return tuple(text for item in items for text in item_texts(block.form, item) or ())
 
 
-def _part(key: str, texts: Texts) -> Texts:
-    """Return what one key holds of a field's texts."""
-    part = _PARTS.get(key)
-    if part is None or not texts:
-        return texts
-    found = part(texts[0])
-    return (found,) if found else ()
+def _part(part: _Part, text: str) -> str:
+    """Return what a key holds of a field's text; nothing where a part of it is not there."""
+    form, numbers = part
+    found = form.match(text)
+    groups = [found[number] for number in numbers] if found else []
+    return "" if None in groups else "".join(groups)
 
 
 def _whole(block: Block, name: str, keys: Keys, texts: Texts) -> Texts:
     """Return a field's texts, put together from those of its keys that hold a part."""
     match name:
-        case "date":
-            return _whole_date(block, texts)
-        case "track" | "disc":
-            totals = (key for key in (*keys.written, *keys.also) if _PARTS.get(key) is _total)
-            known = (texts_at for key in totals if (texts_at := _texts_at(block, key)))
-            return _with_total(texts[0], next(known, ("",))[0])
-    return _split(block, name, texts)
-
-
-def _whole_date(block: Block, texts: Texts) -> Texts:
-    """Return the date that ID3v2.3 has in two frames."""
-    for key in ("TDAT", "TDA"):
-        day = _texts_at(block, key)
-        if day and re.fullmatch(r"\d{4}", day[0]) and re.fullmatch(r"\d{4}", texts[0]):
-            return (f"{texts[0]}-{day[0][2:]}-{day[0][:2]}",)
+        case "date":  # ID3v2.3 has it in two frames
+            days = (*_texts_at(block, "TDAT"), *_texts_at(block, "TDA"))
+            if days and all(re.fullmatch(r"\d{4}", text) for text in (days[0], texts[0])):
+                return (f"{texts[0]}-{days[0][2:]}-{days[0][:2]}",)
+        case "track" | "disc":  # 5/12, without leading zeros; what is no number as it is
+            numbers = _NUMBERS.fullmatch(texts[0])
+            if not numbers:
+                return texts[:1]
+            totals = (key for key in (*keys.written, *keys.also) if _PARTS.get(key) is _TOTAL)
+            known = (found for key in totals if (found := _texts_at(block, key)))
+            total = numbers[2] or _part(_NUMBER, next(known, ("",))[0])
+            return (f"{numbers[1]}/{total}" if total else numbers[1],)
+        case _ if block.form in _BEFORE_2_4 and FIELDS_BY_NAME[name].several:
+            if name not in _WITH_SLASH:
+                return tuple(part for text in texts for part in text.split("/") if part)
     return texts
 
 
-def _with_total(number: str, total: str) -> Texts:
-    """Return number and total as `5/12`, without leading zeros; what is no number as it is."""
-    numbers = _NUMBERS.fullmatch(number)
-    if not numbers:
-        return (number,)
-    known = numbers[2] or _number(total)
-    return (f"{numbers[1]}/{known}" if known else numbers[1],)
+def _texts_of_other_tags(tags: TagSet, form: str) -> dict[str, Texts]:
+    """Return what the other tags say for a new one of this form, by its keys.
 
-
-def _split(block: Block, name: str, texts: Texts) -> Texts:
-    """Return the values that were joined where there is room for one text."""
-    has_one_text = block.form in _BEFORE_2_4 and FIELDS_BY_NAME[name].several
-    if has_one_text and name not in _WITH_SLASH:
-        return tuple(part for text in texts for part in text.split("/") if part)
-    return texts
-
-
-def _texts_of_other_tags(tags: TagSet, form: str, names: tuple[_Names, ...]) -> dict[str, Texts]:
-    """Return what the tags say for a new one of this form, by its keys.
-
-    `names` are fields beside `_MORE_NAMES`. Where tags differ, the one that TagLib
-    reads first counts.
+    Where tags differ, the one that TagLib reads first counts.
     """
-    known = (*_MORE_NAMES, *names)
     said: dict[str, Texts] = {}
     for kind, read in _OTHER_TAGS.items():
         if (block := tags.block(kind)) and kind != form.partition(".")[0]:
-            for name, texts in read(block, known):
+            for name, texts in read(block):
                 said.setdefault(name, texts)
     if "GENRE" in said:  # a number, or one in brackets, in ID3
         said["GENRE"] = tuple(TCON(encoding=3, text=list(said["GENRE"])).genres) or said["GENRE"]
     if form == "vorbis":
         return {name: texts for name, texts in said.items() if _VORBIS_NAME.fullmatch(name)}
-    column = "id3" if form.startswith("id3") else "ape"
     for name in _OF_ONE_TEXT & said.keys():
         said[name] = ("\n".join(said[name]),)
-    keys = {each.vorbis: str(getattr(each, column)) for each in known}
-    return {
-        keys.get(name, f"TXXX:{name}" if column == "id3" else name): texts
-        for name, texts in said.items()
-        if name != "DATE" or column != "id3" or _DATE.fullmatch(texts[0])
-    }
+    if form == "apev2":
+        keys = {name: ape for name, _, ape in _NAMES}
+        return {keys.get(name, name): texts for name, texts in said.items()}
+    if "DATE" in said and not _ID3_DATE.fullmatch(said["DATE"][0]):
+        del said["DATE"]
+    keys = {name: id3 for name, id3, _ in _NAMES}
+    return {keys.get(name, f"TXXX:{name}"): texts for name, texts in said.items()}
 
 
 _Said = Iterator[tuple[str, Texts]]
 
 
-def _of_id3v2(block: Block, known: tuple[_Names, ...]) -> _Said:
-    names = {each.id3: each.vorbis for each in known} | {"TYER": "DATE"}
+def _of_id3v2(block: Block) -> _Said:
     for item in block.items:
         texts = mp3.id3_texts(block.form, item)
         kind, _, description = item.key.partition(":")
         if kind == "TXXX" and description:
-            name = names.get(item.key, description.upper())
+            name = _BY_ID3.get(item.key, description.upper())
         elif kind in ("COMM", "USLT"):  # in any language, without a description
-            name = names[f"{kind}::eng"] if description.startswith(":") else ""
+            name = _BY_ID3[f"{kind}::eng"] if description.startswith(":") else ""
         else:
-            name = names.get(item.key, "")
+            name = _BY_ID3.get(item.key, "")
         if name and texts and all(texts):
             yield name, texts
 
 
-def _of_ape(block: Block, known: tuple[_Names, ...]) -> _Said:
-    names = {each.ape.casefold(): each.vorbis for each in known} | {"date": "DATE"}
+def _of_ape(block: Block) -> _Said:
     for item in block.items:
         texts = mp3.ape_texts(item)
         if texts and all(texts) and not _NOT_TAKEN.match(item.key):
-            yield names.get(item.key.casefold(), item.key.upper()), texts
+            yield _BY_APE.get(item.key.casefold(), item.key.upper()), texts
 
 
-def _by_name(names: Mapping[str, str]) -> Callable[[Block, tuple[_Names, ...]], _Said]:
-    def read(block: Block, _: tuple[_Names, ...]) -> _Said:
-        for item in block.items:
-            texts = _plain_text(item)
-            if texts[0] and item.key in names:
-                yield names[item.key], texts
-
-    return read
+def _of_plain_texts(names: Mapping[str, str], block: Block) -> _Said:
+    for item in block.items:
+        texts = _plain_text(item)
+        if texts[0] and item.key in names:
+            yield names[item.key], texts
 
 
-def _of_id3v1(block: Block, _: tuple[_Names, ...]) -> _Said:
+def _of_id3v1(block: Block) -> _Said:
     tag = block.items[0].data
     for name, place in _ID3V1.items():
         if text := tag[place].partition(b"\0")[0].decode("latin-1").strip():
@@ -602,11 +567,11 @@ def _of_id3v1(block: Block, _: tuple[_Names, ...]) -> _Said:
         yield "GENRE", (str(tag[_ID3V1_GENRE]),)
 
 
-_OTHER_TAGS: dict[str, Callable[[Block, tuple[_Names, ...]], _Said]] = {
+_OTHER_TAGS: dict[str, Callable[[Block], _Said]] = {
     "id3v2": _of_id3v2,
     "apev2": _of_ape,
-    riff.INFO_FORM: _by_name(_INFO),
-    riff.TEXT_FORM: _by_name(_AIFF),
+    riff.INFO_FORM: partial(_of_plain_texts, _INFO),
+    riff.TEXT_FORM: partial(_of_plain_texts, _AIFF),
     "id3v1": _of_id3v1,
 }
 """The forms of tag in the order in which TagLib reads them."""

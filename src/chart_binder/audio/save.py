@@ -19,7 +19,7 @@ from stat import S_IMODE, S_IWGRP, S_IWOTH, S_IWUSR
 import msgspec
 
 from chart_binder.audio import file_access
-from chart_binder.audio.containers import audio_hash, hash_if_same, layout_of
+from chart_binder.audio.containers import audio_hash, file_with_tags, hash_if_same, layout_of
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.reading import format_name
 from chart_binder.audio.tagset import TagSet
@@ -156,7 +156,7 @@ def save_tags(
         if after == before:
             return None
         prove = partial(_require_proven, before=before, after=after, kind=kind)
-        return _Draft(before, list(layout.with_tags(after)), prove)
+        return _Draft(before, file_with_tags(layout, after), prove)
 
     options = {"keep_mtime": keep_mtime, "break_links": break_links}
     return _replace_file(path, draft, before_replace, **options, timeout_s=timeout_s)

@@ -16,26 +16,26 @@ from chart_binder.files import quoted
 
 
 class Layout(Protocol):
-    """An audio file taken apart into its tags and the rest."""
+    """An audio file taken apart into its tags and the rest; `written` is the form that is written.
+
+    The pieces of `audio` are what is heard and what is needed to decode it. They do not depend on
+    the tags, their place in the file or their padding; a changed byte of the audio, or a table that
+    points elsewhere in it, changes them. The pieces of `with_tags` are the whole file with these
+    tags instead: everything else keeps its bytes, apart from sizes and offsets that follow from the
+    tags. Both raise `AudioError`, for a damaged file or what cannot be written.
+    """
+
+    written: str
 
     @property
     def tags(self) -> TagSet:
         """All tags."""
 
     def audio(self) -> Iterator[Piece]:
-        """Yield the audio, with what is needed to decode it.
-
-        It does not depend on the tags, their place in the file or their padding; a changed byte of
-        the audio, or a table that points elsewhere in it, changes it. Raises `AudioError` for a
-        file too damaged to be understood.
-        """
+        """Yield the audio."""
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
-        """Return the whole file with these tags instead.
-
-        Everything else keeps its bytes, apart from sizes and offsets that follow from the tags.
-        Raises `AudioError` for what cannot be written.
-        """
+        """Return the whole file with these tags instead."""
 
 
 _Parser = Callable[[Source], Layout]
@@ -85,6 +85,17 @@ def read_tag_set(path: Path) -> TagSet:
         return layout_of(source).tags
 
 
+def file_with_tags(layout: Layout, tags: TagSet) -> list[Piece]:
+    """Return the whole file with these tags; raise `AudioError` for what cannot be written."""
+    ours, theirs = (
+        [block for block in each.blocks if not block.form.startswith(layout.written)]
+        for each in (layout.tags, tags)
+    )
+    if ours != theirs:
+        raise AudioError(f"of a file of this kind only the {layout.written} tag is written")
+    return list(layout.with_tags(tags))
+
+
 def hash_if_same(source: Source, copy: Source) -> str | None:
     """Return the `audio_hash` of two open files, or `None` if their audio is not the same.
 
@@ -101,7 +112,7 @@ def hash_if_same(source: Source, copy: Source) -> str | None:
 
 def layout_of(source: Source) -> Layout:
     """Take an audio file apart; raise `AudioError` if it is damaged or of an unknown kind."""
-    start = mp3.leading_id3_size(source)
+    _, start = mp3.find_id3(source, 0)
     left = source.size - start
     head = source.read(start, min(_MAGIC_BYTES, left)) if left >= 0 else b""
     for magic, parse in _MAGICS:

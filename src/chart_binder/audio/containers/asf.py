@@ -42,6 +42,8 @@ Object = tuple[bytes, bytes]
 class ASF:
     """A Windows Media file: the objects of its header, those of the header's extension."""
 
+    written = "asf"
+
     def __init__(self, source: Source) -> None:
         self._source = source
         self._head = source.read(0, _FILE_HEADER)

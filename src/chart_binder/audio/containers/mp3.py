@@ -12,7 +12,6 @@ import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
@@ -56,33 +55,24 @@ _FLAGS = {"id3v2.3": (0x20, 0x80, 0x40, 0), "id3v2.4": (0x40, 0x08, 0x04, 0x01)}
 _NOT_UNSYNCED = re.compile(rb"\xff(?:[\xe0-\xff]|\Z)")
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """Where the audio ends, and the tags behind it, in the order of the file."""
-
-    start: int
-    blocks: tuple[Block, ...]
-
-
 class MP3:
     """An MP3 file: tags at both ends, the audio between."""
 
+    written = "id3v2"
+
     def __init__(self, source: Source) -> None:
-        leading = find_id3(source, 0)
         self._source = source
-        self._start = leading.size if leading else 0
-        self._tail = find_tail(source, self._start)
-        self.tags = TagSet("mp3", (*([leading.block] if leading else ()), *self._tail.blocks))
+        leading, self._start = find_id3(source, 0)
+        self._end, tail = find_tail(source, self._start)
+        self.tags = TagSet("mp3", (*([leading] if leading else ()), *tail))
 
     def audio(self) -> Iterator[Piece]:
         """Yield what stands between the tags."""
-        yield Span(self._start, self._tail.start - self._start)
+        yield Span(self._start, self._end - self._start)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
         leading = tags.block("id3v2")
-        if tuple(block for block in tags.blocks if block is not leading) != self._tail.blocks:
-            raise AudioError("of an MP3 file only the ID3v2 tag is written, not what stands behind")
         head = written_id3(leading, self._start) if leading else b""
         return [head, Span(self._start, self._source.size - self._start)]
 
@@ -90,28 +80,22 @@ class MP3:
 class APE:
     """A file with an APE tag: the audio, with the tags behind it."""
 
+    written = "apev2"
+
     def __init__(self, source: Source, container: str) -> None:
-        self._start = leading_id3_size(source)
-        self._tail = find_tail(source, self._start)
-        self.tags = TagSet(container, self._tail.blocks)
+        _, self._start = find_id3(source, 0)
+        self._end, tail = find_tail(source, self._start)
+        self.tags = TagSet(container, tail)
 
     def audio(self) -> Iterator[Piece]:
         """Yield what stands before the tags."""
-        yield Span(self._start, self._tail.start - self._start)
+        yield Span(self._start, self._end - self._start)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another APE tag, or without one."""
-        others = [
-            [block for block in each.blocks if block.form != "apev2"] for each in (tags, self.tags)
-        ]
-        if others[0] != others[1]:
-            raise AudioError("of this kind of file only the APE tag is written")
-        blocks = sorted(tags.blocks, key=lambda block: block.form == "id3v1")
-        written = (
-            _written_ape(block) if block.form == "apev2" else block.items[0].data
-            for block in blocks
-        )
-        return [Span(0, self._tail.start), *written]
+        yield Span(0, self._end)
+        for block in sorted(tags.blocks, key=lambda block: block.form == "id3v1"):
+            yield _written_ape(block) if block.form == "apev2" else block.items[0].data
 
 
 def ape_texts(item: Item) -> tuple[str, ...] | None:
@@ -129,46 +113,49 @@ def ape_item(key: str, texts: tuple[str, ...]) -> Item:
     return Item(key, struct.pack("<II", len(value), 0) + key.encode("ascii") + b"\0" + value)
 
 
-def find_tail(source: Source, first: int) -> Tail:
-    """Return the tags behind the audio, which begins no earlier than `first`.
+_FoundTag = tuple[int, Block]
+"""Where a tag begins, and what is in it."""
+
+
+def find_tail(source: Source, first: int) -> tuple[int, tuple[Block, ...]]:
+    """Return where the audio, which begins at `first`, ends, and the tags behind it in order.
 
     Each form is found once; they may stand in any order, ID3v1 at the very end. Raises `AudioError`
     for a damaged APE tag.
     """
     end, blocks = source.size, list[Block]()
+    finders = [_id3v1, _lyrics3, _ape]
     while True:
-        forms = {block.form for block in blocks}
-        for form, find in _FINDERS:
-            found = None if form in forms else find(source, end)
-            if found and found.start >= first:
-                end = found.start
-                blocks[:0] = found.blocks
+        for find in finders:
+            found = find(source, end)
+            if found and found[0] >= first:
+                end = found[0]
+                blocks.insert(0, found[1])
+                finders.remove(find)
                 break
         else:
-            return Tail(end, tuple(blocks))
+            return end, tuple(blocks)
 
 
-def _id3v1(source: Source, end: int) -> Tail | None:
+def _id3v1(source: Source, end: int) -> _FoundTag | None:
     start = end - _ID3V1_BYTES
     if end != source.size or not source.has(start, b"TAG"):
         return None
-    item = Item("ID3v1", source.read(start, _ID3V1_BYTES))
-    return Tail(start, (Block("id3v1", (item,)),))
+    return start, Block("id3v1", (Item("ID3v1", source.read(start, _ID3V1_BYTES)),))
 
 
-def _lyrics3(source: Source, end: int) -> Tail | None:
-    if not source.has(end - len(_LYRICS_END), _LYRICS_END):
-        return None
+def _lyrics3(source: Source, end: int) -> _FoundTag | None:
     behind = len(_LYRICS_END) + _LYRICS_DIGITS
-    digits = source.read(end - behind, _LYRICS_DIGITS) if end >= behind else b""
+    if end < behind or not source.has(end - len(_LYRICS_END), _LYRICS_END):
+        return None
+    digits = source.read(end - behind, _LYRICS_DIGITS)
     start = end - behind - int(digits) if digits.isdigit() else -1
     if not source.has(start, b"LYRICSBEGIN"):
         return None
-    item = Item("LYRICS200", source.read(start, end - start))
-    return Tail(start, (Block("lyrics3", (item,)),))
+    return start, Block("lyrics3", (Item("LYRICS200", source.read(start, end - start)),))
 
 
-def _ape(source: Source, end: int) -> Tail | None:
+def _ape(source: Source, end: int) -> _FoundTag | None:
     if not source.has(end - _APE_FOOTER, _APE_MAGIC):
         return None
     footer = source.read(end - _APE_FOOTER, _APE_FOOTER)
@@ -181,11 +168,7 @@ def _ape(source: Source, end: int) -> Tail | None:
         start -= _APE_FOOTER
         if not source.has(start, _APE_MAGIC):
             raise source.damaged("its APE tag has no header where it should")
-    head = struct.pack("<II", version, flags) + footer[24:]
-    return Tail(start, (Block("apev2", items, head),))
-
-
-_FINDERS = (("id3v1", _id3v1), ("lyrics3", _lyrics3), ("apev2", _ape))
+    return start, Block("apev2", items, struct.pack("<II", version, flags) + footer[24:])
 
 
 def _ape_items(source: Source, body: bytes, count: int) -> tuple[Item, ...]:
@@ -215,18 +198,13 @@ def _written_ape(block: Block) -> bytes:
     return header + body + edge(flags)
 
 
-@dataclass(frozen=True, slots=True)
-class FoundTag:
-    """A tag, with how many bytes it takes up."""
+def find_id3(source: Source, start: int) -> tuple[Block | None, int]:
+    """Return the ID3v2 tag that begins at `start` with its size, `None` and 0 if none does.
 
-    block: Block
-    size: int
-
-
-def find_id3(source: Source, start: int) -> FoundTag | None:
-    """Return the ID3v2 tag that begins at `start`, if one does; raise `AudioError` if damaged."""
+    Raises `AudioError` if it is damaged.
+    """
     if not source.has(start, b"ID3") or start + _HEADER > source.size:
-        return None
+        return None, 0
     major, revision, flags, *digits = source.read(start + 3, 7)
     packed = major == _OLDEST and flags & _EXTENDED  # a compression that was never defined
     if not _OLDEST <= major <= _NEWEST or max(digits) > _SEVEN_BITS or packed:
@@ -241,13 +219,7 @@ def find_id3(source: Source, start: int) -> FoundTag | None:
         body = body[_extension_size(source, form, body) :]
     items = _frames(form, body, unsynced=unsynced and major == _NEWEST)
     footer = _HEADER if major == _NEWEST and flags & _FOOTED else 0
-    return FoundTag(Block(form, items, bytes((major, revision))), _HEADER + size + footer)
-
-
-def leading_id3_size(source: Source) -> int:
-    """Return the size of the ID3v2 tag at the beginning of a file, 0 if there is none."""
-    found = find_id3(source, 0)
-    return found.size if found else 0
+    return Block(form, items, bytes((major, revision))), _HEADER + size + footer
 
 
 def written_id3(block: Block, room: int = 0) -> bytes:

@@ -68,6 +68,8 @@ class Offsets:
 class MP4:
     """An MP4 file: its boxes, `moov` among them, whose content is `movie`."""
 
+    written = "mp4"
+
     def __init__(self, source: Source) -> None:
         self._source = source
         self._boxes = tuple(_boxes_of(source))

@@ -61,6 +61,8 @@ class Chunk:
 class IFF:
     """An AIFF or WAV file: its chunks, and where they end."""
 
+    written = "id3v2"
+
     def __init__(self, source: Source, kind: Kind) -> None:
         end = _CHUNK_HEADER + int.from_bytes(source.read(4, 4), kind.order)
         if end > source.size:
@@ -78,10 +80,10 @@ class IFF:
         """The ID3 tag, and the texts that stand outside of it."""
         blocks = self._texts
         if self._tag is not None:
-            found = find_id3(self._source, self._tag.content.start)
-            if found is None or found.size > self._tag.content.size:
+            tag, size = find_id3(self._source, self._tag.content.start)
+            if tag is None or size > self._tag.content.size:
                 raise self._source.damaged("its ID3 chunk holds no ID3 tag")
-            blocks = (found.block, *blocks)
+            blocks = (tag, *blocks)
         return TagSet(self._kind.container, blocks)
 
     @property
@@ -107,8 +109,6 @@ class IFF:
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
         block, old = tags.block("id3v2"), self._tag
-        if tuple(each for each in tags.blocks if each is not block) != self._texts:
-            raise AudioError("of this kind of file only the ID3 tag is written")
         start = old.content.start - _CHUNK_HEADER if old else self._end
         end = old.end if old else self._end
         new = b""
@@ -156,17 +156,19 @@ def _info(body: bytes) -> Iterator[Item]:
 class DSF:
     """A DSF file: the audio, then the tag."""
 
+    written = "id3v2"
+
     def __init__(self, source: Source) -> None:
         # The length of the file in the header is not checked: mutagen leaves it wrong at times.
         size, _, pointer = struct.unpack("<QQQ", source.read(4, 24))
         if size != _DSF_HEADER:
             raise source.damaged("its header is of another length than it should be")
-        tag = find_id3(source, pointer) if pointer else None
-        if pointer and (tag is None or pointer + tag.size > source.size):
+        tag, length = find_id3(source, pointer) if pointer else (None, 0)
+        if pointer and (tag is None or pointer + length > source.size):
             raise source.damaged("there is no tag where its header points")
         self._source = source
         self._end = pointer or source.size
-        self.tags = TagSet("dsf", (tag.block,) if tag else ())
+        self.tags = TagSet("dsf", (tag,) if tag else ())
 
     def audio(self) -> Iterator[Piece]:
         """Yield everything between the header and the tag."""

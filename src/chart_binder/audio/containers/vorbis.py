@@ -83,30 +83,24 @@ def _with_length(data: bytes) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """One metadata block of a FLAC file: its type, and where its content stands."""
-
-    kind: int
-    content: Span
-
-
 class FLAC:
     """A FLAC file: metadata blocks, the audio, and tags of other forms before and behind it.
 
     Readers take the first block of comments; further ones are kept as they are.
     """
 
+    written = "vorbis"
+
     def __init__(self, source: Source) -> None:
         self._source = source
-        leading = find_id3(source, 0)
-        self._leading = (leading.block,) if leading else ()
-        self._start = (leading.size if leading else 0) + len(FLAC_MAGIC)
+        leading, size = find_id3(source, 0)
+        self._start = size + len(FLAC_MAGIC)
         self._metadata = tuple(_metadata(source, self._start))
-        if self._metadata[0].kind != _STREAMINFO:
+        if self._metadata[0][0] != _STREAMINFO:
             raise source.damaged("its first metadata block does not describe the stream")
-        self._frames = self._metadata[-1].content.end
-        self._tail = find_tail(source, self._frames)
+        self._frames = self._metadata[-1][1].end
+        self._end, tail = find_tail(source, self._frames)
+        self._outside = (*([leading] if leading else ()), *tail)
 
     @property
     def tags(self) -> TagSet:
@@ -125,17 +119,15 @@ class FLAC:
             if found:
                 items = (Item(f"{key}:{at}", data) for at, data in enumerate(found, 1))
                 blocks.append(Block(form, tuple(items)))
-        return TagSet("flac", (*blocks, *self._leading, *self._tail.blocks))
+        return TagSet("flac", (*blocks, *self._outside))
 
     def audio(self) -> Iterator[Piece]:
         """Yield the stream's description and the frames."""
-        yield self._metadata[0].content
-        yield Span(self._frames, self._tail.start - self._frames)
+        yield self._metadata[0][1]
+        yield Span(self._frames, self._end - self._frames)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other Vorbis comments."""
-        if _without_comments(tags) != _without_comments(self.tags):
-            raise AudioError("of a FLAC file only the Vorbis comments are written")
         comments = tags.block("vorbis")
         kept = self._kept(written_comments(comments) if comments else None)
         return [
@@ -145,14 +137,12 @@ class FLAC:
         ]
 
     def _contents(self, kind: int) -> list[bytes]:
-        found = (each.content for each in self._metadata if each.kind == kind)
+        found = (content for each, content in self._metadata if each == kind)
         return [self._source.read(content.start, content.size) for content in found]
 
     def _kept(self, comments: bytes | None) -> list[tuple[int, Piece]]:
         """Return the metadata blocks in order, without padding, with the comments put in."""
-        kept: list[tuple[int, Piece]] = [
-            (each.kind, each.content) for each in self._metadata if each.kind != _PADDING
-        ]
+        kept: list[tuple[int, Piece]] = [each for each in self._metadata if each[0] != _PADDING]
         first = next((at for at, (kind, _) in enumerate(kept) if kind == _COMMENTS), None)
         if first is not None:
             del kept[first]
@@ -161,11 +151,8 @@ class FLAC:
         return kept
 
 
-def _without_comments(tags: TagSet) -> list[Block]:
-    return [block for block in tags.blocks if block.form != "vorbis"]
-
-
-def _metadata(source: Source, at: int) -> Iterator[Metadata]:
+def _metadata(source: Source, at: int) -> Iterator[tuple[int, Span]]:
+    """Yield the type and the content of each metadata block."""
     last = False
     while not last:
         header = source.read(at, _BLOCK_HEADER)
@@ -174,7 +161,7 @@ def _metadata(source: Source, at: int) -> Iterator[Metadata]:
         at += _BLOCK_HEADER
         if kind == _INVALID or at + size > source.size:
             raise source.damaged("a metadata block is longer than the file")
-        yield Metadata(kind, Span(at, size))
+        yield kind, Span(at, size)
         at += size
 
 
@@ -240,6 +227,8 @@ _CODECS = (
 class Ogg:
     """An Ogg file, of which the first audio stream counts."""
 
+    written = "vorbis"
+
     def __init__(self, source: Source) -> None:
         self._source = source
         page, self._codec, self._first = _first_packet(source)
@@ -268,9 +257,10 @@ class Ogg:
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Yield the file with other comments."""
-        if [block.form for block in tags.blocks] != ["vorbis"]:
-            raise AudioError("an Ogg file has Vorbis comments, no other tag")
-        packets = [self._comment_packet(tags.blocks[0]), *self._packets[1:]]
+        comments = tags.block("vorbis")
+        if comments is None:
+            raise AudioError("an Ogg file without Vorbis comments cannot be written")
+        packets = [self._comment_packet(comments), *self._packets[1:]]
         first, last = self._pages[0], self._pages[-1]
         ours = list(_paginated(packets, first.serial, first.number, pages=len(self._pages)))
         yield Span(0, first.start)
