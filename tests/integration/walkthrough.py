@@ -9,17 +9,18 @@ import pty
 import re
 import shlex
 import struct
-import subprocess
 import sys
 import tempfile
 import termios
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from integration.forked import Forking, forking
 from integration.sampler import BUNDLES, TITLE, sampler_files
 from integration.services import asking
 from servers.musicbrainz import MusicBrainzStandIn
@@ -50,12 +51,12 @@ STEPS = (
 """What each step is for, its command, and how many lines are shown from its start and its end."""
 
 
-def printed(work: Path, environment: dict[str, str]) -> Iterator[str]:
+def printed(work: Path, environment: dict[str, str], forked: Forking) -> Iterator[str]:
     """Yield the lines of the page: each command with what it printed on a terminal."""
     files = sampler_files(work / TITLE, "flac")
     before = [file.read_bytes() for file in files]
     for about, command, (first, last) in STEPS:
-        status, lines = run_on_terminal(shlex.split(command)[1:], work, environment)
+        status, lines = run_on_terminal(shlex.split(command)[1:], work, environment, forked)
         if first or last:
             lines[first : len(lines) - last] = ["..."]
         yield from (about, "", "```console", f"$ {command}", *lines, "```", "")
@@ -64,24 +65,28 @@ def printed(work: Path, environment: dict[str, str]) -> Iterator[str]:
 
 
 def run_on_terminal(
-    words: list[str], work: Path, environment: dict[str, str], columns: int = 90
+    words: list[str], work: Path, environment: dict[str, str], forked: Forking, columns: int = 90
 ) -> tuple[int, list[str]]:
     """Run `canon` with its output on a terminal; return its exit status and what stood there."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "chart_binder", *words],
-        cwd=work, env=environment | {"TERM": "dumb"}, stdout=follower, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    os.close(follower)
+    errors = work.with_name("errors")
+    errors.write_bytes(b"")
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(_all_from, leader)
+        streams = (Path(os.devnull), Path(os.ttyname(follower)), errors)
+        status = forked(words, streams, work, environment | {"TERM": "dumb"})
+        os.close(follower)
+    os.close(leader)
+    return status, (reading.result() + errors.read_bytes()).decode().splitlines()
+
+
+def _all_from(leader: int) -> bytes:
     pieces = []
     with suppress(OSError):  # the terminal is closed when the program ends
         while piece := os.read(leader, 65536):
             pieces.append(piece)
-    err = process.communicate()[1]
-    os.close(leader)
-    out = b"".join(pieces).replace(b"\r\n", b"\n")
-    return process.returncode, (out + err).decode().splitlines()
+    return b"".join(pieces).replace(b"\r\n", b"\n")
 
 
 def in_words(text: str, place: Path) -> str:
@@ -98,7 +103,7 @@ def in_words(text: str, place: Path) -> str:
     return text
 
 
-def page(environment: dict[str, str]) -> str:
+def page(environment: dict[str, str], forked: Forking) -> str:
     """Return what the commands print, run in a home folder of their own.
 
     Its path has the same length wherever this runs, for lines are wrapped.
@@ -111,7 +116,7 @@ def page(environment: dict[str, str]) -> str:
         (place / "Music").mkdir()
         homes = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("DATA", "CONFIG")}
         settings = environment | asking(mb) | homes | {"HOME": folder}
-        lines = [*printed(place / "Music", settings)]
+        lines = [*printed(place / "Music", settings, forked)]
     return in_words("".join(f"{line}\n" for line in lines), place)
 
 
@@ -120,7 +125,9 @@ def main() -> None:
     environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     head, _, rest = PAGE.read_text("utf-8").partition(BEFORE)
     tail = rest.partition(AFTER)[2]
-    PAGE.write_text(f"{head}{BEFORE}{page(environment)}{AFTER}{tail}", "utf-8")
+    with forking() as forked:
+        shown = page(environment, forked)
+    PAGE.write_text(f"{head}{BEFORE}{shown}{AFTER}{tail}", "utf-8")
 
 
 if __name__ == "__main__":

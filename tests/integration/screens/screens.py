@@ -14,6 +14,7 @@ if __name__ == "__main__":
 
 from mutagen.flac import FLAC
 
+from integration.forked import Forking, forking
 from integration.sampler import BUNDLES, TITLE, mbid, sampler_files
 from integration.services import asking, flac
 from integration.terminal import walking
@@ -71,7 +72,7 @@ _CLOSED = {
 NAMES = tuple(name for name, _, _ in _STEPS)
 
 
-def screens(environment: dict[str, str]) -> Iterator[tuple[str, str]]:
+def screens(environment: dict[str, str], forked: Forking) -> Iterator[tuple[str, str]]:
     """Yield the name and text of each screen, run one after the other in a home of their own.
 
     Its path has the same length wherever this runs, for lines are wrapped.
@@ -92,7 +93,7 @@ def screens(environment: dict[str, str]) -> Iterator[tuple[str, str]]:
             if name == "review_walk":
                 status, lines = _walk(place, settings, words)
             else:
-                status, lines = run_on_terminal([*words], work, settings | more, COLUMNS)
+                status, lines = run_on_terminal([*words], work, settings | more, forked, COLUMNS)
             printed = "\n".join([f"$ canon {' '.join(words)}", *lines])
             assert status == expected, f"exit status {status}, not {expected}:\n{printed}"
             yield name, in_words(f"{printed}\n", place)
@@ -125,8 +126,9 @@ def _change(file: Path) -> None:
 def main() -> None:
     """Write the files."""
     environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    for name, text in screens(environment):
-        (FOLDER / f"{name}.txt").write_text(text, "utf-8")
+    with forking() as forked:
+        for name, text in screens(environment, forked):
+            (FOLDER / f"{name}.txt").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -2,30 +2,24 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
 
 import pytest
 
 from chart_binder.cli.output import display_width
+from integration.forked import Forking
 from integration.screens.screens import COLUMNS, FOLDER, NAMES, screens
 
 
-@pytest.fixture(scope="module")
-def printed() -> Mapping[str, str]:
-    """What each command prints."""
+def test_the_screens_are_as_they_were_read(forked: Forking) -> None:
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    return dict(screens(kept | {"PYTHONWARNINGS": "error", "TMPDIR": tempfile.gettempdir()}))
+    for name, printed in screens(kept | {"TMPDIR": tempfile.gettempdir()}, forked):
+        assert printed == (FOLDER / f"{name}.txt").read_text("utf-8"), name
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_screen_is_as_it_was_read(name: str, printed: Mapping[str, str]) -> None:
-    assert printed[name] == (FOLDER / f"{name}.txt").read_text("utf-8")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_line_is_wider_than_the_terminal(name: str, printed: Mapping[str, str]) -> None:
+def test_no_line_is_wider_than_the_terminal(name: str) -> None:
     """Only an address, which is to be copied whole, may be."""
-    lines = printed[name].splitlines()[1:]
+    lines = (FOLDER / f"{name}.txt").read_text("utf-8").splitlines()[1:]
     wide = [line.split() for line in lines if display_width(line) > COLUMNS]
     assert [words for words in wide if words[1:] and not is_labelled_address(words)] == []
 
