@@ -32,11 +32,8 @@ AUDIO_SUFFIXES = frozenset({
 })
 # fmt: on
 
-CHUNK_BYTES = 1 << 20
-"""How much of a file is in memory at a time."""
-
-MAX_TAG_BYTES = 1 << 28
-"""The longest tag that is read into memory; a longer one is a damaged length."""
+_CHUNK_BYTES = 1 << 20  # how much of a file is in memory at a time
+_MAX_TAG_BYTES = 1 << 28  # a longer tag is a damaged length
 
 LOCK_TIMEOUT_S = 10.0
 """How long another run may hold a file; a copy of an album's longest track takes about 1 s."""
@@ -45,6 +42,7 @@ _LOCK_RETRY_S = 0.05
 _TEMPORARY_NAME = re.compile(
     r"\.canon-save-([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{16}\.part(?:\.\w{1,8})?", re.ASCII
 )
+_UNKNOWN = "0"  # the start of a process, where the system does not say it
 _SUFFIX = re.compile(r"\.\w{1,8}", re.ASCII)
 
 
@@ -80,7 +78,7 @@ class Source:
         """Return exactly `size` bytes from `start`; raise `AudioError` where they are not there."""
         if start < 0 or size < 0 or start + size > self.size:
             raise self.damaged("it ends within a structure that its header announces")
-        if size > MAX_TAG_BYTES:
+        if size > _MAX_TAG_BYTES:
             raise self.damaged(f"a tag of {size:,} bytes is announced")
         return b"".join(self.chunks([Span(start, size)]))
 
@@ -91,7 +89,7 @@ class Source:
         return self.read(start, len(expected)) == expected
 
     def chunks(self, pieces: Iterable[Piece]) -> Iterator[bytes]:
-        """Yield the bytes of the pieces, at most `CHUNK_BYTES` of a span at a time.
+        """Yield the bytes of the pieces, at most a megabyte of a span at a time.
 
         Raises `AudioError` where the file cannot be read or has become shorter.
         """
@@ -102,7 +100,7 @@ class Source:
             at = piece.start
             while at < piece.end:
                 try:
-                    chunk = os.pread(self.descriptor, min(CHUNK_BYTES, piece.end - at), at)
+                    chunk = os.pread(self.descriptor, min(_CHUNK_BYTES, piece.end - at), at)
                 except OSError as error:
                     raise path_error(self.path, error) from error
                 if not chunk:
@@ -111,7 +109,7 @@ class Source:
                 at += len(chunk)
 
     def damaged(self, detail: str) -> AudioError:
-        """Return the error to raise where the content of the file makes no sense."""
+        """Return the error for content that makes no sense."""
         return damaged_file(self.path, detail)
 
 
@@ -125,15 +123,14 @@ def no_audio(path: Path, problem: str) -> AudioError:
 
 
 def damaged_file(path: Path, detail: str) -> AudioError:
-    """Return the error to raise where the content of a file makes no sense."""
+    """Return the error for a file whose content makes no sense."""
     return no_audio(path, f"is damaged, cut short or not what its name says: {detail}")
 
 
 @contextmanager
 def open_audio(path: Path) -> Iterator[Source]:
     """Open a regular file that is not empty; raise `AudioError` for anything else."""
-    try:
-        # Without O_NONBLOCK, opening a pipe waits for a writer.
+    try:  # without O_NONBLOCK, opening a pipe waits for a writer
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise path_error(path, error) from error
@@ -180,17 +177,11 @@ def file_lock(target: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[Sourc
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock a file until it is closed; return whether this succeeded.
-
-    Also `True` on a file system without locks: there the process id in the name of a temporary
-    file has to do.
-    """
+    """Lock a file until it is closed; return whether this succeeded, or there are no locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, BlockingIOError)
     return True
 
 
@@ -228,31 +219,25 @@ def is_of_another_host(name: str) -> bool:
 def remove_leftovers(folder: Path) -> Iterator[Leftover]:
     """Remove the temporary files that killed saves left in one folder, and yield each of them.
 
-    A save that was killed had not replaced its file. Temporary files of living processes are
-    skipped. One that cannot be removed, or that belongs to another machine on a shared disk, is
-    yielded with the reason it is kept.
+    Those of living processes are skipped. One that cannot be removed, or that belongs to another
+    machine on a shared disk, is yielded with the reason it is kept.
     """
     try:
         names = os.listdir(folder)  # noqa: PTH208  # names
     except OSError:
         return
     for match in filter(None, map(_TEMPORARY_NAME.fullmatch, sorted(names))):
-        if leftover := _remove_leftover(folder / match[0], *match.groups()):
-            yield leftover
-
-
-def _remove_leftover(path: Path, host: str, pid: str, started: str) -> Leftover | None:
-    if host != _host():
-        why = "it is of another machine: remove it if nothing is being written there"
-        return Leftover(path, why)
-    if _is_alive(int(pid), started):
-        return None
-    try:
-        return Leftover(path) if _remove_unlocked(path) else None
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        return Leftover(path, f"it cannot be removed ({error.strerror})")
+        path, (host, pid, started) = folder / match[0], match.groups()
+        try:
+            if host != _host():
+                why = "it is of another machine: remove it if nothing is being written there"
+                yield Leftover(path, why)
+            elif (_start_time(pid) != started or started == _UNKNOWN) and _remove_unlocked(path):
+                yield Leftover(path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            yield Leftover(path, f"it cannot be removed ({error.strerror})")
 
 
 def _remove_unlocked(path: Path) -> bool:
@@ -267,23 +252,12 @@ def _remove_unlocked(path: Path) -> bool:
     return True
 
 
-def _is_alive(pid: int, started: str) -> bool:
-    """Say whether this very process is alive, not another that was given its id since."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass  # of another user
-    return _start_time(pid) == started or started == "0"
-
-
-def _start_time(pid: int) -> str:
-    """Return when a process started, in ticks since the system did; `0` where that is unknown."""
+def _start_time(pid: int | str) -> str:
+    """Return when a process started, in ticks since the system did, if that is known."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     except OSError:
-        return "0"
+        return _UNKNOWN
     # The program's name, in brackets, may hold anything. Field 22: proc_pid_stat(5).
     return stat.rpartition(")")[2].split()[19]
 
@@ -313,10 +287,10 @@ def find_audio_files(
     """Yield the audio files at `paths`, in the order given, those of a folder sorted by name.
 
     A named file is yielded whatever its name. In folders, at any depth, only files with a suffix
-    of audio are; hidden files and folders are skipped. Links are followed, but below folders that
-    are named no folder is entered and no file yielded twice; links that lead nowhere are skipped. A
-    path that cannot be read is yielded as `UnreadablePath`, and the walk goes on. Of a folder
-    without any audio `warn` is told. Folders are listed one at a time, when their turn comes.
+    of audio are; hidden files and folders, and links that lead nowhere, are skipped. No folder is
+    entered and no file below the named folders yielded twice, whatever links lead there. The walk
+    goes on after a path that cannot be read. `warn` is called for a folder without any audio.
+    Folders are listed one at a time, when their turn comes.
     """
     paths = list(paths)
     walk = _Walk(frozenset(Path(os.path.realpath(path)) for path in paths if path.is_dir()))
@@ -357,8 +331,7 @@ class _Walk:
 
     def has_entered(self, folder: Path) -> bool:
         """Return whether a folder was entered by another name. Raises `OSError`."""
-        status = folder.stat()
-        return (status.st_dev, status.st_ino) in self.entered
+        return _identity(folder) in self.entered
 
     def files_below(self, top: Path) -> Iterator[AudioFile | UnreadablePath]:
         """Yield what is found, folder by folder."""
@@ -375,10 +348,7 @@ class _Walk:
                 yield UnreadablePath(item, path_error(item, error))
 
     def _is_first(self, link: Path) -> bool:
-        """Return whether a link is the one name by which its file is found.
-
-        It is not if the file itself is found, or if a link led to it before.
-        """
+        """Return whether its file is found neither by its own name nor by an earlier link."""
         target = Path(os.path.realpath(link))
         if target in self.linked:
             return False
@@ -393,11 +363,9 @@ class _Walk:
 
     def listed(self, folder: Path) -> list[AudioFile | Path]:
         """Return the audio files and folders in a folder, none the second time."""
-        status = folder.stat()
-        identity = (status.st_dev, status.st_ino)
-        if identity in self.entered:
+        if self.has_entered(folder):
             return []
-        self.entered.add(identity)
+        self.entered.add(_identity(folder))
         with os.scandir(folder) as entries:
             visible = [entry for entry in entries if not entry.name.startswith(".")]
         items: list[AudioFile | Path] = []
@@ -412,6 +380,11 @@ class _Walk:
             else:
                 items.append(AudioFile(path))
         return items
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    status = folder.stat()
+    return status.st_dev, status.st_ino
 
 
 def _leads_nowhere(link: Path) -> bool:

@@ -43,7 +43,6 @@ _AROUND_TEXT = " \t\r\n\0\ufeff"
 # No recording lasts a week; a longer duration is a damaged header.
 _MAX_DURATION_S = 7 * 24 * 3600
 
-# As much of a file as tells which kind of WAV it is.
 _WAVE_HEADER_BYTES = 12
 
 
@@ -75,7 +74,7 @@ class TaggedAudio(MediaFile):  # type: ignore[misc]  # mediafile has no type inf
 
 
 def read_tags(path: Path) -> TrackTags:
-    """Read the tags and the duration of one audio file; it is opened for reading only.
+    """Read the tags and the duration of one audio file.
 
     Blank values are absent, as is a MusicBrainz id that is no UUID. Several artists are returned as
     one text, joined the way Picard shows them. Raises `AudioError` for a path that is absent, a
@@ -83,8 +82,7 @@ def read_tags(path: Path) -> TrackTags:
     """
     audio = _opened(path)
     # mediafile guards the opening of a file against whatever mutagen raises, not what its fields
-    # make of the values found. Of 155,000 damaged files only APE items marked binary got this far,
-    # as a TypeError; the others named here are what the same indexing and decoding could raise.
+    # make of the values found, such as an APE item marked binary.
     try:
         return _tags(audio, path)
     except (TypeError, ValueError, AttributeError, LookupError) as error:

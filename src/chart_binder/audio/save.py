@@ -26,8 +26,7 @@ from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
 from chart_binder.files import quoted
 
-SPARE_BYTES = 1 << 20
-"""What must stay free on the disk beside a copy."""
+_SPARE_BYTES = 1 << 20  # what must stay free on the disk beside a copy
 
 _IDENTITY = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -60,9 +59,9 @@ class UnconfirmedError(SaveError):
 
 
 class Restoration(msgspec.Struct, frozen=True, array_like=True):
-    """How to make the former file; hashes are SHA-256 over whole files.
+    """What makes the file before a write of the file after it; hashes are SHA-256 over whole files.
 
-    `parts` are, in order, bytes as they were, or start and size in the new file.
+    `parts` are, in order, bytes that only the former file has, or start and size in the new one.
     """
 
     old_hash: bytes
@@ -92,8 +91,7 @@ class Restoration(msgspec.Struct, frozen=True, array_like=True):
 class PreparedCopy:
     """A copy that is on the disk, whole and proven, and about to take the place of `path`.
 
-    `path` is the file itself, where a symbolic link led to it. `restoration` makes the file as it
-    is now of the copy.
+    `path` is never a symbolic link. `restoration` makes the file as it is now of the copy.
     """
 
     path: Path
@@ -135,18 +133,14 @@ def save_tags(
     """Replace the tags of a file by what `change` returns for them.
 
     Owner, mode, extended attributes and access lists are kept, with `keep_mtime` also the time of
-    the last change. The copy has a recognisable name in the same folder (`remove_leftovers` removes
-    it if this process is killed). `before_replace` is called when the copy is on the disk and is
-    proven to have the same audio and the tags meant, to record what is about to happen; what it
-    raises leaves the file as it was.
-
-    Another run that has the file locked is waited for, and `change` gets the tags that it wrote.
+    the last change. `before_replace` is called when the copy is on the disk and is proven to have
+    the same audio and the tags meant; what it raises leaves the file as it was. Another run that
+    has the file locked is waited for, and `change` gets the tags that it wrote.
 
     Raises `AudioError` for a file that cannot be read or has no room for the tags, `FileInUseError`
     if another run holds it longer than `timeout_s`, and `SaveError` if it must not or cannot be
-    replaced; the file is as it was then. A file with several names (hard links) is refused unless
-    `break_links`, which leaves the other names with the old tags. Only with `UnconfirmedError` is
-    the new file there.
+    replaced; the file is as it was then, except after `UnconfirmedError`. A file with several names
+    (hard links) is refused unless `break_links`, which leaves the other names with the old tags.
     """
 
     def draft(source: Source) -> _Draft | None:
@@ -158,8 +152,10 @@ def save_tags(
         prove = partial(_require_proven, before=before, after=after, kind=kind)
         return _Draft(before, file_with_tags(layout, after), prove)
 
-    options = {"keep_mtime": keep_mtime, "break_links": break_links}
-    return _replace_file(path, draft, before_replace, **options, timeout_s=timeout_s)
+    return _replace_file(
+        path, draft, before_replace,
+        keep_mtime=keep_mtime, break_links=break_links, timeout_s=timeout_s,
+    )  # fmt: skip
 
 
 def restore_file(
@@ -210,14 +206,12 @@ def _replace_file(
             before = layout_of(source).tags
             return SaveResult(target, changed=False, before=before, after=before)
         _require_writable(path, target, status, break_links=break_links)
-        digest = hashlib.sha256()
-        chunks = _hashed(source.chunks(new.pieces), digest.update)
-        with _copy(target, chunks) as (temporary, copy):
+        with _copy(target, source.chunks(new.pieces)) as (temporary, copy, new_hash):
             lost = _copy_metadata(source, status, copy, keep_mtime=keep_mtime)
             os.fsync(copy)
             after, found = new.prove(source, temporary)
             _require_unchanged(target, status)
-            restoration = restoration_of(source, new.pieces, digest.digest())
+            restoration = restoration_of(source, new.pieces, new_hash)
             before_replace(PreparedCopy(target, temporary, found, new.before, after, restoration))
             _require_unchanged(target, status)
             temporary.replace(target)
@@ -225,12 +219,6 @@ def _replace_file(
     return SaveResult(
         target, changed=True, before=new.before, after=after, audio_hash=found, lost=lost
     )
-
-
-def _hashed(chunks: Iterable[bytes], update: Callable[[bytes], None]) -> Iterator[bytes]:
-    for chunk in chunks:
-        update(chunk)
-        yield chunk
 
 
 def _resolved(path: Path) -> Path:
@@ -242,11 +230,7 @@ def _resolved(path: Path) -> Path:
 
 
 def require_writable(path: Path) -> None:
-    """Raise as `save_tags` would, as far as is known before it reads the file.
-
-    `NotWritableError` is raised where somebody has to change something first, `SaveError` where
-    there is no room, `OSError` where there is no file.
-    """
+    """Raise as `save_tags` would before it reads the file; `OSError` where there is none."""
     target = _resolved(path)
     _require_writable(path, target, target.stat(), break_links=False)
 
@@ -256,8 +240,7 @@ def _require_writable(
 ) -> None:
     """Raise `SaveError`, with all reasons, if the file must not be replaced by a copy.
 
-    Replacing needs write access to the folder only; still a file that nobody may write, or not this
-    user, is meant to be left alone.
+    Replacing needs access to the folder only; a file that this user may not write is refused still.
     """
     reasons = []
     if status.st_nlink > 1 and not break_links:
@@ -273,7 +256,7 @@ def _require_writable(
         reasons.append(_REFUSALS[errno.EACCES])
     if reasons:
         raise NotWritableError(path, "; ".join(reasons))
-    free, needed = _free_bytes(target.parent), status.st_size + SPARE_BYTES
+    free, needed = _free_bytes(target.parent), status.st_size + _SPARE_BYTES
     if free is not None and free < needed:
         raise SaveError(
             f"{quoted(path)} is left as it is: there is no room for a copy beside it"
@@ -294,21 +277,25 @@ def _free_bytes(folder: Path) -> int | None:
 
 
 @contextmanager
-def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
-    """Write a new file beside `target`; it is removed in the end unless it replaced `target`."""
+def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int, bytes]]:
+    """Write a new file beside `target`, and yield its path, descriptor and SHA-256.
+
+    It is removed in the end unless it replaced `target`.
+    """
     temporary = target.parent / file_access.new_temporary_name(target)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    made = False
+    made, digest = False, hashlib.sha256()
     try:
         descriptor = os.open(temporary, flags, 0o600)
         made = True
         try:
             file_access.try_lock(descriptor)
             for chunk in chunks:
+                digest.update(chunk)
                 rest = memoryview(chunk)
                 while rest:
                     rest = rest[os.write(descriptor, rest) :]
-            yield temporary, descriptor
+            yield temporary, descriptor, digest.digest()
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -329,8 +316,7 @@ def _copy_metadata(
 ) -> tuple[str, ...]:
     """Give a copy the owner, mode and extended attributes (access lists too) of its source.
 
-    Returns the names of the attributes that could not be kept. Raises `SaveError` where the owner
-    or group would change, `OSError` for what the system refuses otherwise.
+    Returns the names of the attributes that could not be kept. Raises `SaveError`, `OSError`.
     """
     now = os.fstat(copy)
     if (now.st_uid, now.st_gid) != (status.st_uid, status.st_gid):
@@ -372,10 +358,7 @@ def _copy_attributes(source: int, copy: int) -> tuple[str, ...]:
 def _require_proven(
     source: Source, temporary: Path, *, before: TagSet, after: TagSet, kind: str
 ) -> tuple[TagSet, str]:
-    """Return `after` and the hash of the audio, the same in both; raise `SaveError` otherwise.
-
-    The copy is opened anew, by its name; the source is read once more.
-    """
+    """Return `after` and the hash of the audio, the same in both; raise `SaveError` otherwise."""
     left = f"{quoted(source.path)} is left as it is"
     try:
         copied_kind = format_name(temporary)
@@ -400,8 +383,7 @@ def _require_restored(source: Source, temporary: Path, *, expected: bytes) -> tu
             raise SaveError(
                 f"{quoted(source.path)} is left as it is: the journal does not lead back to it"
             )
-        tags = layout_of(copy).tags
-    return tags, audio_hash(temporary)
+        return layout_of(copy).tags, audio_hash(temporary)
 
 
 def _require_unchanged(target: Path, status: os.stat_result) -> None:
@@ -430,10 +412,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def restoration_of(old: Source, pieces: Iterable[Piece], new_hash: bytes) -> Restoration:
-    """Return how `old` is made again of the file that consists of `pieces`.
-
-    Raises `AudioError` where the old file cannot be read.
-    """
+    """Return what makes `old` of the file that consists of `pieces`; raise `AudioError`."""
     copied, written, at = list[tuple[int, int, int]](), dict[bytes, int](), 0
     for piece in pieces:
         if isinstance(piece, Span):

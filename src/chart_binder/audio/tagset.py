@@ -5,6 +5,7 @@ compared and put back by its bytes. What values say is read in `audio.fields`.
 """
 
 import hashlib
+from collections.abc import Iterable
 from typing import Self
 
 import msgspec
@@ -12,12 +13,8 @@ import msgspec
 from chart_binder.errors import AudioError
 from chart_binder.files import decode_json
 
-NEVER_EMPTY = frozenset({"mp4", "asf"})
-"""Forms of tag that are not there if they hold nothing: the file has no tag of their own."""
-
+_NEVER_EMPTY = frozenset({"mp4", "asf"})  # forms of tag that are not there if they hold nothing
 _VORBIS = "vorbis"
-
-
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
@@ -81,17 +78,12 @@ class TagSet(_Recorded, frozen=True):
         return next((b for b in self.blocks if form in (b.form, b.form.partition(".")[0])), None)
 
     def with_block(self, block: Block) -> "TagSet":
-        """Return the set with this block in place of the one of its form, or before all others.
-
-        A block without items is left out if its form is never empty.
-        """
-        if not block.items and block.form in NEVER_EMPTY:
-            blocks = tuple(old for old in self.blocks if old.form != block.form)
-        elif any(old.form == block.form for old in self.blocks):
+        """Return the set with this block in place of the one of its form, or before all others."""
+        if any(old.form == block.form for old in self.blocks):
             blocks = tuple(block if old.form == block.form else old for old in self.blocks)
         else:
             blocks = (block, *self.blocks)
-        return msgspec.structs.replace(self, blocks=blocks)
+        return msgspec.structs.replace(self, blocks=_there(blocks))
 
 
 class PlacedItem(msgspec.Struct, frozen=True):
@@ -169,8 +161,11 @@ def apply_changes(current: TagSet, changes: TagChanges) -> TagSet:
         items = _changed_items(block, changes)
         if block.form not in known and (items or block.form not in gone):
             blocks.append(Block(block.form, items, block.head))
-    left = tuple(each for each in blocks if each.items or each.form not in NEVER_EMPTY)
-    return TagSet(current.container, left)
+    return TagSet(current.container, _there(blocks))
+
+
+def _there(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    return tuple(each for each in blocks if each.items or each.form not in _NEVER_EMPTY)
 
 
 def normalized_hash(tags: TagSet) -> str:

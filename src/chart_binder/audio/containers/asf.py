@@ -35,7 +35,7 @@ _EXTENSION_HEAD = _guid("ABD3D211-A9BA-11CF-8EE6-00C00C205365") + b"\6\0"
 _OBJECT_HEADER, _FILE_HEADER, _EXTENSION_FIELDS = 24, 30, 22
 _HEADER_SIZE, _FILE_SIZE = slice(16, 24), slice(16, 24)
 
-Object = tuple[bytes, bytes]
+_Object = tuple[bytes, bytes]
 """An object of the header: its GUID and its content."""
 
 
@@ -49,7 +49,7 @@ class ASF:
         self._head = source.read(0, _FILE_HEADER)
         self._end = int.from_bytes(self._head[_HEADER_SIZE], "little")
         self._objects = list(_objects(source, source.read(0, self._end)[_FILE_HEADER:]))
-        self._extension = list[Object]()
+        self._extension = list[_Object]()
         for guid, content in self._objects:
             if guid == _EXTENSION:
                 self._extension = list(_objects(source, content[_EXTENSION_FIELDS:]))
@@ -58,14 +58,13 @@ class ASF:
     def tags(self) -> TagSet:
         """The attributes of all four objects."""
         items: list[Item] = []
-        for guid, content in (*self._objects, *self._extension):
-            if guid not in _PLACES:
-                continue
-            place, read, _ = _PLACES[guid]
-            try:
-                items += read(content, place)
-            except (ValueError, struct.error) as error:
-                raise self._source.damaged(f"its attributes cannot be read ({error})") from error
+        try:
+            for guid, content in (*self._objects, *self._extension):
+                if guid in _PLACES:
+                    place, read, _ = _PLACES[guid]
+                    items += read(content, place)
+        except (ValueError, struct.error) as error:
+            raise self._source.damaged(f"its attributes cannot be read ({error})") from error
         return TagSet("asf", (Block("asf", sorted_by_place(items)),) if items else ())
 
     def audio(self) -> Iterator[Piece]:
@@ -108,15 +107,13 @@ def text_items(key: str, texts: tuple[str, ...]) -> tuple[Item, ...]:
     """Return an attribute for each text: the first where players look, more where there is room."""
     items = list[Item]()
     for text in texts:
-        value = (text + "\0").encode("utf-16-le")
-        named = (key + "\0").encode("utf-16-le")
+        named, value = ((each + "\0").encode("utf-16-le") for each in (key, text))
         if items or len(value) > _MAX_EXTENDED:
-            head = struct.pack("<HHHHI", 0, 0, len(named), _UNICODE, len(value))
-            items.append(Item(key, head + named + value, _LIBRARY))
+            head = struct.pack("<HHHHI", 0, 0, len(named), _UNICODE, len(value)) + named
+            items.append(Item(key, head + value, _LIBRARY))
         else:
-            head = struct.pack("<H", len(named)) + named
-            size = struct.pack("<HH", _UNICODE, len(value))
-            items.append(Item(key, head + size + value, _EXTENDED))
+            head = struct.pack("<H", len(named)) + named + struct.pack("<HH", _UNICODE, len(value))
+            items.append(Item(key, head + value, _EXTENDED))
     return tuple(items)
 
 
@@ -174,7 +171,7 @@ def _written_attributes(items: tuple[Item, ...], place: str) -> bytes:
     return struct.pack("<H", len(here)) + b"".join(item.data for item in here)
 
 
-def _objects(source: Source, body: bytes) -> Iterator[Object]:
+def _objects(source: Source, body: bytes) -> Iterator[_Object]:
     at = 0
     while at + _OBJECT_HEADER <= len(body):
         size = int.from_bytes(body[at + 16 : at + _OBJECT_HEADER], "little")
@@ -187,8 +184,8 @@ def _objects(source: Source, body: bytes) -> Iterator[Object]:
 
 
 def _with_attributes(
-    objects: Iterable[Object], items: tuple[Item, ...], *, inner: bool
-) -> list[Object]:
+    objects: Iterable[_Object], items: tuple[Item, ...], *, inner: bool
+) -> list[_Object]:
     """Return the objects with the attributes in their places; missing ones are put at the end."""
     result = list(objects)
     for guid, (place, _, stands_inside) in _PLACES.items():
@@ -206,7 +203,7 @@ def _with_attributes(
     return result
 
 
-def _with_extension(objects: list[Object], inner: list[Object]) -> list[Object]:
+def _with_extension(objects: list[_Object], inner: list[_Object]) -> list[_Object]:
     body = b"".join(_written(each) for each in inner)
     content = _EXTENSION_HEAD + struct.pack("<I", len(body)) + body
     if any(guid == _EXTENSION for guid, _ in objects):
@@ -214,7 +211,7 @@ def _with_extension(objects: list[Object], inner: list[Object]) -> list[Object]:
     return [*objects, (_EXTENSION, content)]
 
 
-def _padded(objects: list[Object], room: int) -> list[Object]:
+def _padded(objects: list[_Object], room: int) -> list[_Object]:
     """Return the objects with their padding cut or widened so that they fill the room."""
     excess = sum(_OBJECT_HEADER + len(content) for _, content in objects) - room
     for at, (guid, content) in enumerate(objects):
@@ -223,7 +220,7 @@ def _padded(objects: list[Object], room: int) -> list[Object]:
     return objects
 
 
-def _written(each: Object, total: int | None = None) -> bytes:
+def _written(each: _Object, total: int | None = None) -> bytes:
     """Return an object as it stands in a file of `total` bytes."""
     guid, content = each
     if guid == _FILE and total is not None:

@@ -29,8 +29,7 @@ _ITEM_KIND, _BINARY = 0x6, 0x2
 _ID3V1_BYTES = 128
 _LYRICS_END, _LYRICS_DIGITS = b"LYRICS200", 6
 
-PADDING = 1024
-"""Room left behind a tag that had to grow, so that the next change needs no new place."""
+_PADDING = 1024  # room left behind a tag that had to grow
 
 _HEADER = 10
 _MAX_SIZE = (1 << 28) - 1
@@ -232,7 +231,7 @@ def written_id3(block: Block, room: int = 0) -> bytes:
     body = b"".join(_written_frame(block.form, item) for item in frames)
     size = room - _HEADER
     if len(body) > size:
-        size = len(body) + PADDING
+        size = len(body) + _PADDING
     if size > _MAX_SIZE:
         raise AudioError(f"the tags are too long for ID3 ({size:,} bytes, {_MAX_SIZE:,} fit)")
     return b"ID3" + block.head + b"\0" + _to_syncsafe(size) + body.ljust(size, b"\0")
@@ -413,13 +412,11 @@ def _split(layout: str, content: bytes) -> tuple[list[str], str, bytes]:
 
 
 def _until_nul(content: bytes, *, wide: bool) -> tuple[bytes, bytes]:
-    if not wide:
-        text, _, rest = content.partition(b"\0")
-        return text, rest
-    at = content.find(b"\0\0")
-    while at >= 0 and at % 2:
-        at = content.find(b"\0\0", at + 1)
-    return (content, b"") if at < 0 else (content[:at], content[at + 2 :])
+    width = 2 if wide else 1
+    at = content.find(bytes(width))
+    while at >= 0 and at % width:
+        at = content.find(bytes(width), at + 1)
+    return (content, b"") if at < 0 else (content[:at], content[at + width :])
 
 
 def _name_length(form: str) -> int:

@@ -18,8 +18,7 @@ from chart_binder.errors import AudioError
 FIRST_BOXES = frozenset({b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot"})
 """The boxes that such a file may begin with."""
 
-PADDING = 1024
-"""Room left behind items that had to grow."""
+_PADDING = 1024  # room left behind items that had to grow
 
 _HEADER, _LONG_HEADER = 8, 16
 _MOVIE, _MEDIA, _FRAGMENT, _INDEX = b"moov", b"mdat", b"moof", b"mfra"
@@ -49,10 +48,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """Numbers in a box that are offsets in the file: the first, how wide, how many, how far apart.
-
-    `start` is where the first number stands in the content that `read` gets.
-    """
+    """Offsets in the file that stand in a body: the first, how wide, how many, how far apart."""
 
     start: int
     width: int
@@ -60,7 +56,7 @@ class Offsets:
     step: int
 
     def read(self, body: bytes) -> list[int]:
-        """Return the offsets."""
+        """Return the offsets in a body."""
         span = range(self.start, self.start + self.step * self.count, self.step)
         return [int.from_bytes(body[at : at + self.width], "big") for at in span]
 
@@ -98,10 +94,8 @@ class MP4:
             if offsets is None:
                 yield self._movie[table.start : table.end]
             else:
-                yield from map(self._pointing, offsets.read(self._movie))
-        for each in self._boxes:
-            if each.kind == _FRAGMENT:
-                yield self._fragment(each)
+                yield from (repr(self._place(at)).encode() for at in offsets.read(self._movie))
+        yield from (self._fragment(each) for each in self._boxes if each.kind == _FRAGMENT)
         for each in self._media:
             yield struct.pack(">Q", each.end - each.content)
             yield Span(each.content, each.end - each.content)
@@ -160,20 +154,16 @@ class MP4:
         except (ValueError, IndexError, struct.error) as error:
             raise self._source.damaged(str(error)) from error
         chunks = [at for _, offsets in tables if offsets for at in offsets.read(movie)]
-        if chunks and not any(map(self._box_at, chunks)):
+        if chunks and all(isinstance(self._place(at), int) for at in chunks):
             raise self._source.damaged("its media are not where its tables say")
         return tables
 
-    def _box_at(self, offset: int) -> int | None:
-        """Return the number of the media box that an offset points into, from 1."""
-        number = bisect_right(self._media, offset, key=lambda each: each.content)
-        return number if number and offset < self._media[number - 1].end else None
-
-    def _pointing(self, offset: int) -> bytes:
-        """Return which media box an offset lies in, and where in it."""
-        if number := self._box_at(offset):
-            return repr((number - 1, offset - self._media[number - 1].content)).encode()
-        return repr(offset).encode()
+    def _place(self, offset: int) -> tuple[int, int] | int:
+        """Return which media box an offset points into, and where in it; itself if into none."""
+        number = bisect_right(self._media, offset, key=lambda each: each.content) - 1
+        if number < 0 or offset >= self._media[number].end:
+            return offset
+        return number, offset - self._media[number].content
 
     def _fragment(self, each: Box) -> bytes:
         """Return a fragment with its offsets relative to its start, before the rest of it."""
@@ -194,9 +184,8 @@ def texts_of(item: Item) -> tuple[str, ...] | None:
     if not item.key:
         return None
     (whole,), _ = _boxes_in(item.data)
-    content = item.data[whole.content : whole.end]
-    values = [content[each.content : each.end] for each in _boxes_in(content)[0]
-              if each.kind == b"data"]  # fmt: skip
+    parts, _ = _boxes_in(item.data, whole.content, whole.end)
+    values = [item.data[each.content : each.end] for each in parts if each.kind == b"data"]
     if values and item.key in _PAIRS and len(values[0]) >= _HEADER + _PAIRS["disk"]:
         number, total = struct.unpack_from(">HH", values[0], _HEADER + 2)
         return (f"{number}/{total}" if total else str(number),)
@@ -239,13 +228,13 @@ def _boxes_of(source: Source) -> Iterator[Box]:
     at = 0
     while at < source.size:
         head = source.read(at, min(_LONG_HEADER, source.size - at))
-        each = _box_header(head, at, source.size)
-        if each is None:
-            if head.strip(b"\0"):
-                raise source.damaged("a box is longer than the file")
-            return  # zeros behind the last box, which some programs leave
-        yield each
-        at = each.end
+        if each := _box_header(head, at, source.size):
+            yield each
+            at = each.end
+        elif head.strip(b"\0"):
+            raise source.damaged("a box is longer than the file")
+        else:  # zeros behind the last box, which some programs leave
+            return
 
 
 def _boxes_in(body: bytes, start: int = 0, end: int | None = None) -> tuple[list[Box], int]:
@@ -327,24 +316,21 @@ def _with_items(movie: bytes, items: tuple[Item, ...]) -> bytes:
 def _with_item_box(meta: bytes, items: bytes) -> bytes:
     """Return the content of `meta` with another `ilst`, the room behind it used or left."""
     inside, _ = _boxes_in(meta, _start_of_meta(meta))
-    old = _first(inside, _ITEMS)
-    start = old.start if old else len(meta)
-    end = old.end if old else start
-    if old and (free := _first(inside, _FREE)) and free.start == old.end:
+    old, free = _first(inside, _ITEMS), _first(inside, _FREE)
+    start, end = (old.start, old.end) if old else (len(meta), len(meta))
+    if old and free and free.start == end:
         end = free.end
     left = end - start - len(items)
     if left < 0 or 0 < left < _HEADER:
-        left = PADDING
+        left = _PADDING
     room = _box(_FREE, bytes(left - _HEADER)) if left else b""
     return meta[:start] + items + room + meta[end:]
 
 
 def _put(body: bytes, old: Box | None, new: bytes) -> bytes:
     """Return the content with a box replaced, or added before what is no box."""
-    if old:
-        return body[: old.start] + new + body[old.end :]
-    end = _boxes_in(body)[1]
-    return body[:end] + new + body[end:]
+    start = old.start if old else _boxes_in(body)[1]
+    return body[:start] + new + body[old.end if old else start :]
 
 
 def _start_of_meta(meta: bytes) -> int:

@@ -23,8 +23,7 @@ OGG_MAGIC = b"OggS"
 NEW_HEAD = b"chart-binder"
 """The vendor string of comments that this program was the first to write."""
 
-PADDING = 4096
-"""Room left behind FLAC metadata that had to grow."""
+_ROOM = 4096  # left behind FLAC metadata that had to grow
 
 # FLAC metadata blocks: their types, the size of a header, the flag of the last one.
 _STREAMINFO, _PADDING, _COMMENTS, _PICTURE, _INVALID = 0, 1, 4, 6, 127
@@ -42,11 +41,9 @@ def read_comments(body: bytes) -> tuple[Block, bytes] | None:
     vendor = _counted(body, 0)
     if vendor is None or len(body) < len(vendor) + 8:
         return None
-    at = 4 + len(vendor)
-    (count,) = struct.unpack("<I", body[at : at + 4])
-    at += 4
+    at = 8 + len(vendor)
     items = []
-    for _ in range(count):
+    for _ in range(int.from_bytes(body[at - 4 : at], "little")):
         comment = _counted(body, at)
         if comment is None:
             return None
@@ -73,10 +70,9 @@ def text_items(key: str, texts: tuple[str, ...]) -> tuple[Item, ...]:
 
 
 def _counted(body: bytes, at: int) -> bytes | None:
-    if at + 4 > len(body):
-        return None
-    end = at + 4 + int.from_bytes(body[at : at + 4], "little")
-    return body[at + 4 : end] if end <= len(body) else None
+    start = at + 4
+    end = start + int.from_bytes(body[at:start], "little")
+    return body[start:end] if start <= len(body) and end <= len(body) else None
 
 
 def _with_length(data: bytes) -> bytes:
@@ -108,10 +104,10 @@ class FLAC:
         blocks = []
         bodies = self._contents(_COMMENTS)
         if bodies:
-            comments = read_comments(bodies[0])
-            if comments is None or comments[1].strip(b"\0"):
+            comments, rest = read_comments(bodies[0]) or (None, b"")
+            if comments is None or rest.strip(b"\0"):
                 raise self._source.damaged("its Vorbis comments do not fit their block")
-            blocks.append(comments[0])
+            blocks.append(comments)
         for form, key, found in (
             ("flac-comments", "COMMENTS", bodies[1:]),
             ("flac-picture", "PICTURE", self._contents(_PICTURE)),
@@ -143,11 +139,11 @@ class FLAC:
     def _kept(self, comments: bytes | None) -> list[tuple[int, Piece]]:
         """Return the metadata blocks in order, without padding, with the comments put in."""
         kept: list[tuple[int, Piece]] = [each for each in self._metadata if each[0] != _PADDING]
-        first = next((at for at, (kind, _) in enumerate(kept) if kind == _COMMENTS), None)
-        if first is not None:
+        first = next((at for at, (kind, _) in enumerate(kept) if kind == _COMMENTS), 0)
+        if first:
             del kept[first]
         if comments is not None:
-            kept.insert(1 if first is None else first, (_COMMENTS, comments))
+            kept.insert(first or 1, (_COMMENTS, comments))
         return kept
 
 
@@ -170,7 +166,7 @@ def _with_headers(blocks: list[tuple[int, Piece]], room: int) -> Iterator[Piece]
     sizes = [len(each) if isinstance(each, bytes) else each.size for _, each in blocks]
     left = room - sum(sizes) - _BLOCK_HEADER * len(sizes)
     if left < 0 or 0 < left < _BLOCK_HEADER:
-        left = PADDING + _BLOCK_HEADER
+        left = _ROOM + _BLOCK_HEADER
     for at, ((kind, content), size) in enumerate(zip(blocks, sizes, strict=True), 1):
         if size > _MAX_BLOCK:
             raise AudioError(f"the tags are too long for FLAC ({size:,} bytes, {_MAX_BLOCK:,} fit)")
@@ -288,10 +284,11 @@ class Ogg:
 
     def _renumbered(self, start: int, shift: int) -> Iterator[Piece]:
         """Yield the pages that follow, their numbers shifted up to where the stream ends."""
-        serial, end, ours = self._pages[0].serial, start, True
+        serial, end, goes_on = self._pages[0].serial, start, True
         for page in _pages_from(self._source, start):
-            ours = ours and not (page.serial == serial and page.flags & _FIRST_PAGE)
-            if ours and page.serial == serial:
+            is_ours = page.serial == serial
+            goes_on = goes_on and not (is_ours and page.flags & _FIRST_PAGE)
+            if goes_on and is_ours:
                 content = self._source.read(page.content.start, page.content.size)
                 number = (page.number + shift) % (1 << 32)
                 yield _page_header(replace(page, number=number), content)
