@@ -4,6 +4,7 @@ import json
 import logging
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def lost(before: Seen, after: Seen) -> Seen:
     return {(key, text) for key, text in readable if text not in texts.get(key, "")} - NOT_TAKEN
 
 
-READERS = (by_mediafile, by_mutagen, by_taglib, by_ffprobe)
+QUICK = (by_mediafile, by_mutagen, by_taglib)
 
 
 def save(path: Path) -> tuple[SaveResult, Restoration]:
@@ -106,13 +107,18 @@ def save(path: Path) -> tuple[SaveResult, Restoration]:
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_no_reader_loses_anything_and_undo_is_byte_identical(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "readers", [QUICK, pytest.param((by_ffprobe,), marks=pytest.mark.slow)], ids=["", "ffprobe"]
+)
+def test_no_reader_loses_anything_and_undo_is_byte_identical(
+    tmp_path: Path, name: str, readers: tuple[Callable[[Path], Seen], ...]
+) -> None:
     path = make(name, tmp_path)
     before = path.read_bytes()
     sound, tags = audio_hash(path), read_tag_set(path)
-    seen = [read(path) for read in READERS]
+    seen = [read(path) for read in readers]
     saved, restoration = save(path)
-    for read, was in zip(READERS, seen, strict=True):
+    for read, was in zip(readers, seen, strict=True):
         assert not lost(was, read(path)), read
     assert MediaFile(path).mb_albumid == FIELDS["release_mbid"][0]
     if taglib is not None:

@@ -133,6 +133,10 @@ def test_markup_in_a_run_and_its_result_is_escaped(
     assert whole in "".join(
         each for each in page.get_text() if each.isprintable() and each != "\ufffd"
     )
+
+
+def test_markup_in_a_result_of_any_form_is_escaped(tmp_path: Path, capsys: Shown) -> None:
+    text = " ".join(HOSTILE)
     reading = {"kind": text, "source": text, "passage": text, "reading": text}
     fact = {"about": text, "field": text, "value": text, "source": text, "verified": True,
             "quote": text, "before": text, "problem": text, "readings": [reading]}  # fmt: skip

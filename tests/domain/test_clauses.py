@@ -102,7 +102,7 @@ def test_a_long_text_around_a_date_takes_no_long_time(junk: str) -> None:
     text = f"{around}; 1974-05-05 {around}"
     [mention] = [each for each in find_dates(text) if str(each.dates[0]) == "1974-05-05"]
     began = time.process_time()
-    for _ in range(20):
+    for _ in range(5):
         doubt_in_clause(text, mention)
         other_issue(text, mention, ("no. 1",), ("Australia",))
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 0.5

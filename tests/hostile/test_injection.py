@@ -13,10 +13,7 @@ def test_no_stranger_turns_a_decision(name: str) -> None:
     result = attack(PAYLOADS[name])
     assert not result.accepted
     assert not (result.obeyed and name in HIDDEN)
-
-
-@pytest.mark.parametrize("name", PAYLOADS)
-def test_no_text_of_a_page_passes_for_the_system_the_user_or_the_model(name: str) -> None:
+    # Nor does its text pass for the system, the user or the model.
     result = attack(PAYLOADS[name], needs_voice=True)
     assert not result.obeyed
     assert not result.accepted

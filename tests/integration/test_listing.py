@@ -10,8 +10,10 @@ import pytest
 
 from golden.bundles import golden
 from integration.conftest import Canon
+from integration.forked import Forking
 from integration.services import asking, file_of, flac, open_bundles
 from integration.terminal import walking
+from integration.walkthrough import run_on_terminal
 from servers.musicbrainz import MusicBrainzStandIn
 
 BUNDLES = {
@@ -88,16 +90,16 @@ def test_a_name_that_a_playlist_cannot_hold_is_left_out(canon: Canon, library: P
 
 
 def test_a_terminal_shows_a_table_that_fits_it(
-    library: Path, home: Path, environment: dict[str, str]
+    library: Path, home: Path, environment: dict[str, str], forked: Forking
 ) -> None:
     query = "artist:queen state:decided"
     for options, last, columns in (
         ((), "album lead window", 100), (("-v",), "because", 100), ((), "window", 60),
     ):  # fmt: skip
-        with walking(home, environment, "ls", query, *options, columns=columns) as terminal:
-            shown = terminal.until(last)
-            assert terminal.ended() == 0
-        lines = shown.splitlines()
+        words = ["ls", query, *options]
+        status, lines = run_on_terminal(words, home / "work", environment, forked, columns)
+        shown = "\n".join(lines)
+        assert (status, last in " ".join(shown.split())) == (0, True)
         assert max(len(line) for line in lines if "queen.flac" not in line) <= columns
         for word in ("Queen", "Bohemian", "Rhapsody", "queen.flac", "1975-10-31", "Night", "Opera"):
             assert word in shown

@@ -7,6 +7,8 @@ one that the truth decides, and that each passage an honest reader judges stands
 import json
 import re
 
+import pytest
+
 from chart_binder.config import RulesConfig
 from chart_binder.domain.verdict import Decided
 from chart_binder.react.conversation import Message, Terms
@@ -36,29 +38,37 @@ def _share(played: list[Played], *, right: bool) -> float:
     return sum(one.is_right is right for one in played) / len(played)
 
 
+# Of the long tables, every third case is quick enough for each run.
+by_part = pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+
+
 def test_an_honest_second_reading_lets_no_wrong_answer_be_decided() -> None:
     played = [play(case) for case in WRONG]
     assert [one.case.id for one in played if one.decided] == [], table(played)
 
 
-def test_a_lying_second_reading_lets_at_most_five_of_a_hundred_be_decided() -> None:
-    lying = [play(case, is_lying=True) for case in WRONG]
+@by_part
+def test_a_lying_second_reading_lets_at_most_five_of_a_hundred_be_decided(step: int) -> None:
+    lying = [play(case, is_lying=True) for case in WRONG[::step]]
     assert _share(lying, right=False) <= 0.05, table(lying)
 
 
-def test_at_least_95_of_a_hundred_right_answers_are_decided() -> None:
-    played = [play(case) for case in RIGHT]
+@by_part
+def test_at_least_95_of_a_hundred_right_answers_are_decided(step: int) -> None:
+    played = [play(case) for case in RIGHT[::step]]
     assert _share(played, right=True) >= 0.95, table(played)
     assert [one.case.id for one in played if one.decided not in {"", one.case.wanted}] == []
 
 
-def test_at_most_four_of_a_hundred_other_dates_are_decided() -> None:
-    played = [play(case) for case in STATED if not case.wanted]
+@by_part
+def test_at_most_four_of_a_hundred_other_dates_are_decided(step: int) -> None:
+    played = [play(case) for case in STATED[::step] if not case.wanted]
     assert sum(bool(one.decided) for one in played) / len(played) <= 0.04, table(played)
 
 
-def test_at_least_96_of_a_hundred_release_dates_are_decided() -> None:
-    played = [play(case) for case in STATED if case.wanted]
+@by_part
+def test_at_least_96_of_a_hundred_release_dates_are_decided(step: int) -> None:
+    played = [play(case) for case in STATED[::step] if case.wanted]
     assert _share(played, right=True) >= 0.96, table(played)
 
 

@@ -288,12 +288,12 @@ def test_work_grows_no_faster_than_a_reply(dialect: Dialect, name: str) -> None:
 
 
 @every_dialect
-def test_a_hundred_kilobytes_of_any_shape_take_a_moment(dialect: Dialect) -> None:
+def test_fifty_kilobytes_of_any_shape_take_a_moment(dialect: Dialect) -> None:
     for name, shape in SHAPES.items():
-        text = shape(100_000)
+        text = shape(50_000)
         started = time.process_time()
         dialect.parse(text)
-        assert time.process_time() - started < 0.5, name
+        assert time.process_time() - started < 0.25, name
 
 
 @every_dialect
