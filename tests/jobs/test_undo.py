@@ -24,10 +24,9 @@ from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import field_texts, with_fields
 from chart_binder.domain.records import WriteRecord, WriteState, now_utc
-from chart_binder.jobs.journal import UNDO, ChangedKey, MovedFiles, WritingRun
+from chart_binder.jobs.journal import UNDO, ChangedKey, MovedFiles, WritingRun, last_write
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.undo import (
-    last_write,
     plan_undo,
     runs_to_undo,
     undo_writes,
@@ -256,7 +255,7 @@ def test_a_date_under_the_key_of_another_version_is_put_back(
     assert keys == {"TIT2", "TDOR", "TDRC"}
     (report,) = undo(store, record)
     if date != "1975":
-        assert [key.field for key in report.kept] == ["TORY"]
+        assert [key.field for key in report.kept] == ["original_date"]
         assert str(ID3(path)["TDOR"]) == date
         assert state(store, record) is WriteState.DONE
         undo(store, record, force=True)
@@ -308,16 +307,16 @@ def test_a_plan_changes_nothing_and_follows_several_writes_of_a_file(
     write(store, path)
     write(store, path, {"album": ("Ænima",), "media": ("CD",)})
     before = path.read_bytes()
-    planned = list(plan_undo(store, writes_since(store, start, MovedFiles(store, last_write))))
+    planned = list(plan_undo(store, writes_since(store, start, MovedFiles(store))))
     assert path.read_bytes() == before
     changes = [{each.field: each.new for each in report.changes} for report in planned]
     assert changes[0] == {"album": ("Lateralus",), "media": ()}
     assert changes[1]["album"] == ("Undertow",)
     assert next(runs_to_undo(store)).command == "write"
     run = WritingRun.of(store, UNDO, (), keep_mtime=False)
-    done = list(undo_writes(writes_since(store, start, MovedFiles(store, last_write)), run))
+    done = list(undo_writes(writes_since(store, start, MovedFiles(store)), run))
     assert [report.changes for report in done] == [report.changes for report in planned]
-    assert not list(writes_since(store, start, MovedFiles(store, last_write)))
+    assert not list(writes_since(store, start, MovedFiles(store)))
 
 
 def test_writes_since_a_time_are_those_of_files_and_no_undoings(
@@ -331,14 +330,14 @@ def test_writes_since_a_time_are_those_of_files_and_no_undoings(
     start = now_utc()
     newer = [write(store, path, FIELDS | {"album": ("Ænima",)}) for path in paths]
     paths[1] = paths[1].rename(tmp_path / "renamed.flac")
-    assert [each.id for each in writes_since(store, start, MovedFiles(store, last_write))] == [
+    assert [each.id for each in writes_since(store, start, MovedFiles(store))] == [
         each.id for each in newer[::-1]
     ]
-    assert [
-        each.id for each in writes_since(store, start, MovedFiles(store, last_write), paths[:2])
-    ] == [each.id for each in newer[:2]]
+    assert [each.id for each in writes_since(store, start, MovedFiles(store), paths[:2])] == [
+        each.id for each in newer[:2]
+    ]
     undo(store, newer[0])
-    assert {each.id for each in writes_since(store, start, MovedFiles(store, last_write))} == {
+    assert {each.id for each in writes_since(store, start, MovedFiles(store))} == {
         each.id for each in newer[1:]
     }
     last = last_write(store, paths[0])

@@ -37,7 +37,6 @@ from chart_binder.jobs.journal import MovedFiles, WritingRun, clean_folders, rep
 from chart_binder.jobs.undo import (
     Verification,
     VerifyState,
-    last_write,
     plan_undo,
     runs_to_undo,
     undo_writes,
@@ -319,7 +318,7 @@ def undo(
         run = journal.WritingRun.of(
             store, journal.UNDO, options.command_line(), keep_mtime=keep_mtime
         )
-        moved = MovedFiles(store, last_write) if dry_run else _CleanedFolders(store, last_write)
+        moved = MovedFiles(store) if dry_run else _CleanedFolders(store)
         with results.ending(run, stop):
             writes = _writes_named(store, name, moment, moved)
             reports = (

@@ -7,7 +7,7 @@ the same if it has the same audio, and the tags that were written.
 import hashlib
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -18,7 +18,14 @@ import msgspec
 
 from chart_binder.audio import tagset
 from chart_binder.audio.containers import audio_hash, read_tag_set
-from chart_binder.audio.fields import FIELDS, READ_ONLY_FIELDS, field_texts, is_same_key, item_texts
+from chart_binder.audio.fields import (
+    FIELDS,
+    FIELDS_BY_NAME,
+    field_texts,
+    is_same_key,
+    item_texts,
+    written_keys,
+)
 from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
 from chart_binder.audio.save import (
     PreparedCopy,
@@ -70,26 +77,18 @@ class ChangedKey(FieldChange, frozen=True, omit_defaults=True):
     before: Texts | None = None
 
 
-def field_values(tags: tagset.TagSet) -> dict[str, Texts]:
-    """Return the texts of every field that is present."""
-    texts = ((field.name, field_texts(tags, field.name)) for field in FIELDS)
-    return {name: each for name, each in texts if each}
-
-
-def all_fields(tags: tagset.TagSet) -> dict[str, Texts]:
+def all_fields(tags: TagSet) -> dict[str, Texts]:
     """Return the texts of every field that is present, those included that are never written."""
-    read_only = ((field.name, field_texts(tags, field.name)) for field in READ_ONLY_FIELDS)
-    return field_values(tags) | {name: texts for name, texts in read_only if texts}
+    return {name: texts for name in FIELDS_BY_NAME if (texts := field_texts(tags, name))}
 
 
-def field_changes(old: tagset.TagSet, new: tagset.TagSet) -> tuple[FieldChange, ...]:
+def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
     """Return the fields that differ, in the order of the table, then other keys that differ."""
-    before, after = field_values(old), field_values(new)
-    fields = tuple(
-        FieldChange(field.name, before.get(field.name, ()), after.get(field.name, ()))
-        for field in FIELDS
-        if before.get(field.name) != after.get(field.name)
+    every = (
+        FieldChange(each.name, field_texts(old, each.name), field_texts(new, each.name))
+        for each in FIELDS
     )
+    fields = tuple(each for each in every if each.old != each.new)
     keys = (
         FieldChange(each.key, shown_texts(each.form, each.old), shown_texts(each.form, each.new))
         for each in merged_by_key(tagset.changes_between(old, new).changes)
@@ -135,15 +134,7 @@ def _is_covered(key: FieldChange, fields: tuple[FieldChange, ...]) -> bool:
     )
 
 
-# ID3v2.2 shortens its keys; the dates of ID3v2.3, in frames of their own, are listed as keys.
-_WRITTEN_KEYS = {
-    field.name: {key.casefold() for keys in field.keys.values() for key in keys.written}
-    | {
-        key.casefold().replace("txxx:", "txx:").replace("ufid:", "ufi:")
-        for key in field.keys["id3"].written
-    }
-    for field in FIELDS
-}
+_WRITTEN_KEYS = {each.name: {*map(str.casefold, written_keys(each.name))} for each in FIELDS}
 
 
 class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
@@ -155,47 +146,44 @@ class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
     mark: str
 
 
-_NO_KEY = KeySnapshot("", "", (), "")
-
-
-def written_snapshot(tags: tagset.TagSet) -> bytes:
+def written_snapshot(tags: TagSet) -> bytes:
     """Return the texts of every key as they are saved with a write; long texts as hashes."""
     return zlib.compress(msgspec.json.encode(tuple(_snapshots(tags))))
 
 
 def changes_since_write(
-    write: WriteRecord, changes: tagset.TagChanges, now: tagset.TagSet
+    write: WriteRecord, changes: TagChanges, now: TagSet
 ) -> tuple[ChangedKey, ...]:
     """Return the keys that differ from what they were after a write.
 
-    For writes without a snapshot, of earlier versions, only the written keys are compared. Raises
-    `AudioError` for a snapshot that cannot be read.
+    A write without a snapshot, of an earlier version, yields none. Raises `AudioError` for a
+    snapshot that cannot be read.
     """
     if not write.tags_left:
-        return _changed_written_keys(changes, now)
+        return ()
     try:
         snapshots = decode_json(zlib.decompress(write.tags_left), tuple[KeySnapshot, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
         raise AudioError(f"the journal does not say what the tags were: {error}") from error
-    then, here = ({_name(one): one for one in each} for each in (snapshots, _snapshots(now)))
+    # The version of ID3 does not count: another program may have made 2.4 of 2.3.
+    then, here = (
+        {(one.form.partition(".")[0], one.key): (one.texts, one.mark) for one in each}
+        for each in (snapshots, _snapshots(now))
+    )
     written = {
         each.key.casefold(): shown_texts(each.form, each.old)
         for each in merged_by_key(changes.changes)
     }
-    pairs = ((then.get(name), here.get(name)) for name in dict.fromkeys((*then, *here)))
-    return tuple(
-        _key_change(old, new, written)
-        for old, new in pairs
-        if (old and (old.texts, old.mark)) != (new and (new.texts, new.mark))
-    )
+    found = []
+    for name in dict.fromkeys((*then, *here)):
+        old, new = (each.get(name, ((), "")) for each in (then, here))
+        if old != new:
+            texts = (*new[0], SAME_WORDS) if old[0] == new[0] else new[0]
+            found.append(ChangedKey(name[1], old[0], texts, written.get(name[1].casefold())))
+    return tuple(found)
 
 
-def _name(snapshot: KeySnapshot) -> tuple[str, str]:
-    """Return what tells keys apart; another program may have made ID3v2.4 of ID3v2.3."""
-    return snapshot.form.partition(".")[0], snapshot.key
-
-
-def _snapshots(tags: tagset.TagSet) -> Iterator[KeySnapshot]:
+def _snapshots(tags: TagSet) -> Iterator[KeySnapshot]:
     for block in tagset.normalized(tags).blocks:
         if block.head:
             head = (_length_and_hash(block.head),)
@@ -207,29 +195,6 @@ def _snapshots(tags: tagset.TagSet) -> Iterator[KeySnapshot]:
                 texts = (_length_and_hash("\0".join(texts).encode(errors="surrogateescape")),)
             mark = hashlib.sha256(msgspec.json.encode(items)).hexdigest()[:_HASH_DIGITS]
             yield KeySnapshot(block.form, key or f"odd bytes in {block.form}", texts, mark)
-
-
-def _key_change(
-    old: KeySnapshot | None, new: KeySnapshot | None, written: Mapping[str, Texts]
-) -> ChangedKey:
-    then, now = old.texts if old else (), new.texts if new else ()
-    if then == now:
-        now = (*now, SAME_WORDS)
-    key = (old or new or _NO_KEY).key
-    return ChangedKey(key, then, now, written.get(key.casefold()))
-
-
-def _changed_written_keys(written: tagset.TagChanges, now: tagset.TagSet) -> tuple[ChangedKey, ...]:
-    """Return the written keys that differ now; keys are compared without case, as programs do."""
-    found = []
-    for change in written.changes:
-        block = now.block(change.form) or tagset.Block(change.form)
-        key = change.key.casefold()
-        items = [tagset.PlacedItem(0, item) for item in block.items if item.key.casefold() == key]
-        if [placed.item for placed in items] != [placed.item for placed in change.new]:
-            texts = (shown_texts(change.form, each) for each in (change.new, items, change.old))
-            found.append(ChangedKey(change.key, *texts))
-    return tuple(found)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -248,7 +213,7 @@ class WritingRun(LazyRun):
     def save(
         self,
         path: Path,
-        change: Callable[[tagset.TagSet], tagset.TagSet],
+        change: Callable[[TagSet], TagSet],
         decision_id: str | None,
         check: Callable[[PreparedCopy], None] = do_nothing,
         undoes: str | None = None,
@@ -291,21 +256,22 @@ class WritingRun(LazyRun):
                 replaced = isinstance(error, UnconfirmedError)
                 settle_intent(self.store, intent, str(error), replaced=replaced)
             raise
-        for intent in intents:
-            try:
-                self.store.journal.done(intent.id, now_utc())
-            except StoreError as error:
-                problem = "has its new tags; the next run that writes records that"
-                raise StoreError(f"{quoted(saved.path)} {problem}, for now {error}") from error
-        return saved, next(iter(intents), None)
+        done = next(iter(intents), None)
+        try:
+            if done:
+                self.store.journal.done(done.id, now_utc())
+        except StoreError as error:
+            problem = "has its new tags; the next run that writes records that"
+            raise StoreError(f"{quoted(saved.path)} {problem}, for now {error}") from error
+        return saved, done
 
     def _intent(
         self, prepared: PreparedCopy, decision_id: str | None, undoes: str | None
     ) -> WriteRecord:
         changes = msgspec.structs.replace(
             tagset.changes_between(prepared.before, prepared.after),
-            old_alike=tagset.normalized_hash(prepared.before),
-            new_alike=tagset.normalized_hash(prepared.after),
+            old_alike=normalized_hash(prepared.before),
+            new_alike=normalized_hash(prepared.after),
         )
         return WriteRecord(
             id=new_id(),
@@ -327,32 +293,23 @@ class WritingRun(LazyRun):
 def settle_intent(
     store: "Store", intent: WriteRecord, problem: str, *, replaced: bool | None = None
 ) -> WriteState | None:
-    """Compare an open intent with its file, and save in the journal whether it was done.
+    """Save in the journal whether an open intent was done, and return that.
 
-    `problem` is the reason if it was not. `replaced` says whether the file was replaced by the
-    copy, if known: another run may have written the same tags. Returns `None`, and leaves the
-    intent open, if the file cannot be read. Raises `StoreError`.
+    `problem` is the reason if it was not. Where it is unknown whether the copy `replaced` the file,
+    the file's tags say so. If it cannot be read, the intent stays open and `None` is returned.
+    Raises `StoreError`.
     """
+    if replaced is None:
+        path = path_from_bytes(intent.path)
+        try:
+            replaced = read_tag_set(path).hash == intent.tags_after_hash
+        except AudioError as error:
+            if path.exists() or not path.parent.is_dir():
+                return None
+            problem += f"; the file is gone: {error}"
     if replaced:
         store.journal.done(intent.id, now_utc())
         return WriteState.DONE
-    path = path_from_bytes(intent.path)
-    try:
-        found = read_tag_set(path).hash
-    except AudioError as error:
-        if path.parent.is_dir() and not path.exists():
-            store.journal.failed(intent.id, now_utc(), f"{problem}; the file is gone: {error}")
-            return WriteState.FAILED
-        if replaced is None:
-            return None
-        found = intent.tags_before_hash
-    if found == intent.tags_after_hash and replaced is None:
-        store.journal.done(intent.id, now_utc())
-        return WriteState.DONE
-    if found == intent.tags_after_hash:
-        problem += "; the file has the tags that were meant: another run wrote them"
-    elif found != intent.tags_before_hash:
-        problem += "; the file has other tags than before or after: another program wrote them"
     store.journal.failed(intent.id, now_utc(), problem)
     return WriteState.FAILED
 
@@ -417,6 +374,16 @@ def is_undoing(store: "Store", write: WriteRecord) -> bool:
     return undone is None or not is_undoing(store, undone)
 
 
+def not_undoing(store: "Store", writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
+    """Yield the writes that can be undone; those that undid others do not count."""
+    return (write for write in only_done(writes) if not is_undoing(store, write))
+
+
+def last_write(store: "Store", path: Path) -> WriteRecord | None:
+    """Return the last write of a file that can be undone; one that undid another does not count."""
+    return next(not_undoing(store, store.journal.of_path(path_bytes(path))), None)
+
+
 LastWrite = Callable[["Store", Path], WriteRecord | None]
 """Returns the last write under a path that counts."""
 
@@ -433,7 +400,7 @@ def write_of_file(store: "Store", path: Path, last: LastWrite) -> WriteRecord | 
     own = last(store, path)
     try:
         tags = read_tag_set(path)
-        is_known = _has_written(tags, own) if own else not field_texts(tags, "decision_trace")
+        is_known = has_written(tags, own) if own else not field_texts(tags, "decision_trace")
         if is_known:
             return own
         sound = audio_hash(path)
@@ -442,9 +409,7 @@ def write_of_file(store: "Store", path: Path, last: LastWrite) -> WriteRecord | 
     paths = dict.fromkeys(write.path for write in store.journal.of_audio(sound))
     former = [path_from_bytes(name) for name in paths if name != path_bytes(path)]
     writes = [(each, write) for each in former if (write := last(store, each))]
-    same = [
-        write for each, write in writes if _has_written(tags, write) and not _is_at(each, write)
-    ]
+    same = [write for each, write in writes if has_written(tags, write) and not _is_at(each, write)]
     if len(same) == 1 or own:
         return same[0] if len(same) == 1 else own
     gone = [write for each, write in writes if not _has_audio(each, sound)]
@@ -456,13 +421,12 @@ class MovedFiles:
     """Finds where files are now, by the paths under which their tags were written."""
 
     store: "Store"
-    last: LastWrite
     _found: dict[bytes, Path] = field(default_factory=dict)
     _folders: dict[Path, dict[str, list[Path]]] = field(default_factory=dict)
 
     def last_write(self, path: Path) -> WriteRecord | None:
         """Return the last write of a file, whose path is remembered. Raises `StoreError`."""
-        write = write_of_file(self.store, path, self.last)
+        write = write_of_file(self.store, path, last_write)
         if write:
             self._found[write.path] = path
         return write
@@ -485,7 +449,7 @@ class MovedFiles:
         for path in dict.fromkeys(self._known_paths(write, former)):
             if path == former or not _is_at(path, write):
                 continue
-            own = self.last(self.store, path)
+            own = last_write(self.store, path)
             if not (own and _is_at(path, own)) and _has_audio(path, write.audio_hash):
                 yield path
 
@@ -514,12 +478,13 @@ class MovedFiles:
 def _is_at(path: Path, write: WriteRecord) -> bool:
     """Return whether a file has the tags that were written."""
     try:
-        return os.path.lexists(path) and _has_written(read_tag_set(path), write)
+        return os.path.lexists(path) and has_written(read_tag_set(path), write)
     except AudioError:
         return False
 
 
-def _has_written(tags: TagSet, write: WriteRecord) -> bool:
+def has_written(tags: TagSet, write: WriteRecord) -> bool:
+    """Return whether tags are those that were written, but for names and order of comments."""
     if tags.hash == write.tags_after_hash:
         return True
     return normalized_hash(tags) == TagChanges.from_json(write.changes).new_alike

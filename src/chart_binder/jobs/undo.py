@@ -4,7 +4,7 @@ The former file is made again byte by byte; where other programs changed some ta
 written is put back key by key.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from chart_binder.audio.containers import asf, audio_hash, read_tag_set
 from chart_binder.audio.fields import (
     FIELDS,
+    FIELDS_BY_NAME,
     field_texts,
     is_same_key,
     new_block,
@@ -52,9 +53,11 @@ from chart_binder.jobs.journal import (
     WritingRun,
     changes_since_write,
     field_changes,
+    has_written,
     is_undoing,
     merged_by_key,
     moved_text,
+    not_undoing,
     only_done,
     shown_texts,
     write_of_file,
@@ -69,12 +72,9 @@ if TYPE_CHECKING:
 _ALREADY = "its tags are as they were already"
 _ALL_CHANGED = "all that was written changed since: --force puts it back"
 _WRITTEN_SINCE = "run {run} wrote its tags since: `canon undo {run}` first, or --force"
-_OTHER_AUDIO = "its audio is not that which the tags were written for"
 _GONE = "; if it was moved, name the folder that it is in now: `canon undo FOLDER` finds it"
-
-
-# The frames that fields may be put back into in an ID3v2 tag of another version.
-_KEYS = frozenset(key for field in FIELDS for key in written_keys(field.name))
+_IN_PART = "`canon undo` kept what somebody changed since: with --force it puts that back, too"
+_DATES = ("date", "original_date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def runs_to_undo(store: "Store") -> Iterator[RunRecord]:
 
 def writes_to_undo(store: "Store", run: RunRecord) -> Iterator[WriteRecord]:
     """Yield the writes of a run that can be undone; writes that undid others do not count."""
-    return _not_undoing(store, store.journal.of_run(run.id))
+    return not_undoing(store, store.journal.of_run(run.id))
 
 
 def writes_since(
@@ -108,19 +108,10 @@ def writes_since(
     Those of `paths` that were moved since are known by their last write, which `moved` finds.
     """
     if paths is None:
-        return _not_undoing(store, store.journal.since(at_utc))
+        return not_undoing(store, store.journal.since(at_utc))
     names = (write.path for path in paths if (write := moved.last_write(path)))
     found = (write for name in names for write in store.journal.of_path(name))
-    return _not_undoing(store, (write for write in found if write.at_utc >= at_utc))
-
-
-def last_write(store: "Store", path: Path) -> WriteRecord | None:
-    """Return the last write of a file that can be undone; one that undid another does not count."""
-    return next(_not_undoing(store, store.journal.of_path(path_bytes(path))), None)
-
-
-def _not_undoing(store: "Store", writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
-    return (write for write in only_done(writes) if not is_undoing(store, write))
+    return not_undoing(store, (write for write in found if write.at_utc >= at_utc))
 
 
 def undo_writes(
@@ -137,7 +128,7 @@ def undo_writes(
     Each undoing is a write in the journal, which can be undone itself. `moved` finds files that
     were moved since. Raises `StoreError`.
     """
-    moved = moved or MovedFiles(run.store, last_write)
+    moved = moved or MovedFiles(run.store)
     for write in writes:
         yield _report_on(write, moved, partial(_undo, run=run, force=force))
 
@@ -150,18 +141,19 @@ def plan_undo(
     force: bool = False,
 ) -> Iterator[WriteReport]:
     """Yield what `undo_writes` would report, and change nothing. Raises `StoreError`."""
-    moved = moved or MovedFiles(store, last_write)
-    planned: dict[bytes, list[str]] = {}
+    moved = moved or MovedFiles(store)
+    planned: dict[bytes, list[WriteRecord]] = {}
     for write in writes:
         newer = planned.setdefault(write.path, [])
-        earlier = [found for name in newer if (found := store.journal.get(name))]
-        report = _report_on(write, moved, partial(_plan, store=store, newer=earlier, force=force))
+        report = _report_on(write, moved, partial(_plan, store=store, newer=newer, force=force))
         if report.status is WriteStatus.PLANNED:
-            newer.append(write.id)
+            newer.append(write)
         yield report
 
 
-def _report_on(write: WriteRecord, moved: MovedFiles, undo: "_Undo") -> WriteReport:
+def _report_on(
+    write: WriteRecord, moved: MovedFiles, undo: Callable[[WriteRecord, Path], WriteReport]
+) -> WriteReport:
     """Return the report on one file; what went wrong is part of it. Raises `StoreError`."""
     former, path = path_from_bytes(write.path), moved.path_of(write)
     try:
@@ -169,50 +161,44 @@ def _report_on(write: WriteRecord, moved: MovedFiles, undo: "_Undo") -> WriteRep
     except StoreError:
         raise
     except CanonError as error:
-        is_left = isinstance(error, FileInUseError | NotWritableError | _LeftAloneError)
-        status = WriteStatus.REFUSED if is_left else WriteStatus.FAILED
-        why = error.why if isinstance(error, NotWritableError) else str(error)
-        report = WriteReport(path, status, why=why, decision_id=write.decision_id)
-    report = replace(report, file=read_file_tags(path))
+        is_refused = isinstance(error, FileInUseError | NotWritableError | _RefusedError)
+        status = WriteStatus.REFUSED if is_refused else WriteStatus.FAILED
+        problem = error.why if isinstance(error, NotWritableError) else str(error)
+        report = WriteReport(path, status, why=problem)
+    why = report.why
     if path_bytes(path) != write.path:
-        return replace(report, why=moved_text(write, report.why))
-    if report.status is WriteStatus.FAILED and not former.exists():
-        return replace(report, why=f"{report.why}{_GONE}")
-    return report
+        why = moved_text(write, why)
+    elif report.status is WriteStatus.FAILED and not former.exists():
+        why = f"{why}{_GONE}"
+    return replace(report, why=why, decision_id=write.decision_id, file=read_file_tags(path))
 
 
-_Undo = partial[WriteReport]
-
-
-class _LeftAloneError(SaveError):
+class _RefusedError(SaveError):
     """The file is not, or not any more, as this write left it."""
 
 
 def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> WriteReport:
-    changes = TagChanges.from_json(write.changes)
     journal = run.store.journal
     now = read_tag_set(path)
     if now.hash == write.tags_before_hash:
         journal.undone(write.id, now_utc())
-        return _report(write, path, WriteStatus.UNCHANGED, why=_ALREADY)
+        return WriteReport(path, WriteStatus.UNCHANGED, why=_ALREADY)
     if not force:
         _require_last(run.store, write, now)
-    saved, undoing, back = _restored(write, path, run) or _put_back(
-        write, path, run, partial(tags_put_back, write, changes, force=force)
-    )
+    saved, undoing, back = _restored(write, path, run) or _put_back(write, path, run, force=force)
     if not back.kept:
         journal.undone(write.id, now_utc())
     if not saved.changed:
-        status = WriteStatus.REFUSED if back.kept else WriteStatus.UNCHANGED
-        why = _ALL_CHANGED if back.kept else _ALREADY
-        return _report(write, path, status, back, why=why)
-    report = _report(write, path, WriteStatus.UNDONE, back)
-    return replace(
-        report,
-        changes=field_changes(saved.before, saved.after),
+        return _unchanged(path, back)
+    return WriteReport(
+        path,
+        WriteStatus.UNDONE,
+        field_changes(saved.before, saved.after),
         write_id=undoing.id if undoing else None,
         run_id=run.run.id,
         lost=saved.lost,
+        kept=back.kept,
+        others=back.others,
     )
 
 
@@ -222,20 +208,24 @@ def _plan(
     """Return what `_undo` would report, once newer writes of the file are undone."""
     now = read_tag_set(path)
     for each in newer:
-        now = tags_put_back(each, TagChanges.from_json(each.changes), now, force=force).tags
+        now = tags_put_back(each, now, force=force).tags
     if now.hash == write.tags_before_hash:
-        return _report(write, path, WriteStatus.UNCHANGED, why=_ALREADY)
+        return WriteReport(path, WriteStatus.UNCHANGED, why=_ALREADY)
     if not force:
         _require_last(store, write, now)
-    back = tags_put_back(write, TagChanges.from_json(write.changes), now, force=force)
-    if audio_hash(path) != write.audio_hash:
-        raise _LeftAloneError(_OTHER_AUDIO)
+    back = tags_put_back(write, now, force=force)
+    _require_audio(write, audio_hash(path))
     if back.tags == now:
-        status = WriteStatus.REFUSED if back.kept else WriteStatus.UNCHANGED
-        return _report(write, path, status, back, why=_ALL_CHANGED if back.kept else _ALREADY)
+        return _unchanged(path, back)
     require_writable(path)
-    report = _report(write, path, WriteStatus.PLANNED, back)
-    return replace(report, changes=field_changes(now, back.tags))
+    changes = field_changes(now, back.tags)
+    return WriteReport(path, WriteStatus.PLANNED, changes, kept=back.kept, others=back.others)
+
+
+def _unchanged(path: Path, back: PutBack) -> WriteReport:
+    status = WriteStatus.REFUSED if back.kept else WriteStatus.UNCHANGED
+    why = _ALL_CHANGED if back.kept else _ALREADY
+    return WriteReport(path, status, why=why, kept=back.kept, others=back.others)
 
 
 def _require_last(store: "Store", write: WriteRecord, now: TagSet) -> None:
@@ -243,20 +233,14 @@ def _require_last(store: "Store", write: WriteRecord, now: TagSet) -> None:
     if now.hash == write.tags_after_hash:
         return
     since = takewhile(lambda each: each.id != write.id, store.journal.of_path(write.path))
-    for later in _not_undoing(store, since):
+    for later in not_undoing(store, since):
         if later.tags_after_hash == now.hash:
-            raise _LeftAloneError(_WRITTEN_SINCE.format(run=later.run_id))
+            raise _RefusedError(_WRITTEN_SINCE.format(run=later.run_id))
 
 
-def _report(
-    write: WriteRecord,
-    path: Path,
-    status: WriteStatus,
-    back: PutBack | None = None,
-    why: str | None = None,
-) -> WriteReport:
-    report = WriteReport(path, status, why=why, decision_id=write.decision_id)
-    return replace(report, kept=back.kept, others=back.others) if back else report
+def _require_audio(write: WriteRecord, found: str) -> None:
+    if found != write.audio_hash:
+        raise _RefusedError("its audio is not that which the tags were written for")
 
 
 _Saved = tuple[SaveResult, WriteRecord | None, PutBack]
@@ -273,53 +257,46 @@ def _restored(write: WriteRecord, path: Path, run: WritingRun) -> _Saved | None:
     return saved, undoing, PutBack(saved.after)
 
 
-def _put_back(
-    write: WriteRecord, path: Path, run: WritingRun, put_back: "partial[PutBack]"
-) -> _Saved:
+def _put_back(write: WriteRecord, path: Path, run: WritingRun, *, force: bool) -> _Saved:
     found: list[PutBack] = []
 
     def change(tags: TagSet) -> TagSet:
-        found.append(put_back(tags))
+        found.append(tags_put_back(write, tags, force=force))
         return found[-1].tags
 
-    def require_same_audio(prepared: PreparedCopy) -> None:
-        if prepared.audio_hash != write.audio_hash:
-            raise _LeftAloneError(_OTHER_AUDIO)
+    def check(prepared: PreparedCopy) -> None:
+        _require_audio(write, prepared.audio_hash)
 
-    saved, undoing = run.save(path, change, write.decision_id, require_same_audio, write.id)
+    saved, undoing = run.save(path, change, write.decision_id, check, write.id)
     return saved, undoing, found[-1]
 
 
-def tags_put_back(
-    write: WriteRecord, changes: TagChanges, tags: TagSet, *, force: bool = False
-) -> PutBack:
+def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> PutBack:
     """Return tags with every written key put back that says what was written.
 
     With `force` the others, too. Of tags that are those that were written, the result is exactly
     what was there before. Raises `AudioError` for a journal that cannot be read, and `SaveError`
     for one that does not lead back.
     """
-    is_exact = tags.hash == write.tags_after_hash
-    if is_exact or normalized_hash(tags) == changes.new_alike:
-        return PutBack(_tags_before(write, changes, tags, is_exact=is_exact))
-    back, moved = _with_old_dates(tags, changes, force=force)
-    back, kept = _with_old_items(back, changes, force=force)
-    back, kept_fields = _with_old_fields(back, changes, force=force)
-    ours = _KEYS if any(_other_version(tags, change.form) for change in changes.changes) else ()
+    changes = TagChanges.from_json(write.changes)
+    if has_written(tags, write):
+        return PutBack(_tags_before(write, changes, tags))
+    back, names, kept_fields = _with_old_fields(tags, changes, force=force)
+    moved = {key for name in names for key in written_keys(name)}
+    back, kept = _with_old_items(back, changes, moved, force=force)
     others = tuple(
         each
         for each in changes_since_write(write, changes, back)
         if each.before is None
         and SAME_WORDS not in each.new
         and not each.field.startswith(HEAD_OF)
-        and each.field not in ours
+        and each.field not in moved
     )
-    return PutBack(back, (*moved, *kept, *kept_fields), others)
+    return PutBack(back, (*kept, *kept_fields), others)
 
 
-def _tags_before(
-    write: WriteRecord, changes: TagChanges, tags: TagSet, *, is_exact: bool
-) -> TagSet:
+def _tags_before(write: WriteRecord, changes: TagChanges, tags: TagSet) -> TagSet:
+    is_exact = tags.hash == write.tags_after_hash
     now = tags if is_exact else with_recorded_names(tags, changes)
     before = apply_changes(now, changes.reversed)
     is_restored = before.hash == write.tags_before_hash
@@ -330,47 +307,65 @@ def _tags_before(
     return before
 
 
-_Result = tuple[TagSet, tuple[ChangedKey, ...]]
+def _with_old_fields(
+    tags: TagSet, changes: TagChanges, *, force: bool
+) -> tuple[TagSet, tuple[str, ...], tuple[ChangedKey, ...]]:
+    """Put back the fields whose keys in ID3v2 are now those of another version.
 
-
-def _with_old_dates(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
-    """Put dates that were written back under their keys, if somebody moved them to others.
-
-    Of those that somebody changed, too, the new keys are returned.
+    These are all where the tag is of another version than the written one, else dates that somebody
+    moved. Returned are also the names of such fields, and those that somebody changed.
     """
-    kept: list[ChangedKey] = []
-    for name in ("date", "original_date"):
-        moved = with_dates_of_version(tags, name)
-        block = moved.block("id3v2.3")
-        if block is None or moved is tags:
+    form = next((change.form for change in changes.changes), "")
+    block = tags.block("id3v2")
+    if block is None or not form.startswith("id3v2"):
+        return tags, (), ()
+    names = tuple(
+        each.name
+        for each in FIELDS
+        if block.form != form
+        or (each.name in _DATES and with_dates_of_version(tags, each.name) is not tags)
+    )
+    empty = TagSet(tags.container, (Block(block.form),))
+    was, written = (
+        TagSet(tags.container, (Block(form, tuple(placed.item for placed in items)),))
+        for items in (
+            [placed for change in changes.changes for placed in change.old],
+            [placed for change in changes.changes for placed in change.new],
+        )
+    )
+    kept = []
+    fields: dict[str, Texts] = {}
+    for name in names:
+        old, new, now = (field_texts(each, name) for each in (was, written, tags))
+        if old == new or _joined(now) == _joined(old):
             continue
-        written = [
-            ChangedKey(
-                each.key,
-                *(
-                    shown_texts(each.form, items)
-                    for items in (each.new, _items_of(block, each), each.old)
-                ),
-            )
-            for each in merged_by_key(changes.changes)
-            if each.form == block.form and each.key in written_keys(name)
-        ]
-        changed = [key for key in written if key.old != key.new]
-        if written and (force or not changed):
-            tags = moved
+        # ID3v2.3 holds the year of an original date alone.
+        held = field_texts(with_fields(empty, {name: new}), name)
+        if _joined(now) in (_joined(new), _joined(held)) or force:
+            is_several = FIELDS_BY_NAME[name].several
+            fields[name] = tuple(filter(None, old)) if is_several else old[:1]
         else:
-            kept += (key for key in changed if not key.before)
-    return tags, tuple(kept)
+            kept.append(ChangedKey(name, new, now, old))
+    return with_fields(tags, fields), names, tuple(kept)
 
 
-def _with_old_items(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
+def _joined(texts: Texts) -> str:
+    """Return texts as ID3v2.3 has them: in one."""
+    return "/".join(texts)
+
+
+def _with_old_items(
+    tags: TagSet, changes: TagChanges, moved: Container[str], *, force: bool
+) -> tuple[TagSet, tuple[ChangedKey, ...]]:
     """Put back the records of keys, as they were; return the keys that somebody changed, too."""
     kept = []
     heads = {block.form: block.head for block in (*changes.old_blocks, *changes.new_blocks)}
     for change in merged_by_key(changes.changes):
         block = next((each for each in tags.blocks if each.form == change.form), None)
+        if change.key in moved:
+            continue
         if block is None:
-            if _other_version(tags, change.form):
+            if change.form.startswith("id3v2") and tags.block("id3v2"):
                 continue
             block = Block(change.form, (), heads[change.form])
         now = tuple(_items_of(block, change))
@@ -411,49 +406,6 @@ def _with_items(block: Block, now: tuple[PlacedItem, ...], old: tuple[PlacedItem
         items.insert(min(placed.at, end + count), placed.item)
     in_order = asf.sorted_by_place(items) if block.form == "asf" else tuple(items)
     return Block(block.form, in_order, block.head)
-
-
-def _other_version(tags: TagSet, form: str) -> str | None:
-    """Return the form of the ID3v2 tag, if another program made one of another version of it."""
-    block = tags.block("id3v2") if form.startswith("id3v2") else None
-    return block.form if block and block.form != form else None
-
-
-def _with_old_fields(tags: TagSet, changes: TagChanges, *, force: bool) -> _Result:
-    """Put fields back into an ID3v2 tag of another version than the one that was written."""
-    form = next((change.form for change in changes.changes), "")
-    other = _other_version(tags, form)
-    if not other:
-        return tags, ()
-    empty = TagSet(tags.container, (Block(other),))
-    was, written = (
-        TagSet(tags.container, (Block(form, tuple(placed.item for placed in items)),))
-        for items in (
-            [placed for change in changes.changes for placed in change.old],
-            [placed for change in changes.changes for placed in change.new],
-        )
-    )
-    kept = []
-    fields: dict[str, Texts] = {}
-    for field in FIELDS:
-        old, new, now = (field_texts(each, field.name) for each in (was, written, tags))
-        if old == new or _joined(now) == _joined(old):
-            continue
-        # ID3v2.3 holds the year of an original date alone.
-        held = field_texts(with_fields(empty, {field.name: new}), field.name)
-        if _joined(now) in (_joined(new), _joined(held)) or force:
-            fields[field.name] = tuple(filter(None, old)) if field.several else old[:1]
-        else:
-            kept.append(ChangedKey(field.name, new, now, old))
-    return with_fields(tags, fields), tuple(kept)
-
-
-def _joined(texts: Texts) -> str:
-    """Return texts as ID3v2.3 has them: in one."""
-    return "/".join(texts)
-
-
-_IN_PART = "`canon undo` kept what somebody changed since: with --force it puts that back, too"
 
 
 class VerifyState(StrEnum):
@@ -512,11 +464,12 @@ def _last_done(store: "Store", path: Path) -> WriteRecord | None:
 def _undone(store: "Store", found: Verification, undoing: WriteRecord) -> Verification:
     """Return the finding for a file that is as an undo left it."""
     write = store.journal.get(undoing.undoes) if undoing.undoes else None
+    kept: tuple[ChangedKey, ...] = ()
     if write and write.state is WriteState.DONE:
-        changes = TagChanges.from_json(write.changes)
-        if kept := tags_put_back(write, changes, read_tag_set(found.path)).kept:
-            return replace(found, finding=VerifyState.IN_PART, why=_IN_PART, changes=kept)
-    return replace(found, finding=VerifyState.PUT_BACK)
+        kept = tags_put_back(write, read_tag_set(found.path)).kept
+    if not kept:
+        return replace(found, finding=VerifyState.PUT_BACK)
+    return replace(found, finding=VerifyState.IN_PART, why=_IN_PART, changes=kept)
 
 
 def _compare(path: Path, write: WriteRecord) -> Verification:
@@ -524,13 +477,12 @@ def _compare(path: Path, write: WriteRecord) -> Verification:
         why = "its audio is not that which the tags were written for: damaged, or another file"
         return Verification(path, VerifyState.AUDIO_DIFFERS, why, write=write)
     tags = read_tag_set(path)
-    changes = TagChanges.from_json(write.changes)
-    if tags.hash == write.tags_after_hash or normalized_hash(tags) == changes.new_alike:
+    if has_written(tags, write):
         return Verification(path, VerifyState.SAME, write=write)
-    found = changes_since_write(write, changes, tags)
+    found = changes_since_write(write, TagChanges.from_json(write.changes), tags)
     why = (
-        "its tags say something else than was written"
-        if any(each.before is not None for each in found)
-        else "other tags than those that were written changed since"
+        "other tags than those that were written changed since"
+        if found and all(each.before is None for each in found)
+        else "its tags say something else than was written"
     )
     return Verification(path, VerifyState.TAGS_DIFFER, why, found, write)
