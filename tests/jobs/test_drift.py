@@ -9,8 +9,7 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import AudioError, CanonError, LookupFailedError, NothingFoundError
-from chart_binder.jobs.decide import NotAskedError
-from chart_binder.jobs.stored_decisions import gather_while_it_answers
+from chart_binder.jobs.decide import NotAskedError, limited_lookup
 from golden.bundles import golden
 
 DOWN, ABSENT, UNREADABLE = LookupFailedError("down"), NothingFoundError("absent"), AudioError("?")
@@ -33,7 +32,7 @@ def test_three_failures_end_look_ups(outcomes: tuple[CanonError | None, ...], as
             raise outcome
         return read_bundle(golden("lead-bohemian"))
 
-    look_up = gather_while_it_answers(gather)
+    look_up = limited_lookup(gather)
     for _ in outcomes:
         with suppress(CanonError):
             look_up(Path("song.flac"))

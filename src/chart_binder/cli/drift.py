@@ -32,7 +32,7 @@ from chart_binder.cli.output import SkippedRecords, count_text, file_object, pri
 from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import NOT_ATTEMPTED, Decider, State
+from chart_binder.jobs.decide import NOT_ATTEMPTED, Decider, State, limited_lookup
 from chart_binder.jobs.journal import FieldChange
 from chart_binder.jobs.stored_decisions import (
     Drift,
@@ -41,7 +41,6 @@ from chart_binder.jobs.stored_decisions import (
     DriftState,
     accept_new_decision,
     current_decisions,
-    gather_while_it_answers,
     keep_old_decision,
     path_from_bytes,
     stored_names,
@@ -164,7 +163,7 @@ def _drifting(session: Session, *, refresh: bool) -> Iterator[DriftCheck]:
     decider = Decider(config.rules, overrides=overrides(config))
     if refresh:
         with store_and_evidence(config, since=time.time()) as (store, gather):
-            yield DriftCheck(store, decider, gather_while_it_answers(gather))
+            yield DriftCheck(store, decider, limited_lookup(gather))
     else:
         with open_store(store_url(config)) as store:
             yield DriftCheck(store, decider)

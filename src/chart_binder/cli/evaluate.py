@@ -27,7 +27,7 @@ from chart_binder.jobs.calibrate import (
     reviewed_answers,
 )
 from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.known_years import YearReport, compare_years, read_years
+from chart_binder.jobs.evaluate import YearReport, compare_years, read_years
 from chart_binder.wiring import evidence_by_tags
 
 _OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)

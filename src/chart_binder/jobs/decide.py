@@ -36,6 +36,7 @@ EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
 MAX_FAILED_LOOKUPS = 3
 """Failed look-ups in a row, each after tries of its own, after which no more are made."""
 
+_GIVEN_UP = "{count} look-ups in a row had failed, so no more were made: {last}"
 _log = logging.getLogger(__name__)
 _YEAR = re.compile(r"[0-9]{4}(?![0-9])")
 _NOT_A_WORD = re.compile(r"[^\w-]+")
@@ -425,7 +426,7 @@ class NotAskedError(errors.LookupFailedError):
 
 
 def limited_lookup(
-    look_up: Callable[[T], EvidenceBundle], why_not: str
+    look_up: Callable[[T], EvidenceBundle], why_not: str = _GIVEN_UP
 ) -> Callable[[T], EvidenceBundle]:
     """Return a look-up that raises `NotAskedError` after three failures in a row.
 

@@ -1,21 +1,36 @@
-"""Score decisions on a golden file: right, wrong, or open though they should not be."""
+"""Score decisions on a golden file, and compare first releases with the years of a list.
 
+A list of years (`canon eval --dates`) may be wrong too: the report says how far apart the two are,
+not which is right.
+"""
+
+import csv
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import partial
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import defect, read_bundle
+from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import Considered, FirstRelease
-from chart_binder.domain.vocabulary import bare_id, non_blank
-from chart_binder.errors import EvidenceError
+from chart_binder.domain.vocabulary import bare_id, isrc, non_blank
+from chart_binder.errors import CanonError, EvidenceError
 from chart_binder.jobs.calibrate import Calibration, KnownAnswer, measure_calibration
-from chart_binder.jobs.decide import INDETERMINATE, LLM_ADJUDICATION, Case, Decision, State
+from chart_binder.jobs.decide import (
+    LLM_ADJUDICATION,
+    Case,
+    Cause,
+    Decider,
+    Decision,
+    State,
+    limited_lookup,
+)
 from chart_binder.rules import representative
 from chart_binder.rules.decide import MANUAL_OVERRIDE
 from chart_binder.rules.premiere import RULES, STATED_PREMIERE
@@ -26,7 +41,7 @@ CRG_RULES = (
     *(code for code, _ in RULES),
     STATED_PREMIERE,
     f"CRG:{LLM_ADJUDICATION}",
-    f"CRG:{INDETERMINATE}",
+    f"CRG{_OPEN}",
 )
 RR_RULES = (
     f"RR:{MANUAL_OVERRIDE}",
@@ -34,16 +49,24 @@ RR_RULES = (
     representative.WORLD_EARLIEST,
     representative.REISSUE_FILTER_APPLIED,
     f"RR:{LLM_ADJUDICATION}",
-    f"RR:{INDETERMINATE}",
+    f"RR{_OPEN}",
 )
+
+
+_Id = Annotated[str, msgspec.Meta(pattern=r"\S")]
+"""An id; a blank one is refused, for it may be a gap as well as a null."""
+_Date = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}(-(0[1-9]|1[0-2])(-[0-3][0-9])?)?$")]
+
+
+_NOT_OPEN = "expected.{field} is given beside a crg_mbid of null, which means: open"
 
 
 class ExpectedRelease(msgspec.Struct, frozen=True):
     """The expected first release; without `release_group_mbid` its group is not scored."""
 
-    date: str
+    date: _Date
     year_certain: bool
-    release_group_mbid: str | UnsetType | None = UNSET
+    release_group_mbid: _Id | UnsetType | None = UNSET
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -52,9 +75,9 @@ class Expected(msgspec.Struct, frozen=True):
     A `first_release` of null means that none is known. Other fields that are absent are not scored.
     """
 
-    crg_mbid: str | None
-    rr_mbid: str | UnsetType | None = UNSET
-    rr_acceptable: tuple[str, ...] | UnsetType | None = UNSET
+    crg_mbid: _Id | None
+    rr_mbid: _Id | UnsetType | None = UNSET
+    rr_acceptable: tuple[_Id, ...] | UnsetType | None = UNSET
     crg_rule: str | None = None
     rr_rule: str | None = None
     first_release: ExpectedRelease | UnsetType | None = UNSET
@@ -91,10 +114,7 @@ class _Line(msgspec.Struct):
 
 
 def read_golden(lines: Iterable[bytes]) -> Iterator[GoldenCase | InvalidLine]:
-    """Yield the case, or the error, of every line that is not blank.
-
-    A name that an earlier line has is an error: most likely a case was copied and not changed.
-    """
+    """Yield the case, or the error, of every line that is not blank; no two may have one name."""
     named: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         text = line.removeprefix(BOM_UTF8) if number == 1 else line
@@ -124,69 +144,30 @@ def _golden_case(number: int, line: bytes) -> GoldenCase | InvalidLine:
 
 def _expected(found: Expected) -> Expected:
     """Return the expectation with normalized ids. Raises `ValueError`."""
-    release, acceptable = found.rr_mbid, found.rr_acceptable
-    if acceptable:
-        ids = (_id(one, f"rr_acceptable[{n}]") for n, one in enumerate(acceptable))
-        acceptable = tuple(one for one in ids if one)
-    if found.crg_mbid is None:
-        _require_nothing_else(found)
-    return Expected(
-        crg_mbid=_id(found.crg_mbid, "crg_mbid"),
-        rr_mbid=release if release is UNSET else _id(release, "rr_mbid"),
-        rr_acceptable=acceptable,
-        crg_rule=_rule(found.crg_rule, "crg_rule", CRG_RULES),
-        rr_rule=_rule(found.rr_rule, "rr_rule", RR_RULES),
-        first_release=_expected_release(found.first_release),
+    is_open = found.crg_mbid is None
+    for field, known in (("crg_rule", CRG_RULES), ("rr_rule", RR_RULES)):
+        code = getattr(found, field)
+        if code and code not in known:
+            raise ValueError(f"expected.{field}: found {code!r}; allowed are {', '.join(known)}")
+        if code and is_open and not code.endswith(_OPEN):
+            raise ValueError(_NOT_OPEN.format(field=f"{field} {code!r}"))
+    if is_open and (found.rr_mbid or found.rr_acceptable):
+        raise ValueError(_NOT_OPEN.format(field="rr_mbid or rr_acceptable"))
+    first, acceptable = found.first_release, found.rr_acceptable
+    if isinstance(first, ExpectedRelease):
+        group = _bare(first.release_group_mbid)
+        first = msgspec.structs.replace(first, release_group_mbid=group)
+    return msgspec.structs.replace(
+        found,
+        crg_mbid=_bare(found.crg_mbid),
+        rr_mbid=_bare(found.rr_mbid),
+        rr_acceptable=tuple(map(bare_id, acceptable)) if acceptable else acceptable,
+        first_release=first,
     )
 
 
-def _expected_release(
-    found: ExpectedRelease | UnsetType | None,
-) -> ExpectedRelease | UnsetType | None:
-    """Return the expectation with a normalized id. Raises `ValueError`."""
-    if not isinstance(found, ExpectedRelease):
-        return found
-    try:
-        is_known = PartialDate.parse(found.date).is_known
-    except ValueError:
-        is_known = False
-    if not is_known or not found.date[:4].isdigit():
-        raise ValueError(
-            f"expected.first_release.date: found {found.date!r}; YYYY, YYYY-MM or YYYY-MM-DD is"
-            " allowed, or null in place of the whole where nothing is known"
-        )
-    group = found.release_group_mbid
-    if group is UNSET:
-        return found
-    known = _id(group, "first_release.release_group_mbid")
-    return msgspec.structs.replace(found, release_group_mbid=known)
-
-
-def _require_nothing_else(found: Expected) -> None:
-    """Raise `ValueError` for a field that contradicts that the case must stay open."""
-    rules = (("crg_rule", non_blank(found.crg_rule)), ("rr_rule", non_blank(found.rr_rule)))
-    odd = [f"{name} {rule!r}" for name, rule in rules if rule and not rule.endswith(_OPEN)]
-    if found.rr_mbid or found.rr_acceptable:
-        odd.append("rr_mbid or rr_acceptable")
-    if odd:
-        raise ValueError(f"expected.{odd[0]} is given beside a crg_mbid of null, which means: open")
-
-
-def _rule(written: str | None, field: str, known: Sequence[str]) -> str | None:
-    """Return the code of a rule. Raises `ValueError` for one that no rule has."""
-    code = non_blank(written)
-    if code and code not in known:
-        raise ValueError(f"expected.{field}: found {code!r}; allowed are {', '.join(known)}")
-    return code
-
-
-def _id(written: str | None, field: str) -> str | None:
-    """Return an id. Raises `ValueError` for a blank one, which may be a gap or a null."""
-    if written is None:
-        return None
-    if not non_blank(written):
-        raise ValueError(f"expected.{field}: found a blank id; an id is allowed, or null for none")
-    return bare_id(written)
+def _bare(written: str | UnsetType | None) -> str | UnsetType | None:
+    return bare_id(written) if isinstance(written, str) else written
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -222,23 +203,11 @@ class ScoredCase(msgspec.Struct, frozen=True):
     path: tuple[Considered, ...]
     is_by_another_rule: bool
     titles: dict[str, str]
-    """The titles of the release groups that are expected, decided, or named by the model."""
-
-    @property
-    def is_as_expected(self) -> bool:
-        """Whether everything is as expected."""
-        return {self.crg, self.rr, self.first} <= _UNBLAMED and not self.is_by_another_rule
-
-    @property
-    def is_left_open(self) -> bool:
-        """Whether it is open, and otherwise as expected."""
-        marks = {self.crg, self.rr, self.first}
-        is_open = Mark.OPEN in marks and marks <= _UNBLAMED | {Mark.OPEN}
-        return is_open and not self.is_by_another_rule
+    """The titles of the release groups in the evidence, by id."""
 
 
 class ScoreTotals(msgspec.Struct, frozen=True):
-    """Counts of scores; a share is absent if there is nothing to divide by."""
+    """Counts of scores; `accuracy` is the share right of all, `precision` of right and wrong."""
 
     cases: int
     right: int
@@ -246,16 +215,11 @@ class ScoreTotals(msgspec.Struct, frozen=True):
     open: int
     failed: int
     accuracy: float | None
-    """The share right of all."""
     precision: float | None
-    """The share right of those that are right or wrong."""
 
 
 class FirstReleaseTotals(msgspec.Struct, frozen=True):
-    """Counts of first releases: all right, and what is wrong with the others.
-
-    `wrong_year` are those of a certain year that is not the expected one.
-    """
+    """Counts of first releases: right ones, and what is wrong with others (a certain year)."""
 
     cases: int
     right: int
@@ -267,7 +231,7 @@ class FirstReleaseTotals(msgspec.Struct, frozen=True):
 
 
 class RuleRow(msgspec.Struct, frozen=True):
-    """The counts for one rule: expected of it, decided by it, and how these were scored."""
+    """The counts for one rule: expected of it (`open` of these), decided by it, right and wrong."""
 
     rule: str
     expected: int
@@ -275,7 +239,6 @@ class RuleRow(msgspec.Struct, frozen=True):
     right: int
     wrong: int
     open: int
-    """Expected of this rule, but open."""
 
 
 class EvaluationReport(msgspec.Struct, frozen=True):
@@ -324,16 +287,21 @@ def evaluate(
         rr[one.rr] += 1
         defects = _first_defects(one.expected.first_release, one.decision.first_release)
         first.update((one.first, *defects))
-        rules.update(_told(one))
+        rules.update(_rule_counts(one))
         rightly_open += one.crg is Mark.RIGHT and not one.expected.crg_mbid
         if (result := one.decision.adjudication) and result.crg_mbid:
             is_right = bare_id(result.crg_mbid) == one.expected.crg_mbid
             answers.append(KnownAnswer(result.confidence, is_right))
             learn(KnownAnswer.of(result, right=is_right, name=one.id))
-        if not one.is_as_expected:
-            (left_open if one.is_left_open else wrong).append(one)
+        blamed = {one.crg, one.rr, one.first} - _UNBLAMED
+        if one.is_by_another_rule or blamed - {Mark.OPEN}:
+            wrong.append(one)
+        elif blamed:
+            left_open.append(one)
+    counts = (first[name] for name in FirstReleaseTotals.__struct_fields__[1:])
+    firsts = sum(first[mark] for mark in (Mark.RIGHT, Mark.WRONG, Mark.FAILED))
     return EvaluationReport(
-        first_release=_first_totals(first),
+        first_release=FirstReleaseTotals(firsts, *counts),
         crg=_tally(crg),
         rr=_tally(rr),
         rightly_open=rightly_open,
@@ -373,7 +341,11 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
             expected.crg_rule not in (None, decision.crg_rule)
             or (rr in _UNBLAMED and expected.rr_rule not in (None, decision.rr_rule))
         ),
-        titles=_titles(golden.bundle, *_named_groups(decision, expected)),
+        titles={
+            bare_id(group.mb_rg_id): group.title or group.mb_rg_id
+            for recording in golden.bundle.recording_candidates
+            for group in recording.groups
+        },
     )
 
 
@@ -409,34 +381,6 @@ def _first_defects(
         yield "wrongly_certain" if found.year_certain else "wrongly_uncertain"
 
 
-def _first_totals(count: Counter[str]) -> FirstReleaseTotals:
-    marks = (Mark.RIGHT, Mark.WRONG, Mark.FAILED)
-    fields = FirstReleaseTotals.__struct_fields__[2:]
-    return FirstReleaseTotals(
-        sum(count[mark] for mark in marks), count[Mark.RIGHT], *(count[name] for name in fields)
-    )
-
-
-def _named_groups(decision: Decision, expected: Expected) -> Iterator[str | None]:
-    yield from (expected.crg_mbid, decision.crg_mbid)
-    if decision.adjudication:
-        yield decision.adjudication.crg_mbid
-    if isinstance(expected.first_release, ExpectedRelease):
-        yield expected.first_release.release_group_mbid or None
-    if decision.first_release:
-        yield decision.first_release.release_group_mbid
-
-
-def _titles(bundle: EvidenceBundle, *groups: str | None) -> dict[str, str]:
-    wanted = {bare_id(group) for group in groups if group}
-    return {
-        known: group.title or group.mb_rg_id
-        for recording in bundle.recording_candidates
-        for group in recording.groups
-        if (known := bare_id(group.mb_rg_id)) in wanted
-    }
-
-
 def _mark(decision: Decision, found: str | None, right: frozenset[str | None]) -> Mark:
     if decision.state is State.ERROR:
         return Mark.FAILED
@@ -447,26 +391,22 @@ def _mark(decision: Decision, found: str | None, right: frozenset[str | None]) -
 
 
 def _tally(count: Counter[Mark]) -> ScoreTotals:
-    cases = count.total() - count[Mark.UNSCORED]
-    answered = count[Mark.RIGHT] + count[Mark.WRONG]
+    right, wrong = count[Mark.RIGHT], count[Mark.WRONG]
+    cases, answered = count.total() - count[Mark.UNSCORED], right + wrong
+    accuracy = right / cases if cases else None
+    precision = right / answered if answered else None
     return ScoreTotals(
-        cases=cases,
-        right=count[Mark.RIGHT],
-        wrong=count[Mark.WRONG],
-        open=count[Mark.OPEN],
-        failed=count[Mark.FAILED],
-        accuracy=count[Mark.RIGHT] / cases if cases else None,
-        precision=count[Mark.RIGHT] / answered if answered else None,
+        cases, right, wrong, count[Mark.OPEN], count[Mark.FAILED], accuracy, precision
     )
 
 
-def _told(one: ScoredCase) -> Iterator[tuple[str, str]]:
+def _rule_counts(one: ScoredCase) -> Iterator[tuple[str, str]]:
     """Yield what one case adds to the rows of rules, as rule and column."""
     expected, decision = one.expected, one.decision
     rr = one.rr if expected.crg_mbid else one.crg
     crg_rule, rr_rule = decision.crg_rule, decision.rr_rule
     if decision.state is State.REVIEW and decision.decided_by == "rules":  # only proposed
-        crg_rule, rr_rule = f"CRG:{INDETERMINATE}", f"RR:{INDETERMINATE}"
+        crg_rule, rr_rule = f"CRG{_OPEN}", f"RR{_OPEN}"
     for wanted, found, mark in (
         (expected.crg_rule, crg_rule, one.crg),
         (expected.rr_rule, rr_rule, rr),
@@ -482,9 +422,177 @@ def _told(one: ScoredCase) -> Iterator[tuple[str, str]]:
 
 
 def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
-    columns = ("expected", "decided", "right", "wrong", "open")
+    columns = RuleRow.__struct_fields__[1:]
     rows = [
-        RuleRow(rule, *(count[rule, column] for column in columns))
-        for rule in {rule for rule, _ in count}
+        RuleRow(rule, *(count[rule, name] for name in columns)) for rule in {r for r, _ in count}
     ]
     return sorted(rows, key=lambda row: (row.rule.partition(":")[0], -row.decided, row.rule))
+
+
+# First releases against the years of a list: CSV with artist, title, year and, if known, isrc.
+
+_NEEDED = ("artist", "title", "year")
+_DELIMITERS = (",", ";", "\t")
+_FIRST_YEAR, _LAST_YEAR = 1860, 2100
+"""The first recording of a human voice that is preserved is of 1860."""
+_CLOSE, _FAR = 1, 2
+
+
+class ListedYear(msgspec.Struct, frozen=True):
+    """A row of the list, with its line counted from 1."""
+
+    line: int
+    artist: str
+    title: str
+    year: int
+    isrc: str | None = None
+
+
+class ComparedYear(msgspec.Struct, frozen=True):
+    """A row with what was decided; `off` is how many years that is later than the list says.
+
+    `problem` says why nothing is known.
+    """
+
+    row: ListedYear
+    first_release: FirstRelease | None
+    off: int | None = None
+    problem: str | None = None
+
+
+class YearShares(msgspec.Struct, frozen=True):
+    """How many of `rows` have the list's year, or are near or far; without rows no shares."""
+
+    rows: int
+    exact: int
+    within_one: int
+    more_than_two: int
+    exact_share: float | None
+    within_one_share: float | None
+    more_than_two_share: float | None
+
+
+class YearReport(msgspec.Struct, frozen=True):
+    """The comparison of a list; `share_decided` is the share of rows with a first release.
+
+    `worst` has the rows that are furthest off, `failed` those that could not be looked up.
+    """
+
+    rows: int
+    share_decided: float
+    decided: YearShares
+    certain: YearShares
+    not_found: int
+    undated: int
+    failed: int
+    worst: tuple[ComparedYear, ...]
+    without_year: tuple[ComparedYear, ...]
+    ill_formed: tuple[InvalidLine, ...]
+
+    @property
+    def status(self) -> int:
+        """The exit status: 1 if a look-up failed or a line is ill-formed, 3 if a year lacks."""
+        return 1 if self.failed or self.ill_formed else 3 if self.without_year else 0
+
+
+def read_years(content: bytes, name: str) -> Iterator[ListedYear | InvalidLine]:
+    """Yield the rows of a list, and the lines that are none.
+
+    Raises `CanonError` for a file that is empty, is not UTF-8, or lacks a column.
+    """
+    try:
+        lines = content.decode("utf-8-sig").splitlines(keepends=True)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise CanonError(f"{name}: line {line} is not UTF-8: save the list as UTF-8") from error
+    head = next(filter(str.strip, lines), "")
+    reader = csv.reader(lines, delimiter=max(_DELIMITERS, key=head.count), strict=True)
+    filled = (values for values in reader if any(map(str.strip, values)))
+    count = 0
+    try:
+        header = [value.strip().casefold() for value in next(filled, [])]
+        if any(header.count(each) != 1 for each in _NEEDED) or header.count("isrc") > 1:
+            raise CanonError(
+                f"{name}: the header has {', '.join(map(repr, header)) or 'nothing'}; artist, title"
+                " and year are needed, once each, isrc may be there"
+            )
+        for values in filled:
+            count += 1
+            yield _row(reader.line_num, dict(zip(header, values, strict=False)))
+    except csv.Error as error:
+        raise CanonError(f"{name}: line {reader.line_num}: is no CSV: {error}") from error
+    if not count:
+        raise CanonError(f"{name}: has a header and no rows, so there is nothing to compare")
+
+
+def _row(line: int, values: dict[str, str]) -> ListedYear | InvalidLine:
+    artist, title, year = (values.get(name, "").strip() for name in _NEEDED)
+    code = isrc(values.get("isrc", ""))
+    is_year = year.isascii() and year.isdigit() and _FIRST_YEAR <= int(year) <= _LAST_YEAR
+    for name, value, is_right, allowed in (
+        ("artist", artist, bool(artist), "a name"),
+        ("title", title, bool(title), "a name"),
+        ("year", year, is_year, f"a year from {_FIRST_YEAR} to {_LAST_YEAR}"),
+        ("isrc", code, len(code or "") in (0, 12), "one such as GBUM71029604"),
+    ):
+        if not is_right:
+            return InvalidLine(line, f"{name}: found {value!r}; {allowed} is allowed")
+    return ListedYear(line, artist, title, int(year), code or None)
+
+
+def compare_years(
+    rows: Iterable[ListedYear | InvalidLine],
+    gather: Callable[[TrackTags], EvidenceBundle],
+    decider: Decider,
+    *,
+    worst: int,
+    on_row: Callable[[Case], None] = lambda _: None,
+) -> YearReport:
+    """Decide every row and compare its first release; at most `worst` of the furthest are listed.
+
+    `on_row` is called with each row's case. After three failed look-ups in a row no more are made.
+    """
+    look_up = limited_lookup(gather)
+    compared: list[tuple[ComparedYear, Case]] = []
+    ill_formed: list[InvalidLine] = []
+    for row in rows:
+        if isinstance(row, InvalidLine):
+            ill_formed.append(row)
+            continue
+        codes = (row.isrc,) if row.isrc else ()
+        tags = TrackTags(title=row.title, artist=row.artist, isrcs=codes)
+        case = decider.attempt(partial(look_up, tags))
+        first = case.decision.first_release
+        why_not = case.decision.failure or "no official, dated release of it is known"
+        off, problem = (first.year - row.year, None) if first else (None, why_not)
+        compared.append((ComparedYear(row, first, off, problem), case))
+        on_row(case)
+    known = [one for one, _ in compared if one.off is not None]
+    certain = [one for one in known if one.first_release and one.first_release.year_certain]
+    causes = [case.decision.cause for one, case in compared if one.off is None]
+    not_found = causes.count(Cause.NOTHING_FOUND)
+    failed = sum(isinstance(cause, Cause) for cause in causes) - not_found
+    by_distance = sorted(known, key=lambda one: (-abs(one.off or 0), one.row.line))
+    return YearReport(
+        rows=len(compared),
+        share_decided=len(known) / len(compared) if compared else 0.0,
+        decided=_shares(known),
+        certain=_shares(certain),
+        not_found=not_found,
+        undated=len(causes) - not_found - failed,
+        failed=failed,
+        worst=tuple(one for one in by_distance[:worst] if one.off),
+        without_year=tuple(one for one, _ in compared if one.off is None),
+        ill_formed=tuple(ill_formed),
+    )
+
+
+def _shares(rows: Sequence[ComparedYear]) -> YearShares:
+    distances = [abs(one.off or 0) for one in rows]
+    counts = (
+        distances.count(0),
+        sum(each <= _CLOSE for each in distances),
+        sum(each > _FAR for each in distances),
+    )
+    shares = (count / len(rows) if rows else None for count in counts)
+    return YearShares(len(rows), *counts, *shares)

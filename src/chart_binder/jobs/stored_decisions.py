@@ -40,7 +40,6 @@ from chart_binder.jobs.decide import (
     EvidenceLookup,
     NotAskedError,
     State,
-    limited_lookup,
     with_tags,
 )
 from chart_binder.llm.prompt import configured_prompt
@@ -532,12 +531,6 @@ class DriftCheck:
             (DriftCause.RULES, _outcome(was, before) != _outcome(was)),
         )
         return tuple(cause for cause, is_so in changed if is_so)
-
-
-def gather_while_it_answers(gather: EvidenceLookup) -> EvidenceLookup:
-    """Return a look-up that raises `NotAskedError` after three failures of `gather` in a row."""
-    why_not = "{count} look-ups in a row had failed, so no more were made: {last}"
-    return limited_lookup(gather, why_not)
 
 
 def keep_old_decision(store: "Store", drift: Drift) -> None:
