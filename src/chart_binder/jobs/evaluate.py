@@ -6,7 +6,7 @@ not which is right.
 
 import csv
 from codecs import BOM_UTF8
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
@@ -205,6 +205,14 @@ class ScoredCase(msgspec.Struct, frozen=True):
     titles: dict[str, str]
     """The titles of the release groups in the evidence, by id."""
 
+    @property
+    def mark(self) -> Mark:
+        """The worst of its marks: wrong, else open, else right."""
+        blamed = {self.crg, self.rr, self.first} - _UNBLAMED
+        if self.is_by_another_rule or blamed - {Mark.OPEN}:
+            return Mark.WRONG
+        return Mark.OPEN if blamed else Mark.RIGHT
+
 
 class ScoreTotals(msgspec.Struct, frozen=True):
     """Counts of scores; `accuracy` is the share right of all, `precision` of right and wrong."""
@@ -271,12 +279,10 @@ def evaluate(
     Cases that are as expected are only counted, so that a file may have any length.
     """
     crg, rr = Counter[Mark](), Counter[Mark]()
-    first: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     rules: Counter[tuple[str, str]] = Counter()
-    rightly_open = 0
     answers: list[KnownAnswer] = []
-    wrong: list[ScoredCase] = []
-    left_open: list[ScoredCase] = []
+    blamed: defaultdict[Mark, list[ScoredCase]] = defaultdict(list)
     ill_formed: list[InvalidLine] = []
     for case in golden:
         if isinstance(case, InvalidLine):
@@ -286,38 +292,34 @@ def evaluate(
         crg[one.crg] += 1
         rr[one.rr] += 1
         defects = _first_defects(one.expected.first_release, one.decision.first_release)
-        first.update((one.first, *defects))
+        counts.update((one.first, *defects))
+        counts["cases"] += one.first is not Mark.UNSCORED
         rules.update(_rule_counts(one))
-        rightly_open += one.crg is Mark.RIGHT and not one.expected.crg_mbid
+        counts["rightly_open"] += one.crg is Mark.RIGHT and not one.expected.crg_mbid
         if (result := one.decision.adjudication) and result.crg_mbid:
             is_right = bare_id(result.crg_mbid) == one.expected.crg_mbid
             answers.append(KnownAnswer(result.confidence, is_right))
             learn(KnownAnswer.of(result, right=is_right, name=one.id))
-        blamed = {one.crg, one.rr, one.first} - _UNBLAMED
-        if one.is_by_another_rule or blamed - {Mark.OPEN}:
-            wrong.append(one)
-        elif blamed:
-            left_open.append(one)
-    counts = (first[name] for name in FirstReleaseTotals.__struct_fields__[1:])
-    firsts = sum(first[mark] for mark in (Mark.RIGHT, Mark.WRONG, Mark.FAILED))
+        if one.mark is not Mark.RIGHT:
+            blamed[one.mark].append(one)
+    firsts = (counts[name] for name in FirstReleaseTotals.__struct_fields__)
     return EvaluationReport(
-        first_release=FirstReleaseTotals(firsts, *counts),
+        first_release=FirstReleaseTotals(*firsts),
         crg=_tally(crg),
         rr=_tally(rr),
-        rightly_open=rightly_open,
+        rightly_open=counts["rightly_open"],
         rules=tuple(_rows(rules)),
         calibration=measure_calibration(answers),
-        wrong=tuple(wrong),
-        open=tuple(left_open),
+        wrong=tuple(blamed[Mark.WRONG]),
+        open=tuple(blamed[Mark.OPEN]),
         ill_formed=tuple(ill_formed),
     )
 
 
 def score(golden: GoldenCase, case: Case) -> ScoredCase:
-    """Score one decision.
+    """Score one decision; an answer for review counts as open.
 
-    An answer for review counts as open. Releases are scored if the release group is right, rules
-    if the rules decided.
+    Releases are scored if the release group is right, rules if the rules decided.
     """
     decision, expected = case.decision, golden.expected
     crg = _mark(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
@@ -548,9 +550,9 @@ def compare_years(
     worst: int,
     on_row: Callable[[Case], None] = lambda _: None,
 ) -> YearReport:
-    """Decide every row and compare its first release; at most `worst` of the furthest are listed.
+    """Decide every row and compare its first release, until three look-ups in a row fail.
 
-    `on_row` is called with each row's case. After three failed look-ups in a row no more are made.
+    At most `worst` of the furthest are listed; `on_row` is called with each row's case.
     """
     look_up = limited_lookup(gather)
     compared: list[tuple[ComparedYear, Case]] = []
