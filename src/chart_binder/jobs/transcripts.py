@@ -1,10 +1,9 @@
 """Recorded runs: read, replay and compare transcripts; parse single replies of a model."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
@@ -47,17 +46,20 @@ _Options = TypeVar("_Options", bound=BaseModel)
 _Part = TypeVar("_Part")
 
 _IDS = ("mb_recording_id", "mb_rg_id", "mb_release_id")
-_LIST_ITEM = re.compile(r"\](?=\.)")
-_NAMES = ("title", "first_release_date", "date", "country", "label")
-"""The fields that name a recording, a release group or a release in a difference."""
 _NOT_COMPARED = frozenset(
     {"usage", "transcript", "model_id", "dialect", "prompt_version", "evidence_hash"}
 )
 """The fields of a result that are costs, file names, or compared as settings."""
-_FETCH_TIMES = frozenset(
+_NOT_HASHED = frozenset(
     {"provenance.fetched_at_utc", "provenance.cache_age_s", "provenance.unread"}
 )
 """When the evidence was fetched and what was not read, which its hash leaves out."""
+
+
+def load_dialect(name: str) -> Dialect:
+    """Return a dialect. Raises `PluginError` for one that is not installed."""
+    dialect: Dialect = plugins.load("chart_binder.dialects", name)()
+    return dialect
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,7 @@ class RecordedRun:
     @cached_property
     def result(self) -> dict[str, Any] | None:
         """The result of the run, if it has one."""
-        results = (event.result for event in reversed(self.events) if isinstance(event, Result))
-        return next(results, None)
+        return next((one.result for one in reversed(self.events) if isinstance(one, Result)), None)
 
     @cached_property
     def outcome(self) -> AdjudicationResult | None:
@@ -116,22 +117,19 @@ class RecordedRun:
     @cached_property
     def dialect(self) -> Dialect | None:
         """The dialect of the run, if it is installed here."""
-        name = (self.run and self.run.dialect) or LLMConfig().dialect
         try:
-            dialect: Dialect = plugins.load("chart_binder.dialects", name)()
+            return load_dialect((self.run and self.run.dialect) or LLMConfig().dialect)
         except errors.PluginError:
             return None
-        return dialect
 
     @property
     def missing(self) -> str:
         """What an incomplete run lacks, as half a sentence; empty for a complete one."""
-        cut = "its last line is only half written" if self.is_cut else ""
-        is_canned = self.run is None or not self.run.started_at
-        if self.result is not None or is_canned:
-            return cut
+        is_live = self.run is not None and self.run.started_at
         unfinished = "no result was recorded: the run was killed, or is still going on"
-        return f"{unfinished}; {cut}" if cut else unfinished
+        lacks = [unfinished] if is_live and self.result is None else []
+        lacks += ["its last line is only half written"] if self.is_cut else []
+        return "; ".join(lacks)
 
 
 def read_recording(path: Path) -> RecordedRun:
@@ -184,8 +182,8 @@ def _options(kind: type[_Options], run: Run, key: str, path: Path) -> _Options:
     try:
         return kind.model_validate(_of_today(run.options.get(key) or {}, f"{key}."))
     except ValidationError as error:
-        told = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise errors.TranscriptError(f"{path}: its options are not understood: {told}") from error
+        odd = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise errors.TranscriptError(f"{path}: its options are not understood: {odd}") from error
 
 
 def _of_today(options: object, prefix: str) -> object:
@@ -214,28 +212,6 @@ def _flatten(value: object, path: str = "") -> Iterator[tuple[str, object]]:
             yield from _flatten(inner, f"{path}[{next(filter(None, ids), number)}]")
     elif value is not None and value != "":
         yield path, value
-
-
-def _collapse(one: Mapping[str, object], other: Mapping[str, object]) -> dict[str, object]:
-    """Return a table of `_flatten` with one line for each list item that the other lacks."""
-    there = {item for path in other for item in _items(path)}
-    alone: dict[str, list[str]] = {}
-    rest: dict[str, object] = {}
-    for path, value in one.items():
-        outermost = next((item for item in _items(path) if item not in there), None)
-        if outermost is None:
-            rest[path] = value
-        else:
-            alone.setdefault(outermost, []).append(path)
-    for item, paths in alone.items():
-        known = (one.get(f"{item}.{name}") for name in _NAMES)
-        named = ", ".join(str(each) for each in known if each) or "unnamed"
-        rest[item] = f"{named} (in this run alone, {errors.counted(len(paths), 'field')})"
-    return rest
-
-
-def _items(path: str) -> Iterator[str]:
-    return (path[: found.end()] for found in _LIST_ITEM.finditer(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,13 +293,11 @@ def _evidence(a: Run | None, b: Run | None) -> tuple[Difference, ...]:
     hashes = Difference("evidence", "hash", known[0] or None, known[1] or None)
     if not (a and b and a.evidence and b.evidence):
         return (hashes,)
-    one, other = _fields(a.evidence), _fields(b.evidence)
-    return (hashes, *_differing("evidence", _collapse(one, other), _collapse(other, one)))
-
-
-def _fields(evidence: dict[str, object]) -> dict[str, object]:
-    hashed = {key: value for key, value in evidence.items() if key != "artifact"}
-    return {path: value for path, value in _flatten(hashed) if path not in _FETCH_TIMES}
+    fields = [
+        {path: value for path, value in _flatten(each) if path not in _NOT_HASHED}
+        for each in (a.evidence | {"artifact": None}, b.evidence | {"artifact": None})
+    ]
+    return (hashes, *_differing("evidence", *fields))
 
 
 def _opening(recorded: RecordedRun) -> dict[str, object]:
@@ -412,16 +386,15 @@ def read_reply_line(line: bytes | str) -> ReplyToParse:
 
 
 class ReplyParser:
-    """Parses replies; tools and dialects are loaded once.
+    """Parses replies as the adjudicator does, with its tools and its form of an answer.
 
-    Replies are judged as by the adjudicator, with its tools and its form of an answer; with
-    `takes_any`, by their dialect alone.
+    With `takes_any`, replies are judged by their dialect alone.
     """
 
     def __init__(self, config: LLMConfig, *, takes_any: bool = False) -> None:
         self._config = config
         self._takes_any = takes_any
-        self._dialects: dict[str, Dialect] = {}
+        self.dialect = cache(load_dialect)
 
     def parse(self, reply: ReplyToParse) -> ParsedReply:
         """Parse a reply. Raises `PluginError` for a dialect that is not installed."""
@@ -434,12 +407,6 @@ class ReplyParser:
                 return _parsed_answer(text, notes)
             case Malformed(advice=advice, notes=notes):
                 return ParsedReply("malformed", problem=advice, notes=notes)
-
-    def dialect(self, name: str) -> Dialect:
-        """Return a dialect. Raises `PluginError` for one that is not installed."""
-        if name not in self._dialects:
-            self._dialects[name] = plugins.load("chart_binder.dialects", name)()
-        return self._dialects[name]
 
     @cached_property
     def _toolbox(self) -> Toolbox:
@@ -492,7 +459,5 @@ def effective_prompt(config: Config) -> EffectivePrompt:
     prompt, dialect = configured_prompt(config.llm.prompt), config.llm.dialect
     values = prompt_numbers(config.llm, config.rules)
     tools = () if config.llm.method == "direct" else default_tools(config.llm)
-    writing = plugins.load("chart_binder.dialects", dialect)()
-    return EffectivePrompt(
-        prompt.name, dialect, prompt.render(writing, tools, values), prompt.question(values)
-    )
+    system = prompt.render(load_dialect(dialect), tools, values)
+    return EffectivePrompt(prompt.name, dialect, system, prompt.question(values))
