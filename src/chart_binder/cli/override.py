@@ -41,7 +41,6 @@ from chart_binder.jobs.overrides import (
     recording_meant,
     require_home,
     require_related,
-    require_same_group,
     unknown_ids,
 )
 from chart_binder.jobs.stored_decisions import stored_bundle
@@ -109,7 +108,7 @@ def set_override(
     kept = OverrideRecord(recording, group, release, words, now_utc())
     checked = check_ids(session, subject.bundle, group, release, force=force)
     if subject.bundle:
-        require_home(subject.bundle, kept)
+        require_home(subject.bundle, group, release)
     before = session.overrides.get(kept.recording_mbid)
     with session.open_store() as store:
         decisions = [each for each in store.verdicts.reached_by(kept) if not each.pinned]
@@ -190,8 +189,7 @@ def check_ids(
     if force or bundle is None:
         return ()
     related = require_related(bundle, crg, partial(look_up_group, session.config))
-    look_up = partial(look_up_home, session.config)
-    return (*related, *(require_same_group(bundle, crg, rr, look_up) if rr else ()))
+    return (*related, *require_home(bundle, crg, rr, partial(look_up_home, session.config)))
 
 
 def _override_named(

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.domain import records
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
+from chart_binder.domain.records import (
+    DecisionRecord,
+    VerdictKind,
+    VerdictRecord,
+    local_time,
+    now_utc,
+)
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import (
     MBID,
@@ -36,6 +42,8 @@ DECIDE_AGAIN = "to be decided again: canon decide, or canon batch"
 ACCEPTED = "the model's answer, accepted in review"
 CHOSEN = "chosen in review"
 _MAX_FILES_NAMED = 3
+_NO_MBID = "{}{!r} is no MusicBrainz id (a UUID)"
+_UNCHECKED = "whether {} was not checked: {}"
 
 
 class VerdictResult(msgspec.Struct, frozen=True):
@@ -72,13 +80,15 @@ def accept(
             f"{case.path}: the proposed release group {proposal.crg_mbid} is not in the"
             " evidence; if it is right all the same: canon override set ... --crg"
         )
-    release, note = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None, None
-    if release and case.labels.home.get(proposal.rr_mbid or "") != proposal.crg_mbid:
-        note = f"the proposed release {release} is not of that release group: the rules name one"
-        release = None
-    override = _new_override(store, case, proposal.crg_mbid, release, reason or ACCEPTED, recording)
-    result = _keep_override(store, case, records.VerdictKind.ACCEPT, override, replaces=replaces)
-    return msgspec.structs.replace(result, notes=(note, *result.notes)) if note else result
+    release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
+    is_of_it = case.labels.home.get(proposal.rr_mbid or "") == proposal.crg_mbid
+    kept = release if is_of_it else None
+    override = _new_override(store, case, proposal.crg_mbid, kept, reason or ACCEPTED, recording)
+    result = _save(store, case, VerdictKind.ACCEPT, reason, override, replaces=replaces)
+    if kept == release:
+        return result
+    note = f"the proposed release {release} is not of that release group: the rules name one"
+    return msgspec.structs.replace(result, notes=(note, *result.notes))
 
 
 def reject(
@@ -98,15 +108,15 @@ def reject(
     `StoreError`.
     """
     if crg is None:
-        return _keep_verdict(store, case, records.VerdictKind.REJECT, reason)
+        return _save(store, case, VerdictKind.REJECT, reason)
     if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg) and not rr:
         raise CanonError(
             f"{case.path}: that is what is proposed: canon review accept {case.kept.id}"
         )
     override = _new_override(store, case, crg, rr and bare_id(rr), reason, recording)
-    if rr and case.bundle:
-        require_home(case.bundle, override)
-    kept = _keep_override(store, case, records.VerdictKind.REJECT, override, replaces=replaces)
+    if case.bundle:
+        require_home(case.bundle, crg, rr)
+    kept = _save(store, case, VerdictKind.REJECT, reason, override, replaces=replaces)
     return msgspec.structs.replace(kept, notes=(*kept.notes, DECIDE_AGAIN))
 
 
@@ -115,7 +125,7 @@ def keep(store: "Store", case: ReviewCase, reason: str = "") -> VerdictResult:
 
     Raises `CanonError` if the case is not open, and `StoreError`.
     """
-    return _keep_verdict(store, case, records.VerdictKind.KEEP, reason)
+    return _save(store, case, VerdictKind.KEEP, reason)
 
 
 def choose(
@@ -156,15 +166,13 @@ def override_effect(store: "Store", override: OverrideRecord) -> OverrideEffect:
     return OverrideEffect(files, next(filter(None, found), None))
 
 
-def decisions_by_override(
-    store: "Store", override: OverrideRecord
-) -> tuple[records.DecisionRecord, ...]:
+def decisions_by_override(store: "Store", override: OverrideRecord) -> tuple[DecisionRecord, ...]:
     """Return the latest decisions that an override made. Raises `StoreError`."""
     reached = store.verdicts.reached_by(override)
     return tuple(each for each in reached if each.decided_by == "override" and not each.pinned)
 
 
-def list_files(kept: Iterable[records.DecisionRecord]) -> str:
+def list_files(kept: Iterable[DecisionRecord]) -> str:
     """Return the files of decisions as text, the first few by name."""
     paths = [each.path.decode("utf-8", "replace") for each in kept]
     named, more = ", ".join(paths[:_MAX_FILES_NAMED]), len(paths) - _MAX_FILES_NAMED
@@ -178,31 +186,43 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     its id is no MusicBrainz id, by which overrides are kept.
     """
     kept = [one for one in sort_recordings(bundle).kept if not one.is_sibling]
-    if not kept:
-        raise CanonError("the evidence knows no recording: name one by its MusicBrainz id")
     return _only_recording(kept, "by its id")
-
-
-def require_home(bundle: EvidenceBundle, override: OverrideRecord) -> None:
-    """Raise `CanonError` if evidence has the override's release only in other release groups."""
-    rr, crg = bare_id(override.rr_mbid or ""), bare_id(override.crg_mbid)
-    groups = _groups(bundle)
-    homes = [group for group in groups if rr in _release_ids([group])]
-    if not homes or any(bare_id(group.mb_rg_id) == crg for group in homes):
-        return
-    titles = {bare_id(group.mb_rg_id): f" {group.title!r}" for group in groups if group.title}
-    home = bare_id(homes[0].mb_rg_id)
-    raise CanonError(
-        f"release {rr} is of release group {home}{titles.get(home, '')}, not of"
-        f" {crg}{titles.get(crg, '')}: name the two that go together, or no release, and the rules"
-        " choose one"
-    )
 
 
 GroupLookup = Callable[[ReleaseGroupId], ReleaseGroup | None]
 """Returns a release group by its id, if there is one; raises `LookupFailedError`."""
 HomeLookup = Callable[[ReleaseId], ReleaseGroup | None]
 """Returns the release group of a release, if there is one; raises `LookupFailedError`."""
+
+
+def require_home(
+    bundle: EvidenceBundle, crg: str, rr: str | None, look_up: HomeLookup | None = None
+) -> Iterator[str]:
+    """Check that a release is of a group; return remarks if that is unknown.
+
+    A release that evidence lacks is looked up, if that is possible. Raises `CanonError` if it is
+    only in other groups.
+    """
+    if rr is None:
+        return iter(())
+    release, group = bare_id(rr), bare_id(crg)
+    groups = _groups(bundle)
+    homes = [one for one in groups if release in _release_ids([one])]
+    if not homes and look_up:
+        try:
+            home = look_up(ReleaseId(release))
+        except LookupFailedError as error:
+            return iter((_UNCHECKED.format("the release is of that release group", error),))
+        homes = [home] if home else []
+    titles = {bare_id(one.mb_rg_id): f" {one.title!r}" for one in (*groups, *homes) if one.title}
+    found = [bare_id(one.mb_rg_id) for one in homes]
+    if found and group not in found:
+        raise CanonError(
+            f"release {release} is of release group {found[0]}{titles.get(found[0], '')}, not of"
+            f" {group}{titles.get(group, '')}: name the two that go together, or no release, and"
+            f" the rules choose one{'; --force keeps it all the same' if look_up else ''}"
+        )
+    return iter(())
 
 
 def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> Iterator[str]:
@@ -218,7 +238,7 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
     try:
         found = look_up(ReleaseGroupId(crg))
     except LookupFailedError as error:
-        yield f"whether it has to do with the recording was not checked: {error}"
+        yield _UNCHECKED.format("it has to do with the recording", error)
         return
     if found is None:
         raise CanonError(
@@ -241,39 +261,14 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
         )
 
 
-def require_same_group(
-    bundle: EvidenceBundle, crg: str, rr: str, look_up: HomeLookup
-) -> Iterator[str]:
-    """Check that a release that evidence lacks is of a group; yield a remark if that is unknown.
-
-    Raises `CanonError` if it is of another. `require_home` checks the others.
-    """
-    if bare_id(rr) in _release_ids(_groups(bundle)):
-        return
-    try:
-        home = look_up(ReleaseId(bare_id(rr)))
-    except LookupFailedError as error:
-        yield f"whether the release is of that release group was not checked: {error}"
-        return
-    if home and bare_id(home.mb_rg_id) != bare_id(crg):
-        raise CanonError(
-            f"release {rr} is of release group {home.mb_rg_id} {home.title!r}, not of {crg}: name"
-            " the two that go together, or keep it all the same with --force"
-        )
-
-
 def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[str]:
     """Yield a remark for each id of an override that evidence does not have."""
-    crg, rr = bare_id(override.crg_mbid), override.rr_mbid and bare_id(override.rr_mbid)
+    crg, rr = bare_id(override.crg_mbid), bare_id(override.rr_mbid or "")
     carrying = [group for group in _groups(bundle) if bare_id(group.mb_rg_id) == crg]
     if not carrying:
-        yield (
-            f"release group {crg} is not in the evidence,"
-            " which has the recording on other records: kept all the same"
-        )
-    if rr is None and not carrying:
-        yield "no release can be named for it: give one with --rr if you know it"
-    elif rr and rr not in _release_ids(carrying):
+        advice = "" if rr else "; --rr names a release of it, if you know one"
+        yield f"release group {crg} is not in the evidence: kept all the same{advice}"
+    if rr and rr not in _release_ids(carrying):
         yield f"release {rr} is not in the evidence: kept all the same"
 
 
@@ -290,11 +285,11 @@ def _new_override(
         ReleaseGroupId(bare_id(crg)),
         ReleaseId(rr) if rr else None,
         reason,
-        records.now_utc(),
+        now_utc(),
     )
     for named in filter(None, (override.crg_mbid, override.rr_mbid)):
         if not MBID.fullmatch(named):
-            raise CanonError(f"{case.path}: {named!r} is no MusicBrainz id (a UUID)")
+            raise CanonError(_NO_MBID.format(f"{case.path}: ", named))
     return override
 
 
@@ -306,84 +301,78 @@ def _recording_of(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
     kept = sort_recordings(case.bundle).kept if case.bundle else ()
     wanted = bare_id(crg)
     carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
-    found = carrying or list(kept)
-    if not found:
-        raise CanonError(
-            f"{case.path}: the evidence has no recording: `canon override set` takes its id"
-        )
-    if named is not None:
-        found = [one for one in kept if bare_id(one.mb_recording_id) == bare_id(named)][:1]
-        if not found:
-            allowed = ", ".join(bare_id(one.mb_recording_id) for one in kept)
-            problem = f"recording {named} cannot be the file's; allowed: {allowed}"
-            raise CanonError(f"{case.path}: {problem}")
-    return _only_recording(found, "with --recording", f"{case.path}: ")
+    if named is None:
+        return _only_recording(carrying or kept, "with --recording", f"{case.path}: ")
+    ids = [bare_id(one.mb_recording_id) for one in kept]
+    if bare_id(named) not in ids:
+        problem = f"recording {named} cannot be the file's; allowed: {', '.join(ids)}"
+        raise CanonError(f"{case.path}: {problem}")
+    found = [one for one in kept if bare_id(one.mb_recording_id) == bare_id(named)][:1]
+    return _only_recording(found, "", f"{case.path}: ")
 
 
 def _only_recording(found: Sequence[RecordingCandidate], how: str, prefix: str = "") -> RecordingId:
     """Return the id of the only recording, or raise `CanonError` that says how to name one."""
+    if not found:
+        raise CanonError(f"{prefix}the evidence knows no recording: `canon override set` takes ids")
     if len(found) > 1:
         listed = "; ".join(map(_recording_text, found))
         raise CanonError(f"{prefix}several recordings may be meant: name one {how}: {listed}")
     meant = bare_id(found[0].mb_recording_id)
     if not MBID.fullmatch(meant):
-        raise CanonError(
-            f"{prefix}the recording's id is {meant!r}; a MusicBrainz id (a UUID) is required"
-        )
+        raise CanonError(_NO_MBID.format(prefix, meant))
     return RecordingId(meant)
 
 
-def _keep_override(
+def _save(
     store: "Store",
     case: ReviewCase,
-    kind: records.VerdictKind,
-    override: OverrideRecord,
+    kind: VerdictKind,
+    reason: str,
+    override: OverrideRecord | None = None,
     *,
-    replaces: bool,
+    replaces: bool = False,
 ) -> VerdictResult:
+    """Keep a verdict with its override; without one, overrides of earlier verdicts are removed.
+
+    A file without a match or without audio leaves the queue by it until it is decided again.
+    """
+    if override is None and case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
+        _require_open(store, case)
     before = _overrides_of_verdicts(store, case)
+    at_utc, reason = (override.set_at_utc, override.reason) if override else (now_utc(), reason)
     given = [
-        records.VerdictRecord(
+        VerdictRecord(
             decision_id=each,
             verdict=kind,
-            crg_mbid=override.crg_mbid,
-            rr_mbid=override.rr_mbid,
-            reason=override.reason,
-            at_utc=override.set_at_utc,
+            crg_mbid=override.crg_mbid if override else None,
+            rr_mbid=override.rr_mbid if override else None,
+            reason=reason,
+            at_utc=at_utc,
         )
         for each in _decisions_concerned(store, case, before, override)
     ]
     notes = (
-        *_replacements(store, case, override, before, replaces=replaces),
-        *(unknown_ids(case.bundle, override) if case.bundle else ()),
+        (
+            *_replacements(store, case, override, before, replaces=replaces),
+            *(unknown_ids(case.bundle, override) if case.bundle else ()),
+        )
+        if override
+        else tuple(_removals(store, case, before))
     )
     return VerdictResult(store.verdicts.save(given, override, before), len(given), notes)
 
 
-def _keep_verdict(
-    store: "Store", case: ReviewCase, kind: records.VerdictKind, reason: str
-) -> VerdictResult:
-    """Keep a verdict that names no release group; overrides of earlier verdicts are removed.
-
-    A file without a match or without audio leaves the queue by it until it is decided again.
-    """
-    if case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
-        _require_open(store, case)
-    before = _overrides_of_verdicts(store, case)
-    at = records.now_utc()
-    given = [
-        records.VerdictRecord(decision_id=each, verdict=kind, reason=reason, at_utc=at)
-        for each in _decisions_concerned(store, case, before)
-    ]
-    notes = []
+def _removals(
+    store: "Store", case: ReviewCase, before: Collection[OverrideRecord]
+) -> Iterator[str]:
     for gone in before:
-        notes.append(
+        yield (
             f"the override for recording {gone.recording_mbid}, of an earlier verdict, is removed:"
             f" {_override_text(case, gone)}"
         )
         if named := list_files(decisions_by_override(store, gone)):
-            notes.append(f"decided by it, so {DECIDE_AGAIN}: {named}")
-    return VerdictResult(store.verdicts.save(given, without=before), len(given), tuple(notes))
+            yield f"decided by it, so {DECIDE_AGAIN}: {named}"
 
 
 def _overrides_of_verdicts(store: "Store", case: ReviewCase) -> tuple[OverrideRecord, ...]:
@@ -437,7 +426,7 @@ def _other_files(store: "Store", case: ReviewCase, override: OverrideRecord) -> 
 def _override_text(case: ReviewCase, override: OverrideRecord) -> str:
     known = next((one for one in case.labels.titles if bare_id(one) == override.crg_mbid), None)
     named = case.labels.name_of(known) if known else f"release group {override.crg_mbid}"
-    return f"{named}, said {records.local_time(override.set_at_utc)} ({override.reason})"
+    return f"{named}, said {local_time(override.set_at_utc)} ({override.reason})"
 
 
 def _decisions_concerned(
@@ -465,14 +454,14 @@ def _decisions_concerned(
     return tuple(dict.fromkeys(reached))
 
 
-def _readable(store: "Store", decision: str) -> records.DecisionRecord | None:
+def _readable(store: "Store", decision: str) -> DecisionRecord | None:
     try:
         return store.decisions.by_id(decision)
     except DamagedRecordError:  # it waits no more, and is reported where it is named
         return None
 
 
-def _readable_bundle(store: "Store", kept: records.DecisionRecord) -> EvidenceBundle | None:
+def _readable_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
     try:
         return stored_bundle(store, kept)
     except DamagedRecordError:  # the queue reports it
