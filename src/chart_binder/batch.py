@@ -63,8 +63,8 @@ from chart_binder.jobs.stored_decisions import (
     adjudicator_version,
     current_decisions,
     new_run,
+    path_bytes,
     rules_version,
-    stored_names,
 )
 from chart_binder.jobs.write import (
     Planner,
@@ -259,7 +259,7 @@ def library(named: Sequence[Path], options: BatchOptions, store: "Store") -> Ite
     order = Order.PATH if states or options.refresh else options.order
 
     def has_decisions(paths: Sequence[Path]) -> bool:
-        return all(current_decisions(store, [*map(stored_names, paths)]))
+        return all(current_decisions(store, [*map(path_bytes, paths)]))
 
     only_collections = Which.COMPILATIONS in options.only
     return library_items(

@@ -352,7 +352,7 @@ def _with_advice(path: str, case: Case) -> Case:
 
 def _pinned(store: "Store", path: Path) -> DecisionRecord | None:
     with suppress(StoreError):  # reported already, where the new decision could not be kept
-        kept = stored_decisions.current_decision(store, *stored_decisions.stored_names(path))
+        kept = stored_decisions.current_decision(store, path)
         return kept if kept and kept.pinned else None
     return None
 

@@ -42,8 +42,8 @@ from chart_binder.jobs.stored_decisions import (
     accept_new_decision,
     current_decisions,
     keep_old_decision,
+    path_bytes,
     path_from_bytes,
-    stored_names,
 )
 from chart_binder.llm.result import STALE
 from chart_binder.store import open_store
@@ -186,20 +186,20 @@ def _decisions(
 
     if not names:
         for latest in store.decisions.iterate(unread=skip):
-            (counts,) = current_decisions(store, [(latest.path,)])
+            (counts,) = current_decisions(store, [latest.path])
             yield from read(counts or latest)
     for name in names:
         by_id = None if Path(name).exists() else store.decisions.by_id(name)
         if by_id:
             yield by_id
             continue
+        files = (each.path for each in audio_files(name) if isinstance(each, AudioFile))
+        found = (current_decisions(store, [path_bytes(path)])[0] for path in files)
         is_found = False
-        for item in audio_files(name):
-            file_names = stored_names(item.path) if isinstance(item, AudioFile) else ()
-            (counts,) = current_decisions(store, [file_names])
-            if counts:
+        for kept in found:
+            if kept:
                 is_found = True
-                yield from read(counts)
+                yield from read(kept)
         if not is_found:
             raise CanonError(f"{path_text(name)}: no decision is kept by that id or for that path")
 

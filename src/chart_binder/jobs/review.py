@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +20,10 @@ from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import WAITING_STATES, Decision, State, complete, override_for
 from chart_binder.jobs.stored_decisions import (
     current_decisions,
+    path_bytes,
     path_from_bytes,
     read_decision,
     stored_bundle,
-    stored_names,
 )
 from chart_binder.jobs.write import NOT_DECIDED, TaggedFile, read_file_tags
 from chart_binder.llm.result import STALE, AdjudicationResult
@@ -178,8 +178,7 @@ def find_case(store: "Store", name: str) -> ReviewCase:
     Raises `CanonError` if there is none, or if the file has a newer decision; and `StoreError`.
     """
     found = None if Path(name).exists() else store.decisions.by_id(name)
-    names = (found.path,) if found else stored_names(Path(name))
-    latest = next(filter(None, map(store.decisions.latest, names)), None)
+    latest = store.decisions.latest(found.path if found else path_bytes(name))
     if latest is None:
         raise CanonError(f"{name}: no file with a decision, nor the id of one; {NOT_DECIDED}")
     if found and found.id != latest.id:
@@ -247,11 +246,11 @@ def review_queue(
     evidence are among them; a decision that cannot be read is passed to `unread` instead. Raises
     `StoreError`, and `CanonError` for a path that does not exist and of which nothing waits.
     """
-    under = {path: stored_names(path) for path in paths}
-    for path, names in under.items():
-        if not path.exists() and next(store.waiting.cases(states, names, _ignore), None) is None:
+    under = {path: path_bytes(path) for path in paths}
+    for path, name in under.items():
+        if not path.exists() and next(store.waiting.cases(states, [name], _ignore), None) is None:
             raise CanonError(f"{path}: no such file or folder, and nothing of that name waits")
-    return _entries(store, overrides, states, [*chain(*under.values())], unread)
+    return _entries(store, overrides, states, [*under.values()], unread)
 
 
 def queue_by_album(queue: Iterable[QueueEntry]) -> Iterator[Sequence[QueueEntry]]:
@@ -270,7 +269,7 @@ def is_queue_empty(
     paths: Collection[Path] = (),
 ) -> bool:
     """Return whether nothing waits, of all files or of `paths`. Raises `StoreError`."""
-    names = [*chain(*map(stored_names, paths))]
+    names = [*map(path_bytes, paths)]
     return next(_entries(store, overrides, states, names, _ignore), None) is None
 
 
@@ -332,10 +331,10 @@ def unwritten_files(
     Files that are gone, that were decided again since, or that a person wants left as they are,
     are left out. Raises `StoreError`.
     """
-    names = [*chain(*map(stored_names, paths))]
+    names = [*map(path_bytes, paths)]
     for why, files in groupby(store.unwritten.all(), lambda one: one.why):
         found = [one for one in files if _is_below(one.path, names)]
-        kept = current_decisions(store, [(one.path,) for one in found])
+        kept = current_decisions(store, [one.path for one in found])
         there = [
             one
             for one, decision in zip(found, kept, strict=True)

@@ -145,14 +145,6 @@ def path_from_bytes(kept: bytes) -> Path:
     return Path(os.fsdecode(kept))
 
 
-def stored_names(path: Path) -> tuple[bytes, ...]:
-    """Return the paths that a file may have in the store: links resolved, then as they are.
-
-    Stores from before version 3 of the schema have decisions by the names of links.
-    """
-    return path_bytes(path), os.fsencode(os.path.abspath(path))  # noqa: PTH100 - the link itself
-
-
 def file_status(path: Path) -> os.stat_result | None:
     """Return the status of a regular file, `None` for anything else."""
     try:
@@ -374,27 +366,25 @@ def stored_artifact(kept: DecisionRecord) -> Artifact | None:
         raise DamagedRecordError(problem) from error
 
 
-def current_decision(store: "Store", *paths: bytes) -> DecisionRecord | None:
+def current_decision(store: "Store", path: Path) -> DecisionRecord | None:
     """Return the decision that applies to a file: the newest that is pinned, else the newest.
 
-    `paths` are the names of the file; the first that has decisions counts. Raises `StoreError`,
-    and `DamagedRecordError` if the decision cannot be read.
+    Raises `StoreError`, and `DamagedRecordError` if the decision cannot be read.
     """
-    (found,) = current_decisions(store, [paths])
+    (found,) = current_decisions(store, [path_bytes(path)])
     if isinstance(found, UnreadDecision):
         raise DamagedRecordError(found.problem)
     return found
 
 
 def current_decisions(
-    store: "Store", files: Sequence[tuple[bytes, ...]]
+    store: "Store", paths: Sequence[bytes]
 ) -> Sequence[DecisionRecord | UnreadDecision | None]:
-    """Return the decision that applies to each of several files, each given by its names."""
-    known = store.decisions.histories({path for names in files for path in names})
-    found = (next((known[path] for path in names if path in known), ()) for names in files)
+    """Return the decision that applies to each of several files."""
+    known = store.decisions.histories(paths)
+    histories = (known.get(path, ()) for path in paths)
     return [
-        next((kept for kept in history if kept.pinned), next(iter(history), None))
-        for history in found
+        next((kept for kept in each if kept.pinned), next(iter(each), None)) for each in histories
     ]
 
 

@@ -312,9 +312,7 @@ class Planner:
         """
         found = unsaved
         if found is None:
-            kept = stored_decisions.current_decision(
-                self.store, *stored_decisions.stored_names(file.path)
-            )
+            kept = stored_decisions.current_decision(self.store, file.path)
             if kept is None:
                 return Refusal(file.path, NOT_DECIDED)
             found = StoredDecision(kept, partial(stored_decisions.stored_bundle, self.store, kept))

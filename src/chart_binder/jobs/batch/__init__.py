@@ -39,8 +39,8 @@ from chart_binder.jobs.stored_decisions import (
     StoredCase,
     bundle_with_tags,
     file_status,
+    path_bytes,
     stored_case,
-    stored_names,
 )
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.conversation import wrap_plugin_errors
@@ -296,11 +296,11 @@ class StoredEvidence:
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         """Return what finds the stored evidence of each file, all of it read at once."""
-        names = {path: stored_names(path) for path in paths}
-        history = self.store.decisions.histories({name for each in names.values() for name in each})
+        names = {path: path_bytes(path) for path in paths}
+        history = self.store.decisions.histories(names.values())
         kept: dict[Path, tuple[DecisionRecord, str]] = {}
-        for path, each in names.items():
-            for one in (one for name in each for one in history.get(name, ())):
+        for path, name in names.items():
+            for one in history.get(name, ()):
                 # Evidence stays valid if a later look-up failed.
                 if isinstance(one, DecisionRecord) and one.evidence_hash:
                     kept.setdefault(path, (one, one.evidence_hash))

@@ -86,9 +86,8 @@ class ResumeCheck:
 
     def check(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool, FileOutcome | None]]:
         """Yield for each file whether to decide it, and the outcome of those that are resumed."""
-        current = stored_decisions.current_decisions(
-            self.store, [*map(stored_decisions.stored_names, paths)]
-        )
+        names = [*map(stored_decisions.path_bytes, paths)]
+        current = stored_decisions.current_decisions(self.store, names)
         for path, kept in zip(paths, current, strict=True):
             try:
                 is_due, outcome = self._check(path, kept)
