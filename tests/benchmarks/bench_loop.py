@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from chart_binder.react.conversation import Message, Reply, Terms
-from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.dialect import Classic
 from chart_binder.react.loop import converse
 from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import AnyEvent

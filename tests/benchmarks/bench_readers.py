@@ -25,7 +25,7 @@ from typing import TypeAlias
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.dialect import Classic
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.react.steps import Act, Finish, Malformed

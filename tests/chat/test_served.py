@@ -14,7 +14,7 @@ import pytest
 
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatError, Message, Terms
-from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.dialect import Classic
 from chart_binder.react.loop import StopAfterStep
 from servers.http import Response
 from servers.kinds import KINDS, Kind

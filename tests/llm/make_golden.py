@@ -12,7 +12,7 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.prompt import load_prompt, prompt_numbers, shipped_versions
-from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.dialect import Classic
 from chart_binder.react.tools import Tool
 from chart_binder.rules.decide import decide
 from golden.bundles import RENDERED

@@ -26,7 +26,7 @@ from chart_binder.llm.prompt import (
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.react.conversation import Message
-from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.dialect import Classic
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tools import Tool
 from chart_binder.rules.labels import Labels

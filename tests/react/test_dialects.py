@@ -13,10 +13,7 @@ from benchmarks.bench_parse import SHAPES, work
 from chart_binder import plugins
 from chart_binder.chat.streaming import Cut
 from chart_binder.react.arguments import clean_name
-from chart_binder.react.dialect import Dialect
-from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.dialects.pause import Pause
-from chart_binder.react.dialects.xml import Xml
+from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
 from chart_binder.react.loop import StopAfterStep
 from chart_binder.react.parsing.calls import is_finisher, is_no_tool
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json

@@ -16,10 +16,7 @@ import pytest
 
 from chart_binder.react.calls import call_tool
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
-from chart_binder.react.dialect import Dialect
-from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.dialects.pause import Pause
-from chart_binder.react.dialects.xml import Xml
+from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
 from chart_binder.react.loop import Ending, LastWord, Limits, RefusedError, converse
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError

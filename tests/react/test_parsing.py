@@ -13,9 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chart_binder import plugins
-from chart_binder.react.dialect import Dialect
-from chart_binder.react.dialects.classic import Classic, ExactForm, Labelled
-from chart_binder.react.dialects.pause import Pause
+from chart_binder.react.dialect import Classic, Dialect, ExactForm, Labelled, Pause
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.labels import begins_observation, find_labels, label_at

@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.bench_parse import work
-from chart_binder.react.dialect import Dialect
-from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.dialects.pause import Pause
-from chart_binder.react.dialects.xml import Xml
+from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
 from chart_binder.react.parsing import labels
 from chart_binder.react.sanitize import bounded, one_line, sanitize
 from chart_binder.react.steps import Act, Finish

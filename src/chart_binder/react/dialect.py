@@ -1,13 +1,18 @@
-"""A dialect is a way for a model to write its steps as plain text."""
+"""The dialects: ways for a model to write its steps as plain text."""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
-from chart_binder.react.parsing.lenient_json import is_deep
+from chart_binder.react.parsing.advice import DialectRules, Wording
+from chart_binder.react.parsing.answers import introduces
+from chart_binder.react.parsing.calls import announces, identified, is_finisher, is_no_tool
+from chart_binder.react.parsing.lenient_json import LenientJSONError, is_deep, read_strictly
+from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Act, Finish, Step
-from chart_binder.react.tools import Tool
+from chart_binder.react.tools import Tool, listed
 
 _TAGS: Final = re.compile(r"[<◁]|\[(?=/?(?:THINK|INST|TOOL))", re.IGNORECASE)
 
@@ -103,3 +108,256 @@ def _as_object(step: Act | Finish) -> str:
 def _as_call(call: Act, name: str, given: str) -> dict[str, object]:
     written: dict[str, object] = {name: call.tool, given: arguments_in_object(call.arguments)}
     return written | ({"id": call.id} if call.id else {})
+
+
+_TOOL: Final = "the name of one tool"
+_GIVEN: Final = "its arguments as one JSON object on one line"
+
+
+class Labelled:
+    """Steps as labelled lines, one a turn.
+
+    `Finish.answer` is the text after the label, a fence around it kept. Of several steps in a turn
+    the first counts. `answer` is the label of an answer, `given` what a call's input is called; the
+    lines of a `call` hold `{tool}` and `{given}`, and `tool` asks for the name of one.
+    """
+
+    stop = ("\nObservation:",)
+
+    def __init__(self, name: str, answer: str, *, given: str, call: str, tool: str = _TOOL) -> None:
+        self.name = name
+        self._answer, self._call, self._tool = answer, call, tool
+        example = call.format(tool="{tool}", given='{"argument": "value"}')
+        finish = f"{answer}: your answer"
+        wording = Wording("Action", answer, "Observation", given, example, finish)
+        self._rules = DialectRules(name, wording)
+        self._exact = ExactForm(call, answer)
+
+    def tools(self, tools: Sequence[Tool]) -> str:
+        """List the tools, each by its call."""
+        return listed(tools)
+
+    def form(self, tools: Sequence[Tool]) -> str:
+        """Say how to write a step."""
+        return "\n".join(self._form(tools))
+
+    def parse(self, reply: str) -> Step:
+        """Read one reply."""
+        return self._exact.read(reply) or read_reply(reply, self._rules)
+
+    def render(self, step: Act | Finish) -> str:
+        """Write a step as labelled lines; of several calls the first, for a turn has one."""
+        if isinstance(step, Act):
+            step = replace(step, also=(), id="")
+            written = self._call.format(tool=step.tool, given=arguments_as_text(step.arguments))
+        else:
+            written = f"{self._answer}: {step.answer}"
+        plain = f"Thought: {step.thought}\n{written}" if step.thought else written
+        return render_readably(self, plain, step)
+
+    def observation(self, content: str, of: Act | None = None) -> str:
+        """Write what came of a call behind the label."""
+        del of  # a turn has one call
+        return f"Observation: {content}"
+
+    def _form(self, tools: Sequence[Tool]) -> Iterator[str]:
+        if tools:
+            yield "To use one, write exactly these three lines, then stop:"
+            yield ""
+            yield "Thought: what you know, what is missing"
+            yield self._call.format(tool=self._tool, given=_GIVEN)
+            yield ""
+            yield "The next message brings the tool's answer as an Observation. Never write one."
+            yield "When you know enough, write instead:"
+        else:
+            yield "Write your turn in exactly this form:"
+        yield ""
+        yield "Thought: what your answer rests on"
+        yield f"{self._answer}: your answer"
+        yield ""
+        yield (
+            f"Each label begins a line. One turn has one Action or one {self._answer}, never both."
+        )
+
+
+class Classic(Labelled):
+    """A label for each part of a step, the form most models know."""
+
+    def __init__(self) -> None:
+        call = "Action: {tool}\nAction Input: {given}"
+        tool = "the name of one tool, nothing else"
+        super().__init__(
+            "classic", answer="Final Answer", given="Action Input", call=call, tool=tool
+        )
+
+
+class Pause(Labelled):
+    """The call on one line: the shortest form there is.
+
+    A server is not asked to stop at PAUSE, which would take the word out of what the model sees of
+    its own turns, so that it would soon leave it out.
+    """
+
+    def __init__(self) -> None:
+        call = "Action: {tool}: {given}\nPAUSE"
+        super().__init__("pause", "Answer", given="Action's input", call=call)
+
+
+# Nothing in it can be a tag, a fence, a quotation, a label: those need a character left out here.
+_PLAIN: Final = (
+    r"[A-Za-z](?>(?:[A-Za-z0-9 .,;!?()+-]|(?<=[a-z])'(?=[a-z]))*)(?<! )(?<!json)(?<!xml)"
+)
+_SAFE: Final = r"(?>(?:[ -;=-Z\\\]-_a-~]|\[(?![/A-Za-z]))*)"
+"""All of ASCII that can be seen, but for back-quotes or what may begin a tag."""
+
+
+_OPEN_BRACKET: Final = re.compile(r"\([^()]*(?:\(|\Z)")
+
+
+class ExactForm:
+    """The form of a turn: the lines of a call, of `{tool}` and `{given}`, or those of an answer."""
+
+    def __init__(self, call: str, answer: str) -> None:
+        lines = re.escape(call).replace(r"\{tool\}", r"(?P<tool>[a-z][a-z0-9_]{2,63}+)")
+        lines = lines.replace(r"\{given\}", rf"(?P<given>\{{{_SAFE})")
+        line = rf"[A-Za-z0-9\{{]{_SAFE}"
+        member = rf"\n[ ]*+(?:\"(?![a-z_]*(?:obs|result|response|output)){_SAFE}|[\]}}{{][\]}},]*)"
+        fenced = rf"```json\n(?P<object>\{{{_SAFE}(?>(?:{member})*))\n```"
+        self._turn = re.compile(
+            rf"(?>(?:Thought:\ (?P<thought>{_PLAIN})\n)?)"
+            rf"(?:{lines}|{re.escape(answer)}:[ \n](?P<answer>{fenced}|{line}))\s?"
+        )
+
+    def read(self, reply: str) -> Act | Finish | None:
+        """Return the step of a reply of exactly this form, or None.
+
+        It is the step that `read_reply` finds, which reads any reply, in a fraction of the time.
+        """
+        found = self._turn.fullmatch(reply)
+        thought = (found["thought"] or "") if found else ""
+        if found is None or ("(" in thought and _OPEN_BRACKET.search(thought)):
+            return None
+        if found["answer"]:
+            if introduces(thought):
+                return None
+            fenced = found["object"] or ""
+            if fenced and _object_alone(fenced) is None:
+                return None
+            return Finish(found["answer"].strip(), thought)
+        tool, given = found["tool"], _object_alone(found["given"])
+        if given is None or is_finisher(tool) or is_no_tool(tool) or announces(tool):
+            return None
+        return Act(tool, given, thought)
+
+
+def _object_alone(text: str) -> dict[str, object] | None:
+    try:
+        found = read_strictly(text, 0)
+    except LenientJSONError:
+        return None
+    is_all = found is not None and found.end == len(text)
+    return found.value if found and is_all and isinstance(found.value, dict) else None
+
+
+_XML_RULES: Final = DialectRules(
+    "xml",
+    Wording(
+        action="<tool_call>",
+        answer="<response>",
+        observation="<observation>",
+        given="<tool_call>",
+        call='<tool_call>{"name": "{tool}", "arguments": {"argument": "value"}}</tool_call>',
+        finish="<response>your answer</response>",
+    ),
+    said_in=frozenset({"thought", "thoughts"}),
+    several=True,
+)
+
+
+class Xml:
+    """Steps in tags, calls as JSON objects, several in a turn: what Hermes-style models learn.
+
+    Each call has an id, numbered where the model wrote none; its observation names it. `Finish`
+    holds what stands in the tags, a fence around it kept.
+    """
+
+    name = "xml"
+    stop = ("\n<observation", "\n<tool_response")
+
+    def tools(self, tools: Sequence[Tool]) -> str:
+        """List the tools as JSON, as these models have seen them in training."""
+        return "\n".join(_xml_tools(tools))
+
+    def form(self, tools: Sequence[Tool]) -> str:
+        """Say how to write a step."""
+        return "\n".join(_xml_form(tools))
+
+    def parse(self, reply: str) -> Step:
+        """Read one reply."""
+        return read_reply(reply, _XML_RULES)
+
+    def render(self, step: Act | Finish) -> str:
+        """Write a step in tags, a call without an id with a number for it."""
+        if isinstance(step, Act):
+            first, *also = identified([replace(call, also=()) for call in step.calls])
+            step = replace(first, also=tuple(also))
+        return render_readably(self, "\n".join(_tags(step)), step)
+
+    def observation(self, content: str, of: Act | None = None) -> str:
+        """Write what came of one call between tags that name it."""
+        of_call = f' id="{of.id}"' if of and of.id else ""
+        return f"<observation{of_call}>\n{content}\n</observation>"
+
+
+def _tags(step: Act | Finish) -> Iterator[str]:
+    if step.thought:
+        yield f"<thought>{step.thought}</thought>"
+    if isinstance(step, Finish):
+        yield f"<response>\n{step.answer}\n</response>"
+    else:
+        yield from (f"<tool_call>{_as_json(call)}</tool_call>" for call in step.calls)
+
+
+def _as_json(call: Act) -> str:
+    written = {"name": call.tool, "arguments": arguments_in_object(call.arguments), "id": call.id}
+    return escape_tags(json.dumps(written, ensure_ascii=False))
+
+
+def _xml_tools(tools: Sequence[Tool]) -> Iterator[str]:
+    if tools:
+        yield "You can use these tools:"
+        yield ""
+        yield "<tools>"
+        for tool in tools:
+            parameters = {key: value for key, value in tool.schema.items() if key != "title"}
+            described = {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": parameters,
+            }
+            yield json.dumps({"type": "function", "function": described}, ensure_ascii=False)
+        yield "</tools>"
+
+
+def _xml_form(tools: Sequence[Tool]) -> Iterator[str]:
+    if tools:
+        yield "To use one, write exactly these two lines, then stop:"
+        yield ""
+        yield "<thought>what you know, what is missing</thought>"
+        yield (
+            '<tool_call>{"name": "the name of one tool", "arguments": {"argument": "value"}, '
+            '"id": "1"}</tool_call>'
+        )
+        yield ""
+        yield "To look up several things at once, write several calls, each on a line of its own"
+        yield "with an id of its own. The next message brings each answer as <observation>, with"
+        yield "the id of its call. Never write one. When you know enough, write instead:"
+    else:
+        yield "Write your turn in exactly this form:"
+    yield ""
+    yield "<thought>what your answer rests on</thought>"
+    yield "<response>"
+    yield "your answer"
+    yield "</response>"
+    yield ""
+    yield "Each tag begins a line. One turn has tool calls or one response, never both."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from benchmarks.frameworks.script import QUESTION, in_labels, look_up
 from chart_binder.chat.scripted import Scripted
 from chart_binder.react.conversation import Message
-from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.dialect import Classic
 from chart_binder.react.loop import converse
 from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import AnyEvent
