@@ -111,7 +111,7 @@ def _musicbrainz(config: Config) -> Iterator["Client"]:
 def _bring_in(
     config: Config, bundle: EvidenceBundle, kind: str, mbid: str
 ) -> tuple["RecordingCandidate", ...]:
-    """Return what a record at MusicBrainz adds to the evidence (`llm.record_lookup.Records`)."""
+    """Return what a record at MusicBrainz adds to the evidence (`llm.recording.Records`)."""
     from chart_binder.musicbrainz.sibling_lookup import bring_in
 
     with _musicbrainz(config) as client:

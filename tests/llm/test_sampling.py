@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig
+from chart_binder.llm.react_adjudicator import WAYS, Method
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.llm.sampling import WAYS, Method
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.transcript import Result, Run, read_transcript
 from llm.scripted_runs import (

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.react.calls import CallResult
-from chart_binder.react.context import Context, Round, TokenEstimate, size_of
+from chart_binder.react.context import CallResult, Context, Round, TokenEstimate, size_of
 from chart_binder.react.conversation import ChatError, Message, Reply
 from chart_binder.react.dialect import Classic
 from chart_binder.react.loop import Budget

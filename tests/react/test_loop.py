@@ -14,10 +14,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from chart_binder.react.calls import call_tool
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
-from chart_binder.react.loop import Ending, LastWord, Limits, RefusedError, converse
+from chart_binder.react.loop import Ending, LastWord, Limits, RefusedError, call_tool, converse
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError
 from chart_binder.react.transcript import AnyEvent, Observed, RecordedCall, Replay, Replied, Stepped

@@ -9,8 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from chart_binder.chat.faults import ErrorAnswer, Fault, Faults, RequestInfo, translated
-from chart_binder.chat.http import Endpoint
+from chart_binder.chat.http import Endpoint, ErrorAnswer, Fault, Faults, RequestInfo, translated
 from chart_binder.chat.served_model import (
     Fields,
     Health,

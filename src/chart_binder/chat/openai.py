@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from chart_binder.chat.faults import (
+from chart_binder.chat.http import (
     DECLINING,
+    Endpoint,
     ErrorAnswer,
     Fault,
     Faults,
@@ -21,7 +22,6 @@ from chart_binder.chat.faults import (
     read_error,
     translated,
 )
-from chart_binder.chat.http import Endpoint
 from chart_binder.chat.served_model import (
     Fields,
     Health,

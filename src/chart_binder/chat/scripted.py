@@ -1,9 +1,19 @@
-"""A model that says what it was told to say, in order."""
+"""Models without a server: one that says what it was told to say, and a recorded transcript."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from chart_binder.config import LLMConfig
+from chart_binder.errors import CanonError, ConfigError
+from chart_binder.files import read_file
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
-from chart_binder.react.transcript import Read, ReadingScript
+from chart_binder.react.transcript import (
+    Read,
+    ReadingScript,
+    Replay,
+    TranscriptDefectError,
+    read_transcript,
+)
 
 
 class Scripted:
@@ -32,3 +42,15 @@ class Scripted:
             has = f"the script has {len(self._replies)} replies"
             raise ChatError(f"{has} and the conversation asks for one more")
         return self._replies[len(self.asked) - 1]
+
+
+def connect(config: LLMConfig) -> Replay:
+    """Return a model that plays the transcript file `model_id`; raise `ConfigError`."""
+    path = Path(config.model_id)
+    try:
+        lines = read_file(path).splitlines(keepends=True)
+        return Replay(read_transcript(lines), model_id=path.name)
+    except CanonError as error:
+        raise ConfigError(f"llm.model_id: {error}") from error
+    except TranscriptDefectError as error:
+        raise ConfigError(f"llm.model_id: {str(path)!r} is no transcript: {error}") from error

@@ -11,17 +11,18 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from chart_binder.chat.faults import (
+from chart_binder.chat.http import (
     DeclinedError,
+    Endpoint,
     Faults,
     OnlyThinkingError,
     RequestInfo,
     error_in,
     parse_json,
     read_error,
+    retry_passing,
     translated,
 )
-from chart_binder.chat.http import Endpoint, retry_passing
 from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked

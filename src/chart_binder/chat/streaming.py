@@ -12,7 +12,7 @@ from io import IncrementalNewlineDecoder
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from chart_binder.chat.faults import LATE, Fault, OnlyThinkingError, PassingError, RequestInfo
+from chart_binder.chat.http import LATE, Fault, OnlyThinkingError, PassingError, RequestInfo
 from chart_binder.react.conversation import ChatError, Reply, StopCheck, Terms
 from chart_binder.react.parsing.lexer import strip_thinking
 

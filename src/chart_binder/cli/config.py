@@ -19,7 +19,7 @@ from chart_binder.config.load import config_candidates, dotted_keys
 from chart_binder.errors import CanonError, LookupFailedError, UsageError, masked
 from chart_binder.jobs.transcripts import effective_prompt
 from chart_binder.musicbrainz.source import connect
-from chart_binder.react.calls import call_tool
+from chart_binder.react.loop import call_tool
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 from chart_binder.store import VERSION, Store

@@ -16,8 +16,7 @@ from chart_binder.domain.verdict import Decided
 from chart_binder.errors import counted
 from chart_binder.llm.answer import FinalAnswer, read_answer
 from chart_binder.llm.open_case import OpenCase, Weighed
-from chart_binder.llm.record_lookup import RecordFinder
-from chart_binder.llm.recording import Record
+from chart_binder.llm.recording import Record, RecordFinder
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.verification import Verifier

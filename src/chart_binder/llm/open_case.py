@@ -39,7 +39,7 @@ from chart_binder.web.documents import independent_sources
 from chart_binder.web.places import is_copied
 
 RECORDING = "recording"
-"""The field that says which recording a record has: checked at MusicBrainz (llm.record_lookup)."""
+"""The field that says which recording a record has: checked at MusicBrainz (llm.recording)."""
 
 
 @dataclass(frozen=True, slots=True)

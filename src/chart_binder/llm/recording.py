@@ -1,17 +1,32 @@
-"""The record of a run: its events, written to a file as they happen, and what is read off them."""
+"""The record of a run, and the records at MusicBrainz that it shows and that answers name.
 
-from collections.abc import Iterable, Iterator
+Only a record that the tool `musicbrainz` itself showed in this run may be named: what a page says
+is no record, though it print ids or imitate the tool. Whether a recording of it is the performance
+that is asked about is not the model's to say: see `Records`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
+import msgspec
+
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
+from chart_binder.domain.patches import field_named
 from chart_binder.domain.vocabulary import MBID
-from chart_binder.llm.result import Check
+from chart_binder.errors import CanonError
+from chart_binder.llm.answer import FinalAnswer
+from chart_binder.llm.open_case import RECORDING, OpenCase
+from chart_binder.llm.result import FAILED_SERVICE, Check, Fact
 from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import (
     AnyEvent,
+    Brought,
     Observed,
+    Replied,
     Run,
     Stepped,
     Watch,
@@ -19,8 +34,6 @@ from chart_binder.react.transcript import (
 )
 from chart_binder.web.documents import host_of
 
-FAILED_SERVICE = "unanswered"
-"""The name of the check for a service that failed: the run is worth repeating."""
 _E = TypeVar("_E")
 
 
@@ -92,3 +105,115 @@ def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:
         if error:
             reason = error.removesuffix(SAYS_NOTHING).strip()
             yield Check(FAILED_SERVICE, passed=False, detail=f"{name}: {reason}")
+
+
+SITE = "https://musicbrainz.org"
+"""The source of what was found there."""
+_TOOL = "musicbrainz"
+_SHOWN = re.compile(rf"\b(release-group|recording)(?:/| id )({MBID.pattern})", re.IGNORECASE)
+_MAX_LOOKED_UP = 4
+"""Records of one run that are looked up, each with some requests."""
+
+
+class Records(Protocol):
+    """Finds at MusicBrainz what a record adds to the evidence."""
+
+    def __call__(
+        self, bundle: EvidenceBundle, kind: str, mbid: str
+    ) -> tuple[RecordingCandidate, ...]:
+        """Return the recordings of a `release-group` or a `recording` that are the performance.
+
+        Each has all its releases, and `because` says why it is the performance of the evidence.
+        Raises `NothingFoundError`, which says why none is, and `LookupFailedError`.
+        """
+
+
+class _Added(msgspec.Struct, frozen=True):
+    """What a `Brought` event adds."""
+
+    recording_candidates: tuple[RecordingCandidate, ...] = ()
+
+
+@dataclass(slots=True)
+class RecordFinder:
+    """Finds the records that answers of one run name, each once, and records what they add.
+
+    `find` looks them up; `known` has what was found before: in another run of the case, or when the
+    run was recorded. Without `find` nothing else is known.
+    """
+
+    record: Record
+    find: Records | None
+    known: dict[str, Brought]
+    seconds_left: Callable[[], float]
+    _events: dict[str, Brought] = field(default_factory=dict)
+
+    def shown(self) -> Mapping[str, str]:
+        """Return the kind of each record that MusicBrainz showed in this run, by its id."""
+        found: dict[str, str] = {}
+        tool: str | None = None
+        for event in self.record.events:
+            if isinstance(event, Stepped):
+                tool = event.tool
+            elif isinstance(event, Observed) and tool == _TOOL and not event.error:
+                pairs = _SHOWN.findall(event.content)
+                found |= {mbid.casefold(): kind.casefold() for kind, mbid in pairs}
+        return found
+
+    def named_in(self, answer: FinalAnswer) -> Sequence[str]:
+        """Return the ids of records that were shown and that an answer names, in order."""
+        texts = [answer.crg or ""]
+        for fact in answer.facts:
+            texts += (fact.about, fact.value if field_named(fact.field) == RECORDING else "")
+        shown = self.shown()
+        named = (mbid for text in texts for mbid in MBID.findall(text.casefold()))
+        return [mbid for mbid in dict.fromkeys(named) if mbid in shown]
+
+    def add(self, bundle: EvidenceBundle, mbid: str) -> tuple[RecordingCandidate, ...] | str:
+        """Return what a record that was shown adds to the evidence, or why it adds nothing."""
+        name = f"{self.shown()[mbid]}/{mbid}"
+        if name not in self._events:
+            event = self.known.get(name) or self._look_up(bundle, name)
+            turn = len(self.record.all(Replied))
+            self._events[name] = msgspec.structs.replace(event, iteration=turn)
+            self.record(self._events[name])
+        event = self._events[name]
+        try:
+            return event.problem or msgspec.convert(event.added, _Added).recording_candidates
+        except msgspec.ValidationError as error:  # of a transcript that somebody wrote
+            return f"what was recorded of it cannot be read: {error}"
+
+    def why_not(self, case: OpenCase, fact: Fact) -> str | None:
+        """Return why the fact does not stand that a record has a recording; None if it does.
+
+        `value` is the id of a recording of the evidence, as `add` left it, or of a group on which
+        one is, and `about` the group or the release that has it.
+        """
+        named = MBID.findall(fact.value.casefold())
+        if len(named) != 1:
+            return f"{fact.value!r} is not one MusicBrainz id"
+        recordings = case.bundle.recording_candidates
+        groups = [group for one in recordings for group in one.groups if group.mb_rg_id == named[0]]
+        groups += [g for one in recordings if one.mb_recording_id == named[0] for g in one.groups]
+        if not groups:
+            kind = self.shown().get(named[0])
+            event = self._events.get(f"{kind}/{named[0]}")
+            return (event and event.problem) or f"MusicBrainz did not show {named[0]} in this run"
+        carriers = {one.mb_release_id for group in groups for one in group.editions}
+        if fact.about in {*carriers, *(group.mb_rg_id for group in groups)}:
+            return None
+        return f"MusicBrainz does not list it on {case.labels.name_of(fact.about)}"
+
+    def _look_up(self, bundle: EvidenceBundle, name: str) -> Brought:
+        kind, _, mbid = name.partition("/")
+        if self.find is None:
+            return Brought(record=name, problem="no record can be looked up at MusicBrainz here")
+        if len(self._events) >= _MAX_LOOKED_UP or self.seconds_left() <= 0:
+            return Brought(record=name, problem="no further record is looked up in this run")
+        try:
+            added = _Added(self.find(bundle, kind, mbid))
+        except CanonError as error:
+            return Brought(record=name, problem=str(error))
+        plain: dict[str, Any] = msgspec.to_builtins(added)
+        self.known[name] = Brought(record=name, added=plain)
+        return self.known[name]

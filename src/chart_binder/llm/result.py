@@ -61,6 +61,10 @@ class Fact(msgspec.Struct, frozen=True):
     readings: tuple[Reading, ...] = ()
 
 
+FAILED_SERVICE = "unanswered"
+"""The name of the check for a service that failed: the run is worth repeating."""
+
+
 class Check(msgspec.Struct, frozen=True):
     """One check of an answer by code: whether it passed, with one sentence of detail."""
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from chart_binder.react.calls import CallResult
 from chart_binder.react.conversation import ChatError, Message, Role
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import bounded, one_line
@@ -77,6 +76,18 @@ class TokenEstimate:
         """Return about how many tokens messages of this size in bytes (`size_of`) take."""
         known = min(size, self._counted)
         return round(known * self._rate + (size - known) * max(self._rate, _TOKENS_PER_BYTE))
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What the model is shown for one call, or for a turn without a call.
+
+    `is_progress` is false for what was malformed, refused, repeated or not run.
+    """
+
+    call: Act | None
+    observation: Observation
+    is_progress: bool = False
 
 
 @dataclass(frozen=True, slots=True)

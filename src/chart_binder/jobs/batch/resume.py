@@ -21,8 +21,7 @@ from chart_binder.jobs import stored_decisions
 from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.decide import State, complete, override_for, year_of
 from chart_binder.jobs.write import identity_change
-from chart_binder.llm.recording import FAILED_SERVICE
-from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
+from chart_binder.llm.result import FAILED_SERVICE, AdjudicationResult, Outcome, is_stale
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
