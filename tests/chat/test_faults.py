@@ -16,9 +16,8 @@ from servers.ollama import OllamaStandIn
 from servers.openai import FAULTS, OpenAIStandIn
 
 LATE = "did not finish its answer for model 'llama3.2' within 0.3 s: raise llm.timeout_s"
-NOT_OLLAMA = "does not speak Ollama's format: set llm.base_url to an Ollama server"
-NOT_OPENAI = "does not speak OpenAI's format: set llm.base_url to the server's API, with or without"
-NO_SERVER = "what answers at {url}/v1 is no OpenAI-compatible server (HTTP 404"
+NOT_OLLAMA = "does not speak Ollama's format ("
+NOT_OPENAI = "does not speak OpenAI's format ("
 TOO_LONG = "set llm.num_ctx to what the server gives it, or start the server with more"
 MISSING = "model 'llama3.2' is not on the server at {url}/v1: set llm.model_id to one it has: qwen3"
 ENDLESS = "went on past 1000000 bytes, more than llm.max_tokens hold"
@@ -37,16 +36,16 @@ OF_BOTH = {
 OF_OLLAMA = {
     "absent": "model 'llama3.2' is not on the server at {url}: ollama pull llama3.2",
     "absent, old wording": "is not on the server at {url}: ollama pull llama3.2",
-    "400": "does not support chat): choose a model that can chat",
-    "401": "(HTTP 401: unauthorized): set llm.api_key_env",
-    "404 page": "what answers at {url} is no Ollama server (HTTP 404): set llm.base_url",
+    "400": "does not support chat): choose another model",
+    "401": "refuses the key or wants one (HTTP 401: unauthorized): look at the variable",
+    "404 page": NOT_OLLAMA,
     "500": "failed (HTTP 500: model requires more system memory (9.2 GiB) than is available)",
-    "503": "is busy (HTTP 503: server busy, please try again. maximum pending",
+    "503": "is busy or still loading (HTTP 503: server busy, please try again. maximum pending",
     "error in mid-stream": "broke its reply off with an error: llama runner process has terminated",
     "redirect loop": "{url} redirects (HTTP 307): set llm.base_url",
     **dict.fromkeys(
         ("429", "429 for an hour"),
-        "has had enough requests for now (HTTP 429: too many requests): ask later",
+        "is busy or still loading (HTTP 429: too many requests): ask later",
     ),
     **dict.fromkeys(
         ("500 list", "garbage", "html", "list", "number", "message is text"), NOT_OLLAMA
@@ -57,16 +56,16 @@ OF_OLLAMA = {
 OF_OPENAI = {
     **dict.fromkeys(("absent, vLLM", "absent, Ollama", "absent, 400"), MISSING),
     "400": "refuses the request for model 'llama3.2' (HTTP 400: Image input is not supported)",
-    "401": "wants a key (HTTP 401: Invalid API Key): set llm.api_key_env to the variable",
-    "403": "wants a key (HTTP 403: Forbidden): set llm.api_key_env to the variable",
-    **dict.fromkeys(("404", "404 page"), NO_SERVER),
+    "401": "refuses the key or wants one (HTTP 401: Invalid API Key): look at the variable",
+    "403": "refuses the key or wants one (HTTP 403: Forbidden): look at the variable",
+    **dict.fromkeys(("404", "404 page"), NOT_OPENAI),
     **dict.fromkeys(("too long, vLLM", "too long, 200"), TOO_LONG),
     "too long, llama.cpp": "(HTTP 400: the request exceeds the available context size, try incr",
     "too long, 500": "(HTTP 500: Context size has been exceeded.): set llm.num_ctx",
     "422": '"extra_forbidden", "loc": ["body", "top_k"], "msg": "Extra inputs"',
     **dict.fromkeys(
         ("429", "429 for an hour"),
-        "has had enough requests for now (HTTP 429: Rate limit reached): ask later",
+        "is busy or still loading (HTTP 429: Rate limit reached): ask later",
     ),
     "500": "failed (HTTP 500: CUDA out of memory): look into the server's log",
     "500 text": "failed (HTTP 500: Internal Server Error): look into the server's log",

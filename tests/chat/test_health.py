@@ -124,7 +124,7 @@ def test_an_absent_model_is_named_with_those_that_are_there() -> None:
             "load it there, or set llm.model_id to one it has",
         ),
         (OpenAIStandIn(models=()), {}, "load it there, or set llm.model_id to one it has"),
-        (OpenAIStandIn(key="right"), {}, "wants a key (HTTP 401"),
+        (OpenAIStandIn(key="right"), {}, "or wants one (HTTP 401"),
         (OpenAIStandIn(), {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
         (OpenAIStandIn(), {"base_url": "http://127.0.0.1:1"}, "start it, or set llm.base_url"),
         (

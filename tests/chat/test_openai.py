@@ -67,13 +67,10 @@ def test_the_version_may_be_left_out_of_the_address(base_url: str, api: str) -> 
     assert api_at(Endpoint.of(LLMConfig(base_url=base_url), NOBODY)).address == api
 
 
-def test_four_are_sent_and_all_are_kept_to() -> None:
-    with OpenAIStandIn(["Action: x\nfive: invented\nand so on"]) as server:
-        reply = model(server).reply(
-            ASKED, Terms(("one:", "two:", "three:", "four:", "five:", "six:"))
-        )
+def test_four_stop_strings_are_sent() -> None:
+    with OpenAIStandIn(["well"]) as server:
+        model(server).reply(ASKED, Terms(("one:", "two:", "three:", "four:", "five:")))
     assert server.chats[0]["stop"] == ["one:", "two:", "three:", "four:"]
-    assert (reply.content, reply.done_reason) == ("Action: x", "stop")
 
 
 SAID = (

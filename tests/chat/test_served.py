@@ -105,21 +105,20 @@ def test_a_prompt_that_cannot_fit_the_context_is_not_sent(kind: Kind) -> None:
 @SERVERS
 @WAYS
 @pytest.mark.parametrize(
-    ("said", "kept", "terms"),
+    ("said", "kept"),
     [
-        ("Action: web_search\nObservation: it is C1", "Action: web_search", Terms(STOP)),
         *(
-            (f"{CALL}\n{label} it is C1", CALL, ENOUGH)
-            for label in ("**Observation:**", "观察：", "Observation 1:", " Observation:", "Obs：")
+            (f"{CALL}\n{label} it is C1", CALL)
+            for label in ("Observation:", "**Observation:**", "观察：", " Observation:", "Obs：")
         ),
-        (f"{THINKING}\n{CALL}\nOBSERVATION: C1", f"{THINKING}\n{CALL}", ENOUGH),
+        (f"{THINKING}\n{CALL}\nOBSERVATION: C1", f"{THINKING}\n{CALL}"),
     ],
 )
 def test_a_server_that_goes_on_after_the_end_is_hung_up_on(
-    kind: Kind, prompting: str, said: str, kept: str, terms: Terms
+    kind: Kind, prompting: str, said: str, kept: str
 ) -> None:
     with kind.serve([Said(said, goes_on="\nand so on ")], obeys_stop=False) as server:
-        reply = kind.model(server, prompting=prompting).reply(ASKED, terms)
+        reply = kind.model(server, prompting=prompting).reply(ASKED, ENOUGH)
         assert server.hung_up.wait(5)  # it would go on for ever
     assert (reply.content, reply.done_reason) == (kept, "stop")
 

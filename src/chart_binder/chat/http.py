@@ -8,11 +8,12 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ERROR_NUMBER, ConfigError, masked
+from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, Reply, plain_line
 
 if TYPE_CHECKING:
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 
     from chart_binder.net import Deadline
 
+T = TypeVar("T")
+CONNECT_S = 5.0  # a host that is there answers the first packet long before
+MOST_BYTES = 16_000_000
+"""Of an answer as it is sent; a description of a model with its licences takes less than one MB."""
+MOST_BYTES_A_TOKEN = 1_024
+"""A token is streamed as a line of JSON with the model's name and the time, some 150 bytes."""
+PAUSES_S = (0.1, 0.4)  # before the second try and before the third
 LONGEST_DETAIL = 200  # characters of the server's own words
 DECLINING = frozenset({400, 422, 500, 501})
 """Statuses of a server that may accept the request without a part of it."""
@@ -48,20 +56,6 @@ class DeclinedError(ChatError):
 
 class OnlyThinkingError(ChatError):
     """A model stopped before the first word of its answer, though it was thinking."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestInfo:
-    """What the sentences say of a request: its server, its model, the seconds it was given.
-
-    `server` is what the server is called; the `key` is masked in the server's own words.
-    """
-
-    address: str
-    model_id: str
-    seconds: float
-    server: str
-    key: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +121,15 @@ class Fault:
     statuses: Container[int] = ()
     passing: bool = False
 
-    def error(
-        self, request: RequestInfo, detail: str = "", retry_after_s: float = 0.0
-    ) -> ChatError:
+    def error(self, server: "Server", detail: str = "", retry_after_s: float = 0.0) -> ChatError:
         """Return the error to raise, with the server's own words in brief."""
-        masked = detail.replace(request.key, "***") if request.key else detail
+        key = server.endpoint.key
         sentence = self.sentence.format(
-            server=request.server,
-            address=request.address,
-            model=request.model_id,
-            seconds=f"{request.seconds:g}",
-            detail=plain_line(masked, LONGEST_DETAIL),
+            server=server.faults.server,
+            address=server.endpoint.address,
+            model=server.model_id,
+            seconds=f"{server.deadline.seconds:g}",
+            detail=plain_line(detail.replace(key, "***") if key else detail, LONGEST_DETAIL),
         )
         return PassingError(sentence, retry_after_s) if self.passing else ChatError(sentence)
 
@@ -154,89 +146,42 @@ PROXY = Fault("the proxy refuses {address} ({detail}): set NO_PROXY")
 IMPOSSIBLE_ADDRESS = Fault("llm.base_url, or a proxy in the environment, is no possible address")
 FAILED = Fault("{server} at {address} failed ({detail}): look into the server's log")
 
-_OF_ALL_SERVERS = (
+_BY_STATUS = (
     Fault("{server} at {address} broke its reply off with an error: {detail}", (0,)),
+    Fault("{address} redirects ({detail}): set llm.base_url to the server itself", range(300, 400)),
     Fault(
-        "{server} at {address} has had enough requests for now ({detail}): ask later, or for "
-        "less at a time",
-        (429,),
+        "{server} at {address} refuses the key or wants one ({detail}): look at the variable that "
+        "llm.api_key_env names",
+        (401, 403),
+    ),
+    Fault(
+        "{server} at {address} is busy or still loading ({detail}): ask later, or for less at a "
+        "time",
+        (429, 503),
         passing=True,
     ),
+    Fault(
+        "{server} at {address} refuses the request for model {model!r} ({detail}): choose another "
+        "model, or another setting under [llm]",
+        range(400, 500),
+    ),
 )
+_OTHER_FORMAT = frozenset({*range(200, 300), 404, 405})
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """The faults of one kind of server.
+    """The faults of one kind of server, beside those that all have.
 
     `server` is what sentences call it, `absent` is for an address where nothing answers,
-    `wrong_format` for an answer that cannot be read; `recognise` knows a fault by the server's
-    words, else the status decides: what is the same for all servers, then the first of `others`
-    that has it, then `FAILED`.
+    `wrong_format` for an answer that cannot be read or a path that is not there; `recognise` knows
+    a fault by the server's words.
     """
 
     server: str
     absent: Fault
     wrong_format: Fault
-    others: tuple[Fault, ...]
-    recognise: Callable[[ErrorAnswer, RequestInfo], Fault | None]
-
-    def for_exception(self, error: Exception, request: RequestInfo) -> ChatError:
-        """Return what to raise for what a library raised."""
-        import httpx  # loaded by now, as it raised or was about to
-
-        rows: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
-            ((httpx.ConnectError, httpx.ConnectTimeout, ConnectionError), self.absent),
-            ((httpx.TimeoutException,), LATE),
-            ((httpx.ProxyError,), PROXY),
-            ((httpx.TransportError,), BROKEN_OFF),
-            ((httpx.InvalidURL,), IMPOSSIBLE_ADDRESS),
-        )
-        # Else the body is not what its reader takes it for: no JSON, another shape, too deep.
-        fault = next((row for kinds, row in rows if isinstance(error, kinds)), self.wrong_format)
-        # The client library of Ollama hides a failed connection behind words of its own.
-        cause = error.__context__ if isinstance(error, ConnectionError) else None
-        words = ERROR_NUMBER.sub("", str(cause or error))
-        return fault.error(request, words or type(error).__name__)
-
-    def for_answer(self, answer: ErrorAnswer, request: RequestInfo) -> ChatError:
-        """Return what to raise for an answer that is no reply."""
-        known = self.recognise(answer, request)
-        rows = (*_OF_ALL_SERVERS, self.wrong_format, *self.others)
-        fault = known or next((row for row in rows if answer.status in row.statuses), FAILED)
-        error = fault.error(request, answer.detail, answer.retry_after_s)
-        if known is None and answer.status in DECLINING:
-            return DeclinedError(str(error), answer.status, answer.words)
-        return error
-
-
-@contextmanager
-def translated(faults: Faults, request: RequestInfo, deadline: "Deadline") -> Iterator[None]:
-    """Raise `ChatError` for whatever a library raises for what a server does."""
-    import httpx  # as above
-
-    try:
-        yield
-    except (
-        httpx.HTTPError,
-        httpx.InvalidURL,
-        ConnectionError,
-        ValueError,
-        AttributeError,
-        TypeError,
-        RecursionError,
-    ) as error:
-        if deadline.has_passed:
-            raise LATE.error(request) from error
-        raise faults.for_exception(error, request) from error
-
-
-CONNECT_S = 5.0  # a host that is there answers the first packet long before
-MOST_BYTES = 16_000_000
-"""Of an answer as it is sent; a description of a model with its licences takes less than one MB."""
-MOST_BYTES_A_TOKEN = 1_024
-"""A token is streamed as a line of JSON with the model's name and the time, some 150 bytes."""
-PAUSES_S = (0.1, 0.4)  # before the second try and before the third
+    recognise: Callable[[ErrorAnswer], Fault | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +230,78 @@ class Endpoint:
             "follow_redirects": False,
             "event_hooks": {"request": [prepare], "response": [limit]},
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that is asked about one model until a deadline; its API begins at `endpoint`."""
+
+    endpoint: Endpoint
+    model_id: str
+    deadline: "Deadline"
+    faults: Faults
+
+    def ask(self, path: str, kind: type[T], question: Mapping[str, str] | None = None) -> T:
+        """Return what the server says below its address, or raise `ChatError`."""
+        import httpx  # as above
+
+        with self.translated():
+            with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
+                method = "POST" if question else "GET"
+                answer = client.request(method, self.endpoint.address + path, json=question)
+            if not answer.is_success:
+                raise self.refusal(read_error(answer.content, answer.status_code))
+            document = parse_json(answer.content)
+            if error := error_in(document):
+                raise self.refusal(error)
+            return convert_json(document, kind)
+
+    def refusal(self, answer: ErrorAnswer) -> ChatError:
+        """Return what to raise for an answer that is no reply."""
+        known, faults = self.faults.recognise(answer), self.faults
+        by_status = (row for row in _BY_STATUS if answer.status in row.statuses)
+        other = faults.wrong_format if answer.status in _OTHER_FORMAT else next(by_status, FAILED)
+        error = (known or other).error(self, answer.detail, answer.retry_after_s)
+        if known is None and answer.status in DECLINING:
+            return DeclinedError(str(error), answer.status, answer.words)
+        return error
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Raise `ChatError` for whatever a library raises for what the server does."""
+        import httpx  # as above
+
+        try:
+            yield
+        except (
+            httpx.HTTPError,
+            httpx.InvalidURL,
+            ConnectionError,
+            ValueError,
+            AttributeError,
+            TypeError,
+            RecursionError,
+        ) as error:
+            raise (
+                LATE.error(self) if self.deadline.has_passed else self._failure(error)
+            ) from error
+
+    def _failure(self, error: Exception) -> ChatError:
+        import httpx  # as above
+
+        rows: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
+            ((httpx.ConnectError, httpx.ConnectTimeout, ConnectionError), self.faults.absent),
+            ((httpx.TimeoutException,), LATE),
+            ((httpx.ProxyError,), PROXY),
+            ((httpx.TransportError,), BROKEN_OFF),
+            ((httpx.InvalidURL,), IMPOSSIBLE_ADDRESS),
+        )
+        # Else the body is not what its reader takes it for: no JSON, another shape, too deep.
+        of_kind = (row for kinds, row in rows if isinstance(error, kinds))
+        fault = next(of_kind, self.faults.wrong_format)
+        # The client library of Ollama hides a failed connection behind words of its own.
+        cause = error.__context__ if isinstance(error, ConnectionError) else None
+        return fault.error(self, ERROR_NUMBER.sub("", str(cause or error)) or type(error).__name__)
 
 
 def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from chart_binder.chat.http import Endpoint, ErrorAnswer, Fault, Faults, RequestInfo, translated
+from chart_binder.chat.http import Endpoint, ErrorAnswer, Fault, Faults, Server
 from chart_binder.chat.served_model import (
     Fields,
     Health,
@@ -17,8 +17,8 @@ from chart_binder.chat.served_model import (
     OptionalField,
     Request,
     ServedModel,
-    Server,
     completion_prompt,
+    context_length_at,
     examine,
     names_of,
 )
@@ -66,17 +66,15 @@ class _OllamaApi:
 
         from chart_binder.net import retry_after_s
 
-        info = request.server.info
-        options = request.server.endpoint.http_options(
-            request.server.deadline, request.config.max_tokens
-        )
+        server = request.server
+        options = server.endpoint.http_options(server.deadline, request.config.max_tokens)
         waits: list[str] = []  # the library keeps no headers of a refusal
         options["event_hooks"]["response"].append(
             lambda response: waits.append(response.headers.get("retry-after", ""))
         )
         with (
-            translated(_FAULTS, info, request.server.deadline),
-            Client(request.server.endpoint.address, **options) as client,
+            server.translated(),
+            Client(server.endpoint.address, **options) as client,
         ):
             try:
                 with closing(_answers(client, request, optional)) as answers:
@@ -85,10 +83,10 @@ class _OllamaApi:
             except ResponseError as error:
                 wait_s = retry_after_s("".join(waits))
                 answered = ErrorAnswer(max(error.status_code, 0), str(error.error), wait_s)
-                raise _FAULTS.for_answer(answered, info) from error
+                raise server.refusal(answered) from error
 
     def context_length(self, server: Server) -> int | None:
-        return server.context_length(_LOADED)
+        return context_length_at(server, _LOADED)
 
 
 def _answers(
@@ -172,7 +170,7 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
             problem += f" (or set llm.model_id to one it has: {', '.join(health.models)})"
         return replace(health, problems=(problem,))
     try:
-        loaded_length = server.context_length(_LOADED)
+        loaded_length = context_length_at(server, _LOADED)
     except ChatError:
         loaded_length = None
     return replace(
@@ -184,7 +182,7 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
 
 
 def _misfits(details: _Details, config: LLMConfig) -> Iterator[str]:
-    model, can, length = config.model_id, details.capabilities or (), details.context_length
+    model, can = config.model_id, details.capabilities or ()
     if can and "completion" not in can:
         yield (
             f"model {model!r} cannot chat, only: {', '.join(can)}; set llm.model_id to one that can"
@@ -194,17 +192,12 @@ def _misfits(details: _Details, config: LLMConfig) -> Iterator[str]:
             f"model {model!r} has no place for messages of the role 'tool': "
             'set llm.observation_role = "user"'
         )
-    if length is not None and config.num_ctx > length:
-        yield (
-            f"llm.num_ctx = {config.num_ctx} is more than the {length} tokens "
-            f"model {model!r} was made for: lower it to {length}"
-        )
 
 
 _NO_MODEL = Fault("model {model!r} is not on the server at {address}: ollama pull {model}")
 
 
-def _recognise(answer: ErrorAnswer, _: RequestInfo) -> Fault | None:
+def _recognise(answer: ErrorAnswer) -> Fault | None:
     is_absent = "model" in answer.words and "not found" in answer.words
     return _NO_MODEL if is_absent and answer.status == _NOT_FOUND else None
 
@@ -217,36 +210,8 @@ _FAULTS = Faults(
         passing=True,
     ),
     wrong_format=Fault(
-        "what answers at {address} does not speak Ollama's format: set llm.base_url to an Ollama "
-        "server",
-        range(200, 300),
+        "what answers at {address} does not speak Ollama's format ({detail}): set llm.base_url "
+        "to an Ollama server",
     ),
     recognise=_recognise,
-    others=(
-        Fault(
-            "{address} redirects ({detail}): set llm.base_url to the Ollama server itself",
-            range(300, 400),
-        ),
-        Fault(
-            "Ollama at {address} refuses the request ({detail}): "
-            "set llm.api_key_env to the variable that holds its key",
-            (401, 403),
-        ),
-        Fault(
-            "what answers at {address} is no Ollama server ({detail}): "
-            "set llm.base_url to an Ollama server",
-            (_NOT_FOUND, 405),
-        ),
-        Fault(
-            "Ollama at {address} is busy ({detail}): ask for less at a time, or raise its "
-            "OLLAMA_MAX_QUEUE",
-            (503,),
-            passing=True,
-        ),
-        Fault(
-            "Ollama at {address} refuses the request for model {model!r} ({detail}): "
-            "choose a model that can chat, or another setting under [llm]",
-            range(400, 500),
-        ),
-    ),
 )

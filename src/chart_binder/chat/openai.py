@@ -16,11 +16,10 @@ from chart_binder.chat.http import (
     ErrorAnswer,
     Fault,
     Faults,
-    RequestInfo,
+    Server,
     error_in,
     parse_json,
     read_error,
-    translated,
 )
 from chart_binder.chat.served_model import (
     Fields,
@@ -29,8 +28,8 @@ from chart_binder.chat.served_model import (
     OptionalField,
     Request,
     ServedModel,
-    Server,
     completion_prompt,
+    context_length_at,
     examine,
     names_of,
 )
@@ -81,8 +80,10 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
         health = replace(health, models=_models(server))
     except ChatError as error:
         return replace(health, problems=(str(error),))
-    health = replace(health, context_length=_OpenAIApi().context_length(server))
-    return replace(health, problems=tuple(_misfits(health, config)))
+    if not names_of(config.model_id) & set(health.models):
+        absent = _NO_MODEL.error(server, _which_model(health.models))
+        return replace(health, problems=(str(absent),))
+    return replace(health, context_length=_OpenAIApi().context_length(server))
 
 
 def api_at(endpoint: Endpoint) -> Endpoint:
@@ -120,7 +121,7 @@ class _OpenAIApi:
         options = server.endpoint.http_options(server.deadline, request.config.max_tokens)
         address, body = _address_and_body(request, optional)
         with (
-            translated(_FAULTS, server.info, server.deadline),
+            server.translated(),
             httpx.Client(**options) as client,
             client.stream("POST", address, json=body) as answer,
         ):
@@ -142,7 +143,7 @@ class _OpenAIApi:
         places = ((server.endpoint, "/models"), *((root, path) for path in _CONTEXT_PATHS))
         for endpoint, path in places:
             try:
-                length = replace(server, endpoint=endpoint).context_length(path)
+                length = context_length_at(replace(server, endpoint=endpoint), path)
             except ChatError:  # it is no server of that kind
                 continue
             if length:
@@ -193,21 +194,20 @@ def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
 
 def _explained(answer: ErrorAnswer, request: Request) -> ChatError:
     """Return what to raise for an answer that is no reply to this request."""
-    info = request.server.info
-    is_raw = request.config.prompting == "raw"
+    server, is_raw = request.server, request.config.prompting == "raw"
     if _is_missing_model(answer):
         try:
-            models = _models(request.server)
+            models = _models(server)
         except ChatError:
             models = ()
-        return _NO_MODEL.error(info, _which_model(models))
+        return _NO_MODEL.error(server, _which_model(models))
     if answer.status in {_NOT_FOUND, 405, 501} and is_raw:
-        return _NO_COMPLETIONS.error(info, answer.detail)
+        return _NO_COMPLETIONS.error(server, answer.detail)
     has_tool = not is_raw and any(message.role == "tool" for message in request.messages)
     is_about_roles = any(mark in answer.words.casefold() for mark in _ROLES)
     if has_tool and answer.status in DECLINING and is_about_roles:
-        return _NO_TOOL_ROLE.error(info, answer.detail)
-    return _FAULTS.for_answer(answer, info)
+        return _NO_TOOL_ROLE.error(server, answer.detail)
+    return server.refusal(answer)
 
 
 def _which_model(models: tuple[str, ...]) -> str:
@@ -227,18 +227,6 @@ def _models(server: Server) -> tuple[str, ...]:
     """Return the names of the models that a server has; raise `ChatError`."""
     listed = server.ask("/models", _Models)
     return tuple(model.id for model in listed.data or () if model.id)
-
-
-def _misfits(health: Health, config: LLMConfig) -> Iterator[str]:
-    model, length = health.model_id, health.context_length
-    if not names_of(model) & set(health.models):
-        which = _which_model(health.models)
-        yield f"model {model!r} is not on the server at {health.address}: {which}"
-    elif length is not None and config.num_ctx > length:
-        yield (
-            f"llm.num_ctx = {config.num_ctx} is more than the {length} tokens that model {model!r} "
-            f"has at {health.address}: lower it to {length}, or start the server with more"
-        )
 
 
 @dataclass(frozen=True)
@@ -314,7 +302,6 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-_UNAUTHORIZED = frozenset({401, 403})
 _NOT_FOUND = 404
 _TOO_LONG = (
     "context length",
@@ -340,14 +327,6 @@ _OVERFLOW = Fault(
     "the prompt with llm.max_tokens is over the context of model {model!r} at {address} "
     "({detail}): set llm.num_ctx to what the server gives it, or start the server with more"
 )
-_NO_KEY = Fault(
-    "{server} at {address} wants a key ({detail}): set llm.api_key_env to the variable that holds "
-    "it"
-)
-_WRONG_KEY = Fault(
-    "{server} at {address} refuses the key ({detail}): look at the variable that llm.api_key_env "
-    "names"
-)
 
 
 def _is_missing_model(answer: ErrorAnswer) -> bool:
@@ -359,13 +338,9 @@ def _is_missing_model(answer: ErrorAnswer) -> bool:
     )
 
 
-def _recognise(answer: ErrorAnswer, info: RequestInfo) -> Fault | None:
+def _recognise(answer: ErrorAnswer) -> Fault | None:
     words = answer.words.casefold()
-    if any(mark in words for mark in _TOO_LONG):
-        return _OVERFLOW
-    if answer.status in _UNAUTHORIZED:
-        return _WRONG_KEY if info.key else _NO_KEY
-    return None
+    return _OVERFLOW if any(mark in words for mark in _TOO_LONG) else None
 
 
 _FAULTS = Faults(
@@ -376,31 +351,8 @@ _FAULTS = Faults(
         passing=True,
     ),
     wrong_format=Fault(
-        "what answers at {address} does not speak OpenAI's format: set llm.base_url to the "
-        "server's API, with or without /v1",
-        range(200, 300),
+        "what answers at {address} does not speak OpenAI's format ({detail}): set llm.base_url "
+        "to the server's API, with or without /v1",
     ),
     recognise=_recognise,
-    others=(
-        Fault(
-            "{address} redirects ({detail}): set llm.base_url to the server itself",
-            range(300, 400),
-        ),
-        Fault(
-            "what answers at {address} is no OpenAI-compatible server ({detail}): "
-            "set llm.base_url to the server's API, with or without /v1",
-            (_NOT_FOUND, 405),
-        ),
-        Fault(
-            "{server} at {address} is busy or still loading ({detail}): ask later, or for less "
-            "at a time",
-            (503,),
-            passing=True,
-        ),
-        Fault(
-            "{server} at {address} refuses the request for model {model!r} ({detail}): "
-            "choose another model, or another setting under [llm]",
-            range(400, 500),
-        ),
-    ),
 )

@@ -9,32 +9,23 @@ from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol
 
 from chart_binder.chat.http import (
     DeclinedError,
     Endpoint,
     Faults,
     OnlyThinkingError,
-    RequestInfo,
-    error_in,
-    parse_json,
-    read_error,
+    Server,
     retry_passing,
-    translated,
 )
 from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
-from chart_binder.files import convert_json
 from chart_binder.react.context import fewest_tokens, most_tokens
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.parsing.lexer import strip_thinking
 
-if TYPE_CHECKING:
-    from chart_binder.net import Deadline
-
-T = TypeVar("T")
 CHECK_S = 10.0
 """What the questions of a check may take together: none of them makes a server load a model."""
 SMALLEST_WINDOW = 2_048  # of what any server allots unasked
@@ -68,7 +59,7 @@ def examine(
     config: LLMConfig,
     endpoint_of: Callable[[], Endpoint],
     faults: Faults,
-    questions: Callable[["Server", Health, LLMConfig], Health],
+    questions: Callable[[Server, Health, LLMConfig], Health],
 ) -> Health:
     """Return what the `questions` to a server find out; a configuration error is a problem."""
     from chart_binder.net import Deadline  # loads httpcore
@@ -79,7 +70,15 @@ def examine(
         return Health(masked(config.base_url), config.model_id, problems=(str(error),))
     with Deadline(min(CHECK_S, config.timeout_s)) as deadline:
         server = Server(endpoint, config.model_id, deadline, faults)
-        return questions(server, Health(endpoint.address, config.model_id), config)
+        health = questions(server, Health(endpoint.address, config.model_id), config)
+    length = health.context_length
+    if length is None or config.num_ctx <= length:
+        return health
+    problem = (
+        f"llm.num_ctx = {config.num_ctx} is more than the {length} tokens that model"
+        f" {health.model_id!r} has at {health.address}: lower it to {length}"
+    )
+    return replace(health, problems=(*health.problems, problem))
 
 
 def names_of(model_id: str) -> set[str]:
@@ -112,51 +111,15 @@ class _Properties:
     default_generation_settings: _Slot | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A server that is asked about one model until a deadline; its API begins at `endpoint`."""
-
-    endpoint: Endpoint
-    model_id: str
-    deadline: "Deadline"
-    faults: Faults
-
-    @property
-    def info(self) -> RequestInfo:
-        """What sentences say of a request."""
-        return RequestInfo(
-            self.endpoint.address,
-            self.model_id,
-            self.deadline.seconds,
-            self.faults.server,
-            self.endpoint.key,
-        )
-
-    def ask(self, path: str, kind: type[T], question: Mapping[str, str] | None = None) -> T:
-        """Return what the server says below its address, or raise `ChatError`."""
-        import httpx  # 170 ms, for those who really ask a model
-
-        with translated(self.faults, self.info, self.deadline):
-            with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
-                method = "POST" if question else "GET"
-                answer = client.request(method, self.endpoint.address + path, json=question)
-            if not answer.is_success:
-                said = read_error(answer.content, answer.status_code)
-                raise self.faults.for_answer(said, self.info)
-            document = parse_json(answer.content)
-            if error := error_in(document):
-                raise self.faults.for_answer(error, self.info)
-            return convert_json(document, kind)
-
-    def context_length(self, path: str) -> int | None:
-        """Return the context in tokens that the server there says the model has, if it does."""
-        said = self.ask(path, _Properties)
-        for model in [*(said.data or []), *(said.models or [])]:
-            length = model.max_model_len or model.loaded_context_length or model.context_length
-            if length and names_of(self.model_id) & {model.id, model.name}:
-                return length
-        slot = said.default_generation_settings
-        return slot.n_ctx if slot else None
+def context_length_at(server: Server, path: str) -> int | None:
+    """Return the context in tokens that the server there says the model has, if it does."""
+    said = server.ask(path, _Properties)
+    for model in [*(said.data or []), *(said.models or [])]:
+        length = model.max_model_len or model.loaded_context_length or model.context_length
+        if length and names_of(server.model_id) & {model.id, model.name}:
+            return length
+    slot = said.default_generation_settings
+    return slot.n_ctx if slot else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,9 +242,8 @@ class ServedModel:
                 return reply
 
     def _ask_once(self, request: Request, optional: Fields) -> Reply:
-        parts, server = self._api.parts(request, optional), request.server
-        most = self._config.max_tokens
-        return read_stream(parts, request.terms, most, server.info, server.deadline)
+        parts = self._api.parts(request, optional)
+        return read_stream(parts, request.terms, self._config.max_tokens, request.server)
 
     def _blamed(self, kept: Fields, refusal: DeclinedError) -> frozenset[str]:
         """Return the fields that a refusal names, or else those it may be about by its status."""

@@ -10,14 +10,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from io import IncrementalNewlineDecoder
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from chart_binder.chat.http import LATE, Fault, OnlyThinkingError, PassingError, RequestInfo
+from chart_binder.chat.http import LATE, Fault, OnlyThinkingError, PassingError, Server
 from chart_binder.react.conversation import ChatError, Reply, StopCheck, Terms
-from chart_binder.react.parsing.lexer import strip_thinking
-
-if TYPE_CHECKING:
-    from chart_binder.net import Deadline
 
 COUNTS_S = 2.0  # what a server may take for its token counts once the model has ended
 BYTES_A_TOKEN = 16  # of content and thinking: the average of any text stays far below
@@ -80,8 +76,7 @@ def read_stream(
     parts: Generator[Part, None, None],
     terms: Terms,
     max_tokens: int,
-    request: RequestInfo,
-    deadline: "Deadline",
+    server: Server,
 ) -> Reply:
     """Return the reply that the parts make, and close them as soon as the rest does not count.
 
@@ -97,25 +92,25 @@ def read_stream(
                 if reply.bytes > most_bytes or reply.is_over:
                     break
                 if reply.is_whole:
-                    deadline.shorten(COUNTS_S)
+                    server.deadline.shorten(COUNTS_S)
     except ChatError as error:
         if isinstance(error, PassingError) and reply.has_begun and not reply.is_whole:
             raise ChatError(str(error)) from error
         if not reply.is_whole:
             raise
     if reply.bytes > most_bytes:
-        raise ENDLESS.error(request, str(most_bytes))
+        raise ENDLESS.error(server, str(most_bytes))
     if not reply.is_whole:
-        raise (LATE if deadline.has_passed else UNFINISHED).error(request)
+        raise (LATE if server.deadline.has_passed else UNFINISHED).error(server)
     result = reply.result()
     if not result.content.strip():
-        raise _empty(result, request, calls_tool=reply.calls_tool)
+        raise _empty(result, server, calls_tool=reply.calls_tool)
     return result
 
 
-def _empty(reply: Reply, request: RequestInfo, *, calls_tool: bool) -> ChatError:
+def _empty(reply: Reply, server: Server, *, calls_tool: bool) -> ChatError:
     fault = CALLED_TOOL if calls_tool else _EMPTY_BECAUSE.get(reply.done_reason or "", EMPTY)
-    error = fault.error(request, ", though it was thinking" if reply.thinking else "")
+    error = fault.error(server, ", though it was thinking" if reply.thinking else "")
     if fault is EMPTY and reply.thinking and reply.done_reason == "stop":
         return OnlyThinkingError(str(error))
     return error
@@ -132,7 +127,7 @@ class _PartialReply:
         self.calls_tool = False
         self.bytes = 0  # of content and thinking, counted or not
         self._listen = terms.listen
-        self._cut = Cut(terms.enough or AtStop(terms.stop))
+        self._cut = Cut(terms.enough)
         self._contents: list[str] = []
         self._thoughts: list[str] = []
         self._is_last = False
@@ -196,7 +191,7 @@ class Cut:
     is linear in the length of the text.
     """
 
-    def __init__(self, enough: StopCheck) -> None:
+    def __init__(self, enough: StopCheck | None) -> None:
         self.made = False
         self._enough = enough
         self._through: list[str] = []
@@ -236,7 +231,7 @@ class Cut:
         start = self._line[:LINE_START]
         takes = self._length + LINE_START
         may_reread = self._reread + takes <= _REREAD_FACTOR * self._length + _REREAD_FREE
-        if may_reread and self._enough.is_candidate(start):
+        if self._enough and may_reread and self._enough.is_candidate(start):
             self._reread += takes
             self.made = self._enough.is_end("".join(self._through) + self._break, start)
         if not self.made:
@@ -247,23 +242,6 @@ class Cut:
         if text:
             self._through.append(text)
             self._length += len(text)
-
-
-class AtStop:
-    """A `StopCheck` for lines that begin with a stop string, unless the model is thinking."""
-
-    def __init__(self, stop: Iterable[str]) -> None:
-        self._marks = tuple(filter(None, (each.lstrip("\n") for each in stop)))
-
-    def is_candidate(self, line: str) -> bool:
-        """Tell whether a stop string begins the line."""
-        return line.startswith(self._marks)
-
-    def is_end(self, text: str, line: str) -> bool:
-        """Tell whether anything but thinking stands before the line."""
-        del line
-        said = strip_thinking(text)
-        return bool(said.text.strip()) and not said.unclosed
 
 
 _DATA = (b"data", b"error")  # old llama.cpp: a failure stands in a field of that name
