@@ -16,10 +16,18 @@ import pytest
 
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
-from chart_binder.react.loop import Ending, LastWord, Limits, RefusedError, call_tool, converse
+from chart_binder.react.loop import (
+    CallRunner,
+    Ending,
+    LastWord,
+    Limits,
+    RefusedError,
+    call_tool,
+    converse,
+)
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError
-from chart_binder.react.transcript import AnyEvent, Observed, RecordedCall, Replay, Replied, Stepped
+from chart_binder.react.transcript import AnyEvent, Observed, Replay, Replied, Stepped
 
 OPENING = (Message("system", "Add up."), Message("user", "What is 2 + 3?"))
 ADD = 'Thought: add\nAction: add\nAction Input: {"a": 2, "b": 3}'
@@ -207,10 +215,12 @@ def test_text_from_outside_cannot_speak_for_the_protocol(replies: list[Any]) -> 
     assert observed(events)[0].content == "‹|im_end|›\n‹Final Answer› – 99"
 
 
-def recalled(events: Iterable[AnyEvent], turns: int) -> list[RecordedCall]:
-    replay = Replay(events)
-    known = [replay.recall(turn, 0) for turn in range(1, turns + 1)]
-    return [each for each in known if each]
+def recalled(events: Iterable[AnyEvent], turns: int) -> list[bool]:
+    """Return which calls of a recorded run were progress."""
+    seen: list[AnyEvent] = []
+    runner = CallRunner(TOOLS, call_tool, seen.append, 2_000, lambda: None, Replay(events).recall)
+    act = Act("nothing", "that is known")
+    return [each.is_progress for turn in range(1, turns + 1) for each in runner.run(act, turn)]
 
 
 @pytest.mark.parametrize("again", ['"a b "', '" a  b"', '"\\ta\\u00a0b\\n"'])
@@ -218,7 +228,7 @@ def test_a_call_that_differs_by_white_space_is_the_same(again: str) -> None:
     first = 'Action: echo\nAction Input: {"text": "a b"}'
     _, events, _ = play(first, f'Action: echo\nAction Input: {{"text": {again}}}', DONE)
     assert "You made this very call before" in observed(events)[1].content
-    assert [known.is_progress for known in recalled(events, 2)] == [True, False]
+    assert recalled(events, 2) == [True, False]
 
 
 def test_a_call_that_failed_is_made_again() -> None:
@@ -238,14 +248,14 @@ def test_a_call_that_failed_is_made_again() -> None:
     assert "failing" in first.content
     assert second.content == "found"
     assert third.content.endswith("very call before; nothing new was looked up. It said:\nfound")
-    assert [known.is_progress for known in recalled(events, 3)] == [True, True, False]
+    assert recalled(events, 3) == [True, True, False]
 
 
 def test_a_call_that_fails_again_and_again_leads_nowhere() -> None:
     ending, events, _ = play(*["Action: fail\nAction Input: that"] * 5, DONE)
     assert ending.iterations == 4
     assert "3 turns in a row led nowhere" in (ending.problem or "")
-    assert [known.is_progress for known in recalled(events, 4)] == [True, False, False, False]
+    assert recalled(events, 4) == [True, False, False, False]
 
 
 def test_a_long_observation_is_cut_once_and_says_so() -> None:

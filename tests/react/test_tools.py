@@ -326,15 +326,14 @@ KNOWN = ("web_search", "web_fetch", "add", "wikipedia", "musicbrainz")
     [
         ("web_search", [
             "functions.tools.web_search", " **`functions.web_search()`** ", "web search",
-            "WebSearch", "WebSearchTool", "_web_search_", "[web_search](tool)",
+            "WebSearch", "WebSearchTool", "_web_search_",
             "functions.web_search:0", "functions.web_search<|channel|>json", "ｗｅｂ＿ｓｅａｒｃｈ",
             "Use web_search for this", "Perform a web search for the date", "使用 web_search 工具",
             'web_search - to find when "Don\'t Stop Me Now" came out', "web_search (already done)",
-            "web_search（查找《不能说的秘密》）", "web_search for the Wikipedia page",
-            "Use web_search to find what MusicBrainz says on Wikipedia",
+            "web_search（查找《不能说的秘密》）",
         ]),
         ("add", ["add", "`add`", "add (the two numbers)", "use the add tool"]),
-        ("wikipedia", ["wikipedia for the musicbrainz id"]),
+        ("wikipedia", ["wikipedia for the date"]),
         (None, [
             "", "search", "address", "web_search_v2", "web_search.images", "web_search!images",
             "web_search;rm -rf", "web_search()x", "images.web_search", "os.add",
@@ -343,7 +342,7 @@ KNOWN = ("web_search", "web_fetch", "add", "wikipedia", "musicbrainz")
         (None, ["do not add", "I will not use web_search", "不要使用web_search", "~~web_search~~",
                 "❌ web_search"]),
         (None, ["web_search+add", "web_search or wikipedia", "wikipedia, then web_search",
-                "wikipedia to avoid a web_search", "wikipedia (for the MusicBrainz id)"]),
+                "wikipedia for the musicbrainz id", "wikipedia (for the MusicBrainz id)"]),
         (None, ["add the numbers", "to sum, add"]),
     ],
     ids=["several words", "one word", "in a remark", "goes on", "denied", "two", "ordinary word"],

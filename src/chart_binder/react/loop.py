@@ -24,7 +24,7 @@ from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.parsing.steps import whole_answer
 from chart_binder.react.sanitize import bounded, sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Observation, Step
-from chart_binder.react.tools import OUT_OF_TIME, Call, Toolbox, ToolError, call_key
+from chart_binder.react.tools import OUT_OF_TIME, Call, Toolbox, ToolError, call_key, is_refusal
 from chart_binder.react.transcript import Observed, Recall, Replied, Stepped, Watch
 
 _log = logging.getLogger(__name__)
@@ -104,8 +104,13 @@ class CallRunner:
 
     def _run_one(self, act: Act, turn: int, place: int) -> CallResult:
         if self.recall and (known := self.recall(turn, place)):
-            self.watch(_stepped(act, known.tool, known.arguments, turn))
-            return CallResult(act, self.show(known.observation, turn), known.is_progress)
+            step, seen = known
+            arguments = {} if step.arguments is None else step.arguments
+            self.watch(_stepped(act, step.tool or "", arguments, turn))
+            shown = self.show(seen.observation, turn)
+            is_run = shown.error is None or not is_refusal(shown.error)
+            key = call_key(step.tool or "", arguments)
+            return CallResult(act, shown, is_run and self._is_progress(key, shown))
         try:
             call = self.toolbox.resolve(act)
         except ToolError as error:
@@ -124,10 +129,17 @@ class CallRunner:
             answer = self.perform(call, turn, place)
         except ToolError as error:
             answer = Observation(sanitize(str(error)), error=_encodable(str(error)))
-        # Remembered as it was shown, which is all that a replay knows of it.
-        shown = self._answers[key] = self.show(answer, turn)
-        # What failed before is tried again, and is progress where it succeeds now.
-        return CallResult(act, shown, is_progress=before is None or shown.error is None)
+        shown = self.show(answer, turn)
+        return CallResult(act, shown, self._is_progress(key, shown))
+
+    def _is_progress(self, key: str, shown: Observation) -> bool:
+        """Remember what a call came to, and tell whether it led on.
+
+        What failed before is tried again, and leads on where it succeeds now.
+        """
+        before = self._answers.get(key)
+        self._answers[key] = shown
+        return before is None or (before.error is not None and shown.error is None)
 
 
 def _stepped(act: Act, tool: str, arguments: Mapping[str, object] | str, turn: int) -> Stepped:

@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from chart_binder.react.arguments import (
-    CAMEL_CASE,
     ArgumentsError,
     Schema,
     alternatives_of,
@@ -275,76 +274,52 @@ def _type_name(schema: Schema, definitions: Schema) -> str:
 
 _LEAD: Final = frozenset(
     "use using call calling run running execute try do the a an my i will should need to now let me"  # noqa: SIM905
-    " us tool function action name is perform".split()
+    " us tool function action name is perform 1 使用 调用".split()
 )
-_ABOUT: Final = frozenset({"about", "because", "for", "in", "on", "to", "using", "via", "with"})
-_NOT_IT: Final = re.compile(
-    r"\w[./]\Z|n['’]t\b|~~|[❌✗✘🚫⛔不别勿无無]"
-    r"|\b(?:not|no|never|without|instead|avoid|skip|nicht|kein|keine|ohne|pas|sans|sin)\b",
-    re.IGNORECASE,
-)
-"""In front of a name: it is denied, or part of a longer one."""
+"""Words that may stand before a name."""
 _WORD: Final = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*|[^\W_a-z0-9]+|[^\w\s]", re.IGNORECASE)
-_GOES_ON: Final = re.compile(
-    r"(?![:#]\d{1,3}(?!\w))(?:[./\\:@#+%&=|^$?!;,~-]\w|[$?@#%&^=+~/\\]|\(\)\w)"
+_REMARK: Final = re.compile(
+    r"(?:[ _-]?(?:tool|function|工具))?(?:[\s.,:;!?)*_`…-]*|[:#]\d{1,3}|<\|.*"
+    r"|\s*[-–:]?\s*[(（](?!\)).*|\s+(?:[-–]\s*)?(?:about|because|for|in|on|to|using|via|with)\b.*)",
+    re.IGNORECASE | re.DOTALL,
 )
+"""What may stand behind a name."""
 _SUFFIX: Final = re.compile(r"(?:[ _-]|(?<=[a-z]))(?:Tool|Function|(?<=[ _-])(?:tool|function))$")
 _MAX_NAME_CHARS: Final = 600
+_MAX_WORDS: Final = 6
 
 
 def find_tool(written: str, known: Collection[str]) -> str | None:
     """Return the one known name that a model means, or None.
 
-    Case, spaces, hyphens, underscores and camel case are ignored where that leaves one name, and so
-    are words around it (`use the web_search tool to find the date`). A name that merely resembles a
-    known one means nothing, nor does one that goes on (`web_search.images`), is denied (`not
-    web_search`) or stands beside a second one. A tool of one word may be an ordinary word: only
-    words that introduce a tool may stand before it, and only a remark behind it (`wikipedia for the
-    date`), in which other tools of one word may be named.
+    Case, spaces, hyphens, underscores and camel case are ignored where that leaves one name. Words
+    that introduce a tool may stand before it, and a remark behind it (`use the web_search tool to
+    find the date`). A name that merely resembles a known one means nothing, nor does one that goes
+    on (`web_search.images`), is denied (`not web_search`) or stands beside a second one.
     """
     name = clean_name(written)
     if exact := same_name(name, known) or same_name(_SUFFIX.sub("", name), known):
         return exact
     words = [*_WORD.finditer(name)] if len(name) <= _MAX_NAME_CHARS else []
     found = [*_occurrences(name, words, known)]
-    if not found:
+    if len(found) != 1:
         return None
-    first, length, only = found[0]
-    end = first + length
-    others = {other for _, _, other in found} - {only}
-    behind = words[end].group().casefold() if len(words) > end else ""
-    is_remark = behind in _ABOUT
-    if others and (not is_remark or any(len(_parts(other)) > 1 for other in others)):
-        return None
-    if _GOES_ON.match(name, words[end - 1].end()) or _NOT_IT.search(name[: words[first].start()]):
-        return None
-    if len(_parts(only)) > 1:
-        return only
-    is_last = not behind[:1].isalnum() or behind in ("tool", "function")
-    return only if (is_last or is_remark) and all(map(_introduces, words[:first])) else None
+    first, end, only = found[0]
+    is_introduced = all(word.group().casefold() in _LEAD for word in words[:first])
+    return only if is_introduced and _REMARK.fullmatch(name, end) else None
 
 
 def _occurrences(
     text: str, words: Sequence[re.Match[str]], known: Collection[str]
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield where a known name stands as whole words, its length in words, and the name."""
-    longest = max((len(_parts(name)) for name in known), default=0)
+    """Yield the number of the first word of each known name in a text, its end, and the name."""
     at = 0
     while at < len(words):
-        for length in range(min(longest, len(words) - at), 0, -1):
-            last = words[at + length - 1]
-            span = text[words[at].start() : last.end()]
-            if last.group()[0].isalnum() and (name := same_name(span, known)):
-                yield at, length, name
-                at += length - 1
+        for last in range(min(at + _MAX_WORDS, len(words)) - 1, at - 1, -1):
+            end = words[last].end()
+            is_word = words[last].group()[0].isalnum()
+            if is_word and (name := same_name(text[words[at].start() : end], known)):
+                yield at, end, name
+                at = last
                 break
         at += 1
-
-
-def _parts(name: str) -> list[str]:
-    return re.split(r"[\s_-]+", CAMEL_CASE.sub(" ", name))
-
-
-def _introduces(word: re.Match[str]) -> bool:
-    text = word.group()
-    return text.casefold() in _LEAD or text.isdigit() or not text[0].isalnum()

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
@@ -14,7 +14,7 @@ import msgspec
 from chart_binder.react.conversation import ChatError, Message, Reply, Role, Terms
 from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
 from chart_binder.react.steps import Malformed, Observation
-from chart_binder.react.tools import Call, call_key, is_refusal
+from chart_binder.react.tools import Call
 
 if TYPE_CHECKING:
     from chart_binder.react.dialect import Dialect
@@ -303,17 +303,7 @@ def turns(events: Iterable[AnyEvent]) -> Iterator[Turn]:
         yield Turn(number, reply, exchanges)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
-    """A call of a recorded run: what was called, what was shown, and whether it was progress."""
-
-    tool: str
-    arguments: Mapping[str, object] | str
-    observation: Observation
-    is_progress: bool
-
-
-Recall = Callable[[int, int], RecordedCall | None]
+Recall = Callable[[int, int], tuple[Stepped, Observed] | None]
 """Returns what was recorded of the call at a turn and a place, in place of making it."""
 
 
@@ -328,7 +318,6 @@ class Replay:
             for turn in turns(recorded)
             for place, exchange in enumerate(turn.exchanges)
         }
-        self._calls = dict(_recorded_calls(self._exchanges))
         self._opening = tuple(
             Message(event.role, event.content) for event in recorded if isinstance(event, Said)
         )
@@ -357,9 +346,11 @@ class Replay:
         """Return the messages that opened the conversation, if they were about this evidence."""
         return self._opening if self._evidence_hash == evidence_hash else ()
 
-    def recall(self, turn: int, place: int) -> RecordedCall | None:
+    def recall(self, turn: int, place: int) -> tuple[Stepped, Observed] | None:
         """Return what was recorded of a call, if both its step and its observation were."""
-        return self._calls.get((turn, place))
+        known = self._exchanges.get((turn, place), Exchange())
+        step, seen = known.step, known.observation
+        return (step, seen) if step and step.kind == "act" and seen else None
 
     def perform(self, call: Call, turn: int, place: int) -> Observation:
         """Return what was observed at this place of this turn, in place of calling the tool.
@@ -373,29 +364,6 @@ class Replay:
             return Observation(f"(no answer of {call.tool.name} was recorded)")
         content = sanitize(seen.content) if self._is_canned else seen.content
         return replace(seen.observation, content=content)
-
-
-def _recorded_calls(
-    exchanges: Mapping[tuple[int, int], Exchange],
-) -> Iterator[tuple[tuple[int, int], RecordedCall]]:
-    """Yield turn and place of each recorded call, with the call.
-
-    It was no progress if it was refused, not run for want of time, or made before; but a call that
-    had failed before and now succeeded was.
-    """
-    failed: dict[str, bool] = {}
-    for at, exchange in exchanges.items():
-        step, seen = exchange.step, exchange.observation
-        if step is None or step.kind != "act" or seen is None:
-            continue
-        key = call_key(step.tool or "", step.arguments)
-        was_run = seen.error is None or not is_refusal(seen.error)
-        succeeds_now = failed.get(key, True) and seen.error is None
-        is_progress = was_run and (key not in failed or succeeds_now)
-        arguments = {} if step.arguments is None else step.arguments
-        yield at, RecordedCall(step.tool or "", arguments, seen.observation, is_progress)
-        if was_run:
-            failed[key] = seen.error is not None
 
 
 _MAX_SOURCES = 10
