@@ -46,7 +46,7 @@ def test_a_run_that_is_killed_leaves_all_it_had(
 
     for command, status, told in (
         ("show", 0, "no result was recorded: the run was killed, or is still going on"),
-        ("replay", 1, "the transcript ends after 1 reply, before the run does"),
+        ("replay", 1, "the transcript ends after reply 1, before the run does"),
         ("html", 0, "No result was recorded"),
     ):
         canon("transcript", command, file).must_end(status, told)

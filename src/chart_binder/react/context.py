@@ -1,7 +1,4 @@
-"""What is sent to the model: an append-only conversation, shortened where it must fit a window.
-
-The estimate of tokens is here too; clients of model servers use the same one.
-"""
+"""What is sent to the model: an append-only conversation, shortened where it must fit a window."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -43,10 +40,7 @@ def most_tokens(messages: Sequence[Message]) -> int:
 
 
 class TokenEstimate:
-    """Estimates the tokens of a growing conversation by its bytes, rather too many than too few.
-
-    What a server has counted is known; only what was added since is estimated.
-    """
+    """Estimates the tokens of a growing conversation by its bytes, rather too many than too few."""
 
     def __init__(self) -> None:
         self._rate = _TOKENS_PER_BYTE
@@ -58,14 +52,9 @@ class TokenEstimate:
         return self._counted > 0
 
     def learn(self, messages: Sequence[Message], tokens: int | None) -> None:
-        """Take over what a server counted, unless it cannot have counted all of the messages.
-
-        Some servers leave out what their cache held.
-        """
-        if not tokens:
-            return
+        """Take over what a server counted, unless it left out what its cache held."""
         size = size_of(messages)
-        if _MIN_TOKENS_PER_BYTE <= tokens / size <= _MAX_TOKENS_PER_BYTE:
+        if tokens and _MIN_TOKENS_PER_BYTE <= tokens / size <= _MAX_TOKENS_PER_BYTE:
             self._rate, self._counted = tokens / size, size
 
     def tokens(self, messages: Sequence[Message]) -> int:
@@ -82,7 +71,7 @@ class TokenEstimate:
 class CallResult:
     """What the model is shown for one call, or for a turn without a call.
 
-    `is_progress` is false for what was malformed, refused, repeated or not run.
+    No progress is what was malformed, refused, repeated or not run.
     """
 
     call: Act | None
@@ -92,10 +81,7 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One turn of the conversation: the model's text, its calls if any, and what it was shown.
-
-    `closing` is a line below what it was shown.
-    """
+    """One turn: the model's text, its calls if any, what it was shown, and a line below that."""
 
     reply: str
     act: Act | None
@@ -108,8 +94,7 @@ class Context:
 
     The opening is always sent whole. Where the rest does not fit, observations are cut, then
     reduced to a line that names their sources, the oldest first; after that the model's own texts
-    are reduced to their calls. What was shortened stays so: the prefix is stable again, and a
-    prompt cache can be reused.
+    are reduced to their calls. What was shortened stays so, for a prompt cache.
     """
 
     def __init__(
@@ -143,8 +128,7 @@ class Context:
     def messages(self) -> tuple[Message, ...]:
         """Return what to send, shortened as far as it must be.
 
-        Raises `ChatError` where even the shortest form is too long: by a server's count, or, as
-        long as there is none, by the least it can take.
+        Raises `ChatError` where even the shortest form is certainly too long.
         """
         for content, which in _STEPS:
             for place in range(len(self._rounds))[which]:
@@ -188,7 +172,6 @@ def _sources_line(observation: Observation) -> str:
 
 
 def _shortened(turn: Round, content: _Content | None, dialect: Dialect) -> Round:
-    """Replace what the model was shown for each call; without `content`, its text by its calls."""
     if content:
         shown = tuple(
             replace(each, observation=replace(each.observation, content=content(each.observation)))
@@ -216,5 +199,4 @@ _STEPS: tuple[tuple[_Content | None, slice], ...] = (
     (_sources_line, _NEWEST),
     (None, _NEWEST),
 )
-"""How turns are shortened, one by one, until all fits: observations, or thoughts (None). What the
-model has not read yet, and its own thoughts on what it has, stay longest."""
+"""How turns are shortened, one by one, until all fits: observations, or thoughts (None)."""

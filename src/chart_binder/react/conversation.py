@@ -25,10 +25,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One reply of a model.
+    """One reply of a model; `done_reason` is why it ended (`stop`, `length`, ...).
 
-    `done_reason` is why it ended (`stop`, `length`, ...), `thinking` what a server sent apart
-    from the content; token counts are the server's own and `seconds` is wall-clock time.
+    Token counts are the server's own, `seconds` is wall-clock time.
     """
 
     content: str
@@ -57,8 +56,7 @@ class Terms:
 
     The reply ends before any of `stop`, follows the JSON schema `schema`, and is complete within
     `seconds`; `listen` is called with each piece of the text as it comes. `enough` tells where a
-    reply that is being written may end; without it, at a line that begins with one of `stop`.
-    `temperature` replaces the configured one.
+    reply that is being written may end. `temperature` replaces the configured one.
     """
 
     stop: tuple[str, ...] = ()
@@ -109,9 +107,8 @@ def wrap_plugin_errors(
 ) -> Iterator[None]:
     """Run a plug-in's code; raise `wrap(error)` in place of what it raises, unless it is `known`.
 
-    This is the one broad `except` around code of other packages (chat models, tools, libraries): a
-    defect of theirs must cost neither other files nor other turns. An error that `wrap` returns
-    unchanged is raised again as it is.
+    This is the one broad `except` around code of other packages: a defect of theirs must cost
+    neither other files nor other turns. An error that `wrap` returns is raised again as it is.
     """
     try:
         yield
@@ -130,7 +127,7 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
     Raises `ChatError` for whatever the model raises or returns in place of a reply. What the
     listener raises passes through: it is the caller's own.
     """
-    listen, is_hearing = terms.listen, False
+    name, listen, is_hearing = f"the chat model {chat.model_id!r}", terms.listen, False
 
     def hear(piece: str) -> None:
         nonlocal is_hearing
@@ -142,19 +139,13 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
     def wrap(error: Exception) -> Exception:
         if is_hearing:
             return error
-        _log.warning("the chat model %r failed", chat.model_id, exc_info=error)
-        return ChatError(
-            f"the chat model {chat.model_id!r} failed, by a defect of its plug-in: look into the"
-            " log"
-        )
+        _log.warning("%s failed", name, exc_info=error)
+        return ChatError(f"{name} failed, by a defect of its plug-in: look into the log")
 
     with wrap_plugin_errors(wrap, ChatError, ReplayMismatchError):
         reply = chat.reply(messages, replace(terms, listen=hear) if listen else terms)
     if not (isinstance(reply, Reply) and isinstance(reply.content, str)):
-        raise ChatError(
-            f"the chat model {chat.model_id!r} gave no reply: its plug-in must return a Reply with"
-            " text"
-        )
+        raise ChatError(f"{name} gave no reply: its plug-in must return a Reply with text")
     return Reply(
         _text(reply.content) or "",
         _text(reply.thinking),

@@ -20,8 +20,7 @@ _TAGS: Final = re.compile(r"[<◁]|\[(?=/?(?:THINK|INST|TOOL))", re.IGNORECASE)
 class Dialect(Protocol):
     """How steps are asked for, read, written, and answered.
 
-    Only the model's own last reply is ever parsed, never the conversation. A dialect reads; it
-    neither calls a tool nor knows which tools there are when it reads.
+    Only the model's own last reply is parsed, without knowing which tools there are.
     """
 
     @property
@@ -64,31 +63,22 @@ def render_readably(dialect: Dialect, plain: str, step: Act | Finish) -> str:
 
 def is_same_step(read: Step, step: Act | Finish) -> bool:
     """Tell whether two steps are equal but for their notes."""
-    if isinstance(read, Finish) and isinstance(step, Finish):
-        return (read.answer, read.thought) == (step.answer, step.thought)
-    if isinstance(read, Act) and isinstance(step, Act):
-        calls, other = (
-            [(call.tool, call.arguments, call.id) for call in act.calls] for act in (read, step)
-        )
-        return read.thought == step.thought and calls == other
-    return False
+    return _without_notes(read) == _without_notes(step)
 
 
-def arguments_as_text(arguments: Mapping[str, object] | str) -> str:
-    """Return arguments as JSON on one line, a text as it is."""
+def _without_notes(step: Step) -> Step:
+    if isinstance(step, Act):
+        step = replace(step, also=tuple(replace(act, notes=(), thought="") for act in step.also))
+    return replace(step, notes=())
+
+
+def _as_text(arguments: Mapping[str, object] | str) -> str:
     if isinstance(arguments, str):
         return arguments
     return json.dumps(dict(arguments), ensure_ascii=False)
 
 
-def arguments_in_object(arguments: Mapping[str, object] | str) -> object:
-    """Return arguments as they stand inside a JSON object: as text where they go too deep."""
-    if isinstance(arguments, str) or is_deep([[[arguments]]]):
-        return arguments_as_text(arguments)
-    return dict(arguments)
-
-
-def escape_tags(written: str) -> str:
+def _escape_tags(written: str) -> str:
     """Return JSON with the marks escaped that could begin a tag."""
     return _TAGS.sub(lambda mark: f"\\u{ord(mark.group()):04x}", written)
 
@@ -102,31 +92,50 @@ def _as_object(step: Act | Finish) -> str:
         turn["tool_calls"] = [_as_call(call, "name", "arguments") for call in step.calls]
     else:
         turn |= _as_call(step, "action", "action_input")
-    return escape_tags(json.dumps(turn))
+    return _escape_tags(json.dumps(turn))
 
 
 def _as_call(call: Act, name: str, given: str) -> dict[str, object]:
-    written: dict[str, object] = {name: call.tool, given: arguments_in_object(call.arguments)}
+    """Return a call as a JSON object; arguments that go too deep inside it stand as text."""
+    is_text = isinstance(call.arguments, str) or is_deep([[[call.arguments]]])
+    arguments = _as_text(call.arguments) if is_text else call.arguments
+    written: dict[str, object] = {name: call.tool, given: arguments}
     return written | ({"id": call.id} if call.id else {})
 
 
 _TOOL: Final = "the name of one tool"
 _GIVEN: Final = "its arguments as one JSON object on one line"
+_WITHOUT_TOOLS: Final = "Write your turn in exactly this form:"
+_CALL_FORM: Final = """\
+To use one, write exactly these three lines, then stop:
+
+Thought: what you know, what is missing
+{call}
+
+The next message brings the tool's answer as an Observation. Never write one.
+When you know enough, write instead:"""
+_ANSWER_FORM: Final = """
+
+Thought: what your answer rests on
+{answer}: your answer
+
+Each label begins a line. One turn has one Action or one {answer}, never both."""
 
 
 class Labelled:
     """Steps as labelled lines, one a turn.
 
-    `Finish.answer` is the text after the label, a fence around it kept. Of several steps in a turn
-    the first counts. `answer` is the label of an answer, `given` what a call's input is called; the
-    lines of a `call` hold `{tool}` and `{given}`, and `tool` asks for the name of one.
+    `answer` is the label of an answer, `given` what a call's input is called; the lines of a `call`
+    hold `{tool}` and `{given}`, and `tool` asks for the name of one.
     """
 
     stop = ("\nObservation:",)
 
     def __init__(self, name: str, answer: str, *, given: str, call: str, tool: str = _TOOL) -> None:
         self.name = name
-        self._answer, self._call, self._tool = answer, call, tool
+        self._answer, self._call = answer, call
+        self._call_form = _CALL_FORM.format(call=call.format(tool=tool, given=_GIVEN))
+        self._answer_form = _ANSWER_FORM.format(answer=answer)
         example = call.format(tool="{tool}", given='{"argument": "value"}')
         finish = f"{answer}: your answer"
         wording = Wording("Action", answer, "Observation", given, example, finish)
@@ -139,7 +148,7 @@ class Labelled:
 
     def form(self, tools: Sequence[Tool]) -> str:
         """Say how to write a step."""
-        return "\n".join(self._form(tools))
+        return (self._call_form if tools else _WITHOUT_TOOLS) + self._answer_form
 
     def parse(self, reply: str) -> Step:
         """Read one reply."""
@@ -149,7 +158,7 @@ class Labelled:
         """Write a step as labelled lines; of several calls the first, for a turn has one."""
         if isinstance(step, Act):
             step = replace(step, also=(), id="")
-            written = self._call.format(tool=step.tool, given=arguments_as_text(step.arguments))
+            written = self._call.format(tool=step.tool, given=_as_text(step.arguments))
         else:
             written = f"{self._answer}: {step.answer}"
         plain = f"Thought: {step.thought}\n{written}" if step.thought else written
@@ -159,25 +168,6 @@ class Labelled:
         """Write what came of a call behind the label."""
         del of  # a turn has one call
         return f"Observation: {content}"
-
-    def _form(self, tools: Sequence[Tool]) -> Iterator[str]:
-        if tools:
-            yield "To use one, write exactly these three lines, then stop:"
-            yield ""
-            yield "Thought: what you know, what is missing"
-            yield self._call.format(tool=self._tool, given=_GIVEN)
-            yield ""
-            yield "The next message brings the tool's answer as an Observation. Never write one."
-            yield "When you know enough, write instead:"
-        else:
-            yield "Write your turn in exactly this form:"
-        yield ""
-        yield "Thought: what your answer rests on"
-        yield f"{self._answer}: your answer"
-        yield ""
-        yield (
-            f"Each label begins a line. One turn has one Action or one {self._answer}, never both."
-        )
 
 
 class Classic(Labelled):
@@ -192,10 +182,9 @@ class Classic(Labelled):
 
 
 class Pause(Labelled):
-    """The call on one line: the shortest form there is.
+    """The call on one line, then PAUSE: the shortest form there is.
 
-    A server is not asked to stop at PAUSE, which would take the word out of what the model sees of
-    its own turns, so that it would soon leave it out.
+    A server is not asked to stop at PAUSE: the model would see turns without it, and leave it out.
     """
 
     def __init__(self) -> None:
@@ -229,10 +218,7 @@ class ExactForm:
         )
 
     def read(self, reply: str) -> Act | Finish | None:
-        """Return the step of a reply of exactly this form, or None.
-
-        It is the step that `read_reply` finds, which reads any reply, in a fraction of the time.
-        """
+        """Return the step of a reply of exactly this form, as `read_reply` would, or None."""
         found = self._turn.fullmatch(reply)
         thought = (found["thought"] or "") if found else ""
         if found is None or ("(" in thought and _OPEN_BRACKET.search(thought)):
@@ -272,13 +258,30 @@ _XML_RULES: Final = DialectRules(
     said_in=frozenset({"thought", "thoughts"}),
     several=True,
 )
+_XML_CALL_FORM: Final = """\
+To use one, write exactly these two lines, then stop:
+
+<thought>what you know, what is missing</thought>
+<tool_call>{"name": "the name of one tool", "arguments": {"argument": "value"}, \
+"id": "1"}</tool_call>
+
+To look up several things at once, write several calls, each on a line of its own
+with an id of its own. The next message brings each answer as <observation>, with
+the id of its call. Never write one. When you know enough, write instead:"""
+_XML_ANSWER_FORM: Final = """
+
+<thought>what your answer rests on</thought>
+<response>
+your answer
+</response>
+
+Each tag begins a line. One turn has tool calls or one response, never both."""
 
 
 class Xml:
     """Steps in tags, calls as JSON objects, several in a turn: what Hermes-style models learn.
 
-    Each call has an id, numbered where the model wrote none; its observation names it. `Finish`
-    holds what stands in the tags, a fence around it kept.
+    Each call has an id, numbered where the model wrote none; its observation names it.
     """
 
     name = "xml"
@@ -290,7 +293,7 @@ class Xml:
 
     def form(self, tools: Sequence[Tool]) -> str:
         """Say how to write a step."""
-        return "\n".join(_xml_form(tools))
+        return (_XML_CALL_FORM if tools else _WITHOUT_TOOLS) + _XML_ANSWER_FORM
 
     def parse(self, reply: str) -> Step:
         """Read one reply."""
@@ -315,49 +318,17 @@ def _tags(step: Act | Finish) -> Iterator[str]:
     if isinstance(step, Finish):
         yield f"<response>\n{step.answer}\n</response>"
     else:
-        yield from (f"<tool_call>{_as_json(call)}</tool_call>" for call in step.calls)
-
-
-def _as_json(call: Act) -> str:
-    written = {"name": call.tool, "arguments": arguments_in_object(call.arguments), "id": call.id}
-    return escape_tags(json.dumps(written, ensure_ascii=False))
+        calls = (_as_call(call, "name", "arguments") for call in step.calls)
+        written = (_escape_tags(json.dumps(call, ensure_ascii=False)) for call in calls)
+        yield from (f"<tool_call>{call}</tool_call>" for call in written)
 
 
 def _xml_tools(tools: Sequence[Tool]) -> Iterator[str]:
     if tools:
-        yield "You can use these tools:"
-        yield ""
-        yield "<tools>"
+        yield "You can use these tools:\n\n<tools>"
         for tool in tools:
             parameters = {key: value for key, value in tool.schema.items() if key != "title"}
-            described = {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": parameters,
-            }
-            yield json.dumps({"type": "function", "function": described}, ensure_ascii=False)
+            described = {"name": tool.name, "description": tool.description}
+            function = {"type": "function", "function": described | {"parameters": parameters}}
+            yield json.dumps(function, ensure_ascii=False)
         yield "</tools>"
-
-
-def _xml_form(tools: Sequence[Tool]) -> Iterator[str]:
-    if tools:
-        yield "To use one, write exactly these two lines, then stop:"
-        yield ""
-        yield "<thought>what you know, what is missing</thought>"
-        yield (
-            '<tool_call>{"name": "the name of one tool", "arguments": {"argument": "value"}, '
-            '"id": "1"}</tool_call>'
-        )
-        yield ""
-        yield "To look up several things at once, write several calls, each on a line of its own"
-        yield "with an id of its own. The next message brings each answer as <observation>, with"
-        yield "the id of its call. Never write one. When you know enough, write instead:"
-    else:
-        yield "Write your turn in exactly this form:"
-    yield ""
-    yield "<thought>what your answer rests on</thought>"
-    yield "<response>"
-    yield "your answer"
-    yield "</response>"
-    yield ""
-    yield "Each tag begins a line. One turn has tool calls or one response, never both."

@@ -70,7 +70,7 @@ class CallRunner:
     """Runs the calls of a conversation, reports each as an event, remembers what it returned.
 
     Observations are cut to `max_chars` characters; no call starts once `out_of_time` returns a
-    sentence. A call that `recall` knows is taken from the record, whatever tools there are now.
+    sentence. A call that `recall` knows is taken from the record.
     """
 
     toolbox: Toolbox
@@ -165,11 +165,10 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a conversation may go.
+    """How far a conversation may go; 0 tokens mean no limit.
 
     `patience` is how many turns in a row may make no progress: malformed, refused or repeated.
-    Seconds and tokens are those of the whole run (0 tokens: no limit). A prompt takes at most
-    `num_ctx` less `max_tokens`, those of a reply (0: no limit).
+    A prompt takes at most `num_ctx` less `max_tokens`, those of a reply.
     """
 
     iterations: int = 5
@@ -216,9 +215,8 @@ def converse(
 ) -> Ending[T]:
     """Converse until there is an answer or a limit is reached. Raises `ChatError`.
 
-    `perform` makes a call, unless `recall` knows it from a record. `last_word` makes the last
-    turn, or one after too many without progress, ask for the answer alone; `listen` hears each
-    reply piece by piece.
+    `perform` makes a call, unless `recall` knows it from a record. `last_word` makes the last turn,
+    or one after too many without progress, ask for the answer alone.
     """
     budget = Budget(limits.max_run_s, limits.max_run_tokens, clock)
     window = max(0, limits.num_ctx - limits.max_tokens)
@@ -240,10 +238,7 @@ def converse(
 
 
 class Budget:
-    """Wall-clock seconds from now on, and tokens of all prompts and replies together.
-
-    Infinite seconds and 0 tokens mean no limit.
-    """
+    """Wall-clock seconds from now on, and tokens of all prompts and replies (0: no limit)."""
 
     def __init__(
         self, seconds: float = math.inf, tokens: int = 0, clock: Clock = time.monotonic
@@ -307,8 +302,7 @@ class Budget:
 class _Conversation(Generic[T]):
     """A conversation under way; `idle` counts the turns in a row without progress.
 
-    `max_turns` becomes less than the limit when tokens run short. `last_shown` is what the model
-    was told last.
+    `max_turns` becomes less than the limit when tokens run short.
     """
 
     chat: ChatModel
@@ -339,11 +333,7 @@ class _Conversation(Generic[T]):
         return Ending(self.turn, problem=spent)
 
     def limit_reached(self) -> str | None:
-        """Return why there is no further turn, or None.
-
-        Time is asked last: a replay, which takes none, finds the same reason where there is
-        another.
-        """
+        # Time is asked last: a replay, which takes none, finds another reason where there is one.
         if self.idle >= self.limits.patience:
             return f"{self.idle} turns in a row led nowhere"
         if self.turn < self.max_turns:
@@ -357,7 +347,6 @@ class _Conversation(Generic[T]):
         return self.budget.out_of_tokens(self.context.tokens) or self.budget.out_of_time()
 
     def cut_short(self) -> str:
-        """Return why fewer turns are taken than allowed, as half a sentence, or nothing."""
         if self.max_turns == self.limits.iterations:
             return ""
         return f"max_run_tokens = {self.limits.max_run_tokens} allows no more turns, and "
@@ -390,16 +379,12 @@ class _Conversation(Generic[T]):
         else:
             self.watch(Stepped("finish", self.turn, notes=step.notes))
             try:
-                return Ending(self.turn, self.judge(step.answer, self.is_last_turn()))
+                return Ending(self.turn, self.judge(step.answer, self.turn == self.max_turns))
             except RefusedError as error:
                 refusal = str(error)
         shown = self.calls.show(advice(refusal), self.turn)
         self.remember(step, reply, (CallResult(None, shown),))
         return None
-
-    def is_last_turn(self) -> bool:
-        """Return whether nothing can be asked again."""
-        return self.turn == self.max_turns
 
     def remember(self, step: Step, reply: Reply, results: tuple[CallResult, ...]) -> None:
         self.idle = 0 if any(each.is_progress for each in results) else self.idle + 1
@@ -412,7 +397,6 @@ class _Conversation(Generic[T]):
         self.context.close(self.turns_left())
 
     def turns_left(self) -> str:
-        """Return the line that tells the model how many turns are left."""
         left = self.max_turns - self.turn
         if left > 1:
             return _SHORT_OF_TIME if self.budget.is_short_of_time() else f"({left} turns left.)"
@@ -441,8 +425,7 @@ class _Conversation(Generic[T]):
 def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:
     """Return the step of a reply, or `Malformed` where the token limit cut the step itself.
 
-    A step is cut if more text could have continued it: bare text at the end of the reply, or an
-    object that had to be closed. What follows a complete step may be cut.
+    A step is cut if more text could have continued it; what follows a complete one may be cut.
     """
     if reply.done_reason != "length":
         return step
@@ -456,7 +439,6 @@ def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:
 
 
 def _is_open(step: Act | Finish, text: str, dialect: Dialect) -> bool:
-    """Return whether text appended to the reply would change its step."""
     if is_same_step(dialect.parse(text + _APPENDED), step):
         return False
     return isinstance(step, Act) or _object(step.answer) != _object(step.answer + _APPENDED)
@@ -473,8 +455,7 @@ def _object(answer: str) -> object:
 class StopAfterStep:
     """A `StopCheck` that stops a reply which invents an observation after a complete step.
 
-    The dialect decides: an observation within a thought, a quotation or an answer changes the step,
-    and so does not stop the reply.
+    One within a thought, a quotation or an answer changes the step, and so does not stop the reply.
     """
 
     def __init__(self, dialect: Dialect) -> None:
@@ -495,7 +476,6 @@ class StopAfterStep:
 
 
 def _kept_text(step: Step, reply: Reply, dialect: Dialect) -> str:
-    """Return what stays of a reply in the conversation: a call without what followed it."""
     if isinstance(step, Act) and step.notes:
         return dialect.render(step)
     return bounded(reply.content.strip() or "(nothing)", _MAX_REPLY_CHARS)

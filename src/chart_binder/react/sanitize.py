@@ -1,8 +1,7 @@
 """Text from outside is made inert: it can be read, it cannot speak for the protocol.
 
-What a page or a tag says may look like the conversation it lands in: a label that ends a turn, a
-control token of a model family, a character nobody sees. Every such form is turned into its
-nearest harmless likeness; the words stay legible to a person and to the model.
+Labels that end a turn, control tokens of model families, characters that nobody sees: each is
+turned into its nearest harmless likeness; the words stay legible to a person and to the model.
 """
 
 import re
@@ -169,8 +168,7 @@ def _names(words: str) -> Iterator[int]:
 def _is_label(words: str, *, heads: bool) -> bool:
     """Tell whether words are a label where a colon follows.
 
-    One that `heads` lines, as a tool's own `Search results:` does, is left as it is: it asks for
-    nothing, and by it a model is found out that makes such results up.
+    One that `heads` lines, as a tool's own `Search results:` does, asks for nothing.
     """
     if words.casefold() in _ROLES:
         return True
@@ -190,8 +188,7 @@ def _quote_objects(text: str) -> str:
 def _quote_steps(text: str) -> str:
     """Return a text in which nothing is read as a step, however it is written.
 
-    The readers of replies look at each line alone, then at the whole. After `_MOST_LOOKS` lines
-    that have what a step needs, all others that have it are shown as quoted.
+    After `_MOST_LOOKS` lines that have what a step needs, all others that have it are quoted.
     """
     if not _MAY_ASK.search(text):
         return text
@@ -206,7 +203,6 @@ def _quote_steps(text: str) -> str:
 
 
 def _is_step(text: str) -> bool:
-    """Tell whether a reply of these words would be a call or an answer."""
     return isinstance(read_reply(text, NO_DIALECT), Act | Finish)
 
 

@@ -43,11 +43,9 @@ class ToolDefectError(TypeError):
 def define_tool(
     function: Callable[..., object], name: str | None = None, description: str | None = None
 ) -> "tuple[str, str, Callable[..., object], ArgumentModel]":
-    """Return a tool's name, description, function and arguments.
+    """Return a tool's name, description, function and arguments, or raise `ToolDefectError`.
 
-    It is derived from a typed function, or from a model class with a `__call__`. A single parameter
-    that is a model (pydantic, dataclass, struct) gives its members as the arguments. `name` and
-    `description` replace the function's own. Raises `ToolDefectError`.
+    A single parameter that is a model (pydantic, dataclass, struct) gives its members as arguments.
     """
     called = getattr(function, "__name__", type(function).__name__) if name is None else name
     if name is None and not inspect.isroutine(function):
@@ -95,13 +93,7 @@ def _of_function(
             _check(each, hints, defects, is_one=bool(only))
     if len(defects) > known:
         return None
-    arguments = _try(make, f"parameter {only!r}" if only else "a parameter", defects)
-    if arguments is None and not only:  # one by one, to say which it is
-        named: list[str] = []
-        for each in parameters:
-            _try(partial(from_parameters, [each], hints, {}), f"parameter {each.name!r}", named)
-        defects[known:] = named or defects[known:]
-    return arguments
+    return _try(make, f"parameter {only!r}" if only else "a parameter", defects)
 
 
 def _check(
@@ -114,6 +106,8 @@ def _check(
         defects.append(f"{what} has no type annotation")
     elif not is_one and is_pydantic(hints[parameter.name]):
         defects.append(f"{what} is a pydantic model, which must be the only parameter")
+    else:
+        _try(partial(from_parameters, [parameter], hints, {}), what, defects)
 
 
 def _try(
@@ -139,9 +133,8 @@ def _doc(function: Any) -> str:
 class ArgumentModel:
     """The arguments of a tool: their JSON schema, and the value that is built from them.
 
-    `convert` validates an object and returns the value, or raises `ValueError`; `to_json` turns the
-    value back. `model_parameter` takes the whole value; where it is empty, the value's members are
-    the arguments.
+    `convert` validates an object and returns the value, or raises `ValueError`; `to_json` turns it
+    back. `model_parameter` takes the whole value; if empty, its members are the arguments.
     """
 
     schema: Mapping[str, Any]
@@ -194,9 +187,9 @@ def is_pydantic(kind: object) -> bool:
 
 
 def from_model(kind: Any, parameter: str, about: Mapping[str, str]) -> ArgumentModel:
-    """Return a model's members as arguments; raises `TypeError` for one without a JSON schema.
+    """Return a model's members as arguments; `about` describes those of a dataclass.
 
-    `about` describes members of a dataclass; pydantic and msgspec have ways of their own.
+    Raises `TypeError` for one without a JSON schema.
     """
     if is_pydantic(kind):
         return ArgumentModel(
@@ -278,10 +271,8 @@ def _msgspec_json(value: object) -> dict[str, object]:
 def with_limits(annotation: Any, description: str = "") -> Any:
     """Return a type with its limits and its description in the form that `msgspec` checks.
 
-    In `Annotated`, a text is a description; marks with attributes such as `ge`, `max_length` or
-    `description` are read by them (`msgspec.Meta`, `annotated_types`, pydantic's `Field`), and
-    others ignored. `description` counts where the annotation has none. Raises `TypeError` or
-    `ValueError` for limits that contradict each other.
+    Marks in `Annotated` are read by their attributes: `ge`, `max_length`, `description` ... Raises
+    `TypeError` or `ValueError` for limits that contradict each other.
     """
     kind, marks = annotation, list[object]()
     if typing.get_origin(annotation) is Annotated:
@@ -330,10 +321,7 @@ def _is_union(origin: Any) -> bool:
 
 
 def read_docstring(text: str) -> tuple[str, Mapping[str, str]]:
-    """Return a docstring's description, and that of each argument below `Args:` (Google style).
-
-    The section on exceptions is left out: a model is told when one happens.
-    """
+    """Return a docstring's description, and that of each argument below `Args:` (Google style)."""
     text = inspect.cleandoc(text)
     arguments = [dedent(body) for heading, body in _SECTION.findall(text) if heading != "Raises"]
     _, *entries = _ENTRY.split("\n".join(arguments))

@@ -43,8 +43,7 @@ class ToolError(Exception):
 class Tool:
     """A function that a model may call by name, with its description and its arguments.
 
-    `per_run` makes the function anew for each run, so that it may remember what it did in it; it
-    is told in words what the run is about.
+    `per_run` makes the function for each run; it is told in words what the run is about.
     """
 
     name: str
@@ -63,10 +62,8 @@ class Tool:
     ) -> "Tool":
         """Derive a tool from a typed function and its docstring, or from a model with `__call__`.
 
-        The schema of the arguments comes from annotations, their descriptions from `Annotated` or
-        from `Args:` in the docstring. What the function returns is shown to the model: text, an
-        `Observation`, or any other value as JSON. Raises `ToolDefectError` that names the function
-        and all that is missing.
+        What it returns is shown to the model: text, an `Observation`, or any other value as JSON.
+        Raises `ToolDefectError` that names the function and all that is missing.
         """
         return cls(*define_tool(function, name, description))
 
@@ -109,11 +106,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool with the arguments it is called with.
-
-    `arguments` are those of the schema, in JSON's types and with defaults filled in; `keywords` are
-    what the function is given.
-    """
+    """A tool with its arguments in JSON's types, defaults filled in, and as keywords to call it."""
 
     tool: Tool
     arguments: dict[str, object]
@@ -142,9 +135,8 @@ def _plain(value: object) -> object:
 def tool_of(found: Any, settings: object, client: object | None = None) -> Tool:
     """Return the tool that something installed is or makes.
 
-    A function makes a tool if its annotation says so (`-> Tool`) or if it takes the settings: its
-    first parameter is annotated with their type, or called `config` without an annotation. A
-    `client` is handed over behind them. Any other function is the one that the tool calls.
+    A function makes a tool if it is annotated `-> Tool`, or if its first parameter is annotated
+    with the type of the settings, or called `config`. A `client` is handed over behind them.
     """
     if _makes_tool(found, type(settings)):
         given = (settings,) if inspect.signature(found).parameters else ()
@@ -194,8 +186,7 @@ def _normal_space(value: object) -> object:
 class Toolbox:
     """The tools of one conversation, found by the names that models write for them.
 
-    Typed functions are made into tools. Raises `ToolDefectError` for one that cannot be a tool, and
-    for two tools of one name.
+    Raises `ToolDefectError` for a function that cannot be a tool, and for two tools of one name.
     """
 
     def __init__(self, tools: Iterable[Tool | Callable[..., object]]) -> None:

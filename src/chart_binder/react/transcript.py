@@ -99,10 +99,9 @@ class Observed(Event, frozen=True, tag="observation"):
 
 
 class Read(Event, frozen=True, tag="reading"):
-    """A second reading of a passage: of the fact numbered `fact`, from 0, and what was answered.
+    """A second reading of a passage (`content`) for the fact numbered `fact`, from 0.
 
-    `kind` is `support` or `contradiction`, `content` the passage. In a canned transcript only
-    `reading` is needed (`ReadingScript`).
+    `kind` is `support` or `contradiction`. In a canned transcript only `reading` is needed.
     """
 
     iteration: int = 0
@@ -123,11 +122,7 @@ class Read(Event, frozen=True, tag="reading"):
 
 
 class Brought(Event, frozen=True, tag="evidence"):
-    """What a record that the model named adds to the evidence, or why it adds nothing.
-
-    `record` is its kind and id, as in its address: `release-group/...`. `added` is evidence as in a
-    bundle.
-    """
+    """What a record that the model named (`release-group/ID`) adds to the evidence, or why not."""
 
     iteration: int = 0
     record: str = ""
@@ -140,7 +135,6 @@ class ReadingScript:
 
     A question is answered by the first line of its kind that is left, those with its passage
     before those with its source, and both before those with neither; without one it is `unclear`.
-    A chat model that has one as its `readings` is not asked for second readings.
     """
 
     def __init__(self, lines: Iterable[Read]) -> None:
@@ -152,10 +146,7 @@ class ReadingScript:
         return len(self._left)
 
     def reply(self, question: Read) -> Reply:
-        """Return the reply to a question, which has no reading yet.
-
-        Raises `ChatError` where it was not answered when it was recorded.
-        """
+        """Return the reply to a question; raise `ChatError` where it was not answered then."""
 
         def fits(line: Read) -> tuple[bool, bool] | None:
             same = line.content == question.content, line.source == question.source
@@ -204,10 +195,10 @@ def record_in(stream: IO[bytes]) -> Watch:
 
 @contextmanager
 def record_in_file(path: Path) -> Iterator[Watch | None]:
-    """Give a watcher that records in a new file, readable by its owner only, in a new folder.
+    """Give a watcher that records in a new file, readable by its owner only.
 
-    Where the file cannot be made it is None, with a warning in the log; at the first error of the
-    file the record ends, with a warning too, and the run goes on.
+    It is None where the file cannot be made; at the first error of the file the record ends, and
+    the run goes on. Both are warnings in the log.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -236,7 +227,7 @@ def record_in_file(path: Path) -> Iterator[Watch | None]:
 
 
 def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
-    """Yield the events of a transcript, iterations filled in where a canned one leaves them out.
+    """Yield the events of a transcript, with the iterations that a canned one leaves out.
 
     An incomplete last line, as a killed run leaves it, is skipped. Raises `TranscriptDefectError`.
     """
@@ -338,9 +329,9 @@ class Replay:
             return self._replies[turn]
         if self._problem:  # what the model's server said when it was recorded
             raise ChatError(self._problem)
-        count = len(self._replies)
-        replies = "1 reply" if count == 1 else f"{count} replies"
-        raise ChatError(f"the transcript ends after {replies}, before the run does")
+        raise ChatError(
+            f"the transcript ends after reply {len(self._replies)}, before the run does"
+        )
 
     def opening(self, evidence_hash: str) -> tuple[Message, ...]:
         """Return the messages that opened the conversation, if they were about this evidence."""
@@ -353,10 +344,7 @@ class Replay:
         return (step, seen) if step and step.kind == "act" and seen else None
 
     def perform(self, call: Call, turn: int, place: int) -> Observation:
-        """Return what was observed at this place of this turn, in place of calling the tool.
-
-        A recording holds what the model was shown; what somebody wrote by hand is sanitized first.
-        """
+        """Return what was observed at this place of this turn; sanitized, if written by hand."""
         from chart_binder.react.sanitize import sanitize  # loads the parser of replies
 
         seen = self._exchanges.get((turn, place), Exchange()).observation
