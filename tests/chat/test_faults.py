@@ -37,7 +37,7 @@ OF_OLLAMA = {
     "absent": "model 'llama3.2' is not on the server at {url}: ollama pull llama3.2",
     "absent, old wording": "is not on the server at {url}: ollama pull llama3.2",
     "400": "does not support chat): choose another model",
-    "401": "refuses the key or wants one (HTTP 401: unauthorized): look at the variable",
+    "401": "refuses the key or wants one (HTTP 401: unauthorized): set llm.api_key_env to the variable",
     "404 page": NOT_OLLAMA,
     "500": "failed (HTTP 500: model requires more system memory (9.2 GiB) than is available)",
     "503": "is busy or still loading (HTTP 503: server busy, please try again. maximum pending",
@@ -56,8 +56,8 @@ OF_OLLAMA = {
 OF_OPENAI = {
     **dict.fromkeys(("absent, vLLM", "absent, Ollama", "absent, 400"), MISSING),
     "400": "refuses the request for model 'llama3.2' (HTTP 400: Image input is not supported)",
-    "401": "refuses the key or wants one (HTTP 401: Invalid API Key): look at the variable",
-    "403": "refuses the key or wants one (HTTP 403: Forbidden): look at the variable",
+    "401": "refuses the key or wants one (HTTP 401: Invalid API Key): set llm.api_key_env to the variable",
+    "403": "refuses the key or wants one (HTTP 403: Forbidden): set llm.api_key_env to the variable",
     **dict.fromkeys(("404", "404 page"), NOT_OPENAI),
     **dict.fromkeys(("too long, vLLM", "too long, 200"), TOO_LONG),
     "too long, llama.cpp": "(HTTP 400: the request exceeds the available context size, try incr",
@@ -85,7 +85,7 @@ OF_OPENAI = {
     **dict.fromkeys(
         ("nothing but done", "no choice"), "answered with nothing: choose another model"
     ),
-    "filtered": "filtered its whole answer out: choose another model or server",
+    "filtered": "answered with nothing: choose another model",
     "redirect loop": "{url}/v1 redirects (HTTP 307): set llm.base_url to the server itself",
     "endless comments": TOO_MUCH,
 }
@@ -180,7 +180,7 @@ def test_an_absent_model_is_named_with_some_of_those_that_are_there(
 def test_a_wrong_key_is_refused_without_being_told() -> None:
     with OpenAIStandIn(key="right") as server:
         chat = openai.connect(LLMConfig(base_url=server.url, api_key_env="KEY"), {"KEY": "s3cret"})
-        with pytest.raises(ChatError, match=r"refuses the key .*api_key_env names") as refused:
+        with pytest.raises(ChatError, match=r"refuses the key .*api_key_env to") as refused:
             chat.reply([Message("user", "?")], Terms())
     assert "Bearer ***" in str(refused.value)
     assert "s3cret" not in str(refused.value)

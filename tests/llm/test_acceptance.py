@@ -20,7 +20,7 @@ from chart_binder.llm.result import (
     Standing,
     why_not_written,
 )
-from chart_binder.react.transcript import AnyEvent, Observed, Read, Replay, Replied
+from chart_binder.react.transcript import Read
 from golden.bundles import golden, year_only_single
 from llm.scripted_runs import (
     ALBUM,
@@ -343,15 +343,6 @@ def test_a_replay_keeps_a_contradiction_open_that_was_not_read_when_it_was_recor
     file.write_text("".join(each for each in events if '"kind":"contradiction"' not in each))
     again = replay(file)
     assert (again.outcome, failed(again)) == (Outcome.REVIEW, ["contradiction"])
-
-
-def test_reading_lines_that_answered_no_question_are_told() -> None:
-    lines: list[AnyEvent] = [Replied(content=text) for text in DECIDED]
-    lines.insert(1, Observed(content=f"{QUOTE}.", sources=(TRUSTED,)))
-    events = [*lines, *[Read(reading="first_release")] * 3]
-    result = adjudicated(chat=Replay(events))
-    assert result.outcome is Outcome.ACCEPTED
-    assert check(result, "readings").detail.startswith("2 `reading` lines of the transcript")
 
 
 def test_without_a_second_reading_every_clear_other_date_is_a_contradiction() -> None:

@@ -150,8 +150,8 @@ _BY_STATUS = (
     Fault("{server} at {address} broke its reply off with an error: {detail}", (0,)),
     Fault("{address} redirects ({detail}): set llm.base_url to the server itself", range(300, 400)),
     Fault(
-        "{server} at {address} refuses the key or wants one ({detail}): look at the variable that "
-        "llm.api_key_env names",
+        "{server} at {address} refuses the key or wants one ({detail}): set llm.api_key_env to the "
+        "variable that holds it",
         (401, 403),
     ),
     Fault(

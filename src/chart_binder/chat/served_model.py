@@ -162,15 +162,12 @@ class ServerApi(Protocol):
 
     def optional_fields(self, request: Request) -> Fields:
         """Return the optional fields that the request calls for."""
-        ...
 
     def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
         """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
-        ...
 
     def context_length(self, server: Server) -> int | None:
         """Return the context in tokens that the model really has, or `None`; raise `ChatError`."""
-        ...
 
 
 class ServedModel:

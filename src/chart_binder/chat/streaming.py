@@ -46,10 +46,6 @@ _EMPTY_BECAUSE = {
         "raise llm.max_tokens"
     ),
     "tool_calls": CALLED_TOOL,
-    "content_filter": Fault(
-        "the server of model {model!r} at {address} filtered its whole answer out{detail}: "
-        "choose another model or server"
-    ),
 }
 """By the reason why the reply ended."""
 

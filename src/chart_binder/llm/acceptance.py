@@ -1,8 +1,6 @@
 """Acceptance: the rules decide on the evidence with verified facts in; checks say what is missing.
 
-An answer is examined when it is given: its facts are grounded in what was read in this run, dates
-are read a second time, verified facts go into a copy of the evidence, and the rules are asked. What
-does not stand goes back to the model once; then the answer is judged as it is.
+What does not stand goes back to the model once; then the answer is judged as it is.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -61,8 +59,7 @@ class Examination:
         """Read an answer and resolve its labels.
 
         Raises `RefusedError` for what cannot be read, for an unknown id, and, once for each reason,
-        for what keeps the answer from a decision. In the last turn an unknown id is left in, and
-        dropped by `judge`.
+        for what keeps the answer from a decision; in the last turn only for the first.
         """
         labels = self.case.labels
         default = self.case.config.review_threshold if is_last else None
@@ -132,10 +129,7 @@ class Examination:
         return result, problems
 
     def _bring_in(self, answer: FinalAnswer) -> Mapping[str, str]:
-        """Add what the records that an answer names have; return why others add nothing, by id.
-
-        What was added stays: it is evidence from MusicBrainz, whatever the next answer names.
-        """
+        """Add what the records that an answer names have; return why others add nothing, by id."""
         useless: dict[str, str] = {}
         for mbid in self.finder.named_in(answer):
             if mbid in self.case.labels.titles or mbid in self.added:
@@ -149,10 +143,7 @@ class Examination:
         return useless
 
     def _group_of(self, named: str | None) -> str | None:
-        """Return the group that stands for a recording that was added; any other id as it is.
-
-        It is the one that the rules decide for, else the first.
-        """
+        """Return the group of a recording that was added, by the rules; any other id as it is."""
         if named not in self.added:
             return named
         groups = {group.mb_rg_id for group in self.added[named].groups}
@@ -266,10 +257,7 @@ class Examination:
     # Ids.
 
     def _release(self, crg: str | None, named: str | None) -> tuple[str | None, str | None]:
-        """Return the release that stands for the group, and one that was named but is not in it.
-
-        The rules choose where the model named none, or one of another group.
-        """
+        """Return the release that stands for the group, and one that was named but is not in it."""
         if crg is None:
             return None, None
         home = self.case.labels.home.get(named) if named else None
@@ -325,12 +313,7 @@ def lower_by_checks(confidence: float, checks: Iterable[Check]) -> float:
 def _outcome(
     confidence: float, checks: Sequence[Check], case: OpenCase, *, is_decided: bool
 ) -> tuple[Outcome, str | None]:
-    """Return the outcome of an answer, and why it is not accepted.
-
-    With `basis = "rules"` only the rules' decision is accepted, and a proposal from
-    `review_threshold` waits for a person. With `basis = "confidence"` the thresholds decide, and a
-    failed check lowers.
-    """
+    """Return the outcome of an answer, and why it is not accepted (docs/adjudicator.md)."""
     config, missing = case.config, _missing(checks)
     below = f"confidence {confidence:.2f} is below {{:.2f}}".format
     low = below(config.review_threshold) if confidence < config.review_threshold else None

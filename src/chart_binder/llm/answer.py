@@ -76,8 +76,7 @@ def read_answer(
 ) -> FinalAnswer:
     """Read a final answer, or raise `RefusedError` that names the defect and the right form.
 
-    `confidence` stands in for one that cannot be read, where nothing can be asked again; with
-    `labels` a candidate may be named by its title alone.
+    `confidence` stands in for one that cannot be read; `labels` know a candidate by its title.
     """
     try:
         found, notes = read_answer_object(text, "crg_mbid")
@@ -135,8 +134,7 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
 def read_confidence(value: object, default: float | None = None) -> float:
     """Return confidence as 0..1; `90` and `"90%"` are 0.9, words as in `CONFIDENCE_WORDS`.
 
-    For anything else (missing, not finite, negative, above 100) it is `default`, and without one
-    `RefusedError` is raised.
+    For anything else it is `default`, and without one `RefusedError` is raised.
     """
     amount, is_percent = _amount(value)
     if is_percent or amount > 1:
@@ -209,11 +207,9 @@ def _unbracketed(url: str) -> str:
 
 
 def last_word(labels: Labels, shown: Iterable[str] = ()) -> LastWord:
-    """Return the request for an answer alone, with a schema that allows existing labels only.
+    """Return the request for an answer alone, with a schema of the labels and `shown` ids.
 
-    `shown` are the ids of the records that MusicBrainz showed, which may be named too.
-    Servers write keys in the schema's order, so the rationale comes first. The answer is checked
-    like any other.
+    Servers write keys in the schema's order, so the rationale comes first.
     """
     others = [mbid for mbid in shown if mbid not in labels.titles][-_MAX_SHOWN_IDS:]
     groups = [*(label for label in labels.ids if "." not in label), *others]

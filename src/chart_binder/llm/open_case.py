@@ -1,7 +1,4 @@
-"""The open case: the evidence with its labels, what facts change in it, and what they lead to.
-
-The fields of facts, and what is impossible, are those of docs/adjudicator.md ("Facts").
-"""
+"""The open case: the evidence with its labels, what facts change in it, and what they lead to."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
@@ -80,10 +77,7 @@ class OpenCase:
         return decide(apply_patches(self.bundle, patches).bundle, self.rules)
 
     def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
-        """Return the patches that the rules' decision turns on, as few as can be.
-
-        Those that come first are left out first. Where the rules do not decide, none is returned.
-        """
+        """Return the patches that the rules' decision turns on, as few as can be; none if open."""
         verdict, needed = self.verdict(patches), list(patches)
         if not isinstance(verdict, Decided):
             return ()
@@ -146,7 +140,7 @@ def weigh_facts(bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfi
 def read_patch(fact: Fact, labels: Labels) -> Patch | None:
     """Return what a fact changes; None for a field that moves nothing, or an unknown subject.
 
-    Raises `ValueError` for a value that cannot be read, or a field that the subject does not have.
+    Raises `ValueError` for a value that cannot be read or a field that the subject lacks.
     """
     about = labels.meant_by(fact.about)
     known = field_named(fact.field)
@@ -175,18 +169,14 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
 
 
 def _premiere(about: str, value: str, labels: Labels) -> Patch | None:
-    """Return the patch that a group was the premiere; either side of the fact may name the group.
-
-    Raises `ValueError` where they name two, or the value is no.
-    """
-    named = labels.meant_by(value)
-    groups = {labels.home.get(one, one) for one in (about, named)} & labels.titles.keys()
+    """Return the patch that a group was the premiere; `ValueError` where the value is no."""
+    group = labels.home.get(about, about)
     is_said = fold(value.strip(" .\"'")) in fact_words()["yes"]["yes"]
-    if not groups:
+    if group not in labels.titles:
         return None
-    if len(groups) > 1 or not (is_said or named in (*labels.titles, *labels.home)):
+    if not (is_said or labels.meant_by(value) == group):
         raise ValueError(f"{value!r} is no {PREMIERE}: true, of one group")
-    return Patch(groups.pop(), PREMIERE, "true")
+    return Patch(group, PREMIERE, "true")
 
 
 def is_in_evidence(fact: Fact, patch: Patch | None, bundle: EvidenceBundle) -> bool:

@@ -22,16 +22,9 @@ if TYPE_CHECKING:  # a decision by rules names the prompt, and needs no tools
 
 _BRACES: Final = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 PROMPT_NUMBERS: Final = (
-    "auto_accept_threshold",
-    "independent_sites",
-    "lead_window_days",
-    "max_iterations",
-    "min_sources",
-    "reissue_long_gap_years",
-    "review_threshold",
-    "trusted_sources",
-    "without_fact",
-)
+    "auto_accept_threshold", "independent_sites", "lead_window_days", "max_iterations",
+    "min_sources", "reissue_long_gap_years", "review_threshold", "trusted_sources", "without_fact",
+)  # fmt: skip
 """What any section may name of the settings: none is a secret, none differs between recordings."""
 _WITHOUT_FACT: Final = "An answer without a new fact goes to a person."
 
@@ -55,13 +48,11 @@ def fill_placeholders(text: str, values: Mapping[str, object]) -> str:
     return _BRACES.sub(value, text)
 
 
-def insert_original(text: str, section: str, own: str) -> str:
-    """Replace the name of a section in braces by that section's original text."""
-    return _BRACES.sub(lambda found: own if found[2] == section else found.group(), text)
+def _with_original(text: str, section: str, original: str) -> str:
+    return _BRACES.sub(lambda found: original if found[2] == section else found.group(), text)
 
 
-def check_placeholders(key: str, text: str, allowed: Collection[str]) -> None:
-    """Raise `ConfigError` that names the key, for an unknown placeholder."""
+def _check_placeholders(key: str, text: str, allowed: Collection[str]) -> None:
     unknown = [name for _, name in _BRACES.findall(text) if name and name not in allowed]
     if unknown:
         names = ", ".join(f"{{{name}}}" for name in sorted(allowed))
@@ -105,13 +96,11 @@ class Exemplar:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The sections of a prompt, with placeholders.
+    """The sections of a prompt, with placeholders; an unknown one is a `ConfigError`.
 
     `{tools}` in `tools` is the list of the tools, `{format}` in `format` the dialect's form of a
-    step; `task` is asked below the evidence, the rest is the system prompt. Empty sections are left
-    out. `version` is the shipped prompt that this one is made from.
-
-    Raises `ConfigError` for an unknown placeholder.
+    step; `task` is asked below the evidence. Empty sections are left out. `version` is the shipped
+    prompt that this one is made from.
     """
 
     version: str
@@ -127,16 +116,12 @@ class Prompt:
         """Check the placeholders."""
         for section in TEXT_SECTIONS:
             own = (section,) if section in _DIALECT_SECTIONS else ()
-            check_placeholders(
-                f"llm.prompt.{section}", getattr(self, section), (*PROMPT_NUMBERS, *own)
-            )
+            text = getattr(self, section)
+            _check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_NUMBERS, *own))
 
     @property
     def name(self) -> str:
-        """The version, with the sections that were replaced and a hash of their text.
-
-        Prompts with the same name are the same: `react-2`, `react-2+rules@1f0c2a9b`.
-        """
+        """The version, with what was replaced and a hash of that: `react-2+rules@1f0c2a9b`."""
         shipped = load_prompt(self.version) if self.version in shipped_versions() else None
         changed = [
             section
@@ -150,14 +135,11 @@ class Prompt:
         return f"{self.version}{names}@{hashlib.sha256(words).hexdigest()[:8]}"
 
     def overridden(self, **sections: str) -> "Prompt":
-        """Return the prompt with sections replaced; `{rules}` in `rules` is the original text.
-
-        Raises `ConfigError` for an unknown placeholder, `TypeError` for an unknown section.
-        """
+        """Return the prompt with sections replaced; `{rules}` in `rules` is the original text."""
         own: dict[str, Any] = {}
         for section, text in sections.items():
-            check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_NUMBERS, section))
-            own[section] = insert_original(text, section, getattr(self, section, ""))
+            _check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_NUMBERS, section))
+            own[section] = _with_original(text, section, getattr(self, section, ""))
         return replace(self, **own)
 
     def render(
@@ -216,12 +198,7 @@ def load_prompt(version: str = PROMPT_VERSION) -> Prompt:
 
 
 def configured_prompt(config: PromptConfig) -> Prompt:
-    """Return the prompt that `[llm.prompt]` asks for.
-
-    Raises `ConfigError` for an unknown version or placeholder.
-    """
-    words = {section: getattr(config, section) for section in TEXT_SECTIONS}
-    prompt = load_prompt(config.version).overridden(
-        **{s: text for s, text in words.items() if text}
-    )
+    """Return what `[llm.prompt]` asks for; `ConfigError` for an unknown version or placeholder."""
+    words = {name: text for name in TEXT_SECTIONS if (text := getattr(config, name))}
+    prompt = load_prompt(config.version).overridden(**words)
     return prompt if config.exemplars else replace(prompt, exemplars=())

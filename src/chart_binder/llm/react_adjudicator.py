@@ -72,17 +72,14 @@ _NOT_RECORDED: dict[str, Any] = {
 class ReActAdjudicator:
     """Asks a model about a case that the rules leave open, in a ReAct loop with tools.
 
-    Everything after `config` has a default built from configuration. `searxng` is a search client
-    for `web_search`, `musicbrainz` what opens MusicBrainz for its tool, `records` what finds there
-    what a record adds to the evidence; `tools` are tools or typed functions; `record` is a folder
-    for transcripts; `watch` is called with every event, `listen` with every piece of a reply as it
-    is written; an answer is checked by the rules under `rules_config`; `prompt` replaces
-    `[llm.prompt]`, `calibration` the file of `[llm.acceptance]`.
-    Nothing is opened before `adjudicate`; threads may share one adjudicator as far as they may
-    share `chat`.
+    Everything after `config` has a default built from configuration. `searxng` is a search client,
+    `musicbrainz` what opens MusicBrainz for its tool, `records` what finds there what a record adds
+    to the evidence; `record` is a folder for transcripts; `watch` is called with every event,
+    `listen` with every piece of a reply. Nothing is opened before `adjudicate`; threads may share
+    one adjudicator as far as they may share `chat`.
 
-    Raises `PluginError` for a provider, tool or dialect that is not installed, `ConfigError` for a
-    wrong placeholder in a prompt or a calibration that cannot be read.
+    Raises `PluginError` for what is not installed, `ConfigError` for a prompt or a calibration that
+    cannot be read.
     """
 
     def __init__(
@@ -127,10 +124,9 @@ class ReActAdjudicator:
         evidence_bundle: EvidenceBundle | Mapping[str, Any] | bytes | str,
         decision_trace: Verdict | Sequence[str] | str | None = None,
     ) -> AdjudicationResult:
-        """Return the result, of whatever outcome; `decision_trace` says why the case is open.
+        """Return the result; `decision_trace` says why the case is open.
 
-        Raises `EvidenceError` for an ill-formed bundle. Whatever goes wrong with the model, the
-        network or a page becomes the outcome.
+        Raises `EvidenceError` for an ill-formed bundle; whatever else goes wrong is an outcome.
         """
         bundle = read_bundle(evidence_bundle)
         if not self._config.enabled:
@@ -174,11 +170,7 @@ class ReActAdjudicator:
         toolbox: Toolbox,
         part_of: Mapping[str, object],
     ) -> AdjudicationResult:
-        """Run one conversation and return its result, of whatever outcome.
-
-        A replay needs its own `config` and nothing else. `part_of` is recorded: which method and
-        which sample the run is.
-        """
+        """Run one conversation; `part_of` is recorded: which method and which sample it is."""
         run = self._run_event(case, config, chat, part_of)
         recorded = chat.opening(case.evidence_hash) if isinstance(chat, Replay) else ()
         opening = recorded or (
@@ -191,27 +183,16 @@ class ReActAdjudicator:
                 record(Said(message.role, message.content))
             deadline = time.monotonic() + config.max_run_s
             reader = SecondReader(chat, record, lambda: deadline - time.monotonic(), case.readings)
-            finder = self._finder(chat, case, record, lambda: deadline - time.monotonic())
+            kept = getattr(chat, "records", None)  # of a run that is replayed
+            find, known = (self._records, case.records) if kept is None else (None, kept)
+            finder = RecordFinder(record, find, known, lambda: deadline - time.monotonic())
             examination = Examination(
                 case.open_case, record, reader, finder, can_look_up=bool(toolbox.tools)
             )
             ending = self._converse(chat, config, toolbox, opening, examination)
             result = _result(ending, examination, run, record, self._dialect)
-            if isinstance(chat, Replay) and (left := chat.readings.left):
-                detail = f"{counted(left, '`reading` line')} of the transcript answered no question"
-                spare = Check("readings", passed=True, detail=detail)
-                result = msgspec.structs.replace(result, checks=(*result.checks, spare))
             record(Result(result.to_dict() | {"transcript": None}))
         return result
-
-    def _finder(
-        self, chat: ChatModel, case: "_AskedCase", record: Record, seconds_left: Callable[[], float]
-    ) -> RecordFinder:
-        """Return what finds records: what was recorded, where the run is a recorded one."""
-        recorded = getattr(chat, "records", None)
-        if recorded is not None:
-            return RecordFinder(record, None, recorded, seconds_left)
-        return RecordFinder(record, self._records, case.records, seconds_left)
 
     def _converse(
         self,
@@ -276,7 +257,6 @@ class ReActAdjudicator:
 
 
 def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
-    """Return the configuration of each sample: of several, each has a seed of its own."""
     if config.samples == 1:
         return (config,)
     warm = {"samples": 1, "temperature": config.sample_temperature}
@@ -349,8 +329,8 @@ def _result(
 def run_methods(method: Method, ask: Callable[[Way], AdjudicationResult]) -> AdjudicationResult:
     """Return the result of the first method, or of the second where the first names nothing.
 
-    Usage is added up. Where neither names anything, a rejection is returned rather than an error. A
-    model that never replied is not asked again.
+    Where neither does, a rejection is returned rather than an error. A model that never replied is
+    not asked again.
     """
     first, *others = WAYS[method]
     result = ask(first)
@@ -390,10 +370,7 @@ def run_samples(ask: Callable[[int], AdjudicationResult], case: OpenCase) -> Adj
 
 
 def _majority_answer(results: Sequence[AdjudicationResult], case: OpenCase) -> AdjudicationResult:
-    """Return the answer of more than half of the runs, those not made counted too.
-
-    No majority is a rejection, or an error where failed or missing runs prevented one.
-    """
+    """Return the answer of more than half of the runs, else a rejection or the error of those."""
     samples = case.config.samples
     added = tuple(dict.fromkeys(one for result in results for one in result.added))
     case = case.with_recordings(added)
@@ -411,37 +388,26 @@ def _majority_answer(results: Sequence[AdjudicationResult], case: OpenCase) -> A
     if has_majority:
         agreeing = [r for r in results if r not in failures and r.crg_mbid == winner]
         return replace(_majority_result(agreeing, check, count / samples, case), added=added)
-    outcome, problem, taken = Outcome.REJECTED, f"no majority: {detail}", results[0]
     if 2 * (count + samples - votes.total()) > samples:
         after = f", and {counted(not_made, 'more run')} not made" if not_made else ""
         made = counted(len(results), "run")
         problem = f"{len(failures)} of {made} failed{after}: {failures[0].problem}"
-        outcome, taken = Outcome.ERROR, failures[0]
-    return replace(
-        taken,
-        outcome=outcome,
-        crg_mbid=None,
-        rr_mbid=None,
-        confidence=0.0,
-        stated_confidence=None,
-        rationale=taken.rationale if outcome is Outcome.ERROR else "",
-        facts=(),
-        added=(),
-        checks=(check,),
-        rules=None,
-        independent_sources=0,
-        problem=problem,
-    )
+        return replace(failures[0], checks=(check,), problem=problem)
+    of_run = {name: getattr(results[0], name) for name in _OF_RUN}
+    problem = f"no majority: {detail}"
+    return AdjudicationResult(Outcome.REJECTED, checks=(check,), problem=problem, **of_run)
+
+
+_OF_RUN = (
+    "basis", "iterations", "model_id", "dialect", "prompt_version", "evidence_hash", "transcript",
+)  # fmt: skip
+"""What a result says of its run rather than of its answer."""
 
 
 def _majority_result(
     agreeing: Sequence[AdjudicationResult], check: Check, share: float, case: OpenCase
 ) -> AdjudicationResult:
-    """Return what the runs that agree, `share` of all, come to.
-
-    The stated confidence is their mean, times their share. Rules decide on the verified facts of
-    all of them.
-    """
+    """Return what the runs that agree, `share` of all, come to, with their verified facts."""
     stated = share * fmean(
         result.confidence if result.stated_confidence is None else result.stated_confidence
         for result in agreeing
@@ -467,11 +433,7 @@ _LASTING = frozenset({"contradiction", "evidence", "candidate"})
 
 
 def _representative_run(agreeing: Sequence[AdjudicationResult]) -> AdjudicationResult:
-    """Return the run that stands for those that agree.
-
-    A run whose verified facts contradict the answer comes first: what code refutes must not be
-    outvoted. Then the run with the fewest failed checks, and with the commonest release.
-    """
+    """Return one that code refutes, which must not be outvoted, else with fewest failed checks."""
     releases = Counter(result.rr_mbid for result in agreeing)
 
     def weight(result: AdjudicationResult) -> tuple[bool, int, int]:

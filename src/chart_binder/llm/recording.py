@@ -56,10 +56,9 @@ class Record:
         return [event for event in self.events if isinstance(event, kind)]
 
     def found_ids(self) -> set[str]:
-        """Return the MusicBrainz ids that observations contain.
+        """Return the MusicBrainz ids in observations, other than those that the call itself named.
 
-        An id that the model itself wrote into the call does not count when it comes back, unless
-        MusicBrainz answered.
+        Those count where MusicBrainz answered.
         """
         asked, found = "", set[str]()
         for event in self.events:
@@ -123,7 +122,6 @@ class Records(Protocol):
     ) -> tuple[RecordingCandidate, ...]:
         """Return the recordings of a `release-group` or a `recording` that are the performance.
 
-        Each has all its releases, and `because` says why it is the performance of the evidence.
         Raises `NothingFoundError`, which says why none is, and `LookupFailedError`.
         """
 
@@ -138,8 +136,7 @@ class _Added(msgspec.Struct, frozen=True):
 class RecordFinder:
     """Finds the records that answers of one run name, each once, and records what they add.
 
-    `find` looks them up; `known` has what was found before: in another run of the case, or when the
-    run was recorded. Without `find` nothing else is known.
+    `known` has what was found before: in another run of the case, or when the run was recorded.
     """
 
     record: Record
@@ -184,11 +181,7 @@ class RecordFinder:
             return f"what was recorded of it cannot be read: {error}"
 
     def why_not(self, case: OpenCase, fact: Fact) -> str | None:
-        """Return why the fact does not stand that a record has a recording; None if it does.
-
-        `value` is the id of a recording of the evidence, as `add` left it, or of a group on which
-        one is, and `about` the group or the release that has it.
-        """
+        """Return why the fact does not stand that a record has a recording; None if it does."""
         named = MBID.findall(fact.value.casefold())
         if len(named) != 1:
             return f"{fact.value!r} is not one MusicBrainz id"

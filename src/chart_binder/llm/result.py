@@ -42,10 +42,9 @@ class Reading(msgspec.Struct, frozen=True):
 class Fact(msgspec.Struct, frozen=True):
     """A fact that the answer cites, or that code found beside it, with how it was verified.
 
-    `verified` if a source that was read in this run says so, and the second reading agrees;
-    `problem` says why not. `question` is the number of the open question that the model says it
-    answers. `before` is the evidence's value, where the fact changes it. `trusted` is a page of one
-    of `trusted_sources`, fetched.
+    `problem` says why it is not `verified`, `question` which open question the model says it
+    answers, `before` what the evidence has that it changes; a fetched page of one of
+    `trusted_sources` is `trusted`.
     """
 
     about: str
@@ -90,12 +89,10 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     """The adjudicator's answer, with everything needed to judge it.
 
     `confidence` is 0..1, after calibration and checks; `stated_confidence` is the model's own.
-    `basis` is what made the outcome (`[llm.acceptance] basis`), empty in results recorded before
-    there was a choice. `rules` is the rules' agreement with the verified facts in;
-    `independent_sources` the number of sources, not repeating one another, of the fact that has the
-    fewest of those that the decision turns on. `added` are recordings that the evidence did not
-    have, from MusicBrainz, of records that the model named. `problem` says in one sentence why the
-    outcome is error, review or rejected; `transcript` is the recorded file's path, or the events.
+    `basis` is what made the outcome, empty in old results; `rules` the rules' agreement with the
+    verified facts in; `independent_sources` those of the fact that has the fewest of those that the
+    decision turns on; `added` recordings of records that the model named; `problem` why it is
+    not accepted; `transcript` the recorded file's path, or the events.
     """
 
     outcome: Outcome

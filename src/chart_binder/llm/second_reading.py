@@ -1,8 +1,7 @@
 """The second reading: the model is asked, apart from the run, what date a passage gives.
 
-Each question is a conversation of its own, at temperature 0, with a schema where the server honours
-one. The form of question and answer is fixed (docs/adjudicator.md, "The second reading"). What
-cannot be read is `unclear`, and only `first_release` lets a fact stand.
+Question and answer have a fixed form (docs/adjudicator.md, "The second reading"). What cannot be
+read is `unclear`, and only `first_release` lets a fact stand.
 """
 
 import json
@@ -45,10 +44,9 @@ Kind: TypeAlias = Literal["support", "contradiction"]
 
 
 def question(subject: Subject, date: str | None, passage: str) -> str:
-    """Return the message that asks what a passage says of a date.
+    """Return the message that asks what a passage says of a date, or of a premiere without one.
 
-    Without one it asks whether the recording first came out on the subject. The passage is
-    indented, so that no line of a page (`Country: UK`) is taken for one of the question.
+    The passage is indented, so that no line of a page is taken for one of the question.
     """
     form, readings = _WORDS["question"], READINGS
     if date is None:
@@ -68,10 +66,7 @@ def question(subject: Subject, date: str | None, passage: str) -> str:
 
 
 def read_reading(text: str) -> str:
-    """Return the reading that a reply gives: as an object's `reading`, or as its only word.
-
-    Anything else is `unclear`, also where a reading is named in a sentence.
-    """
+    """Return the reading that a reply gives as an object's `reading` or as its only word."""
     spoken = strip_thinking(text).text
     if braces := _OBJECT.search(spoken):
         try:
@@ -88,8 +83,7 @@ def read_reading(text: str) -> str:
 class SecondReader:
     """Asks second readings of one run: each question once, and at most `MAX_READINGS`.
 
-    `shared` holds what other runs of the case were told, by question. No question is asked after
-    `seconds_left` is 0, and none again once the model could not be asked.
+    `shared` holds what other runs of the case were told. After a failure none is asked.
     """
 
     chat: ChatModel
@@ -108,21 +102,15 @@ class SecondReader:
     def read(
         self, fact: int, kind: Kind, ground: Place, subject: Subject, date: str | None, turn: int
     ) -> Reading:
-        """Return what the passage at a place says of a date, or of a premiere where it is None.
-
-        `fact` is the number of the fact that it bears on, from 0.
-        """
+        """Return what the passage at a place says of a date, or of a premiere where it is None."""
         passage, source = ground.passage, ground.document.address
         text = question(subject, date, passage)
         key = f"{source}\n{text}"
-        if key not in self.shared:
-            if self.is_used_up:
-                return Reading(kind, source, passage, UNCLEAR)
+        if key not in self.shared and not self.is_used_up:
             reading = self._ask(text, Read(turn, fact, kind, source, passage))
-            if self.has_failed:
-                return Reading(kind, source, passage, UNCLEAR)
-            self.shared[key] = reading
-        return Reading(kind, source, passage, self.shared[key])
+            if not self.has_failed:
+                self.shared[key] = reading
+        return Reading(kind, source, passage, self.shared.get(key, UNCLEAR))
 
     def _ask(self, text: str, event: Read) -> str:
         self.asked += 1

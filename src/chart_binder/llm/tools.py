@@ -20,11 +20,9 @@ _INSTALLED: Final = (("provider", "chart_binder.chat_models"), ("dialect", "char
 
 
 def unknown_names(config: LLMConfig) -> Iterator[tuple[str, str]]:
-    """Yield the configuration keys that name something unknown, without loading anything.
+    """Yield each configuration key that names something unknown, with a sentence on it.
 
-    With each stands a sentence that begins with the key. Unknown are a provider, a dialect or a
-    tool that is not installed, a prompt that is not shipped, and a placeholder that a section of
-    the prompt does not have.
+    Nothing is loaded: no provider, dialect or tool.
     """
     for key, group in _INSTALLED:
         installed, name = plugins.names(group), getattr(config, key)
@@ -63,9 +61,8 @@ def default_tools(
 ) -> tuple[Tool, ...]:
     """Return the tools that are installed and on; none opens a socket yet.
 
-    `searxng` is a search client, `musicbrainz` what opens MusicBrainz; they replace the tools' own.
-    Raises `ConfigError` where `[llm.tools]` names a tool that is not installed, `PluginError` for
-    one that cannot be loaded or is no tool, and for two of one name.
+    `searxng` is a search client, `musicbrainz` what opens MusicBrainz. Raises `ConfigError` where
+    `[llm.tools]` names a tool that is not installed, `PluginError` for one that is no tool.
     """
     installed = plugins.names(_GROUP)
     clients = {_SEARCH: searxng, "musicbrainz": musicbrainz}
@@ -93,7 +90,6 @@ def with_installed_tools(config: LLMConfig) -> LLMConfig:
 
 
 def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
-    """Yield the names of the tools that are on: the built-in ones first, then plug-ins."""
     for _, problem in unknown_tool_names(config.tools):
         raise ConfigError(problem)
     own = [name for name in ToolsConfig.model_fields if name in installed]
@@ -103,10 +99,7 @@ def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
 
 
 def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = None) -> Tool:
-    """Return the tool that the plug-in `name` is or makes (`react.tools.tool_of`).
-
-    Raises `PluginError` that says what is missing.
-    """
+    """Return the tool that the plug-in `name` is or makes, or raise `PluginError`."""
 
     def defect(error: Exception) -> PluginError:
         what = str(error) if isinstance(error, ToolDefectError) else f"makes no tool: {error}"

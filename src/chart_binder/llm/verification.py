@@ -1,7 +1,8 @@
 """Verification: which cited facts stand, by what was read in this run and by second readings.
 
-Facts are grounded first. Of those that add to the evidence only the ones that the rules' decision
-turns on are read a second time, with what else was read that says the same, or otherwise.
+Facts are grounded first: the quote, word for word, with the value in it or beside it, in a place
+that is about the record. Those that the rules' decision turns on are read a second time, with what
+else was read that says the same, or otherwise.
 """
 
 import contextlib
@@ -106,7 +107,6 @@ class Verifier:
         return tuple(stated), tuple(contradictions)
 
     def _settle_rest(self, patch: Patch, claims: Sequence[_Claim]) -> Sequence[_Claim]:
-        """Say of facts that the rules do not turn on whether they stand; return further ones."""
         bundle = self.case.bundle
         if apply_patches(bundle, (patch,)).findings:
             return self._verify_statement(patch, claims)
@@ -144,9 +144,9 @@ class Verifier:
         return claim
 
     def _verify_statement(self, patch: Patch, claims: Sequence[_Claim]) -> list[_Claim]:
-        """Verify the facts that state a patch; return further ones from what else was read.
+        """Verify the facts that state a patch, trusted pages first, until there are enough sources.
 
-        Dates are read a second time, trusted pages first, until there are sources enough.
+        Returns further ones from what else was read.
         """
         more = list[_Claim]()
         supports = [(ground, claim) for claim in claims for ground in claim.grounds]
@@ -216,8 +216,8 @@ class Verifier:
     ) -> Iterator[str]:
         """Yield what else was read that says otherwise, within the evidence.
 
-        What plainly says so, or is cited by the model, counts until a reading says what else it is;
-        any other date counts if a reading says that it is the release's.
+        What plainly says so counts until a reading says what else it is, any other date only if a
+        reading says that it is the release's.
         """
         first = statements[patch][0]
         others, claimed = self._other_firsts(patch), _first_on(patch.about, self.case)
@@ -281,10 +281,7 @@ class Verifier:
                 yield _Contrary(ground, subject, mention.dates[0].text[:4], said)
 
     def _other_firsts(self, patch: Patch) -> Iterator["_Contrary"]:
-        """Yield where the recording may be said to have first come out on another record.
-
-        That is another candidate, or whatever came out before the first day of this one.
-        """
+        """Yield where the recording may be said to have come out before, or on another record."""
         own = Subject.of(patch.about, self.case.bundle)
         song, since = own.of_recording, first_day(self.case.bundle, patch.about)
         earlier = dates_about(self.documents, song, lambda each: _is_before(each, since))
@@ -354,10 +351,7 @@ class GroundingError(Exception):
 def ground_fact(
     fact: Fact, patch: Patch, documents: Sequence[Document], subject: Subject
 ) -> tuple[Place, ...]:
-    """Return where the sources of a fact say it, the best place of each document first.
-
-    Raises `GroundingError` where none does.
-    """
+    """Return where the sources of a fact say it, or raise `GroundingError` where none does."""
     named = sorted(documents_named(fact.source, documents), key=lambda d: not d.is_fetched)
     found: list[Place] = []
     problem = f"{fact.source} was not read in this run" if fact.source else "nothing was read yet"

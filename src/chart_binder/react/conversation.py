@@ -43,11 +43,9 @@ class StopCheck(Protocol):
 
     def is_candidate(self, line: str) -> bool:
         """Return cheaply whether the reply may end before a line, by the line's beginning."""
-        ...
 
     def is_end(self, text: str, line: str) -> bool:
         """Return whether the reply may end before a suspected line; `text` is all before it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +85,9 @@ class ChatModel(Protocol):
     @property
     def model_id(self) -> str:
         """The model's name, as results and transcripts show it."""
-        ...
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         """Return the next reply, or raise `ChatError`."""
-        ...
 
 
 def plain_line(text: str, most: int) -> str:

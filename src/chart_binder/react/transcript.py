@@ -140,11 +140,6 @@ class ReadingScript:
     def __init__(self, lines: Iterable[Read]) -> None:
         self._left = list(lines)
 
-    @property
-    def left(self) -> int:
-        """How many lines no question was answered by."""
-        return len(self._left)
-
     def reply(self, question: Read) -> Reply:
         """Return the reply to a question; raise `ChatError` where it was not answered then."""
 
