@@ -28,7 +28,6 @@ from chart_binder.jobs.batch import (
     FileOutcome,
     SourceEvidence,
     StoredEvidence,
-    TaskExecutor,
     ThreadExecutor,
     Worker,
 )
@@ -489,11 +488,6 @@ class WorkerSetup:
     is_dry: bool = False
     file: tuple[int, int] | None = None
 
-    @property
-    def run_id(self) -> str:
-        """The run to work for."""
-        return self.versions.run_id
-
     def worker(self, store: "Store") -> Worker:
         """Return a worker that uses an open store. Raises `PluginError` and `ConfigError`."""
         evidence: AlbumEvidence = (
@@ -548,7 +542,7 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 @contextmanager
 def open_executor(
     setup: WorkerSetup, worker: Worker, options: BatchOptions
-) -> Iterator[TaskExecutor]:
+) -> Iterator[ThreadExecutor | DaskExecutor]:
     """Yield what runs the tasks; `worker` is that of this process.
 
     Raises `PluginError` and `ClusterError`.
@@ -558,7 +552,7 @@ def open_executor(
     if options.executor == Executor.THREADS:
         yield ThreadExecutor(worker, jobs, cases)
         return
-    packed = Packed.of(setup.for_other_processes())
+    packed = Packed.of(setup.versions.run_id, setup.for_other_processes().open)
     connecting = connect(scheduler) if scheduler else start_local_cluster(jobs, cases)
     with connecting as cluster, prepare_workers(cluster, packed):
         yield DaskExecutor(cluster, packed, worker, jobs, cases, is_local=not scheduler)

@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,11 +22,8 @@ ALLOWED_FAILURES = 1
 """How often a task may be at hand when a worker dies, and be begun again."""
 
 
-@dataclass(frozen=True)
 class Poison:
     """What kills each worker that opens it."""
-
-    run_id: str = "poison"
 
     def open(self) -> AbstractContextManager[Worker]:
         """End the process."""

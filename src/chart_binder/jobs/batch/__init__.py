@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
-from itertools import chain, pairwise
+from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,7 +52,7 @@ MAX_ALBUM_FILES = 50
 """Files of one folder that are looked up together; a larger folder is several albums."""
 MAX_MERGED_FILES = 24
 """Files of neighbouring folders that are looked up together: most share an artist's look-ups."""
-_ALBUM_FAILED = "not looked up, for {count} of its album before it failed"
+_ALBUM_FAILED = "not looked up, for {count} files before it failed"
 
 
 class Stage(StrEnum):
@@ -73,10 +73,9 @@ StageSeconds = Mapping[Stage, float]
 class FileOutcome:
     """The decision on a file, or on a bundle from standard input (`is_given`).
 
-    `stored` are the records to save, if any. `is_resumed` means that an earlier run decided it,
-    `is_pinned` that this decision is pinned, `is_answered_before` that an adjudicator's earlier
-    answer to the same evidence was used, `is_unsaved` that such an answer stays the file's latest
-    decision. `tagged_year` is the year in the file's tags, if known.
+    `stored` are the records to save. `is_resumed`: an earlier run decided it. `is_answered_before`:
+    an adjudicator's earlier answer to the same evidence was used. `is_unsaved`: such an answer
+    stays the file's latest decision. `tagged_year` is the year in the file's tags, if known.
     """
 
     path: Path
@@ -156,18 +155,12 @@ def _folders(
     found: Iterable[AudioFile | UnreadablePath],
 ) -> Iterator[tuple[Path, ...] | UnreadablePath]:
     """Yield the files of one folder together, at most `MAX_ALBUM_FILES`."""
-    held: list[Path] = []
-    for item in found:
-        is_next = isinstance(item, AudioFile) and held and item.path.parent == held[-1].parent
-        if held and (not is_next or len(held) == MAX_ALBUM_FILES):
-            yield tuple(held)
-            held = []
-        if isinstance(item, AudioFile):
-            held.append(item.path)
-        else:
-            yield item
-    if held:
-        yield tuple(held)
+    for kind, items in groupby(found, lambda item: (type(item), item.path.parent)):
+        if kind[0] is UnreadablePath:
+            yield from (item for item in items if isinstance(item, UnreadablePath))
+            continue
+        while paths := tuple(item.path for item in islice(items, MAX_ALBUM_FILES)):
+            yield paths
 
 
 def _are_neighbours(one: tuple[Path, ...], other: tuple[Path, ...]) -> bool:
@@ -227,49 +220,36 @@ class SourceEvidence:
         return self.source.requests
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
-        """Read the tags of all files, and return what looks up each; the first call begins."""
+        """Read the tags of all files, and return what looks up each; requests are shared."""
         tags_of = {path: tags_or_error(path) for path in paths}
-        readable = [tags for tags in tags_of.values() if isinstance(tags, TrackTags)]
-        album = _AlbumLookup(self, readable)
+        album = [tags for tags in tags_of.values() if isinstance(tags, TrackTags)]
+        together = cache(lambda: self.source.together(album))
+
+        @cache
+        def gather(tags: TrackTags) -> EvidenceBundle:
+            return together()(tags)
+
+        def in_need() -> Iterator[EvidenceBundle]:
+            for tags in album:
+                try:
+                    bundle = gather(tags)
+                except LookupFailedError:
+                    return  # the file's own look-up will fail with it
+                except CanonError:
+                    continue
+                if self.need(bundle):
+                    yield bundle
+
+        widen = cache(lambda: self.source.siblings_together([*in_need()]))
 
         def look_up(path: Path) -> EvidenceBundle:
             tags = tags_of[path]
             if isinstance(tags, CanonError):
                 raise tags
-            return album.look_up(tags)
+            bundle = gather(tags)
+            return widen()(bundle) if self.need(bundle) else bundle
 
         return look_up
-
-
-class _AlbumLookup:
-    """Looks up the files of an album, whose requests are shared; the first call begins."""
-
-    def __init__(self, evidence: SourceEvidence, album: Sequence[TrackTags]) -> None:
-        self._source, self._need, self._album = evidence.source, evidence.need, album
-        self._gather = cache(lambda: self._source.together(album))
-        self._widen = cache(lambda: self._source.siblings_together([*self._in_need()]))
-        self._found: dict[TrackTags, EvidenceBundle] = {}
-
-    def look_up(self, tags: TrackTags) -> EvidenceBundle:
-        """Return the evidence for one file. Raises `CanonError`."""
-        bundle = self._found.pop(tags, None) or self._gather()(tags)
-        if self._need(bundle) is None:
-            return bundle
-        self._found[tags] = bundle
-        return self._widen()(self._found.pop(tags))
-
-    def _in_need(self) -> Iterator[EvidenceBundle]:
-        """Yield the evidence that needs siblings, as far as look-ups do not fail."""
-        for tags in self._album:
-            try:
-                bundle = self._found.get(tags) or self._gather()(tags)
-            except LookupFailedError:
-                return  # the file's own look-up will fail with it
-            except CanonError:
-                continue
-            self._found[tags] = bundle
-            if self._need(bundle):
-                yield bundle
 
 
 def tags_or_error(path: Path) -> TrackTags | CanonError:
@@ -397,32 +377,11 @@ class Worker:
         return OpenCase(path, before, case, {Stage.READ: read_s, **dict(stages)})
 
 
-class TaskExecutor(Protocol):
-    """Runs the tasks of a batch somewhere, so many at once."""
-
-    @property
-    def max_albums(self) -> int:
-        """Albums that are handed out at once."""
-
-    @property
-    def max_cases(self) -> int:
-        """Open cases that are adjudicated at once."""
-
-    def gather(self, album: Album) -> "Future[AlbumResult]":
-        """Look up an album and decide by rules."""
-
-    def adjudicate(self, one: OpenCase) -> "Future[FileOutcome]":
-        """Let the adjudicator answer an open case."""
-
-    def finish_early(self) -> None:
-        """End each begun album after its current file; albums not begun come back empty."""
-
-    def close(self) -> None:
-        """Begin no more tasks."""
-
-
 class ThreadExecutor:
-    """Runs tasks in threads of this process, separate ones for albums and for the model."""
+    """Runs tasks in threads of this process, separate ones for albums and for the model.
+
+    `max_albums` are handed out at once, and `max_cases` adjudicated.
+    """
 
     def __init__(self, worker: Worker, max_albums: int, max_cases: int) -> None:
         self.max_albums = max_albums
@@ -440,7 +399,7 @@ class ThreadExecutor:
         return self._model_threads.submit(self._worker.adjudicate, one)
 
     def finish_early(self) -> None:
-        """End each begun album after its current file."""
+        """End each begun album after its current file; albums not begun come back empty."""
         self._worker.stopping.set()
 
     def close(self) -> None:

@@ -14,7 +14,6 @@ import socket
 import threading
 import time
 import warnings
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
@@ -22,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
@@ -58,33 +57,20 @@ _MAX_OPEN_RUNS = 4
 """Runs that a process works for at once; beyond it, the oldest was most likely killed."""
 
 
-class Setup(Protocol):
-    """What a process needs to work for a run."""
-
-    @property
-    def run_id(self) -> str:
-        """The run to work for."""
-
-    def open(self) -> AbstractContextManager[Worker]:
-        """Open what the work needs, or raise `CanonError`."""
-
-
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The pickled setup of a run, sent with every task; Dask neither reads nor logs it."""
+    """The run to work for, and the pickled function that opens what the work needs.
+
+    It is sent with every task. Dask neither reads nor logs bytes; there may be a password in them.
+    """
 
     run_id: str
-    setup: bytes = field(repr=False)
+    opener: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, setup: Setup) -> Self:
-        """Pickle a setup."""
-        return cls(setup.run_id, pickle.dumps(setup))
-
-    def open(self) -> AbstractContextManager[Worker]:
-        """Open what the work needs, or raise `CanonError`."""
-        setup: Setup = pickle.loads(self.setup)  # noqa: S301 - the sender may run any code here
-        return setup.open()
+    def of(cls, run_id: str, opener: Callable[[], AbstractContextManager[Worker]]) -> Self:
+        """Pickle a function, which may raise `CanonError`."""
+        return cls(run_id, pickle.dumps(opener))
 
 
 class UnseenError(Exception):
@@ -96,7 +82,8 @@ class _OpenWorker:
 
     def __init__(self, setup: Packed) -> None:
         self._stack = ExitStack()
-        self.worker = self._stack.enter_context(setup.open())
+        opener = pickle.loads(setup.opener)  # noqa: S301 - the sender may run any code here
+        self.worker: Worker = self._stack.enter_context(opener())
 
     def __del__(self) -> None:
         if hasattr(self, "_stack"):
@@ -134,10 +121,7 @@ def gather_album(setup: Packed, paths: Sequence[str]) -> AlbumResult:
 
 
 def look_into(setup: Packed, waiting: OpenCase) -> FileOutcome:
-    """Let the adjudicator answer an open case.
-
-    Raises `CanonError` if this process cannot work.
-    """
+    """Let the adjudicator answer an open case. Raises `CanonError` if this process cannot work."""
     opened = _open(setup)
     return opened.worker.adjudicate(waiting)
 
@@ -327,10 +311,8 @@ def _problem(answer: object) -> str | None:
     match answer:
         case CanonError():
             return str(answer)
-        case BaseException() if "No module named" in str(answer):
-            return f"{answer}; install chart-binder {ours} in its environment"
         case BaseException():
-            return f"{type(answer).__name__}: {answer}"
+            return f"{answer!r}; is chart-binder {ours} in its environment, with its plug-ins?"
     return None if answer == ours else f"it has chart-binder {answer}, and this machine {ours}"
 
 
@@ -394,19 +376,6 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-class _TaskResult(Future[Any]):
-    """A task of the cluster; its `result` is computed from the task's own when it is asked for."""
-
-    def __init__(self, compute: Callable[[], Any]) -> None:
-        super().__init__()
-        self._compute = compute
-
-    def result(self, timeout: float | None = None) -> Any:
-        """Wait for the task, and return or raise what is made of it."""
-        super().result(timeout)
-        return self._compute()
-
-
 @dataclass(slots=True)
 class DaskExecutor:
     """Runs tasks on a cluster, no more than it can soon begin.
@@ -441,16 +410,15 @@ class DaskExecutor:
     def gather(self, album: Album) -> "Future[AlbumResult]":
         """Look up an album and decide by rules."""
         absolute = tuple(str(path.absolute()) for path in album.paths)
+        own = dict(zip(absolute, album.paths, strict=True))
 
         def with_own_paths(result: AlbumResult) -> AlbumResult:
-            own: defaultdict[str, deque[Path]] = defaultdict(deque)  # a file may come twice
-            for name, path in zip(absolute, album.paths, strict=True):
-                own[name].append(path)
-            return AlbumResult(
-                tuple(replace(one, path=own[str(one.path)].popleft()) for one in result.outcomes),
-                tuple(replace(one, path=own[str(one.path)].popleft()) for one in result.open_cases),
-                result.worker,
-                result.requests,
+            return replace(
+                result,
+                outcomes=tuple(replace(one, path=own[str(one.path)]) for one in result.outcomes),
+                open_cases=tuple(
+                    replace(one, path=own[str(one.path)]) for one in result.open_cases
+                ),
             )
 
         failed = partial(self._album_failed, album)
@@ -506,7 +474,7 @@ class DaskExecutor:
         argument: object,
         resource: str,
         convert: Callable[[Any], Any],
-        failed: Callable[[Exception], Any],
+        failed: Callable[[Any], Any],
     ) -> "Future[Any]":
         """Submit a task; `convert` makes its result, `failed` that of an error, or raises."""
         needed = {"resources": {resource: 1}} if self.cluster.has(resource) else {}
@@ -516,23 +484,24 @@ class DaskExecutor:
         except RuntimeError as error:  # the connection is lost
             raise self._scheduler_gone() from error
 
-        def compute() -> Any:
-            if future.cancelled():
-                raise self._scheduler_gone()
-            error = future.exception()
-            return failed(error) if isinstance(error, Exception) else convert(future.result())
+        result: Future[Any] = Future()
 
-        result = _TaskResult(compute)
-        result.set_running_or_notify_cancel()
+        def done(future: "Future[Any]") -> None:  # Dask calls this in a thread of its own
+            self._submitted.discard(future)
+            if self._is_closed:
+                return
+            try:
+                if future.cancelled():
+                    raise self._scheduler_gone()  # noqa: TRY301
+                error = future.exception()
+                is_failed = isinstance(error, Exception)
+                result.set_result(failed(error) if is_failed else convert(future.result()))
+            except BaseException as problem:  # noqa: BLE001 - it is raised where the result is used
+                result.set_exception(problem)
+
         self._submitted.add(future)
-        future.add_done_callback(partial(self._done, result))
+        future.add_done_callback(done)
         return result
-
-    def _done(self, result: "Future[Any]", future: "Future[Any]") -> None:
-        """Mark a task as done; Dask calls this in a thread of its own."""
-        self._submitted.discard(future)
-        if not self._is_closed:
-            result.set_result(None)
 
     def _scheduler_gone(self) -> ClusterError:
         return ClusterError(

@@ -25,7 +25,7 @@ from chart_binder.jobs.batch import (
     FileOutcome,
     OpenCase,
     Stage,
-    TaskExecutor,
+    ThreadExecutor,
     Worker,
 )
 from chart_binder.jobs.batch.items import BundleRequest, NoInputYet
@@ -37,6 +37,7 @@ from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.jobs.write_albums import files_of_album
 
 if TYPE_CHECKING:
+    from chart_binder.jobs.batch.dask import DaskExecutor
     from chart_binder.store import Store
 
 Items = Iterator[Album | UnreadablePath | BundleRequest | NoInputYet]
@@ -347,7 +348,7 @@ class BatchRun:
     several times a second; `max_stopping_s` after it returned true, what is not done is abandoned.
     """
 
-    executor: TaskExecutor
+    executor: "ThreadExecutor | DaskExecutor"
     worker: Worker
     resume: ResumeCheck
     answers: AdjudicationCache
