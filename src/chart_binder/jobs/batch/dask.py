@@ -7,8 +7,8 @@ versions are compared. `distributed` is imported where it is used.
 
 import logging
 import math
-import multiprocessing
 import pickle
+import re
 import signal
 import socket
 import threading
@@ -22,7 +22,6 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
 from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenCase, Worker
@@ -46,7 +45,9 @@ _WARN_EVERY_S = 30.0
 _PROCESSES = 2
 _SILENT = logging.CRITICAL + 1
 _CONNECTION_LOST = (OSError, RuntimeError, ValueError)
-_SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
+_ADDRESS = re.compile(
+    r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:[^\s\[\]:/?#]+|\[[0-9a-fA-F:.]+\]):[1-9]\d{0,4}"
+)
 _ADDRESSES = "HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT is allowed"
 _GUARDED = (
     "a script that calls run_batch has to do so under `if __name__ == '__main__':`,"
@@ -192,12 +193,7 @@ def connect(address: str, timeout_s: float = _CONNECT_TIMEOUT_S) -> Iterator[Clu
 
     Raises `PluginError`, `ClusterError`, and `UsageError` if it is no address.
     """
-    try:
-        parts = urlsplit(address if "://" in address else f"tcp://{address}")
-        is_one = parts.scheme in _SCHEMES and parts.hostname and parts.port
-    except ValueError:  # brackets, port
-        is_one = False
-    if not is_one:
+    if not _ADDRESS.fullmatch(address):
         raise UsageError(f"no Dask scheduler can be at {address!r}: {_ADDRESSES}")
     with _quiet(), _client(_dask(), address, timeout_s) as client:
         try:
@@ -217,8 +213,6 @@ def start_local_cluster(albums: int, cases: int) -> Iterator[Cluster]:
     Together they take `albums` and `cases` at once, rounded up to even numbers. Raises
     `PluginError` and `ClusterError`.
     """
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise ClusterError(f"a worker process began the batch that it is to work for: {_GUARDED}")
     dask = _dask()
     security = dask.Security.temporary()  # else any user of this machine could submit work
     share = {MUSICBRAINZ: -(-albums // _PROCESSES), MODEL: -(-cases // _PROCESSES)}
