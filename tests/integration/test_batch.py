@@ -416,9 +416,9 @@ def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None
     assert (told[9]["id"], told[9]["state"]) == ("file", "error"), "a file may be named as a line"
     assert (told[1]["id"], told[2]["id"], told[6]["id"]) == ("one", 2, "again")
     assert (told[1]["path"], told[2]["path"]) == (str(song), None)
-    assert "line 4: found what; allowed is" in told[4]["error"]
+    assert """line 4: found '{"what": "is this"}'; allowed is""" in told[4]["error"]
     assert told[5]["cause"] == told[8]["cause"] == "evidence"
-    assert "line 7: found int '8' as path; the name of a file is allowed" in told[7]["error"]
+    assert """line 7: found '{"path": 8}'; allowed is""" in told[7]["error"]
 
 
 def test_a_program_that_waits_for_each_answer_gets_it(start: Start) -> None:

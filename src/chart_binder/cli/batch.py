@@ -40,8 +40,7 @@ from chart_binder.jobs.batch.items import (
     Estimate,
     EstimatedPart,
     Order,
-    PendingRequests,
-    RequestReader,
+    Requests,
     read_lines,
 )
 from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
@@ -282,8 +281,7 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
     """
     if sys.stdin is None:
         raise UsageError("--stdin: standard input is closed")
-    begun = PendingRequests()
-    lines = RequestReader(read_lines(sys.stdin.fileno()))
+    begun = Requests()
 
     def on_file(file: "FileResult") -> None:
         line = begun.pop(file.path, is_given=file.outcome.is_given)
@@ -292,7 +290,8 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
             answer | ({"path": None} if isinstance(line.target, BundleRequest) else {})
         )
 
-    result = _run(session, options, lambda _: lines.items(begun), metrics, on_file)
+    items = begun.items(read_lines(sys.stdin.fileno()))
+    result = _run(session, options, lambda _: items, metrics, on_file)
     what_next = "lines without an answer are left"
     output.print_notes(summary_lines(result, what_next, is_dry=options.dry_run))
     return result.status

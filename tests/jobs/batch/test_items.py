@@ -3,7 +3,7 @@
 import base64
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,7 @@ from chart_binder.jobs.batch.items import (
     Estimator,
     NoInputYet,
     Order,
-    PendingRequests,
-    RequestReader,
+    Requests,
     collection_of,
     estimate_library,
     library_items,
@@ -186,15 +185,15 @@ def test_a_line_names_a_file(line: bytes, path: Path) -> None:
     ("line", "told"),
     [
         (b"{", "^line 7: "),
-        (b'{"path": "a.flac", "bundle": {}}', "^line 7: found both a path and a bundle; allowed"),
-        (b'{"path_b64": "YQ==", "bundle": {}}', "^line 7: found both a path and a bundle"),
-        (b'{"bundle": null}', "^line 7: found bundle; allowed is"),
-        (b"[" * 5_000, "line 7: "),
-        (b"\xff", "line 7: "),
-        (b"[1]", "^line 7: found list '\\[1\\]'; allowed is"),
-        (b"{}", "^line 7: found no keys; allowed is"),
-        (b'{"path": 3}', "^line 7: found int '3' as path; the name of a file is"),
-        (b'{"path_b64": "%"}', "^line 7: path_b64: "),
+        (b'{"path": "a.flac", "bundle": {}}', "^line 7: found '{.*}'; allowed is"),
+        (b'{"path_b64": "YQ==", "bundle": {}}', "^line 7: found"),
+        (b'{"bundle": null}', "^line 7: found"),
+        (b"[" * 5_000, "^line 7: found"),
+        (b"\xff", "^line 7: found"),
+        (b"[1]", "^line 7: found '\\[1\\]'; allowed is"),
+        (b"{}", "^line 7: found '{}'; allowed is"),
+        (b'{"path": 3}', "^line 7: found"),
+        (b'{"path_b64": "%"}', "^line 7: found"),
         (b'{"bundle": 3}', "evidence bundle: "),
         (b'{"recording_candidates": 3}', "recording_candidates"),
     ],
@@ -209,10 +208,16 @@ def test_a_line_that_asks_for_nothing_is_told_what_may_stand_there(line: bytes, 
 def test_files_of_a_folder_that_came_together_are_an_album() -> None:
     paths = ["a/1", "a/2", "b/1"]
     lines = [json.dumps({"path": path, "id": path}).encode() for path in paths]
-    pending = PendingRequests()
-    reader = RequestReader([*lines, b" ", b"{}"])
-    time.sleep(0.05)  # until they have come
-    found = [item for item in reader.items(pending) if not isinstance(item, NoInputYet)]
+
+    def late() -> Iterator[bytes]:
+        time.sleep(0.05)
+        yield from (*lines, b" ", b"{}")
+
+    pending = Requests()
+    items = pending.items(late())
+    assert isinstance(next(items), NoInputYet)
+    time.sleep(0.2)  # until they have come
+    found = [item for item in items if not isinstance(item, NoInputYet)]
     albums = [item.paths for item in found if isinstance(item, Album)]
     assert albums == [(Path("a/1"), Path("a/2")), (Path("b/1"),)]
     assert [pending.pop(Path(path), is_given=False).id for path in paths] == paths

@@ -6,7 +6,6 @@ estimated how many requests a library takes.
 """
 
 import base64
-import binascii
 import os
 import queue
 import re
@@ -14,10 +13,11 @@ import threading
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -39,6 +39,7 @@ class NoInputYet:
     """Nothing has come so far, but more may."""
 
 
+T = TypeVar("T")
 LibraryItems: TypeAlias = Iterator[Album | UnreadablePath | NoInputYet]
 
 _SAMPLED = 3
@@ -108,28 +109,31 @@ def library_items(
 ) -> LibraryItems:
     """Yield the albums of a library in an order; `NoInputYet` while none is found.
 
-    Albums are found in a thread. For `Order.COMPILATIONS` the folders are walked twice; albums
-    whose files all have a decision are not read to be put first. In a large
-    library other albums are handed out too while no collection is found: nothing waits for long.
+    For `Order.COMPILATIONS` the folders are walked twice; albums whose files all have a decision
+    are not read to be put first. While no collection is found for long, other albums go first, too.
     """
     if order is Order.PATH and not only_collections:
         yield from find_albums(named)
         return
-    ahead: queue.Queue[Album | UnreadablePath | BaseException | None] = queue.Queue(_MAX_AHEAD)
-
+    ahead: queue.Queue[Any] = queue.Queue(_MAX_AHEAD)
     begun = time.monotonic()
 
     def is_awaited() -> bool:
         return ahead.empty() and time.monotonic() - begun > _PATIENCE_S
 
+    first = _collections_first(named, has_decisions, is_awaited)
+    yield from _read_ahead(_collections(named) if only_collections else first, ahead)
+
+
+def _read_ahead(items: Iterable[T], ahead: "queue.Queue[Any]") -> Iterator[T | NoInputYet]:
+    """Yield items that a thread finds, `NoInputYet` while it finds none; raise what it raises."""
+
     def find() -> None:
         try:
-            found = _collections_first(named, has_decisions, is_awaited)
-            for item in _collections(named) if only_collections else found:
+            for item in items:
                 ahead.put(item)
             ahead.put(None)
-        # Whatever ends this thread is raised where the albums are used, which waits for them.
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001 - it is raised where the items are used
             ahead.put(error)
 
     threading.Thread(target=find, daemon=True, name="canon-find").start()
@@ -223,9 +227,7 @@ class Estimator:
         self.files = self.resumed = 0
         self._failed: Counter[str] = Counter()
         self._kinds: defaultdict[str, set[int]] = defaultdict(set)
-        self._albums: dict[bool, set[int]] = {True: set(), False: set()}
-        self._parts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
-        self._artists: dict[bool, set[str]] = {True: set(), False: set()}
+        self._collections, self._others = _Sums(), _Sums()
 
     def add(self, due: Sequence[Path], resumed: int) -> None:
         """Add an album with the files that are to be decided, and how many are resumed."""
@@ -245,55 +247,63 @@ class Estimator:
             kind = collection_of(files)
             # A large folder comes in parts, and may hold several albums.
             albums = {hash((folder, tags.album)) for tags in files}
-            self._albums[kind is not None] |= albums
+            sums = self._collections if kind else self._others
+            sums.albums |= albums
             if kind:
                 self._kinds[kind.value] |= albums
-            self._add_folder(files, is_collection=kind is not None)
+            self._add_folder(files, sums)
 
-    def _add_folder(self, files: Sequence[TrackTags], *, is_collection: bool) -> None:
-        part = self._parts[is_collection]
-        part["files"] += len(files)
+    def _add_folder(self, files: Sequence[TrackTags], sums: "_Sums") -> None:
+        sums.files += len(files)
         by_artist = Counter(_artist(tags) for tags in files)
-        self._artists[is_collection].update(by_artist)
+        sums.artists.update(by_artist)
         when = self._config.siblings
-        needs_siblings = when == "always" or (when == "when_needed" and is_collection)
-        about = most = 0.0
+        is_wide = when == "always" or (when == "when_needed" and sums is self._collections)
         for tags in files:
             name = _artist(tags)
             is_shared = by_artist[name] >= MIN_FILES and name != VARIOUS_ARTISTS
             by_itself = _BY_ID if tags.recording_mbid else _BY_NAME
-            about += by_itself - _BY_ID + _OF_ALBUM if is_shared else by_itself
-            most += _BY_ID if tags.recording_mbid else _MOST_BY_NAME
-            about += _SIBLINGS if needs_siblings else 0
-            most += _MOST_SIBLINGS if when != "never" else 0
-        part["requests"] += round(about * _SCALE)
-        part["most"] += round(most * _SCALE)
+            sums.about += by_itself - _BY_ID + _OF_ALBUM if is_shared else by_itself
+            sums.about += _SIBLINGS if is_wide else 0
+            sums.most += _BY_ID if tags.recording_mbid else _MOST_BY_NAME
+            sums.most += _MOST_SIBLINGS if when != "never" else 0
 
     def estimate(self) -> Estimate:
         """Return what all albums so far take together."""
-        collections, others = self._parts[True], self._parts[False]
-        artists, albums = (sets[True] | sets[False] for sets in (self._artists, self._albums))
         return Estimate(
             files=self.files,
             resumed=self.resumed,
             unreadable=self._failed["unreadable"],
             unidentified=self._failed["unidentified"],
             rate_per_s=self._config.rate_limit_per_s,
-            all=self._part(collections + others, len(albums), len(artists)),
-            compilations=self._part(collections, len(self._albums[True]), len(self._artists[True])),
+            all=self._part(self._collections, self._others),
+            compilations=self._part(self._collections),
             kinds={kind: len(albums) for kind, albums in self._kinds.items()},
         )
 
-    def _part(self, counts: Counter[str], albums: int, artists: int) -> EstimatedPart:
+    def _part(self, *sums: "_Sums") -> EstimatedPart:
         """Return what files take, with a request for each of their artists."""
         rate = self._config.rate_limit_per_s
-        about, most = (round(counts[name] / _SCALE) + artists for name in ("requests", "most"))
+        albums, artists = set[int](), set[str]()
+        for each in sums:
+            albums |= each.albums
+            artists |= each.artists
+        about = round(sum(each.about for each in sums)) + len(artists)
+        most = round(sum(each.most for each in sums)) + len(artists)
         hours, most_hours = ((n / rate / 3600 if rate else None) for n in (about, most))
-        return EstimatedPart(counts["files"], albums, about, most, hours, most_hours)
+        files = sum(each.files for each in sums)
+        return EstimatedPart(files, len(albums), about, most, hours, most_hours)
 
 
-_SCALE = 100
-"""Requests are counted in hundredths, so that sums are exact."""
+@dataclass(slots=True)
+class _Sums:
+    """What files come to: requests, about and at most, and their albums and artists."""
+
+    files: int = 0
+    about: float = 0.0
+    most: float = 0.0
+    albums: set[int] = field(default_factory=set)
+    artists: set[str] = field(default_factory=set)
 
 
 def _artist(tags: TrackTags) -> str:
@@ -352,58 +362,46 @@ class BundleRequest:
         return read_bundle(self.document)  # type: ignore[arg-type]  # it reports a wrong type
 
 
-Target: TypeAlias = Path | BundleRequest
-
-
 @dataclass(frozen=True, slots=True)
 class LineRequest:
     """A line: its number, what to decide, and the caller's own `id` for it."""
 
     number: int
-    target: Target
+    target: Path | BundleRequest
     id: object = None
 
 
 def read_request(text: bytes, number: int) -> LineRequest:
     """Read a line; an invalid one becomes a bundle that cannot be read, for the reason given."""
-    name = f"line {number}"
+    name, why = f"line {number}", ""
     found: Any = None
     try:
         found = msgspec.json.decode(text)
-        target = _target(found, name)
-    except LineError as problem:
-        target = BundleRequest(name, problem)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        target = BundleRequest(name, LineError(f"{name}: {error}; allowed is {_ALLOWED}"))
+        why = f" ({error})"
+    target = _target(found, name)
+    if target is None:
+        shown = text[:60].decode(errors="replace")
+        problem = f"{name}: found {shown!r}{why}; allowed is {_ALLOWED}"
+        target = BundleRequest(name, LineError(problem))
     return LineRequest(number, target, found.get("id") if isinstance(found, Mapping) else None)
 
 
-def _target(found: object, name: str) -> Target:
-    """Return what a line asks for. Raises `LineError`."""
+def _target(found: object, name: str) -> Path | BundleRequest | None:
+    """Return what a line asks for, `None` if that is not one thing."""
     if not isinstance(found, Mapping):
-        raise LineError(f"{name}: found {_brief(found)}; allowed is {_ALLOWED}")
-    if found.get("bundle") is not None:
-        if any(found.get(key) is not None for key in ("path", "path_b64")):
-            raise LineError(f"{name}: found both a path and a bundle; allowed is {_ALLOWED}")
-        return BundleRequest(name, found["bundle"])
+        return None
     if "recording_candidates" in found:
         return BundleRequest(name, found)
-    path, encoded = found.get("path"), found.get("path_b64")
+    bundle, path, encoded = map(found.get, ("bundle", "path", "path_b64"))
+    if bundle is not None:
+        return BundleRequest(name, bundle) if path is encoded is None else None
     try:
-        if isinstance(encoded, str):
+        if encoded is not None:
             path = os.fsdecode(base64.b64decode(encoded, validate=True))
-    except (binascii.Error, ValueError) as error:
-        raise LineError(f"{name}: path_b64: {error}") from error
-    if isinstance(path, str) and path and "\0" not in path:
-        return Path(path)
-    what = f"{', '.join(sorted(map(str, found))) or 'no keys'}; allowed is {_ALLOWED}"
-    if "path" in found:
-        what = f"{_brief(path)} as path; the name of a file is allowed"
-    raise LineError(f"{name}: found {what}")
-
-
-def _brief(found: object) -> str:
-    return f"{type(found).__name__} {str(found)[:60]!r}"
+    except (ValueError, TypeError):
+        return None
+    return Path(path) if isinstance(path, str) and path and "\0" not in path else None
 
 
 def read_lines(descriptor: int) -> Iterator[bytes]:
@@ -419,74 +417,41 @@ def read_lines(descriptor: int) -> Iterator[bytes]:
         yield begun
 
 
-class RequestReader:
-    """Reads lines ahead in a thread, so that the batch never waits for the next one."""
+class Requests:
+    """The lines of another program, each with one answer."""
 
-    def __init__(self, lines: Iterable[bytes]) -> None:
-        self._ahead: queue.Queue[bytes | None] = queue.Queue(_MAX_LINES_AHEAD)
-        threading.Thread(target=self._read, args=(lines,), daemon=True).start()
+    def __init__(self) -> None:
+        self._pending: defaultdict[Path | str, deque[LineRequest]] = defaultdict(deque)
 
-    def items(self, pending: "PendingRequests") -> Iterator[Album | BundleRequest | NoInputYet]:
+    def items(self, lines: Iterable[bytes]) -> Iterator[Album | BundleRequest | NoInputYet]:
         """Yield what is asked for; files of one folder that have come together are one album."""
-        number = 0
+        read = (read_request(text, number) for number, text in enumerate(lines, 1) if text.strip())
         held: list[Path] = []
-        while True:
-            text = self._next()
-            if isinstance(text, bytes):
-                number += 1
-                if not text.strip():
-                    continue
-                request = read_request(text, number)
-                pending.add(request)
-                if isinstance(request.target, Path) and _fits(held, request.target):
-                    held.append(request.target)
-                    continue
+        for found in chain(_read_ahead(read, queue.Queue(_MAX_LINES_AHEAD)), (None,)):
+            item = found.target if isinstance(found, LineRequest) else found
+            if isinstance(found, LineRequest):
+                target = found.target
+                key = target.name if isinstance(target, BundleRequest) else target
+                self._pending[key].append(found)
+            if isinstance(item, Path) and _fits(held, item):
+                held.append(item)
+                continue
             if held:
                 yield Album(tuple(held), answered=True)
-                held = []
-            if text is None:
-                return
-            if isinstance(text, NoInputYet):
-                yield text
-            elif isinstance(request.target, Path):
-                held.append(request.target)
-            else:
-                yield request.target
+            held = [item] if isinstance(item, Path) else []
+            if isinstance(item, BundleRequest | NoInputYet):
+                yield item
 
-    def _next(self) -> bytes | NoInputYet | None:
-        try:
-            return self._ahead.get_nowait()
-        except queue.Empty:
-            return NoInputYet()
-
-    def _read(self, lines: Iterable[bytes]) -> None:
-        for line in lines:
-            self._ahead.put(line)
-        self._ahead.put(None)
+    def pop(self, path: Path, *, is_given: bool) -> LineRequest:
+        """Return and forget the first request that a result answers; `is_given`: a bundle's."""
+        key = str(path) if is_given else path
+        request = self._pending[key].popleft()
+        if not self._pending[key]:
+            del self._pending[key]
+        return request
 
 
 def _fits(held: list[Path], path: Path) -> bool:
     return not held or (
         held[-1].parent == path.parent and path not in held and len(held) < MAX_ALBUM_FILES
     )
-
-
-class PendingRequests:
-    """The requests without an answer so far, by what stands for them in results."""
-
-    def __init__(self) -> None:
-        self._requests: defaultdict[Path | str, deque[LineRequest]] = defaultdict(deque)
-
-    def add(self, request: LineRequest) -> None:
-        """Remember a request."""
-        target = request.target
-        key = target.name if isinstance(target, BundleRequest) else target
-        self._requests[key].append(request)
-
-    def pop(self, path: Path, *, is_given: bool) -> LineRequest:
-        """Return and forget the first request that a result answers; `is_given`: a bundle's."""
-        key = str(path) if is_given else path
-        request = self._requests[key].popleft()
-        if not self._requests[key]:
-            del self._requests[key]
-        return request
