@@ -50,7 +50,6 @@ from chart_binder.jobs.batch.resume import (
     AdjudicationCache,
     Refresh,
     ResumeCheck,
-    Selection,
     Which,
     interrupted_refresh,
 )
@@ -330,11 +329,12 @@ def run_items(
                 should_stop=to_stop,
                 max_stopping_s=_MAX_STOPPING_S if options.executor == Executor.THREADS else inf,
             )
-            buffer.begin()
+            if buffer.store:
+                store.runs.begin(run)
             with on_error(partial(_save_failed_end, buffer, tally)):
                 batch.run(items(store))
         result = _result(run.id, batch, is_stopped=to_stop())
-        buffer.end(result.status, result.measures)
+        buffer.save_run(result.measures, result.status)
         return result
 
 
@@ -352,8 +352,10 @@ def _resume_check(
     versions: RunVersions,
     runs: frozenset[str] = frozenset(),
 ) -> ResumeCheck:
-    selection = Selection(options.only - {Which.COMPILATIONS}, options.refresh, runs)
-    return ResumeCheck(store, selection, versions, overrides(config), config.rules)
+    only = options.only - {Which.COMPILATIONS}
+    return ResumeCheck(
+        store, versions, overrides(config), config.rules, only, options.refresh, runs
+    )
 
 
 def _versions(config: Config, run_id: str) -> RunVersions:
@@ -371,7 +373,8 @@ def _refresh(
     before = None if options.dry_run else interrupted_refresh(store, run)
     if before is None:
         return Refresh(time.time(), frozenset({run.id}))
-    said(f"goes on with the refresh that began {before.begun} UTC, and was cut short")
+    begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(before.since))
+    said(f"goes on with the refresh that began {begun}, and was cut short")
     return before
 
 
@@ -448,7 +451,7 @@ def _save_failed_end(buffer: OutcomeBuffer, tally: Tally, error: BaseException) 
     status = end_status(error)
     why = "interrupted" if status == INTERRUPTED else str(error)
     with suppress(StoreError):  # the first error is the one to report
-        buffer.end(status, msgspec.structs.replace(tally.measures(), stopped=why))
+        buffer.save_run(msgspec.structs.replace(tally.measures(), stopped=why), status)
 
 
 def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:

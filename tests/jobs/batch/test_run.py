@@ -15,7 +15,7 @@ from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
 from chart_binder.jobs.batch import Album, FileOutcome, ThreadExecutor, Worker
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck, Selection
+from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.batch.run import (
     MAX_FAILURES,
     BatchRun,
@@ -140,7 +140,7 @@ def batch_of(
     batch = BatchRun(
         executor=ThreadExecutor(worker, albums, cases),
         worker=worker,
-        resume=ResumeCheck(store, Selection(), versions, no_overrides, KNOBS),
+        resume=ResumeCheck(store, versions, no_overrides, KNOBS),
         answers=AdjudicationCache(store, versions.adjudicator),
         buffer=OutcomeBuffer(store, run),
         tag_writer=TagWriter(None),

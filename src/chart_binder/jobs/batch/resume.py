@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 _MAX_ANSWERS = 500
 _MAX_REFRESH_GAP = timedelta(days=7)
-"""After a longer gap a refresh begins anew: whoever asks wants to know how things are today."""
+"""After a longer gap a refresh starts again: whoever asks wants to know how things are today."""
 _OPTIONS_WITHOUT_EFFECT = frozenset({
     "--jobs", "--write", "--policy", "--keep-mtime", "--report", "--metrics", "--executor",
     "--scheduler", "--output", "--verbose", "--quiet", "--order",
@@ -61,27 +61,20 @@ _WHICH: Mapping[str, Which] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """The files to decide: by default those without a decision, or with an outdated one.
+class ResumeCheck:
+    """Tells which files to decide: by default those without a decision, or with an outdated one.
 
     `only` restricts them by the state of their last decision. `refresh` adds files that are
-    decided, unless one of `runs` decided them.
+    decided, unless one of `runs` decided them. Every method may raise `StoreError`.
     """
 
-    only: frozenset[Which] = frozenset()
-    refresh: bool = False
-    runs: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class ResumeCheck:
-    """Compares files with their stored decisions; every method may raise `StoreError`."""
-
     store: "Store"
-    selection: Selection
     versions: stored_decisions.RunVersions
     overrides: Callable[[], Mapping[str, OverrideRecord]]
     rules: RulesConfig
+    only: frozenset[Which] = frozenset()
+    refresh: bool = False
+    runs: frozenset[str] = frozenset()
 
     def check(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool, FileOutcome | None]]:
         """Yield for each file whether to decide it, and the outcome of those that are resumed."""
@@ -91,7 +84,7 @@ class ResumeCheck:
             try:
                 is_due, outcome = self._check(path, kept)
             except DamagedRecordError as error:  # it counts as failed
-                is_due = not self.selection.only or Which.FAILED in self.selection.only
+                is_due = not self.only or Which.FAILED in self.only
                 done = "decided again" if is_due else "left out"
                 outcome = None
                 _log.warning("%s: %s: %s", quoted(path), done, error)
@@ -102,18 +95,15 @@ class ResumeCheck:
     ) -> tuple[bool, FileOutcome | None]:
         if isinstance(kept, records.UnreadDecision):
             raise DamagedRecordError(kept.problem)
-        if self.selection.only:
-            which = _WHICH.get(kept.state) if kept else None
-            if kept is None or kept.pinned or which not in self.selection.only:
+        if self.only:
+            if kept is None or kept.pinned or _WHICH.get(kept.state) not in self.only:
                 return False, None
-            if kept.run_id not in self.selection.runs:
+            if kept.run_id not in self.runs:
                 return True, None
         if kept is None or not (kept.pinned or self._is_valid(kept, path)):
             return True, None
-        decision = stored_decisions.read_decision(kept)
-        decision = complete(
-            decision, partial(stored_decisions.stored_bundle, self.store, kept), self.rules
-        )
+        bundle = partial(stored_decisions.stored_bundle, self.store, kept)
+        decision = complete(stored_decisions.read_decision(kept), bundle, self.rules)
         year = year_of(stored_decisions.stored_artifact(kept))
         return False, FileOutcome(
             path, decision, is_resumed=True, is_pinned=kept.pinned, tagged_year=year
@@ -125,7 +115,7 @@ class ResumeCheck:
         Without an adjudicator, an earlier one's answer stays valid.
         """
         return (
-            (not self.selection.refresh or kept.run_id in self.selection.runs)
+            (not self.refresh or kept.run_id in self.runs)
             and _is_final(kept)
             and kept.rules_version == self.versions.rules
             and (
@@ -231,12 +221,11 @@ def is_answer(result: AdjudicationResult | None) -> bool:
 class Refresh:
     """The moment since which evidence and answers count, in seconds since the epoch (0: any).
 
-    `runs` are the runs of this refresh, `begun` is when it began, in UTC.
+    `runs` are the runs of this refresh.
     """
 
     since: float = 0.0
     runs: frozenset[str] = frozenset()
-    begun: str = ""
 
 
 def interrupted_refresh(store: "Store", run: records.RunRecord) -> Refresh | None:
@@ -259,8 +248,7 @@ def interrupted_refresh(store: "Store", run: records.RunRecord) -> Refresh | Non
         found.add(before.id)
     if first is run:
         return None
-    begun = records.local_time(first.started_at_utc)
-    return Refresh(_started(first).timestamp(), frozenset(found), begun)
+    return Refresh(_started(first).timestamp(), frozenset(found))
 
 
 def _relevant_arguments(run: records.RunRecord) -> frozenset[str]:

@@ -139,29 +139,19 @@ class OutcomeBuffer:
             if to_save:
                 store.decisions.put_all(to_save)
         saved, self._unsaved = self._unsaved, []
-        share_s = (time.monotonic() - started) / max(
-            1, sum(one.stored is not None for one in saved)
-        )
+        stored = sum(one.stored is not None for one in saved)
+        share_s = (time.monotonic() - started) / max(1, stored)
         return [
             replace(one, seconds={**one.seconds, Stage.STORE: share_s}) if one.stored else one
             for one in saved
         ]
 
-    def begin(self) -> None:
-        """Save that the run began. Raises `StoreError`."""
-        if self.store:
-            self.store.runs.begin(self.run)
-
-    def measure(self, found: Measures) -> None:
-        """Save the measures of the run so far. Raises `StoreError`."""
+    def save_run(self, found: Measures, status: int | None = None) -> None:
+        """Save the measures of the run so far, with a status how it ended. Raises `StoreError`."""
         if self.store:
             self.store.runs.measure(self.run.id, found.states, msgspec.json.encode(found))
-
-    def end(self, status: int, measures: Measures) -> None:
-        """Save how the run ended. Raises `StoreError`."""
-        if self.store:
-            self.measure(measures)
-            self.store.runs.end(self.run.id, now_utc(), status, measures.states)
+            if status is not None:
+                self.store.runs.end(self.run.id, now_utc(), status, found.states)
 
 
 def _with_earlier_answer(store: "Store", one: FileOutcome) -> FileOutcome:
@@ -182,8 +172,7 @@ class _HeldAlbum:
     and are not finished.
     """
 
-    folder: Path | None = None
-    awaited: set[str] = field(default_factory=set)
+    awaited: set[str]
     missing: int = 0
     outcomes: list[FileOutcome] = field(default_factory=list)
 
@@ -210,7 +199,7 @@ class TagWriter:
         self._is_dry = is_dry
         self._pool = ThreadPoolExecutor(threads, "canon-write")
         self._writing: set[Future[Sequence[Written]]] = set()
-        self._album_of: dict[Path, _HeldAlbum] = {}
+        self._folder_of: dict[Path, Path] = {}
         self._open: dict[Path, _HeldAlbum] = {}
         self._ready: list[Sequence[FileOutcome]] = []
         self._is_stopped = False
@@ -232,48 +221,48 @@ class TagWriter:
 
         They are written together with all files of the folders that they are in.
         """
-        if not self._write:
+        if not self._write or album.answered:
             return
-        alone = _HeldAlbum() if album.answered else None
-        touched: dict[int, _HeldAlbum] = {}
-        for path in album.paths:
-            held = alone or self._open_album(album_folder(Path(absolute_path(path))))
-            touched[id(held)] = held
+        folders = {path: album_folder(Path(absolute_path(path))) for path in album.paths}
+        for path, folder in folders.items():
+            held = self._open_album(folder)
             held.awaited.discard(absolute_path(path))
             if path in pending:
                 held.missing += 1
-                self._album_of[path] = held
-        self._release(touched.values())
+                self._folder_of[path] = folder
+        self._release(set(folders.values()))
 
     def add(self, outcome: FileOutcome) -> None:
         """Add a finished file; one of no album is ready at once."""
-        held = self._album_of.pop(outcome.path, None)
-        if held is None:
+        folder = self._folder_of.pop(outcome.path, None)
+        if folder is None:
             self._ready.append([outcome])
             return
+        held = self._open[folder]
         held.outcomes.append(outcome if self._is_dry else _without_evidence(outcome))
         held.missing -= 1
-        self._release([held])
+        self._release([folder])
 
     def expect_no_more(self) -> None:
         """Wait for no file that was not handed out."""
         for held in self._open.values():
             held.awaited.clear()
-        self._release([*self._open.values()])
+        self._release([*self._open])
 
     def _open_album(self, folder: Path) -> _HeldAlbum:
         held = self._open.get(folder)
         if held is None:
             there = {str(path) for path in files_of_album(folder) if not path.is_symlink()}
-            held = self._open[folder] = _HeldAlbum(folder, there)
+            held = self._open[folder] = _HeldAlbum(there)
         return held
 
-    def _release(self, albums: Iterable[_HeldAlbum]) -> None:
+    def _release(self, folders: Iterable[Path]) -> None:
         """Have the files of complete albums ready, and those of a folder of very many."""
-        for held in albums:
+        for folder in folders:
+            held = self._open[folder]
             is_complete = not (held.missing or held.awaited)
-            if is_complete and held.folder:
-                self._open.pop(held.folder, None)
+            if is_complete:
+                del self._open[folder]
             if held.outcomes and (is_complete or len(held.outcomes) >= _MAX_HELD):
                 self._ready.append(held.outcomes)
                 held.outcomes = []
@@ -305,20 +294,18 @@ class TagWriter:
         while not self._is_stopped and (found := next(reports, None)):
             outcome, report = found
             is_writable = outcome.decision.state in _WRITABLE_STATES or report.plan is not None
-            is_told = report.status is not WriteStatus.FAILED or is_writable
-            done.append((outcome, report if is_told else None, time.monotonic() - started))
+            is_shown = report.status is not WriteStatus.FAILED or is_writable
+            done.append((outcome, report if is_shown else None, time.monotonic() - started))
             started = time.monotonic()
         self.has_left |= self._is_stopped and len(done) < count
-        told = {id(outcome) for outcome, _, _ in done}
-        return [*done, *((one, None, 0.0) for one in outcomes if id(one) not in told)]
+        looked_at = {id(outcome) for outcome, _, _ in done}
+        return [*done, *((one, None, 0.0) for one in outcomes if id(one) not in looked_at)]
 
     def unfinished(self) -> Sequence[FileOutcome]:
         """Return the files whose albums were not finished, and forget them."""
-        albums = [*self._album_of.values(), *self._open.values()]
-        self._album_of.clear()
+        left = [outcome for held in self._open.values() for outcome in held.outcomes]
+        self._folder_of.clear()
         self._open.clear()
-        found = {id(held): held for held in albums}
-        left = [outcome for held in found.values() for outcome in held.outcomes]
         self.has_left |= bool(left)
         return left
 
@@ -523,8 +510,8 @@ class BatchRun:
             service.record(failed.error or "no reason given")
         if service.failures_in_a_row > max(before, _UNREPORTED_FAILURES):
             words = "is given up for this run" if service.is_open else "is asked less"
-            told = (name, words, service.failures_in_a_row, service.last_error)
-            _log.warning("%s %s: it failed %d times in a row: %s", *told)
+            args = (name, words, service.failures_in_a_row, service.last_error)
+            _log.warning("%s %s: it failed %d times in a row: %s", *args)
 
     def _given_up(self, one: OpenCase) -> FileOutcome:
         """Return the outcome of a case for which the failing model is not asked."""
@@ -550,7 +537,7 @@ class BatchRun:
         """Save the measures now and then, so that a killed run has them."""
         if time.monotonic() - self._measured_at >= _MEASURES_EVERY_S:
             self._measured_at = time.monotonic()
-            self.buffer.measure(self.tally.measures())
+            self.buffer.save_run(self.tally.measures())
 
     def _written(self, done: Sequence[Written]) -> None:
         for one in done:
