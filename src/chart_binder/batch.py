@@ -2,12 +2,11 @@
 
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -30,6 +29,7 @@ from chart_binder.jobs.batch import (
     StoredEvidence,
     ThreadExecutor,
     Worker,
+    find_albums,
 )
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
@@ -38,13 +38,7 @@ from chart_binder.jobs.batch.dask import (
     prepare_workers,
     start_local_cluster,
 )
-from chart_binder.jobs.batch.items import (
-    Estimate,
-    Estimator,
-    Order,
-    estimate_library,
-    library_items,
-)
+from chart_binder.jobs.batch.items import Estimate, Estimator, Order, library_items
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import (
     AdjudicationCache,
@@ -64,12 +58,7 @@ from chart_binder.jobs.stored_decisions import (
     path_bytes,
     rules_version,
 )
-from chart_binder.jobs.write import (
-    Planner,
-    StoredDecision,
-    WriteReport,
-    WriteStatus,
-)
+from chart_binder.jobs.write import Planner, StoredDecision, WriteReport, WriteStatus
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     album_source,
@@ -84,6 +73,7 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 MAX_JOBS: Final = 256
+_OF_TAGS = ("policy", "whole_albums", "also_date", "in_parts", "keep_mtime")
 _MAX_CLEAN_FOLDERS = 256
 """Folders that are remembered as cleaned of what killed saves left there."""
 _MAX_STOPPING_S = 1.0
@@ -100,15 +90,11 @@ class Executor(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOptions:
-    """How a library is decided.
+    """How a library is decided, as by the options of `canon batch`.
 
-    `jobs` is how many albums are looked up at once, in place of `batch.jobs`. `write` writes tags
-    where that is allowed, by `policy` (by default `tags.policy`), `whole_albums`, `also_date`
-    and `in_parts`, which are of the policy `dates`. `dry_run` decides, and neither saves nor
-    writes anything. `only` selects files by their last decision or their album, `order` the albums
-    that go first; `refresh` decides all files again with newly fetched evidence; `frozen` uses
-    stored evidence alone. `scheduler` is the address of a Dask scheduler; without one, a cluster is
-    started on this machine.
+    `jobs` is by default `batch.jobs`, `policy` is `tags.policy`; `whole_albums`, `also_date` and
+    `in_parts` are of the policy `dates`. `scheduler` is the address of a Dask scheduler; without
+    one, a cluster is started on this machine.
     """
 
     jobs: int | None = None
@@ -145,6 +131,10 @@ class BatchOptions:
                 if odd not in (*allowed,):
                     yield f"{name}: found {odd!r}; {', '.join(allowed)} are allowed"
         yield from self.tags.problems
+        for name in _OF_TAGS:
+            if getattr(self, name) and not self.write:
+                option = name.replace("_", "-")
+                yield f"--{option} says how tags are written, which only --write does"
         if self.scheduler is not None and self.executor != Executor.DASK:
             yield "a scheduler is Dask's: choose the executor dask with it"
         if self.scheduler == "":
@@ -280,14 +270,16 @@ def estimate_batch(
     options.check()
     with open_store(store_url(config)) as store:
         resume = _resume_check(store, config, options, _versions(config, ""))
-
-        def due(files: Sequence[Path]) -> tuple[Sequence[Path], int]:
-            checked = list(resume.check(files))
-            to_do = [path for path, is_due, _ in checked if is_due]
-            return to_do, sum(outcome is not None for _, _, outcome in checked)
-
         estimator = Estimator(config.musicbrainz)
-        return estimate_library(paths, due, estimator, on_album, on_unreadable)
+        for item in find_albums(paths):
+            if isinstance(item, UnreadablePath):
+                on_unreadable(item)
+                continue
+            checked = list(resume.check(item.paths))
+            due = [path for path, is_due, _ in checked if is_due]
+            estimator.add(due, resumed=sum(outcome is not None for _, _, outcome in checked))
+            on_album(estimator.files)
+        return estimator.estimate()
 
 
 def run_items(
@@ -305,7 +297,8 @@ def run_items(
     `items` is called with the open store and returns them. `arguments` are saved with the run, as
     those of `canon batch`.
     """
-    options = _with_policy(options, config)
+    if options.write and options.policy is None:
+        options = replace(options, policy=Policy(config.tags.policy))
     options.check()
     run = new_run("batch", arguments)
     with open_store(store_url(config)) as store:
@@ -336,13 +329,6 @@ def run_items(
         result = _result(run.id, batch, is_stopped=to_stop())
         buffer.save_run(result.measures, result.status)
         return result
-
-
-def _with_policy(options: BatchOptions, config: Config) -> BatchOptions:
-    """Return the options with `tags.policy` where no policy is named."""
-    if options.policy is not None:
-        return options
-    return replace(options, policy=Policy(config.tags.policy))
 
 
 def _resume_check(
@@ -395,48 +381,40 @@ def _tag_writer(
     planner = Planner(
         store, overrides(config)(), options.tags, release_lookup(config, store), config.rules
     )
-    write = _AlbumWriter(planner, writing, said, options.dry_run)
+    write = _album_writer(planner, writing, said)
     return TagWriter(write, config.batch.write_jobs, is_dry=options.dry_run)
 
 
-@dataclass(frozen=True, slots=True)
-class _AlbumWriter:
-    """Writes the tags of files that were finished together, album by album."""
+def _album_writer(
+    planner: Planner, run: WritingRun | None, said: Callable[[str], None]
+) -> Callable[[Sequence[FileOutcome]], Iterator[tuple[FileOutcome, WriteReport]]]:
+    """Return what writes files that were finished together, or in a dry run only says how."""
 
-    planner: Planner
-    run: WritingRun | None
-    said: Callable[[str], None]
-    is_dry: bool
-    _cleaned: OrderedDict[Path, None] = field(default_factory=OrderedDict)
+    @lru_cache(_MAX_CLEAN_FOLDERS)
+    def clean(folder: Path) -> None:
+        for line in clean_folders([folder]):
+            said(line)
 
-    def __call__(
-        self, outcomes: Sequence[FileOutcome]
-    ) -> Iterator[tuple[FileOutcome, WriteReport]]:
-        """Yield the report on each file; albums that fall apart are named before."""
+    def write(outcomes: Sequence[FileOutcome]) -> Iterator[tuple[FileOutcome, WriteReport]]:
         of_path = {one.path: one for one in outcomes}
-        self._clean(dict.fromkeys(path.resolve().parent for path in of_path))
-        unsaved = {path: _unsaved(one) for path, one in of_path.items() if one.stored}
+        unsaved = None
+        if run is None:
+            unsaved = {path: _unsaved(one) for path, one in of_path.items() if one.stored}
+        else:
+            for folder in {path.resolve().parent for path in of_path}:
+                clean(folder)
         for album in write_albums.albums_in([*of_path]):
-            planned = write_albums.plan_album(self.planner, album, unsaved if self.is_dry else None)
+            planned = write_albums.plan_album(planner, album, unsaved)
             for line in write_albums.regrouping_of(planned).lines:
-                self.said(line)
+                said(line)
             reports: list[WriteReport] = []
-            for report in write_albums.write_album(planned, album, self.run):
+            for report in write_albums.write_album(planned, album, run):
                 reports.append(report)
                 yield of_path[report.path], report
-            if self.run:
-                write_albums.record_unwritten(self.planner.store, reports)
+            if run:
+                write_albums.record_unwritten(planner.store, reports)
 
-    def _clean(self, folders: Iterable[Path]) -> None:
-        """Remove what killed saves left in folders, once for each of the last folders."""
-        for folder in folders:
-            if self.run is None or folder in self._cleaned:
-                continue
-            self._cleaned[folder] = None
-            if len(self._cleaned) > _MAX_CLEAN_FOLDERS:
-                self._cleaned.popitem(last=False)
-            for line in clean_folders([folder]):
-                self.said(line)
+    return write
 
 
 def _unsaved(outcome: FileOutcome) -> StoredDecision:
@@ -457,10 +435,8 @@ def _save_failed_end(buffer: OutcomeBuffer, tally: Tally, error: BaseException) 
 def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
     stopped = None
     if batch.lookups.is_open:
-        stopped = (
-            f"MusicBrainz failed {batch.lookups.failures_in_a_row} times in a row:"
-            f" {batch.lookups.last_error}"
-        )
+        failures = batch.lookups.failures_in_a_row
+        stopped = f"MusicBrainz failed {failures} times in a row: {batch.lookups.last_error}"
     elif batch.is_cut_short:
         stopped = "interrupted"
     measures = msgspec.structs.replace(batch.tally.measures(), stopped=stopped)

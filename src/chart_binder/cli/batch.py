@@ -170,7 +170,7 @@ def _options(config: "Config", only: str | None, **flags: Any) -> BatchOptions:
     of_tags = {name: flags[name] for name in ("whole_albums", "also_date", "in_parts")}
     flags |= {
         "only": frozenset(map(Which, states)),
-        "policy": write_options(config, flags["policy"], **of_tags).policy,
+        "policy": flags["policy"] and write_options(config, flags["policy"], **of_tags).policy,
         "executor": Executor(flags["executor"]),
         "order": Order(flags["order"]),
     }

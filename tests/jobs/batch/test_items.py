@@ -3,7 +3,7 @@
 import base64
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +14,16 @@ from chart_binder.audio.reading import read_tags
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import EvidenceError
-from chart_binder.jobs.batch import Album, items
+from chart_binder.jobs.batch import Album, find_albums, items
 from chart_binder.jobs.batch.items import (
     BundleRequest,
     Collection,
+    Estimate,
     Estimator,
     NoInputYet,
     Order,
     Requests,
     collection_of,
-    estimate_library,
     library_items,
     read_request,
 )
@@ -124,22 +124,20 @@ def test_a_compilation_flag_is_read(tmp_path: Path, name: str, key: str) -> None
     assert read_tags(container.tagged(tmp_path, [(key, ("1",))])).is_compilation
 
 
+def estimated(folder: Path, decided: set[Path], config: MusicBrainzConfig) -> Estimate:
+    estimator = Estimator(config)
+    for album in find_albums([folder]):
+        assert isinstance(album, Album)
+        due = [path for path in album.paths if path not in decided]
+        estimator.add(due, resumed=len(album.paths) - len(due))
+    return estimator.estimate()
+
+
 def test_an_estimate_adds_up(tmp_path: Path) -> None:
     one, *_ = folders(tmp_path)
     (tmp_path / "broken.mp3").write_bytes(b"no audio")
     flac(tmp_path, "untagged.flac")
-    seen: list[int] = []
-    config = MusicBrainzConfig(rate_limit_per_s=0.5)
-    decided = {*one.iterdir()}
-
-    def due(paths: Sequence[Path]) -> tuple[Sequence[Path], int]:
-        to_do = [path for path in paths if path not in decided]
-        return to_do, len(paths) - len(to_do)
-
-    unreadable: list[UnreadablePath] = []
-    named = [tmp_path, tmp_path.parent / "absent"]
-    found = estimate_library(named, due, Estimator(config), seen.append, unreadable.append)
-    assert [one.path.name for one in unreadable] == ["absent"]
+    found = estimated(tmp_path, {*one.iterdir()}, MusicBrainzConfig(rate_limit_per_s=0.5))
     assert (found.files, found.resumed, found.unreadable, found.unidentified) == (8, 2, 1, 1)
     assert (found.all.files, found.all.albums) == (4, 2)
     assert (found.compilations.files, found.compilations.albums, found.kinds) == (
@@ -152,21 +150,13 @@ def test_an_estimate_adds_up(tmp_path: Path) -> None:
     assert found.all.requests == found.compilations.requests + 2 * 3
     assert found.all.hours == pytest.approx(found.all.requests / 0.5 / 3600)
     assert found.all.most_requests > found.all.requests
-    assert seen[-1] == 8
     assert Estimator(MusicBrainzConfig(rate_limit_per_s=0)).estimate().all.hours is None
 
 
 def test_the_albums_of_a_large_folder_are_counted_by_their_tags(tmp_path: Path) -> None:
     for number in range(60):  # more than go into one part of a folder
         flac(tmp_path, f"{number}.flac", artist=f"A{number}", title="T", album=f"B{number % 3}")
-    estimator, read, unreadable = (
-        Estimator(MusicBrainzConfig()),
-        list[int](),
-        list[UnreadablePath](),
-    )
-    found = estimate_library(
-        [tmp_path], lambda paths: (paths, 0), estimator, read.append, unreadable.append
-    )
+    found = estimated(tmp_path, set(), MusicBrainzConfig())
     assert (found.all.files, found.all.albums, found.kinds) == (60, 3, {"undated": 3})
 
 

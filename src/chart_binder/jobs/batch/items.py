@@ -310,27 +310,6 @@ def _artist(tags: TrackTags) -> str:
     return tags.artist_mbid or fold(main_artist(tags.artist or ""))
 
 
-def estimate_library(
-    named: Iterable[Path],
-    due: Callable[[Sequence[Path]], tuple[Sequence[Path], int]],
-    estimator: Estimator,
-    on_album: Callable[[int], None],
-    on_unreadable: Callable[[UnreadablePath], None],
-) -> Estimate:
-    """Read the tags of a library and return what a run over it takes; nothing is requested.
-
-    `due` returns which of an album's files are to be decided, and how many are resumed; `on_album`
-    is called with the number of files read so far. Raises `StoreError`.
-    """
-    for item in find_albums(named):
-        if isinstance(item, Album):
-            estimator.add(*due(item.paths))
-            on_album(estimator.files)
-        else:
-            on_unreadable(item)
-    return estimator.estimate()
-
-
 # Requests of another program.
 
 _ALLOWED = (
