@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -32,6 +32,11 @@ _SLOWEST = 10
 _NO_REASON = "no reason given"
 _NOT_WRITTEN = (WriteStatus.REFUSED, WriteStatus.FAILED)
 _PREFIX = "canon_batch"
+_COUNTS = (
+    "files", "folders", "resumed", "pinned", "unsaved", "states", "decided_by", "rules", "tags",
+    "first_releases", "earlier", "certain_undecided", "causes",
+)  # fmt: skip
+"""The counts of a `Tally` that are measures under the same name."""
 _DECIDED_BY = ("rules", "llm", "override")
 _Metric: TypeAlias = tuple[str, str, str, Mapping[str, float], str]
 """Name, kind, help, and the samples by the value of a label; without one, `''` has the only."""
@@ -46,9 +51,9 @@ _SPENT = {
 
 @dataclass(slots=True)
 class MessageCounts:
-    """Counts messages of the same kind together, in bounded memory.
+    """Counts messages that differ only in names, paths, ids and numbers together.
 
-    Messages are of one kind if they differ only in names, paths, ids and numbers.
+    Beyond `_MAX_KINDS` they are counted as `others`.
     """
 
     _counts: Counter[str] = field(default_factory=Counter)
@@ -64,10 +69,7 @@ class MessageCounts:
         self._first.setdefault(kind, (_OTHER, None) if is_other else (message, path))
 
     def counts(self) -> dict[str, int]:
-        """Return the first message of each kind with its count, the most frequent first.
-
-        Beyond `_MAX_KINDS`, messages are counted together as `others`.
-        """
+        """Return the first message of each kind with its count, the most frequent first."""
         return {self._first[kind][0]: count for kind, count in self._counts.most_common()}
 
     def files(self) -> dict[str, str]:
@@ -79,12 +81,10 @@ class MessageCounts:
 class Tally:
     """Counts files as they are finished, in bounded memory.
 
-    `states` counts all files, and the `folders` that could not be read. `resumed`
-    files were decided by an earlier run, `pinned` ones among them have a pinned decision, and
-    `unsaved` ones keep a model's earlier answer. `worked`
-    are the files with something to do: resumed ones only if their tags are looked at.
-    `first_releases` counts files by whether the year of their first release is certain; `earlier`
-    are those whose first release is certainly earlier than the year in the file's tags.
+    `states` counts all files, and the `folders` that could not be read. `unsaved` files keep a
+    model's earlier answer. `worked` have something to do: resumed ones only if their tags are
+    looked at. `first_releases` counts files by whether the year of their first release is certain;
+    `earlier` are those of a certain one before the year in the file's tags.
     """
 
     started: float = field(default_factory=time.monotonic)
@@ -156,30 +156,22 @@ class Tally:
 
     def measures(self) -> Measures:
         """Return the present counts."""
+        counts: dict[str, Any] = {}
+        for name in _COUNTS:
+            found = getattr(self, name)
+            counts[name] = _by_count(found) if isinstance(found, Counter) else found
         return Measures(
-            files=self.files,
-            folders=self.folders,
-            resumed=self.resumed,
-            pinned=self.pinned,
-            unsaved=self.unsaved,
+            **counts,
             seconds=round(self.seconds, 3),
-            states=_by_count(self.states),
-            decided_by=_by_count(self.decided_by),
-            rules=_by_count(self.rules),
-            tags=_by_count(self.tags),
-            first_releases=_by_count(self.first_releases),
-            earlier=self.earlier,
-            certain_undecided=self.certain_undecided,
-            causes=_by_count(self.causes),
             errors=self.errors.counts(),
             unwritten=self.unwritten.counts(),
             examples=self.errors.files() | self.unwritten.files(),
+            spent=dict(self.spent),
             stages={
                 stage.value: StageCost(files, round(self._stage_seconds[stage], 3))
                 for stage in Stage
                 if (files := self._stage_files[stage])
             },
-            spent=dict(self.spent),
             slowest=tuple(
                 SlowFile(path, round(taken, 3))
                 for taken, path in sorted(self._slowest, reverse=True)
