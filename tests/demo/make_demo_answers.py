@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from chart_binder.audio.reading import read_tags  # noqa: E402
 from chart_binder.config import MusicBrainzConfig  # noqa: E402
 from chart_binder.musicbrainz.source import connect  # noqa: E402
-from chart_binder.store import Store  # noqa: E402
+from chart_binder.store import open_store  # noqa: E402
 from servers.musicbrainz import MusicBrainzStandIn  # noqa: E402
 
 DEMO = ROOT / "src" / "chart_binder" / "demo"
@@ -57,7 +57,7 @@ def main() -> None:
     with (
         MusicBrainzStandIn(bundles()) as mb,
         tempfile.TemporaryDirectory() as folder,
-        Store.open(f"sqlite:///{folder}/store.db") as store,
+        open_store(f"sqlite:///{folder}/store.db") as store,
     ):
         config = MusicBrainzConfig(
             hostname=f"127.0.0.1:{mb.port}", https=False, rate_limit_per_s=0.0

@@ -105,7 +105,7 @@ def torn(path: Path) -> None:
     ("make", "reason"),
     [
         (under_a_file, "the folder of the store"),
-        (Path.mkdir, "is a folder"),
+        (Path.mkdir, "is no file"),
         (no_database, "no SQLite database"),
         (lambda path: execute(path, "CREATE TABLE x (y)"), "a database of another program"),
         (a_newer_canon, f"newer canon (schema 99, this one knows {VERSION})"),

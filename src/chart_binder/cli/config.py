@@ -22,7 +22,7 @@ from chart_binder.musicbrainz.source import connect
 from chart_binder.react.loop import call_tool
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
-from chart_binder.store import VERSION, Store
+from chart_binder.store import VERSION, open_store
 from chart_binder.web.searxng import Degraded, Hits, NothingFound, SearxngClient
 from chart_binder.wiring import store_url, transcripts_folder
 from chart_binder.wiring import tools as configured_tools
@@ -253,13 +253,13 @@ def _search_off(config: Config) -> str:
 
 
 def _store(config: Config) -> Check:
-    with Store.open(store_url(config)) as store:
+    with open_store(store_url(config)) as store:
         store.answers.forget("")  # a write that changes nothing: no answer has an empty key
     return Check(f"{masked(store_url(config))} can be written to (schema {VERSION})")
 
 
 def _musicbrainz(config: Config) -> Check:
-    with Store.open(store_url(config)) as store:
+    with open_store(store_url(config)) as store:
         health = connect(config.musicbrainz, store.answers, store.slots).check()
     if health.is_reachable is None:
         return Check(_OFFLINE, is_off=True)

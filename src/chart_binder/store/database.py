@@ -4,7 +4,6 @@ import hashlib
 import math
 import re
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -25,8 +24,8 @@ from chart_binder.store import (
     VERSION,
     first_line,
     is_read_only,
-    newer_schema_message,
     reading_uri,
+    refuse_newer,
     sqlite_problem,
 )
 from chart_binder.store.schema import METADATA, migrate, schema_version
@@ -44,16 +43,22 @@ def translated(name: str, meaning: Meaning) -> Iterator[None]:
     """Raise `StoreError` for what a database or its driver raises about the store `name`."""
     try:
         yield
-    except DBAPIError as error:
-        raise StoreError(f"the store {name!r} {meaning(error.orig)}") from error
-    except sqlite3.Error as error:  # raised while a connection is set up
-        raise StoreError(f"the store {name!r} {meaning(error)}") from error
+    except (DBAPIError, sqlite3.Error) as error:  # the latter while a connection is set up
+        cause = getattr(error, "orig", error)
+        raise StoreError(f"the store {name!r} {meaning(cause)}") from error
     except SQLAlchemyError as error:
         raise StoreError(f"the store {name!r} cannot be used: {first_line(error)}") from error
     except UnicodeDecodeError as error:  # from an SQLite error that quotes a damaged page
         raise StoreError(f"the store {name!r} is damaged: {first_line(error)}") from error
     except (UnicodeError, OverflowError) as error:  # values that no database can hold
         raise StoreError(f"the store {name!r} cannot keep this: {first_line(error)}") from error
+
+
+class Part:
+    """A part of an open store. Every method may raise `StoreError`."""
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
 
 
 _ALLOWED = "sqlite:////absolute/path.db or postgresql+psycopg://user@host/database is allowed"
@@ -101,13 +106,25 @@ class Database:
         self, kind: type[S], statement: sa.Executable, parameters: _Parameters = None
     ) -> tuple[S, ...]:
         """Return the records in the rows that a statement finds."""
-        return tuple(read_row(self.name, kind, row) for row in self.rows(statement, parameters))
+        return tuple(self.read(kind, row) for row in self.rows(statement, parameters))
 
     def record(
         self, kind: type[S], statement: sa.Executable, parameters: _Parameters = None
     ) -> S | None:
         """Return the first record that a statement finds."""
         return next(iter(self.records(kind, statement, parameters)), None)
+
+    def read(self, kind: type[S], row: sa.Row[Any] | Mapping[str, object]) -> S:
+        """Return the record in a row; other columns are ignored.
+
+        Raises `DamagedRecordError`: SQLite keeps values of any type in any column.
+        """
+        columns = row._asdict() if isinstance(row, sa.Row) else row
+        fields = {field: columns[field] for field in kind.__struct_fields__}
+        try:
+            return convert_json(fields, kind, builtin_types=(bytes,))
+        except (msgspec.ValidationError, UnicodeError) as error:
+            raise damaged_record(self.name, kind, str(error), columns.get("id")) from error
 
     def insert_new(self, table: sa.Table, row: Mapping[str, object]) -> None:
         """Insert a row, unless its id is there."""
@@ -179,8 +196,7 @@ class Database:
             raise StoreError(
                 f"the store {self.name!r} is damaged: its schema version is {found:.100}"
             )
-        if version > VERSION:
-            raise StoreError(newer_schema_message(self.name, version))
+        refuse_newer(self.name, version)
         missing = sorted(set(METADATA.tables) - tables)
         if version == VERSION and missing:
             raise StoreError(
@@ -212,9 +228,10 @@ def _read_timeout(url: URL) -> tuple[float, dict[str, str | tuple[str, ...]]]:
         timeout = float(query.pop("timeout", _DEFAULT_TIMEOUT_S))  # type: ignore[arg-type]
     except (ValueError, TypeError):  # TypeError: it is there twice
         timeout = math.nan
-    if not 0 <= timeout <= _MAX_TIMEOUT_S:
+    is_file = url.get_backend_name() == "sqlite"
+    if not 0 <= timeout <= _MAX_TIMEOUT_S or (is_file and query):
         raise StoreError(
-            f"store.url {masked(url.render_as_string())!r} has an odd timeout: only"
+            f"store.url {masked(url.render_as_string())!r} has an odd query: only"
             f" ?timeout=SECONDS may follow, up to {_MAX_TIMEOUT_S:.0f}"
         )
     return timeout, query
@@ -222,24 +239,15 @@ def _read_timeout(url: URL) -> tuple[float, dict[str, str | tuple[str, ...]]]:
 
 def _open_sqlite(url: URL) -> Database:
     """Return the SQLite file at `url`; its folder is created. Raises `StoreError`."""
-    said = masked(url.render_as_string())
-    if not url.database or url.database == ":memory:":
-        raise StoreError(f"store.url {said!r} names no file; {_ALLOWED}")
-    path = Path(url.database)
+    path = Path(url.database or ".")
+    if path == Path(":memory:") or path.is_dir():
+        raise StoreError(f"the store {url.database!r} is no file; {_ALLOWED}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(
-            f"the folder of the store {url.database!r} cannot be made: {error.strerror}"
-        ) from error
-    if path.is_dir():
-        raise StoreError(f"the store {url.database!r} is a folder; {_ALLOWED}")
-    timeout, more = _read_timeout(url)
-    if more:
-        raise StoreError(
-            f"store.url {said!r} has more than a file: only ?timeout=SECONDS may follow it, up to"
-            f" {_MAX_TIMEOUT_S:.0f}"
-        )
+        problem = f"the folder of the store {str(path)!r} cannot be made: {error.strerror}"
+        raise StoreError(problem) from error
+    timeout, _ = _read_timeout(url)
     if is_read_only(path):
         connect = partial(
             sqlite3.connect, reading_uri(path), uri=True, timeout=timeout, check_same_thread=False
@@ -253,7 +261,7 @@ def _open_sqlite(url: URL) -> Database:
     sa.event.listen(engine, "connect", _set_up)
     sa.event.listen(engine, "begin", _begin)
     return Database(
-        name=url.database,
+        name=str(path),
         noun="file",
         readers=engine,
         writers=engine.execution_options(canon_begin="BEGIN IMMEDIATE"),
@@ -280,28 +288,19 @@ _MEANING = {
     "40001": "was changed by another program at the same time: try again",
     "25006": "is read-only: name a server that takes writes",
     "42501": "may not be used: its user is not allowed to",
-    "28000": "may not be opened: the server refuses its user",
     "28P01": "may not be opened: the server refuses the password",
     "3D000": "is not there: make the database, or name another in store.url",
-    "53100": "cannot be written: no room is left on the server's disk",
-    "53300": "cannot be opened: the server has too many connections",
-    "57P03": "cannot be reached: the server is starting or stopping",
 }
 """By SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html)."""
 _MEANING_OF_CLASS = {
     "08": "cannot be reached: the connection to the server failed",
     "28": "may not be opened: the server refuses its user",
     "53": "cannot be used: the server lacks room, memory or connections",
-    "57": "cannot be reached: the server was stopped",
+    "57": "cannot be reached: the server is starting, or was stopped",
     "58": "cannot be read or written: the server's disk failed",
     "XX": "is damaged: the server cannot read its own files",
 }
-_NO_CODE = (
-    ("password authentication failed", _MEANING["28P01"]),
-    ("does not exist", _MEANING["3D000"]),
-    ("is not permitted to log in", _MEANING["28000"]),
-    ("no pg_hba.conf entry", _MEANING["28000"]),
-)
+_NO_DATABASE = re.compile(r'database "[^"]*" does not exist')
 """A refused connection has no code, but a text, in English by default."""
 _USER_NAME = re.compile(r'(user|role) "[^"]*"')
 
@@ -310,13 +309,10 @@ def postgres_problem(cause: BaseException | None) -> str:
     """Return what a PostgreSQL error means, as the rest of a sentence: `is damaged: ...`."""
     code = getattr(cause, "sqlstate", None) or ""
     known = _MEANING.get(code) or _MEANING_OF_CLASS.get(code[:2])
-    if known:
-        return known
     said = _USER_NAME.sub(r"\1 ***", first_line(cause))
-    if code:
-        return f"cannot be used: {said}"
-    unknown = f"cannot be reached: {said}"
-    return next((meaning for words, meaning in _NO_CODE if words in said), unknown)
+    if not code and _NO_DATABASE.search(said):
+        known = _MEANING["3D000"]
+    return known or f"cannot be {'used' if code else 'reached'}: {said}"
 
 
 _LOCK = "SELECT pg_advisory_xact_lock(7165063)"
@@ -391,27 +387,6 @@ def short_key(key: str) -> str:
 
 
 _LONGEST_ID = 40
-
-
-def read_row(name: str, kind: type[S], row: sa.Row[Any] | Mapping[str, object]) -> S:
-    """Return the record in a row of the store `name`; other columns are ignored.
-
-    Raises `DamagedRecordError`: SQLite keeps values of any type in any column.
-    """
-    columns = row._asdict() if isinstance(row, sa.Row) else row
-    fields = {field: columns[field] for field in kind.__struct_fields__}
-    try:
-        return convert_json(fields, kind, builtin_types=(bytes,))
-    except (msgspec.ValidationError, UnicodeError) as error:
-        raise damaged_record(name, kind, str(error), columns.get("id")) from error
-
-
-def decompress(name: str, kind: type, kept: object) -> bytes:
-    """Return a stored document. Raises `DamagedRecordError`."""
-    try:
-        return zlib.decompress(kept)  # type: ignore[arg-type]  # of any type
-    except (zlib.error, TypeError) as error:
-        raise damaged_record(name, kind, str(error)) from error
 
 
 def damaged_record(

@@ -22,10 +22,10 @@ from chart_binder.domain.records import (
 from chart_binder.errors import DamagedRecordError, StoreError
 from chart_binder.store.database import (
     Database,
-    decompress,
+    Part,
+    damaged_record,
     insert_into,
     path_key,
-    read_row,
     short_key,
 )
 from chart_binder.store.schema import (
@@ -43,21 +43,21 @@ D = TypeVar("D", EvidenceRecord, TranscriptRecord)
 _log = logging.getLogger(__name__)
 
 
-def _read(name: str, row: sa.Row[Any]) -> DecisionRecord | UnreadDecision:
-    """Return the decision in a row of the store `name`, or why it cannot be read."""
+def _read(database: Database, row: sa.Row[Any]) -> DecisionRecord | UnreadDecision:
+    """Return the decision in a row, or why it cannot be read."""
     try:
-        return read_row(name, DecisionRecord, row)
+        return database.read(DecisionRecord, row)
     except DamagedRecordError as error:
         path = row.path if isinstance(row.path, bytes) else None
         return UnreadDecision(problem=str(error), path=path, pinned=row.pinned is True)
 
 
 def readable(
-    name: str, rows: Iterable[sa.Row[Any]], unread: UnreadHandler | None = None
+    database: Database, rows: Iterable[sa.Row[Any]], unread: UnreadHandler | None = None
 ) -> Iterator[DecisionRecord]:
     """Yield the decisions that can be read; pass the others to `unread`, or log them."""
     for row in rows:
-        found = _read(name, row)
+        found = _read(database, row)
         if isinstance(found, DecisionRecord):
             yield found
         elif unread:
@@ -66,11 +66,11 @@ def readable(
             _log.warning("left out: %s", found.problem)
 
 
-class Documents(Generic[D]):
-    """Documents of one kind by their names; every method may raise `StoreError`."""
+class Documents(Part, Generic[D]):
+    """Documents of one kind by their names."""
 
     def __init__(self, database: Database, table: sa.Table, kind: type[D]) -> None:
-        self._database = database
+        super().__init__(database)
         self._key, self._document = table.c[kind.__struct_fields__[0]], table.c.document
         self._kind: type[D] = kind
 
@@ -81,10 +81,11 @@ class Documents(Generic[D]):
     def of(self, names: Collection[str]) -> Mapping[str, D]:
         """Return the documents with these names, as far as they exist."""
         wanted = sa.select(self._key, self._document).where(self._key.in_(names))
-        return {
-            row[0]: self._kind(row[0], decompress(self._database.name, self._kind, row[1]))
-            for row in (self._database.rows(wanted) if names else ())
-        }
+        rows = self._database.rows(wanted) if names else ()
+        try:
+            return {name: self._kind(name, zlib.decompress(kept)) for name, kept in rows}
+        except (zlib.error, TypeError) as error:  # SQLite keeps values of any type
+            raise damaged_record(self._database.name, self._kind, str(error)) from error
 
 
 def _put_documents(
@@ -112,11 +113,8 @@ StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptR
 """A decision with its evidence and transcript."""
 
 
-class Decisions:
-    """The decisions on files, with history. Every method may raise `StoreError`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Decisions(Part):
+    """The decisions on files, with history."""
 
     def put(
         self,
@@ -158,13 +156,13 @@ class Decisions:
         rows = self._database.rows(_OF_PATHS, {"of_keys": [*keys.values()]}) if keys else ()
         for row in rows:
             if row.path in keys:
-                found.setdefault(row.path, []).append(_read(self._database.name, row))
+                found.setdefault(row.path, []).append(_read(self._database, row))
         return found
 
     def pinned(self) -> Mapping[bytes, DecisionRecord | UnreadDecision]:
         """Return the pinned decisions by the path of their file."""
         rows = self._database.rows(sa.select(decisions).where(decisions.c.pinned))
-        return {row.path: _read(self._database.name, row) for row in rows}
+        return {row.path: _read(self._database, row) for row in rows}
 
     def by_id(self, decision: str) -> DecisionRecord | None:
         """Return the decision with this id."""
@@ -219,8 +217,8 @@ class Decisions:
             wanted = wanted.where(~superseded(last))
         rows = self._database.pages(decisions, wanted, last)
         if unread is None:
-            return (read_row(self._database.name, DecisionRecord, row) for row in rows)
-        return readable(self._database.name, rows, unread)
+            return (self._database.read(DecisionRecord, row) for row in rows)
+        return readable(self._database, rows, unread)
 
     def pin(self, decision: str, *, pinned: bool = True) -> None:
         """Pin a decision, or unpin it; pinning it unpins the other decisions on its file."""
@@ -271,11 +269,8 @@ class CachedAnswer:
     fetched_at: float
 
 
-class CachedAnswers:
-    """The newest answer of a service for each key. Every method may raise `StoreError`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class CachedAnswers(Part):
+    """The newest answer of a service for each key."""
 
     def get(self, key: str) -> CachedAnswer | None:
         """Return the answer for `key`, however old."""
@@ -331,11 +326,8 @@ QUEUE_LENGTH = 120
 clock that has been set back since, and is ignored."""
 
 
-class RateSlots:
+class RateSlots(Part):
     """The next free moment of each service, shared by all threads and processes of a store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def reserve(self, service: str, interval_s: float, now: float) -> float:
         """Take the next free moment of `service`; return how many seconds after `now` it is.

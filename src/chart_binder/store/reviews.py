@@ -4,7 +4,6 @@ import os
 from array import array
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,16 @@ from chart_binder.domain.records import AuditRecord, DecisionRecord, VerdictKind
 from chart_binder.domain.tags import album_folder
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId
-from chart_binder.store.database import Database, insert_into, path_key, read_row
+from chart_binder.store.database import Part, insert_into, path_key
 from chart_binder.store.decisions import UnreadHandler, is_same_file, readable, superseded
 from chart_binder.store.schema import Bytes, audits, decisions, overrides, verdicts
 
 
-class Overrides:
-    """The overrides, one for each recording. Every method may raise `StoreError`.
+class Overrides(Part):
+    """The overrides, one for each recording.
 
     `store.read_overrides` reads them too, without creating a store.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def put(self, override: OverrideRecord) -> None:
         """Save an override, in place of an earlier one for the same recording."""
@@ -89,17 +85,14 @@ class WaitingCase:
     left: int
 
 
-class ReviewQueue:
-    """The decisions that wait for a person. Every method may raise `StoreError`.
+class ReviewQueue(Part):
+    """The decisions that wait for a person.
 
     A decision waits if it is the latest of its file and in an open state, if no decided one of the
     file is pinned, and if there is neither a verdict on it (or on an equal earlier decision) nor a
     newer override for its recording. A decision by an override that was removed waits, too.
     Overrides for recordings that the decision does not name are not considered here.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def cases(
         self,
@@ -120,7 +113,7 @@ class ReviewQueue:
             rows = {row.seq: row for row in self._database.rows(wanted)}
             for place, number in enumerate(numbers, start):
                 there = [rows[number]] if number in rows else []
-                for decision in readable(self._database.name, there, unread):
+                for decision in readable(self._database, there, unread):
                     yield WaitingCase(decision, files[place], len(last) - place)
 
     def of_evidence(
@@ -131,7 +124,7 @@ class ReviewQueue:
             decisions.c.evidence_hash == evidence_hash, _waits(states)
         )
         rows = self._database.rows(wanted.order_by(decisions.c.seq))
-        return tuple(readable(self._database.name, rows))
+        return tuple(readable(self._database, rows))
 
     def has(self, decision: str, states: Collection[str]) -> bool:
         """Return whether a decision waits."""
@@ -252,12 +245,8 @@ class SavedVerdicts(msgspec.Struct, frozen=True):
     with_it: tuple[VerdictRecord, ...] = ()
 
 
-class Verdicts:
-    """The verdicts of people on decisions. Every method may raise `StoreError`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._read = partial(read_row, database.name, VerdictRecord)
+class Verdicts(Part):
+    """The verdicts of people on decisions."""
 
     def put(self, verdict: VerdictRecord) -> None:
         """Save a verdict, beside the earlier ones."""
@@ -278,9 +267,11 @@ class Verdicts:
         wanted = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
         with self._database.writing() as connection:
             rows = connection.execute(wanted).all()
-            before = tuple(read_row(self._database.name, OverrideRecord, row) for row in rows)
+            before = tuple(self._database.read(OverrideRecord, row) for row in rows)
             with_it = tuple(
-                self._read(row) for each in before for row in connection.execute(_given(each))
+                self._database.read(VerdictRecord, row)
+                for each in before
+                for row in connection.execute(_given(each))
             )
             for recording in recordings:
                 remove_override(connection, recording)
@@ -320,7 +311,7 @@ class Verdicts:
             decisions.c.recording_mbid == override.recording_mbid, decisions.c.id.in_(came_with)
         )
         wanted = sa.select(decisions).where(is_reached, ~superseded()).order_by(decisions.c.seq)
-        return tuple(readable(self._database.name, self._database.rows(wanted)))
+        return tuple(readable(self._database, self._database.rows(wanted)))
 
     def latest(self, decision: str) -> VerdictRecord | None:
         """Return the newest verdict on a decision."""
@@ -363,14 +354,11 @@ class Verdicts:
         )
         wanted = sa.select(verdicts).where(verdicts.c.verdict.in_(_SPOKEN), ~is_said_again)
         rows = self._database.pages(verdicts, wanted, self._database.last(verdicts))
-        return map(self._read, rows)
+        return (self._database.read(VerdictRecord, row) for row in rows)
 
 
-class Audits:
-    """What people said of samples of decisions. Every method may raise `StoreError`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Audits(Part):
+    """What people said of samples of decisions."""
 
     def put(self, audit: AuditRecord) -> None:
         """Save a verdict, beside the earlier ones."""

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
@@ -12,11 +11,10 @@ import sqlalchemy as sa
 from chart_binder.domain.records import RunRecord, UnwrittenRecord, WriteRecord, WriteState
 from chart_binder.errors import DamagedRecordError, StoreError
 from chart_binder.store.database import (
-    Database,
+    Part,
     damaged_record,
     insert_into,
     path_key,
-    read_row,
 )
 from chart_binder.store.schema import runs, unwritten, writes
 
@@ -24,11 +22,8 @@ UnreadRunHandler: TypeAlias = Callable[[str], None]
 """Is called with the problem of each run that is skipped because its record is damaged."""
 
 
-class Runs:
-    """Runs of commands. Every method may raise `StoreError`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Runs(Part):
+    """Runs of commands."""
 
     def begin(self, run: RunRecord) -> None:
         """Save a run, unless its id is there."""
@@ -107,10 +102,9 @@ class Runs:
                 if isinstance(moment, str) and datetime.fromisoformat(moment).tzinfo is None:
                     raise ValueError(f"{moment[:40]!r} is a time of no zone")  # noqa: TRY301
         except (ValueError, TypeError) as error:
-            raise damaged_record(
-                self._database.name, RunRecord, str(error), columns["id"]
-            ) from error
-        return read_row(self._database.name, RunRecord, columns)
+            name = self._database.name
+            raise damaged_record(name, RunRecord, str(error), columns["id"]) from error
+        return self._database.read(RunRecord, columns)
 
 
 _STATES_BEFORE = {
@@ -122,11 +116,8 @@ _STATES_BEFORE = {
 """The states from which a write may change to another, or stay in it."""
 
 
-class Journal:
-    """Every write of a file's tags. Every method may raise `StoreError`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Journal(Part):
+    """Every write of a file's tags."""
 
     def intend(self, write: WriteRecord) -> None:
         """Commit an intent, unless its id is there; when this returns, it survives a crash."""
@@ -155,16 +146,11 @@ class Journal:
 
     def of_run(self, run: str) -> Iterator[WriteRecord]:
         """Yield every write of a run, the newest first, read in pages: there may be very many."""
-        rows = self._database.pages(writes, sa.select(writes).where(writes.c.run_id == run))
-        return map(partial(read_row, self._database.name, WriteRecord), rows)
+        return self._in_pages(writes.c.run_id == run)
 
     def since(self, at_utc: str) -> Iterator[WriteRecord]:
         """Yield every write that was begun at this time or later, the newest first, in pages."""
-        wanted = sa.select(writes).where(writes.c.at_utc >= at_utc)
-        return map(
-            partial(read_row, self._database.name, WriteRecord),
-            self._database.pages(writes, wanted),
-        )
+        return self._in_pages(writes.c.at_utc >= at_utc)
 
     def counts(self, run: str) -> dict[WriteState, int]:
         """Return how many writes of a run are in each state."""
@@ -196,16 +182,17 @@ class Journal:
             f" it {found}"
         )
 
+    def _in_pages(self, which: sa.ColumnElement[bool]) -> Iterator[WriteRecord]:
+        rows = self._database.pages(writes, sa.select(writes).where(which))
+        return (self._database.read(WriteRecord, row) for row in rows)
+
     def _found(self, *which: sa.ColumnElement[bool]) -> tuple[WriteRecord, ...]:
         wanted = sa.select(writes).where(*which).order_by(writes.c.seq.desc())
         return self._database.records(WriteRecord, wanted)
 
 
-class Unwritten:
-    """The files whose tags were not written, with the reason. Methods may raise `StoreError`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Unwritten(Part):
+    """The files whose tags were not written, with the reason."""
 
     def update(self, refused: Collection[UnwrittenRecord], written: Collection[bytes]) -> None:
         """Save the reasons for files in place of earlier ones, and forget files that are written.
