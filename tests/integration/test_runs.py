@@ -65,11 +65,11 @@ def test_a_stored_command_runs_from_any_folder(canon: Canon, library: Path, home
     (home / "work" / "music").symlink_to(library)
     (home / "own.toml").write_text("")
     call = ("--config", "../own.toml", "batch", "music", "--offline", "--report", "r.jsonl")
-    canon(*call, "--policy=dates", "-v", COLUMNS="60")
+    canon(*call, "--write", "--policy=dates", "-v", COLUMNS="60")
     work = home / "work"
     (kept,) = arguments(canon)
     assert kept == [
-        "--policy=dates", f"--report={work}/r.jsonl", "--verbose", "--offline",
+        "--write", "--policy=dates", f"--report={work}/r.jsonl", "--verbose", "--offline",
         f"--config={work}/../own.toml", f"{work}/music",
     ]  # fmt: skip
     canon("batch", *kept).must_end(1, "error          3")

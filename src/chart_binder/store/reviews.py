@@ -1,7 +1,6 @@
 """What people said: overrides, verdicts on decisions and samples, and the queue of the rest."""
 
 import os
-from array import array
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +68,7 @@ def remove_override(connection: sa.Connection, recording: str) -> None:
 
 
 _DECIDED, _REVIEW, _OPEN, _OVERRIDE = "decided", "review", "indeterminate", "override"
-_PAGE, _PATHS = 100, 1_000
+_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +105,15 @@ class ReviewQueue(Part):
         They are those at the beginning, whatever happens meanwhile. A decision that cannot be read
         is passed to `unread`.
         """
-        last, files = self._by_folder(*self._numbers(states, under))
-        for start in range(0, len(last), _PAGE):
-            numbers = last[start : start + _PAGE]
-            wanted = sa.select(decisions).where(decisions.c.seq.in_(numbers))
+        cases = self._numbers(states, under)
+        for start in range(0, len(cases), _PAGE):
+            page = cases[start : start + _PAGE]
+            wanted = sa.select(decisions).where(decisions.c.seq.in_([one[1] for one in page]))
             rows = {row.seq: row for row in self._database.rows(wanted)}
-            for place, number in enumerate(numbers, start):
+            for place, (_, number, files) in enumerate(page, start):
                 there = [rows[number]] if number in rows else []
                 for decision in readable(self._database, there, unread):
-                    yield WaitingCase(decision, files[place], len(last) - place)
+                    yield WaitingCase(decision, files, len(cases) - place)
 
     def of_evidence(
         self, evidence_hash: str, states: Collection[str]
@@ -133,67 +132,52 @@ class ReviewQueue(Part):
 
     def _numbers(
         self, states: Collection[str], under: Collection[bytes]
-    ) -> tuple["array[int]", "array[int]"]:
-        """Return for each case the row of its decision and its number of files, in 16 bytes."""
+    ) -> list[tuple[int, int, int]]:
+        """Return for each case its folder, the row of its decision, and its number of files."""
         newest = sa.func.max(decisions.c.seq)
         with_answer = sa.func.max(sa.case((decisions.c.state == _REVIEW, decisions.c.seq)))
+        number, files = sa.func.coalesce(with_answer, newest), sa.func.count()
         named = [sa.or_(*map(_is_under, under))] if under else []
-        wanted = sa.select(sa.func.coalesce(with_answer, newest), sa.func.count())
-        groups = wanted.where(_waits(states), *named).group_by(
-            sa.func.coalesce(decisions.c.evidence_hash, decisions.c.id)
+        of_evidence = sa.func.coalesce(decisions.c.evidence_hash, decisions.c.id)
+        groups = sa.select(number.label("number"), files.label("files"), newest.label("newest"))
+        found = groups.where(_waits(states), *named).group_by(of_evidence).subquery()
+        shown = decisions.alias("shown")
+        wanted = sa.select(shown.c.seq, found.c.files, shown.c.path).join(
+            found, shown.c.seq == found.c.number
         )
-        last, files = array("q"), array("q")
-        with self._database.reading() as connection:
-            for number, count in connection.execute(groups.order_by(newest)):
-                last.append(number)
-                files.append(count)
-        return last, files
-
-    def _by_folder(
-        self, last: "array[int]", files: "array[int]"
-    ) -> tuple["array[int]", "array[int]"]:
-        """Bring cases of one folder together, in the order in which folders first come."""
-        rank_of: dict[bytes, int] = {}
+        folders: dict[bytes, int] = {}
         albums: dict[Path, int] = {}
-        ranks = array("q")
-        for start in range(0, len(last), _PATHS):
-            numbers = last[start : start + _PATHS]
-            wanted = sa.select(decisions.c.seq, decisions.c.path)
-            rows = self._database.rows(wanted.where(decisions.c.seq.in_(numbers)))
-            paths = {row.seq: row.path for row in rows if isinstance(row.path, bytes)}
-            for number in numbers:
-                folder, _, _ = paths.get(number, b"").rpartition(b"/")
-                if folder not in rank_of:
+        cases: list[tuple[int, int, int]] = []
+        with self._database.reading() as connection:
+            for seq, count, path in connection.execute(wanted.order_by(found.c.newest)):
+                folder = path.rpartition(b"/")[0] if isinstance(path, bytes) else b""
+                if folder not in folders:
                     album = album_folder(Path(os.fsdecode(folder), "a file"))
-                    rank_of[folder] = albums.setdefault(album, len(albums))
-                ranks.append(rank_of[folder])
-        places = sorted(range(len(last)), key=ranks.__getitem__)
-        return array("q", map(last.__getitem__, places)), array("q", map(files.__getitem__, places))
+                    folders[folder] = albums.setdefault(album, len(albums))
+                cases.append((folders[folder], seq, count))
+        return sorted(cases, key=lambda case: case[0])
 
 
 def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
-    is_open = decisions.c.state.in_(sorted(states))
-    return sa.and_(
-        sa.or_(is_open, _lapsed()) if _OPEN in states else is_open,
-        ~superseded(),
-        ~_pinned(),
-        ~_has_verdict(),
-        ~_overridden(),
+    of_recording = sa.select(overrides.c.recording_mbid).where(
+        overrides.c.recording_mbid == decisions.c.recording_mbid
     )
-
-
-def _lapsed() -> sa.ColumnElement[bool]:
-    same = overrides.c.recording_mbid == decisions.c.recording_mbid
-    is_there = sa.select(overrides.c.recording_mbid).where(same).exists()
-    by_one = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
-    return sa.and_(by_one, ~is_there)
-
-
-def _pinned() -> sa.ColumnElement[bool]:
+    is_open: sa.ColumnElement[bool] = decisions.c.state.in_(sorted(states))
+    if _OPEN in states:  # a decision by an override waits where that was removed
+        by_one = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
+        is_open = sa.or_(is_open, sa.and_(by_one, ~of_recording.exists()))
     pinned = decisions.alias("pinned")
     # Without `coalesce` SQLite would take the index of states, and scan all that is decided.
     is_decided = sa.func.coalesce(pinned.c.state, "") == _DECIDED
-    return sa.select(pinned.c.seq).where(is_same_file(pinned), pinned.c.pinned, is_decided).exists()
+    is_pinned = sa.select(pinned.c.seq).where(is_same_file(pinned), pinned.c.pinned, is_decided)
+    is_overridden = of_recording.where(overrides.c.set_at_utc >= decisions.c.decided_at_utc)
+    return sa.and_(
+        is_open,
+        ~superseded(),
+        ~is_pinned.exists(),
+        ~_has_verdict(),
+        ~is_overridden.exists(),
+    )
 
 
 def _has_verdict() -> sa.ColumnElement[bool]:
@@ -216,12 +200,6 @@ def _is_equal(one: Any, other: Any) -> sa.ColumnElement[bool]:
         one.rules_version == other.rules_version,
         one.crg_mbid.is_not_distinct_from(other.crg_mbid),
     )
-
-
-def _overridden() -> sa.ColumnElement[bool]:
-    since = overrides.c.set_at_utc >= decisions.c.decided_at_utc
-    same = overrides.c.recording_mbid == decisions.c.recording_mbid
-    return sa.select(overrides.c.recording_mbid).where(same, since).exists()
 
 
 def _is_under(path: bytes) -> sa.ColumnElement[bool]:
