@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from audio.tagging import CONTAINERS
-from chart_binder.audio.file_access import UnreadablePath
 from chart_binder.audio.reading import read_tags
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.tags import TrackTags
