@@ -55,9 +55,8 @@ def stands(page: str, **changes: object) -> bool:
         ("Bohemian Rhapsody, Café edition: out 31 October 1975", "Cafe edition: out", True),
         (ROW, "UK | 31 October 1975", True),
         (ROW, "UK 31 October 1975", True),
-        (BY_EMI, "came out ... 31 October 1975", True),
-        (BY_EMI, "came out [...] October 1975…", True),
-        (PARTED, "came out ... 31 October 1975", False),
+        (BY_EMI, "came out ... 31 October 1975", False),
+        (BY_EMI, "came out [...] October 1975…", False),
         (f"{QUOTE}.", "Bohemian Rhapsody came out on Friday 31 October 1975", False),
         (f"{QUOTE}.", "31 October 1975 it came out", False),
         # Its date may be written in another form.

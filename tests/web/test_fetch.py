@@ -58,7 +58,10 @@ def test_a_page_is_read_with_its_title_and_final_address() -> None:
     with Pages({"/old": redirect("/new#part", 301), "/new": page}) as server:
         read = fetcher(server).fetch(f"{server.url}/old")
     assert (read.url, read.asked) == (f"{server.url}/new", f"{server.url}/old")
-    assert (read.title, read.text) == ("Sheer Heart Attack", "Released 8 November 1974.")
+    assert (read.title, read.extract.blocks) == (
+        "Sheer Heart Attack",
+        ("Released 8 November 1974.",),
+    )
     assert read.sources == (read.url, read.asked)
     assert not read.cut
     headers = server.requests[1].headers
@@ -109,7 +112,7 @@ def test_what_text_there_is_is_read_in_its_characters(
 ) -> None:
     with Pages({"/": Response(body, content_type=content_type)}) as server:
         read = fetcher(server).fetch(server.url)
-    assert read.text == text
+    assert "\n".join(read.extract.blocks) == text
 
 
 @pytest.mark.parametrize(
@@ -203,7 +206,7 @@ def test_what_is_too_much_is_cut_before_it_costs_memory(answer: Response) -> Non
 def test_a_packed_page_is_unpacked(encoding: str, body: bytes) -> None:
     answer = Response(body, headers=(("Content-Encoding", encoding),))
     with Pages({"/": answer}) as server:
-        assert fetcher(server).fetch(server.url).text == "hello"
+        assert fetcher(server).fetch(server.url).extract.blocks == ("hello",)
 
 
 @pytest.mark.parametrize("short", [0, 1, 30])
@@ -232,7 +235,7 @@ def test_a_second_address_is_tried_where_the_first_does_not_answer() -> None:
         reading = fetcher(
             server, private=("127.0.0.0/8",), resolve=leading_to("127.0.0.99", "127.0.0.1")
         )
-        assert reading.fetch(f"http://a.example:{server.port}/").text == "hello"
+        assert reading.fetch(f"http://a.example:{server.port}/").extract.blocks == ("hello",)
 
 
 def test_an_unknown_host_is_said() -> None:
@@ -256,7 +259,7 @@ def test_https_is_verified_against_the_name_and_not_the_address(tmp_path: Path) 
     served.tls = served_with(certificate)
     with served as server:
         reading = fetcher(server, resolve=leading_to("127.0.0.1"), trust=trust)
-        assert reading.fetch(f"https://wiki.example:{server.port}/").text == "secure"
+        assert reading.fetch(f"https://wiki.example:{server.port}/").extract.blocks == ("secure",)
         distrusting = fetcher(server, resolve=leading_to("127.0.0.1"))
         for asks, host in (
             (reading, "other.example"), (reading, "127.0.0.1"), (distrusting, "wiki.example")

@@ -60,7 +60,7 @@ def test_threads_ask_a_host_one_after_the_other_whatever_fetcher_they_use() -> N
         with ThreadPoolExecutor(8) as threads:
             config = settings(server, timeout_s=20)
             pages = list(threads.map(lambda url: PageFetcher(config).fetch(url), urls))
-    assert len({page.text for page in pages}) == 8
+    assert len({page.extract.blocks for page in pages}) == 8
     assert server.most == 1
 
 
@@ -99,12 +99,12 @@ def test_a_turn_ends_also_where_asking_failed() -> None:
 def test_a_redirect_on_the_same_host_is_followed_within_one_turn() -> None:
     with Pages({"/": redirect("/there"), "/there": "<p>there"}) as server:
         reading = fetcher(server, host_pause_s=60)
-        assert reading.fetch(f"http://a.example:{server.port}/").text == "there"
+        assert reading.fetch(f"http://a.example:{server.port}/").extract.blocks == ("there",)
         for same in ("a.example", "a.example."):
             with pytest.raises(FetchError, match="too much"):
                 reading.fetch(f"http://{same}:{server.port}/b")
-        own = [reading.fetch(f"{server.url}/there").text for _ in range(3)]
-        assert own == ["there"] * 3, "the operator's own hosts need no pause"
+        own = [reading.fetch(f"{server.url}/there").extract.blocks for _ in range(3)]
+        assert own == [("there",)] * 3, "the operator's own hosts need no pause"
 
 
 SITE = "https://a.example"
@@ -203,7 +203,7 @@ def test_a_forbidden_page_is_not_asked_for() -> None:
         for path in ("/only-canon", "/go"):
             with pytest.raises(RefusedError, match=r"does not want programs .*robots\.txt says so"):
                 reading.fetch(f"{server.url}{path}")
-        assert reading.fetch(f"{server.url}/private/x").text == "page"
+        assert reading.fetch(f"{server.url}/private/x").extract.blocks == ("page",)
     assert asked(server) == ["/robots.txt", "/go", "/private/x"]
 
 
@@ -212,7 +212,7 @@ def test_a_page_that_comes_too_soon_for_its_site_is_not_asked_for() -> None:
     with Pages({"/robots.txt": delay, "*": "<p>page"}) as server:
         reading = fetcher(server, robots="obey", host_pause_s=0)
         site = f"http://a.example:{server.port}"
-        assert reading.fetch(f"{site}/1").text == "page"
+        assert reading.fetch(f"{site}/1").extract.blocks == ("page",)
         with pytest.raises(FetchError, match="asked too much"):
             reading.fetch(f"{site}/2")
     assert asked(server) == ["/robots.txt", "/1"]
@@ -220,7 +220,7 @@ def test_a_page_that_comes_too_soon_for_its_site_is_not_asked_for() -> None:
 
 def test_nothing_is_asked_for_where_the_operator_does_not_say_so() -> None:
     with Pages({"/robots.txt": rules(RULES), "*": "<p>page"}) as server:
-        assert fetcher(server).fetch(f"{server.url}/only-canon").text == "page"
+        assert fetcher(server).fetch(f"{server.url}/only-canon").extract.blocks == ("page",)
     assert asked(server) == ["/only-canon"]
 
 
@@ -237,7 +237,7 @@ def test_nothing_is_asked_for_where_the_operator_does_not_say_so() -> None:
 )
 def test_a_site_without_rules_forbids_nothing(answer: Response) -> None:
     with Pages({"/robots.txt": answer, "*": "<p>page"}) as server:
-        assert obedient(server).fetch(server.url).text == "page"
+        assert obedient(server).fetch(server.url).extract.blocks == ("page",)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def _documents(observed: Observed, *, is_fetched: bool) -> Iterator[Document]:
 
 
 def _without_addresses(text: str) -> str:
-    """Drop addresses: one that names a date proves nothing, as the model may have made it up."""
+    """Drop addresses: a date in one proves nothing, as the model may have made it up."""
     return _ADDRESS.sub(" ", text)
 
 
@@ -213,7 +213,6 @@ def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Docu
 def _named_by(
     written: str, plain: str, documents: Sequence[Document]
 ) -> Iterator[Sequence[Document]]:
-    """Yield the documents that a text may mean, what it says most plainly first."""
     if number := _RESULT_NUMBER.fullmatch(plain):
         results = (d.address for d in documents if d.number == int(number[1]))
         yield _of_addresses(results, documents)
@@ -224,9 +223,7 @@ def _named_by(
     if len(plain) >= _MIN_NAME:
         yield [d for d in documents if plain in " ".join(fold(d.title).split())]
         yield [d for d in documents if (title := fold(d.title)) and title in plain]
-        yield [d for d in documents if fold(d.site.partition(".")[0]) == plain]
-        names = plain.split()
-        yield [d for d in documents if d.site.partition(".")[0] in names]
+        yield [d for d in documents if d.site.partition(".")[0] in plain.split()]
     if _NO_NAME.fullmatch(plain) and not plain.strip("[]().# ").isdigit():
         yield documents
 
@@ -334,12 +331,9 @@ def host_of(address: str) -> str:
         return ""
 
 
-_ESCAPE = re.compile("%[0-9a-fA-F]{2}")
 _MOBILE = re.compile(r"^([a-z-]+\.)?(?:m|mobile)\.(?=[^.]+\.)")  # en.m.wikipedia.org
 _TRACKING = re.compile(r"(?:^|&)(?:utm_\w+|fbclid|gclid)=[^&]*")
 _PLAIN = "".join(map(chr, range(0x21, 0x7F)))
-_PARTING = "/?#%&=+;"
-"""Signs that part an address where they stand as themselves (RFC 3986, 2.2)."""
 
 
 def normal_address(url: str) -> tuple[str, str, str]:
@@ -352,20 +346,15 @@ def normal_address(url: str) -> tuple[str, str, str]:
         port = parts.port
     except ValueError:
         return url, "", ""
-    place = _MOBILE.sub(r"\1", _host(parts).removeprefix("www."))
-    place += f":{port}" if port not in {None, 80, 443} else ""
+    host = _MOBILE.sub(r"\1", _host(parts).removeprefix("www."))
+    host += f":{port}" if port not in {None, 80, 443} else ""
     query = _TRACKING.sub("", parts.query).strip("&")
-    return place, _spelled(parts.path).rstrip("/"), _spelled(query)
+    return host, _spelled(parts.path).rstrip("/"), _spelled(query)
 
 
 def _spelled(part: str) -> str:
-    """Return a part of an address with nothing escaped but what has to be."""
-
-    def unescaped(escape: re.Match[str]) -> str:
-        sign = unquote(escape[0], "latin-1")
-        return sign if sign in _PLAIN and sign not in _PARTING else escape[0].upper()
-
-    return _ESCAPE.sub(unescaped, quote(part, safe=_PLAIN))
+    """Return a part of an address with nothing escaped, a letter a byte."""
+    return unquote(quote(part, safe=_PLAIN), "latin-1")
 
 
 def _unwrapped(source: str) -> SplitResult | None:

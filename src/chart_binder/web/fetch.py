@@ -89,11 +89,6 @@ class Page:
         return self.extract.title or self.url
 
     @property
-    def text(self) -> str:
-        """All that was read, a block a line."""
-        return "\n".join(self.extract.blocks)
-
-    @property
     def sources(self) -> tuple[str, ...]:
         """The addresses the page may be cited by: never two hosts for one page."""
         hosts = {httpx.URL(url).host.removeprefix("www.") for url in (self.asked, self.url)}
@@ -162,7 +157,8 @@ class PageFetcher:
         if len(trail) == 1 or trail[-2].host != target.host:
             turn.close()
             # An operator's own host needs no pause between two pages.
-            pause_s = max(self._config.host_pause_s, self._robots.delay_s(target))
+            rules = self._robots.known(target)
+            pause_s = max(self._config.host_pause_s, rules.delay_s if rules else 0.0)
             pause_s = 0.0 if self._guard.is_private(target.host) else pause_s
             turn.enter_context(self._pacing.at(target.host, pause_s, visit.deadline))
         if self._config.robots == "obey":
@@ -176,7 +172,7 @@ def user_agent(config: FetchConfig) -> str:
 
 def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Page:
     """Read the answer to the last of the addresses, or raise `FetchError`."""
-    asked, *_, url = map(str, [trail[0], *trail])
+    asked, url = str(trail[0]), str(trail[-1])
     host, content_type = answer.url.host, _content_type(answer)
     if not answer.is_success:
         raise FetchError(_status(answer))
@@ -373,15 +369,20 @@ class _Robots:
         self._agent = agent
         self._kept: dict[httpx.URL, tuple[float, SiteRules]] = {}
 
+    def known(self, target: httpx.URL) -> SiteRules | None:
+        """Return the rules of a site that was asked within a day."""
+        until, rules = self._kept.get(_robots_url(target), (0.0, None))
+        return rules if until >= time.monotonic() else None
+
     def check(self, visit: Visit, target: httpx.URL) -> None:
         """Raise `RefusedError` for an address that its site does not want programs to read.
 
         `FetchError` where the site could not be asked: without an answer nothing is allowed
         (RFC 9309, 2.3.1.4).
         """
-        rules = self._known(target)
+        rules = self.known(target)
         if rules is None:
-            rules = self._ask(visit, _robots_url(target))
+            rules = SiteRules.parse(_robots_txt(visit, _robots_url(target)), self._agent)
             if len(self._kept) >= _MOST_ROBOTS_KEPT:
                 self._kept.clear()
             self._kept[_robots_url(target)] = (time.monotonic() + _ROBOTS_KEPT_S, rules)
@@ -390,34 +391,22 @@ class _Robots:
                 f"{target.host} does not want programs to read that page (its robots.txt says so)"
             )
 
-    def delay_s(self, target: httpx.URL) -> float:
-        """Return the pause between two requests that a site asks for, where its rules are known."""
-        rules = self._known(target)
-        return rules.delay_s if rules else 0.0
 
-    def _known(self, target: httpx.URL) -> SiteRules | None:
-        until, rules = self._kept.get(_robots_url(target), (0.0, None))
-        return rules if until >= time.monotonic() else None
-
-    def _ask(self, visit: Visit, target: httpx.URL) -> SiteRules:
-        site = target.host
-        with suppress(RefusedError):
-            for _ in range(MOST_REDIRECTS + 1):
-                with visit.ask(target) as answer:
-                    if isinstance(answer, httpx.Response):
-                        return self._read(answer)
-                if answer.host != site:  # another site's rules are for that site
-                    break
-                target = answer
-        return SiteRules()
-
-    def _read(self, answer: httpx.Response) -> SiteRules:
-        if answer.is_client_error:
-            return SiteRules()
-        if not answer.is_success:
-            raise FetchError(f"{_status(answer)}, asked for its robots.txt")
-        body = read_body(answer, _MOST_ROBOTS_BYTES)
-        return SiteRules.parse(decode_text(body.data, "utf-8"), self._agent)
+def _robots_txt(visit: Visit, target: httpx.URL) -> str:
+    """Return what a site asks of programs; where it has no such file, nothing."""
+    site = target.host
+    with suppress(RefusedError):
+        for _ in range(MOST_REDIRECTS + 1):
+            with visit.ask(target) as answer:
+                if isinstance(answer, httpx.Response):
+                    if not (answer.is_success or answer.is_client_error):
+                        raise FetchError(f"{_status(answer)}, asked for its robots.txt")
+                    body = read_body(answer, _MOST_ROBOTS_BYTES) if answer.is_success else None
+                    return decode_text(body.data, "utf-8") if body else ""
+            if answer.host != site:  # another site's rules are for that site
+                break
+            target = answer
+    return ""
 
 
 def _robots_url(target: httpx.URL) -> httpx.URL:
@@ -506,8 +495,8 @@ class Wikipedia:
         Raises `FetchError` where Wikipedia could not be asked.
         """
         deadline = Deadline(self._fetch.timeout_s)
-        if title := self._title_in(query):
-            return Found(self._page(title, deadline))
+        if address := in_address(query):
+            return Found(self._page(address[1], deadline))
         found = self._search(query, deadline)
         titles = [hit.title for hit in found.search]
         exact = [title for title in titles if fold(title) == fold(query.strip())]
@@ -555,12 +544,6 @@ class Wikipedia:
             return _Answer()
         raise FetchError(f"Wikipedia refused the question: {one_line(answer.error.info, 200)}")
 
-    def _title_in(self, query: str) -> str:
-        """Return the title in an address of this wiki."""
-        _, slash, title = query.strip().partition(f"{self._home}/wiki/")
-        title = title if slash else (in_address(query) or ("", ""))[1]
-        return unquote(re.split(r"[?#\s>]", title)[0]).replace("_", " ").strip()
-
     def _address(self, title: str) -> str:
         return f"{self._home}/wiki/{quote(title.replace(' ', '_'), safe=_UNQUOTED)}"
 
@@ -568,11 +551,11 @@ class Wikipedia:
 _UNQUOTED: Final = "/:,;@!$*()'~"
 """What MediaWiki leaves as it is in the address of a page."""
 _ADDRESS: Final = re.compile(
-    r"(?:https?://)?([a-z-]+)(?:\.m)?\.wikipedia\.org/wiki/(\S+)", re.IGNORECASE
+    r"(?:(?://|\b)([a-z-]+)(?:\.m)?\.wikipedia\.org|//[^\s/]+)/wiki/([^?#\s>]+)", re.IGNORECASE
 )
 
 
 def in_address(query: str) -> tuple[str, str] | None:
-    """Return the language and the title, quoted, in an address of Wikipedia."""
+    """Return the language, where it tells, and the title in an address of a wiki's page."""
     found = _ADDRESS.search(query)
-    return (str(found[1]).lower(), str(found[2])) if found else None
+    return ((found[1] or "").lower(), unquote(found[2]).replace("_", " ")) if found else None

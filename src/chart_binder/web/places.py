@@ -34,6 +34,11 @@ class Place:
         return self.document.passage(self.start, self.end)
 
     @property
+    def value(self) -> str:
+        """What stands there."""
+        return self.document.text[self.start : self.end]
+
+    @property
     def line(self) -> str:
         """The line in which it begins."""
         return self.document.text[slice(*self.document.line(self.start))]
@@ -69,10 +74,8 @@ class Place:
         return not (self.is_row or _LABELLED.match(self.line))
 
 
-_BY = re.compile(r"[\"'”’»)\]*]* (?:by|von|par) ((?=[A-Z])[\w&.’'-]+(?: (?=[A-Z&])[\w&.’'-]+)*)")
 _CREDIT = re.compile(r"( [-–—] )")
 _LABELLED = re.compile(r"[^.:]{1,30}: ")
-_SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
 _HEAD = re.compile(r"^(?:Page|Under): .*\n|^#.*$", re.MULTILINE)
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 """A word; of what is written without spaces, a letter."""
@@ -121,12 +124,12 @@ def link_problem(place: Place, subject: Subject) -> str | None:
     """
     document, line, is_row = place.document, place.line, place.is_row
     begin, stop = document.line(place.start)
-    if problem := _artist_problem(document, subject):
-        return problem
+    if len(document.text) > MAX_PASSAGE and not _is_told_apart(document, subject):
+        return f"the page names neither {subject.artist!r} nor the label of {subject.title!r}"
+    if name := next(_other_credits(place, subject), ""):
+        return f"it is said of {subject.title!r} by {name!r}"
     if subject.is_named_in(line):
-        if is_row and not subject.has_artist_in(line) and _is_credited(document, subject):
-            return "the row names another artist"
-        other = _other_artist(place.statement, subject) or _other_type(line, subject)
+        other = _other_type(line, subject)
         return f"it is said of {subject.title!r} {other}" if other else None
     before = document.text[max(begin, place.start - MAX_PASSAGE) : place.start]
     headings = document.headings(place.start)
@@ -142,30 +145,13 @@ def link_problem(place: Place, subject: Subject) -> str | None:
 
 
 @lru_cache(256)
-def _artist_problem(document: Document, subject: Subject) -> str | None:
-    """Return why what was read of a page may be about another artist's record, or None.
+def _is_told_apart(document: Document, subject: Subject) -> bool:
+    """Return whether a page names the artist, or what else tells the record from another's.
 
-    A page that is no longer than a passage is shown to the second reading as a whole, so only its
-    title is looked at here.
+    A page that is no longer than a passage is shown to the second reading as a whole.
     """
     places = unquote(" ".join(document.addresses)) if "//" in document.address else ""
-    if subject.is_told_apart_in(f"{document.title} {document.text} {places}"):
-        return None
-    before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
-    if dash and subject.is_named_in(rest):
-        return f"the page is about {subject.title!r} by {before!r}"
-    if len(document.text) > MAX_PASSAGE:
-        return f"the page names neither {subject.artist!r} nor the label of {subject.title!r}"
-    return None
-
-
-def _other_artist(statement: str, subject: Subject) -> str | None:
-    """Return the name behind "by" and the subject's title, where it is not the artist's."""
-    for _, end in find_words([subject.title], statement):
-        name = _BY.match(statement, end)
-        if name and not subject.is_told_apart_in(statement[name.start(1) :]):
-            return f"by {name[1]}"
-    return None
+    return subject.is_told_apart_in(f"{document.title} {document.text} {places}")
 
 
 def _other_type(line: str, subject: Subject) -> str | None:
@@ -189,17 +175,14 @@ def _is_credited(document: Document, subject: Subject) -> bool:
 
 
 def date_doubt(document: Document, mention: Mention, subject: Subject) -> str | None:
-    """Return a word that says that a date is of something else: in its clause, or its heading."""
+    """Return a word of its clause or heading that says that a date is of something else."""
     if doubt := clauses.doubt_in_clause(document.text, mention, subject.names):
         return doubt
     sides = {side for name in (*subject.names, subject.recording) for side in name.split(" / ")}
     abroad = clauses.names_abroad(subject.countries, subject.home)
-    said = (
-        clauses.other_issue(document.text, mention, sides, abroad)
-        if "+" not in subject.kind
-        else None
-    )
-    if said:
+    if "+" not in subject.kind and (
+        said := clauses.other_issue(document.text, mention, sides, abroad)
+    ):
         return said
     column = document.text[document.line(mention.start)[0] : mention.start].count(CELLS)
     for above in reversed(document.headings(mention.start)):
@@ -215,11 +198,7 @@ def date_doubt(document: Document, mention: Mention, subject: Subject) -> str | 
 
 
 def value_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
-    """Return why a value that stands there does not count, or None.
-
-    What is called first must not be another candidate. A date falls where a word in its own clause
-    says that it is another event's.
-    """
+    """Return why a value that stands there does not count, or None.."""
     return next(_value_doubts(place, patch, subject), None)
 
 
@@ -236,7 +215,7 @@ def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]
         if subject.names_other(place.statement):
             yield "the clause names another candidate"
         return
-    said, is_of_other = text[place.start : place.end], subject.names_other(place.line)
+    said, is_of_other = place.value, subject.names_other(place.line)
     if place.begins_line and any(map(subject.is_named_in, place.above)):
         clause = f"{subject.title}: {clause}"  # an infobox is headed "Studio album by Queen"
     if place.is_prose:
@@ -256,10 +235,12 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
     Beside it is its title, its country or its catalogue number.
     """
     document, line, is_row = place.document, place.line, place.is_row
-    if any(subject.artists) and (name := next(_other_credits(place, subject), "")):
+    for name in () if is_row else _named_others(place.clause, subject):
         yield f"it is said of {subject.title!r} by {name!r}"
     if patch.field in (STATUS, COUNTRY) and _is_other_edition(document, subject):
         yield f"the page is of another release of {subject.title!r}"
+    if is_row and clauses.is_of_other_year(line, subject):
+        yield f"the row is of another release of {subject.title!r}"
     is_columns = line.count(CELLS) > 1 and not any(sign.isdigit() for sign in line)
     if is_columns and not subject.is_named_in(line):
         yield f"{patch.value} is denied there, or said of something else"
@@ -267,8 +248,6 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
     is_vague = subject.is_one_of_several and place.is_prose and not is_of_one
     if patch.field == STATUS and is_vague:
         yield f"it does not tell which release of {subject.title!r} that is"
-    if is_row and clauses.is_of_other_year(line, subject):
-        yield f"the row is of another release of {subject.title!r}"
     is_below = place.begins_line or not place.is_prose
     words = fact_words()[COUNTRY]
     names = [word for code in subject.countries for word in (code, *words.get(code, ()))]
@@ -289,20 +268,18 @@ def _is_other_edition(document: Document, subject: Subject) -> bool:
     return is_other or clauses.is_of_other_year(text, subject)
 
 
-# Whose record it is, for what nobody reads a second time.
+# Whose record it is.
 
 _OF = r"(?:by|von|par|por|av|af|door|de|del|di|van)"
 _CREDITED = re.compile(rf"(\w*)\W?\s{_OF} (?=(?:[^\W\dA-Z][\w’'-]* ){{0,4}}[A-ZÀ-ÞĀ-ŽΑ-ΩА-Я])")
 """What stands before a name in capitals, and the words between: `by the group The Shrikes`."""
 _OTHER_WORK = re.compile(
-    r"(?i)(?:written|composed|produced|arranged|mixed|mastered|engineered|directed|designed|edited"
-    r"|posted|review(?:ed)?|photo(?:s|graphed)?)$"
+    r"(?i)(?:written|mixed|mastered|engineered|direct|design|edited|posted|review|photo|arran"
+    r"|kompon|compos|compuest|produ[cz]|prodott|regiss?tr|escri|[ée]crit|scritt|geschrieben)"
 )
 _HEADED = re.compile(rf"(?m)^(?:[\w-]+ ){{1,4}}?{_OF} (?=[A-Z])[^.!?|:\n]*$")
 _WHOSE = re.compile(r"\((?=[A-Z])([^()\d]+) (?:song|single|album|EP)\)")
-_ARTIST_COLUMN = frozenset(
-    ["artist", "artists", "act", "band", "performer", "interpret", "kunstler", "artiste", "artista"]
-)
+_ARTIST_COLUMN = re.compile(r"\s*(?:artists?|act|band|performer|interpret|kunstler|artist[ea])\s*")
 _BEFORE_NAME = 5
 """Words that may stand before a name: `the English rock band`."""
 _PARTS_NAME = frozenset(["and", "of", "with", "from", "for", "by", "und", "mit", "et", "y"])
@@ -311,24 +288,23 @@ _PAUSE = tuple(",.;:!?()[]|/\"”'’")
 
 
 def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
-    """Yield the names of others to whom a row, clause, infobox or page title credits it."""
-    document = place.document
+    """Yield others to whom a page's title, row or clause, or an infobox's head, credits it."""
+    document, line = place.document, place.line
     before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
     is_site = spaced_words(before).replace(" ", "") in document.address
-    is_headed = dash and subject.is_named_in(rest) and not is_site
-    if is_headed and not _is_known_in(document.title, subject):
-        yield before
-    for whose in _WHOSE.finditer(document.title):
-        if not _is_known_in(whose[1], subject):
-            yield whose[1]
+    names = [whose[1] for whose in _WHOSE.finditer(document.title)]
+    names += [document.title] if dash and subject.is_named_in(rest) and not is_site else []
     if place.is_row:
         columns = next(filter(lambda each: CELLS in each, document.headings(place.start)), "")
-        for head, cell in zip(columns.split(CELLS), place.line.split(CELLS), strict=False):
-            if fold(head).strip() in _ARTIST_COLUMN and not subject.has_artist_in(cell):
-                yield cell
-    else:
-        yield from _named_others(place.clause, subject)
-    if place.is_row or not place.is_prose:
+        cells = zip(columns.split(CELLS), line.split(CELLS), strict=False)
+        names += [cell for head, cell in cells if _ARTIST_COLUMN.fullmatch(fold(head))]
+        is_bare = subject.is_named_in(line) and not subject.has_artist_in(line)
+        names += ["another artist"] if is_bare and _is_credited(document, subject) else []
+    if any(subject.artists):
+        yield from (name for name in names if not _is_known_in(name, subject))
+    if not place.is_row:
+        yield from _named_others(place.clause.partition(place.value)[0], subject)
+    if not place.is_prose:
         types = [word for each in fact_words()[PRIMARY_TYPE].values() for word in each]
         heads = (found[0] for found in _HEADED.finditer(document.text, 0, place.end))
         *_, nearest = ["", *(head for head in heads if any(find_words(types, head)))]
@@ -338,7 +314,7 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
 def _named_others(text: str, subject: Subject) -> Iterator[str]:
     """Yield the name in the first credit of a text, where it is not the artist's."""
     own = [*find_words(filter(None, (*subject.names, subject.artist)), text)]
-    for found in _CREDITED.finditer(text):
+    for found in _CREDITED.finditer(text) if any(subject.artists) else ():
         is_in_name = any(start <= found.end() - 1 < end for start, end in own)
         if is_in_name or _OTHER_WORK.match(found[1]):
             continue
@@ -393,8 +369,6 @@ def dates_about(
     """Yield the dates that passages may give for a subject, and whether they plainly say release.
 
     Plainly: a row or a clause that names it, a word of release, or a row of a name and a value.
-    What is said of another candidate, or by a word in the clause or heading of another event, is
-    left out.
     """
     for document in documents:
         for mention in filter(is_wanted, mentions_of(document)):
@@ -413,7 +387,6 @@ def dates_about(
 
 _QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
 """What `web_fetch` shows before each line of a page, and models copy."""
-_ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…|\[\.\.\.\])\s*")
 
 
 def find_quote(document: Document, quote: str) -> list[tuple[int, int]]:
@@ -422,31 +395,14 @@ def find_quote(document: Document, quote: str) -> list[tuple[int, int]]:
     It may have the marks that `web_fetch` shows, and its date may be in another form.
     """
     plain = _QUOTE_MARK.sub("", quote)
-    found = _quoted(document, plain) or list(_with_other_date(document, plain))
-    return found[:_MAX_OCCURRENCES]
+    return (_quoted(document, plain) or [*_with_other_date(document, plain)])[:_MAX_OCCURRENCES]
 
 
 def _quoted(document: Document, quote: str) -> list[tuple[int, int]]:
-    """Return where a quote stands; parts around an ellipsis must be of one sentence."""
-    plain = (plain_text(part)[0].strip(" .,;:") for part in _ELLIPSIS.split(quote))
-    parts = list(filter(None, plain))
-    if sum(map(len, parts)) < _MIN_QUOTE:
-        return []
+    words = plain_text(quote)[0].strip(" .,;:…")
     normal, places = document.normal
-    found: list[tuple[int, int]] = []
-    start = normal.find(parts[0])
-    while start >= 0 and len(found) < _MAX_OCCURRENCES:
-        end = start + len(parts[0])
-        for part in parts[1:]:
-            at = normal.find(part, end, end + MAX_PASSAGE)
-            if at < 0 or _SENTENCE_END.search(document.text, places[end - 1], places[at]):
-                end = -1
-                break
-            end = at + len(part)
-        if end > 0:
-            found.append((places[start], places[end - 1] + 1))
-        start = normal.find(parts[0], start + 1)
-    return found
+    found = re.finditer(re.escape(words), normal) if len(words) >= _MIN_QUOTE else ()
+    return [(places[each.start()], places[each.end() - 1] + 1) for each in found]
 
 
 def _with_other_date(document: Document, quote: str) -> Iterator[tuple[int, int]]:

@@ -123,7 +123,7 @@ def _look_up(config: "LLMConfig", query: str, language: str) -> "Found":
     from chart_binder.web.fetch import LANGUAGE, Wikipedia, in_address
 
     address = in_address(query)
-    asked = address[0] if address else language.strip().lower()
+    asked = (address[0] if address else "") or language.strip().lower()
     if asked and not LANGUAGE.fullmatch(asked):
         raise ToolError(
             f"{one_line(language, 40)!r} is no language: give its code, such as en, ja, zh-yue."
