@@ -111,7 +111,6 @@ def test_infoboxes_and_direct_answers_come_first_with_their_address() -> None:
         " released on 20 January 1997. (https://en.wikipedia.org/wiki/Homework_(Daft_Punk_album))"
     )
     assert second.startswith("1. Daft Punk - Homework")
-    assert recorded("answer_avg")[1].startswith("Answer: [en] avg(1, 2, 3) = 2")
     assert "(some search engines did not answer)" in recorded("partial_slow")
 
 
@@ -137,7 +136,7 @@ def test_what_the_server_computes_hides_neither_results_nor_failures() -> None:
     clock = {"answer": "Nov 21, 2026, 9:49:24 AM", "engine": "plugin: time_zone", "url": None}
     found = [hit("https://a.example/", "Time")]
     assert "2026" not in answer(answers=[clock], results=found).content
-    assert "2026" in answer(answers=[clock]).content
+    assert answer(answers=[clock]).content.startswith("No results.")
     with pytest.raises(ToolError, match="says nothing about what exists"):
         answer(answers=[clock], unresponsive_engines=[["bing", "timeout"]])
     with pytest.raises(ToolError, match=r"results came, but none .* nothing about what exists"):

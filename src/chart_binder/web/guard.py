@@ -87,8 +87,6 @@ _LONGEST_NAME = 253  # RFC 1035
 _LONGEST_SHOWN = 80
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d+(?:/|$))")
-_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
-_UNRESERVED = re.compile(r"[A-Za-z0-9._~-]", re.ASCII)
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 # 127.1, 0x7f000001, 2130706433, 0177.0.0.1: a resolver reads them as addresses.
 _NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
@@ -194,21 +192,8 @@ def _read(written: str, base: httpx.URL | None) -> httpx.URL:
 
 
 def _normal(url: httpx.URL) -> httpx.URL:
-    """Return the one spelling of an address: no final dot in its host, nothing escaped in vain.
-
-    RFC 3986, 6.2.2; httpx sees to the rest.
-    """
-    plain = url.copy_with(fragment=None)
-    path = plain.raw_path.decode("ascii")
-    if (bare := _ESCAPED.sub(_unescape, path)) != path:
-        plain = plain.copy_with(raw_path=bare.encode("ascii"))
-    return plain.copy_with(host=plain.host[:-1]) if plain.host.endswith(".") else plain
-
-
-def _unescape(escape: re.Match[str]) -> str:
-    """Return the character that need not be escaped, else the escape in capitals."""
-    character = chr(int(escape[1], 16))
-    return character if _UNRESERVED.fullmatch(character) else escape[0].upper()
+    """Return an address without a fragment and without a final dot in its host."""
+    return url.copy_with(fragment=None, host=url.host.removesuffix("."))
 
 
 def _shown(text: str) -> str:

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
 LONGEST_QUERY = 300
 _LONGEST_URL = 500
-_LONGEST_NUMBER = 40
 _LONGEST_TEXT = 2_000  # before it is folded: some letters unfold to eighteen others
 _MOST_BYTES = 2_000_000
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-# What tells who sent a visitor, and the names of one site for other screens.
 # `!!!` alone and `:wumpscut:` mean nothing to it; `?word` does to its ancestor searx.
 _SYNTAX = re.compile(r"[!?]+[^!?].*|!!|:[^:]+|<.+")
 _COMPUTED = frozenset({"avg", "min", "max", "sum", "prod", "range", "random"})
@@ -60,23 +58,14 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Infobox:
-    """What an encyclopedia says about the thing searched for; `url` is "" if unknown.
+class Direct:
+    """An engine's answer, or what an encyclopedia says; `url` is where it is from, "" if unknown.
 
-    `facts` are such as `Release date: 20 January 1997`.
+    `lines` are such as `Release date: 20 January 1997`.
     """
 
-    title: str
-    text: str
-    url: str = ""
-    facts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A direct answer of an engine; `url` is where it is from, "" if unknown."""
-
-    text: str
+    label: str
+    lines: tuple[str, ...]
     url: str = ""
 
 
@@ -86,8 +75,7 @@ class Hits:
 
     query: str
     hits: tuple[Hit, ...]
-    infoboxes: tuple[Infobox, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    direct: tuple[Direct, ...] = ()
     failing: tuple[str, ...] = ()
 
 
@@ -251,13 +239,8 @@ def _json(data: bytes) -> dict[str, object]:
 
     What is no object is an empty one.
     """
-
-    def parse_int(digits: str) -> int | str:
-        return int(digits) if len(digits) <= _LONGEST_NUMBER else digits
-
-    text = data.decode("utf-8-sig", "replace")
     try:
-        answer = json.loads(text, strict=False, parse_int=parse_int)
+        answer = json.loads(data.decode("utf-8-sig", "replace"), strict=False, parse_int=str)
     except (ValueError, RecursionError):
         return {}
     return answer if isinstance(answer, dict) else {}
@@ -265,16 +248,12 @@ def _json(data: bytes) -> dict[str, object]:
 
 def outcome(body: Mapping[str, object], query: str) -> SearchOutcome:
     """Return what an answer to a query means."""
-    hits = tuple(_hits(body))
-    infoboxes = tuple(_infoboxes(body))
-    answers = tuple(_answers(body, computed=False))
-    failing = tuple(_failing(body))
-    if hits or infoboxes or answers:
-        return Hits(query, hits, infoboxes, answers, failing)
+    hits, failing = tuple(_hits(body)), tuple(_failing(body))
+    direct = (*_answers(body), *_infoboxes(body))
+    if hits or direct:
+        return Hits(query, hits, direct, failing)
     if failing or body.get("results"):
         return Degraded(failing, len(_list(body.get("results"))))
-    if computed := tuple(_answers(body, computed=True)):
-        return Hits(query, (), answers=computed)
     suggestions = map(_text, [*_list(body.get("corrections")), *_list(body.get("suggestions"))])
     return NothingFound(tuple(dict.fromkeys(text for text in suggestions if text)))
 
@@ -293,36 +272,35 @@ def _hits(body: Mapping[str, object]) -> Iterator[Hit]:
             yield Hit(url, title or url, snippet, date)
 
 
-def _infoboxes(body: Mapping[str, object]) -> Iterator[Infobox]:
+def _infoboxes(body: Mapping[str, object]) -> Iterator[Direct]:
     for box in _objects(body.get("infoboxes")):
-        facts = tuple(
+        lines = [
             f"{_text(fact.get('label'))}: {_text(fact.get('value'))}"
             for fact in _objects(box.get("attributes"))
             if _text(fact.get("value"))
-        )
-        text = _text(box.get("content"))
+        ]
+        lines += filter(None, [_text(box.get("content"))])
         links = [box.get("id"), *(link.get("url") for link in _objects(box.get("urls")))]
         url = next(filter(None, map(_web_address, links)), "")
-        if text or facts:
-            yield Infobox(_text(box.get("infobox")), text, url, facts)
+        if lines:
+            yield Direct(f"Infobox {_text(box.get('infobox'))}".strip(), tuple(lines), url)
 
 
-def _answers(body: Mapping[str, object], *, computed: bool) -> Iterator[Answer]:
-    """Yield the answers of engines, or those that the server made up itself.
+def _answers(body: Mapping[str, object]) -> Iterator[Direct]:
+    """Yield the answers of engines, without those that the server made up itself.
 
     It computes what looks like a sum and tells the time to who asks for a song called Time.
     """
     for answer in _list(body.get("answers")):
         given = answer if isinstance(answer, dict) else {"answer": answer}
         text = _text(given.get("answer"))
-        if text and computed == _text(given.get("engine")).startswith(("answerer", "plugin")):
-            yield Answer(text, _web_address(given.get("url")))
+        if text and not _text(given.get("engine")).startswith(("answerer", "plugin")):
+            yield Direct("Answer", (text,), _web_address(given.get("url")))
 
 
 def _failing(body: Mapping[str, object]) -> Iterator[str]:
     given = body.get("unresponsive_engines")
-    entries = [list(pair) for pair in given.items()] if isinstance(given, dict) else _list(given)
-    for entry in entries:
+    for entry in map(list, given.items()) if isinstance(given, dict) else _list(given):
         engine, *reasons = map(_text, entry if isinstance(entry, list) and entry else [entry])
         yield f"{engine} ({reasons[0]})" if reasons and reasons[0] else engine
 
@@ -343,7 +321,7 @@ def _text(value: object) -> str:
 
 def _web_address(value: object) -> str:
     """Return an address a model may be shown, in its one normal spelling, or ""."""
-    import httpx  # as above
+    import httpx
 
     if not isinstance(value, str) or len(value) > _LONGEST_URL:
         return ""

@@ -196,13 +196,10 @@ def _direct_entries(found: Hits) -> Iterator[tuple[str, str]]:
 
     The address stands also where there is none: the text may end in the address of another.
     """
-    entries = [("Answer", _cut(each.text, _LONGEST_SNIPPET), each.url) for each in found.answers]
-    for box in found.infoboxes:
-        shown = excerpt((*box.facts, box.text), _LONGEST_BOX, found.query, per_line=3)
-        text = " | ".join(filter(None, shown.lines))
-        entries.append((f"Infobox {box.title}".strip(), text, box.url))
-    for label, text, url in entries:
-        yield f"{label}: {text} ({url or 'no address given'})", url
+    for each in found.direct:
+        shown = excerpt(each.lines, _LONGEST_BOX, found.query, per_line=3)
+        text = " | ".join(shown.lines)
+        yield f"{each.label}: {text} ({each.url or 'no address given'})", each.url
 
 
 def _hit_entries(hits: tuple[Hit, ...], query: str) -> Iterator[tuple[str, str]]:
