@@ -71,7 +71,6 @@ def look_up_album(
 def _by_artist(
     service: CachedService, album: Sequence[TrackTags]
 ) -> dict[ArtistId, list[TrackTags]]:
-    """Group files by artist, without the artists of few files."""
     alike: defaultdict[str, list[TrackTags]] = defaultdict(list)
     for tags in album:
         alike[_checked(tags.artist_mbid) or fold(main_artist(tags.artist or ""))].append(tags)
@@ -192,7 +191,6 @@ def _add_tracks(
 
 
 def _by_release(files: Iterable[TrackTags]) -> dict[ReleaseId | None, set[RecordingId]]:
-    """Group the recordings that files name by the release that they name."""
     named: defaultdict[ReleaseId | None, set[RecordingId]] = defaultdict(set)
     for tags in files:
         if recording_id := _checked(tags.recording_mbid):

@@ -185,7 +185,6 @@ def whole_release(release: ws.Release) -> WholeRelease:
 
 
 def _sort_name(release: ws.Release) -> str:
-    """Return the credit with the names by which artists are sorted."""
     return "".join(
         one if isinstance(one, str) else one.artist.sort_name or one.artist.name or ""
         for one in release.artist_credit
@@ -459,7 +458,6 @@ def title_key(title: str) -> str:
 
 
 def _telling_words(comment: str) -> frozenset[str]:
-    """Return the words of a comment that tell a recording from others of the song."""
     for harmless in (_REMASTERED_BY, _NO_VERSION, _TELLS_NOTHING):
         comment = harmless.sub(" ", comment)
     return frozenset(filter(str.isalnum, words_of(comment)))

@@ -182,7 +182,6 @@ class Server:
 
 
 def _content(response: HttpResponse, query: Query) -> Metadata | None:
-    """Return the content, `None` for MusicBrainz' own 404, or raise `RequestError`."""
     error = error_text(response.body)
     if response.status == HTTPStatus.NOT_FOUND and error:
         return None

@@ -109,7 +109,6 @@ def _by_isrc(client: Client, isrc: str, tags: TrackTags, on_album: Artists) -> F
 
 
 def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
-    """Search by artist and title; what finds more than a page shows is made narrower."""
     artist = main_artist(tags.artist or "")[:_MAX_SEARCHED]
     title = bare_title(tags.title or "")[:_MAX_SEARCHED]
     length_ms = None

@@ -96,8 +96,6 @@ class Hits:
 
 
 class _Lookup:
-    """The look-up for one bundle within a budget."""
-
     def __init__(self, service: CachedService, bundle: EvidenceBundle, budget: Budget) -> None:
         self._service = service
         self._client = Client(service)
@@ -106,7 +104,6 @@ class _Lookup:
         self._own = performances_in(bundle)
 
     def _may_have_siblings(self) -> bool:
-        """Whether any of the recordings is of a kind that has siblings."""
         is_any = any(not is_other_performance(one) for one in self._own.values())
         return is_any and bool(artist_of(self._bundle))
 
@@ -154,19 +151,16 @@ class _Lookup:
         return read_bundle(bundle)
 
     def _siblings(self, hits: Hits) -> list[tuple[Recording, str]]:
-        """Return the siblings with the reason for each, the earliest first."""
         found = siblings_among(hits.recordings.values(), self._own)
         return sorted(found, key=lambda pair: (_first_day(pair[0]), pair[0].id))
 
     def _by_isrc(self, hits: Hits) -> None:
-        """Add the recordings with an ISRC of the recording: the first that was assigned."""
         codes = {isrc(code) for one in self._own.values() for code in one.isrcs}
         for code in sorted(codes, key=_assigned)[:1]:
             if self._budget.allows(ws.look_up("isrc", code)):
                 hits.add(self._client.recordings_with(code))
 
     def _by_work(self, hits: Hits) -> None:
-        """Add the recordings of the works that the recording is a performance of."""
         performed = next(iter(self._own))
         if not self._budget.allows(ws.query_works_of(performed)):
             return
@@ -213,7 +207,6 @@ class _Lookup:
         return read, are_all
 
     def _read(self, recording_id: RecordingId) -> tuple[Sequence[Release], bool]:
-        """Browse the releases of a recording, as far as the budget goes."""
         if not self._budget.allows(ws.browse_releases("recording", recording_id)):
             return (), False
         page, count = self._client.first_releases_of("recording", recording_id)
@@ -324,7 +317,6 @@ def _title(bundle: EvidenceBundle) -> str:
 
 
 def _lengths(bundles: Iterable[EvidenceBundle]) -> tuple[int, int] | None:
-    """Return the range of lengths of what may be siblings; none where a length is not known."""
     known = [one.length_ms for each in bundles for one in each.recording_candidates]
     lengths = [one for one in known if one]
     if len(lengths) < len(known):
@@ -417,7 +409,6 @@ def _shared(
     bundles: Sequence[EvidenceBundle],
     budget: Budget,
 ) -> dict[RecordingId, Hits]:
-    """Return what may be siblings for the bundles of one artist, by the recording of each."""
     before, size = service.requests, len(bundles)
     worth = size if size >= MIN_FILES else _FREE
     catalogue = catalogues.get(artist_id, worth, most=1 + size / 2)
@@ -504,7 +495,6 @@ def _played(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str,
 
 
 def _why_none(bundle: EvidenceBundle, played: Iterable[Recording], where: str) -> str:
-    """Return why no recording of a record is a sibling."""
     titles = {one.title for one in bundle.recording_candidates} | {bundle.recording_title}
     wanted = [title for title in titles if title]
     alike = [

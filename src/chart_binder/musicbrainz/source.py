@@ -199,7 +199,6 @@ _MORE = "{} more recordings that may be meant were not read"
 
 
 def _unread(found: Found, read: Sequence[RecordingCandidate]) -> str | None:
-    """Return in words what was found and not read; None if nothing of it can matter."""
     day = out_by(read)
     is_by_others = any(one.artist for one in read)  # each artist is a case of its own
     early = sum(is_by_others or not is_much_later(one, day) for one in found.unread)
@@ -208,7 +207,6 @@ def _unread(found: Found, read: Sequence[RecordingCandidate]) -> str | None:
 
 
 def _artist(client: Client, recording: ws.Recording) -> Artist:
-    """Return the artist as credited, with the origin of the one who is credited first."""
     first = next((credit.artist for credit in recording.credits), None)
     if first is None:
         return Artist()

@@ -96,8 +96,6 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A call: what is looked up, and where."""
-
     client: "Client"
     max_chars: int
     what: What
@@ -112,7 +110,6 @@ class _Asked:
 
     @property
     def artist_named(self) -> str:
-        """The artist's id where one is given, else the name."""
         found = _ID_WITH_KIND.search(self.artist)
         return found[2].lower() if found else _unquoted(self.artist)
 
@@ -168,7 +165,6 @@ def _search(asked: _Asked) -> Observation:
 
 
 def _numbered_group(number: int, group: "ws.ReleaseGroup") -> _Entry:
-    """Return a group with its address below it, as a search lists pages."""
     address = _address("release-group", group.id)
     return _Entry(f"{number}. {_group_title(group)}\n   {address}", address)
 
@@ -190,7 +186,6 @@ def _nothing_found(wanted: str) -> Observation:
 
 
 def _group(asked: _Asked, identifier: str) -> Observation | None:
-    """Describe a group with its first releases; `None` if there is no such group."""
     group = asked.client.release_group(ReleaseGroupId(identifier))
     if group is None:
         return None
@@ -205,7 +200,6 @@ def _group(asked: _Asked, identifier: str) -> Observation | None:
 
 
 def _release(asked: _Asked, identifier: str) -> Observation | None:
-    """Describe a release with its tracks; `None` if there is no such release."""
     release = asked.client.release(ReleaseId(identifier))
     if release is None:
         return None
@@ -225,7 +219,6 @@ def _release(asked: _Asked, identifier: str) -> Observation | None:
 
 
 def _recording(asked: _Asked, identifier: str) -> Observation | None:
-    """Describe a recording with the groups it is on; `None` if there is no such recording."""
     recording = asked.client.recording(RecordingId(identifier))
     if recording is None:
         return None
@@ -240,7 +233,6 @@ def _recording(asked: _Asked, identifier: str) -> Observation | None:
 
 
 def _with_title(asked: _Asked) -> Observation:
-    """List the releases of a group that have a track of the title, with their recordings."""
     named = _ID_WITH_KIND.search(asked.group) or _ID_WITH_KIND.search(asked.query)
     if not (named and asked.title):
         raise ToolError(
@@ -267,7 +259,6 @@ def _with_title(asked: _Asked) -> Observation:
 
 
 def _of_years(asked: _Asked) -> Observation:
-    """List an artist's release groups of a period, the earliest first."""
     years = _YEARS.fullmatch(_unquoted(asked.query))
     if not (years and asked.artist_named):
         raise ToolError(
@@ -283,7 +274,6 @@ def _of_years(asked: _Asked) -> Observation:
 
 
 def _relations(asked: _Asked) -> Observation:
-    """List what a recording is an edit, remaster or remix of, and the recordings of its work."""
     named = _ID_WITH_KIND.search(asked.query)
     if named is None:
         raise ToolError("relations takes a recording's id as query; what = recordings finds one.")
@@ -355,7 +345,6 @@ def _recording_entry(recording: "ws.Recording") -> _Entry:
 
 
 def _recording_title(recording: "ws.Recording") -> str:
-    """Return what tells a recording from others of its title, with its id."""
     title, by = _name(recording.title), _by(recording.artist_credit_phrase)
     parts = [f'"{title}"{_remark(recording.disambiguation)}{by}']
     if recording.length_ms:
@@ -366,7 +355,6 @@ def _recording_title(recording: "ws.Recording") -> str:
 
 
 def _relation_entry(relation: "ws.Relation") -> Iterator[_Entry]:
-    """Yield what a recording is of another one, or the other one of it."""
     if other := relation.recording:
         kind = _name(relation.type or "related")
         said = f"has the {kind}" if relation.direction == "backward" else f"{kind} of"
@@ -387,7 +375,6 @@ def _release_line(release: "ws.Release") -> str:
 
 
 def _release_entry(release: "ws.Release") -> _Entry:
-    """Return a release of a search, with its title and its group."""
     group = release.release_group
     title = f'"{_name(release.title)}"{_by(release.artist_credit_phrase)}'
     kind = _name(group.primary_type or "type unknown")
@@ -430,7 +417,6 @@ def _appearances(releases: Iterable["ws.Release"]) -> Iterator[_Entry]:
 
 
 def _tracks_called(release: "ws.Release", title: str) -> Iterator["ws.Recording"]:
-    """Yield the recordings on a release whose track has a title."""
     from chart_binder.musicbrainz.matching import same_title
 
     for track in release.tracks:

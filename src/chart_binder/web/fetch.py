@@ -152,7 +152,6 @@ class PageFetcher:
         return fetch
 
     def _arrive(self, visit: "Visit", trail: list[httpx.URL], turn: ExitStack) -> None:
-        """Wait for the turn at the host that is asked next, and obey its robots.txt."""
         target = trail[-1]
         if len(trail) == 1 or trail[-2].host != target.host:
             turn.close()
@@ -171,7 +170,6 @@ def user_agent(config: FetchConfig) -> str:
 
 
 def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Page:
-    """Read the answer to the last of the addresses, or raise `FetchError`."""
     asked, url = str(trail[0]), str(trail[-1])
     host, content_type = answer.url.host, _content_type(answer)
     if not answer.is_success:
@@ -363,14 +361,11 @@ class SiteRules:
 
 
 class _Robots:
-    """The rules of the sites asked so far, for the program with the user agent `agent`."""
-
     def __init__(self, agent: str) -> None:
         self._agent = agent
         self._kept: dict[httpx.URL, tuple[float, SiteRules]] = {}
 
     def known(self, target: httpx.URL) -> SiteRules | None:
-        """Return the rules of a site that was asked within a day."""
         until, rules = self._kept.get(_robots_url(target), (0.0, None))
         return rules if until >= time.monotonic() else None
 
@@ -511,7 +506,6 @@ class Wikipedia:
         return self._ask({**_SEARCH, "srsearch": words}, deadline).query or _Query()
 
     def _page(self, title: str, deadline: Deadline) -> Page | None:
-        """Return a page, or its opening section where the whole is too long."""
         asked = {**_PARSE, "page": title}
         try:
             found, cut = self._ask(asked, deadline).parse, False

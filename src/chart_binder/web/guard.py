@@ -192,7 +192,6 @@ def _read(written: str, base: httpx.URL | None) -> httpx.URL:
 
 
 def _normal(url: httpx.URL) -> httpx.URL:
-    """Return an address without a fragment and without a final dot in its host."""
     return url.copy_with(fragment=None, host=url.host.removesuffix("."))
 
 

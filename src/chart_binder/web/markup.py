@@ -226,7 +226,6 @@ def _hides(style: _Declarations, *, on_white: bool) -> bool:
 
 
 def _colour(written: str) -> str:
-    """Return a colour as `#rrggbb` where it is written in a well-known way."""
     written = _NAMED.get(written, written)
     if triple := _TRIPLE.fullmatch(written):
         return "#" + "".join(f"{min(int(part), 255):02x}" for part in triple.groups())

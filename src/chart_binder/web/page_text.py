@@ -136,7 +136,6 @@ def _is_layout(row: Tag) -> bool:
 
 
 def _row(row: Tag, spans: _Spans) -> str:
-    """Return a row's cells, with those of rows above that reach down to it."""
     above = spans.copy()
     spans.clear()
     texts: list[str] = []
@@ -164,7 +163,6 @@ def _cells(row: Tag) -> list[Tag]:
 
 
 def _flat(element: Tag) -> str:
-    """Return all text of an element on one line, list items apart."""
     parts: list[str] = []
     for inner in element.descendants:
         if isinstance(inner, NavigableString):
@@ -299,7 +297,6 @@ def _read_xml(markup: str) -> tuple[_Members, bool]:
 
 
 def _close(opened: list["_Element"], name: str) -> None:
-    """Close the innermost element of a name, and what is open in it."""
     while name in (element.name for element in opened[1:]):
         closed = opened.pop()
         opened[-1].add(closed.name, closed.value)

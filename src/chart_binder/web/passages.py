@@ -82,7 +82,6 @@ def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") 
 
 
 def _not_found(page: "Page", find: str) -> list[str]:
-    """Return a remark where the words to find are not on the page, or in no one place of it."""
     words = _words(find)
     texts = map(fold, (page.title, *page.extract.blocks))
     most = max(len(_found_words(words, text, set(_WORD.findall(text)))) for text in texts)
@@ -126,7 +125,6 @@ def excerpt(
 def _choose(
     pieces: Sequence[str], ranks: Sequence[float], max_chars: int, per_line: int
 ) -> set[int]:
-    """Return the places of the best pieces, each with its head, as many as there is room for."""
     heads = _heads(pieces)
     chosen: set[int] = set()
     gap = len(GAP) + per_line  # one stands before each piece and one behind the last, at most
@@ -141,7 +139,6 @@ def _choose(
 
 
 def _pieces(block: str, longest: int) -> Iterator[str]:
-    """Cut a long block at the ends of sentences or cells, else between words, else anywhere."""
     piece = ""
     for part in _parts(block, longest) if len(block) > longest else [block]:
         if piece and len(piece) + len(part) > longest:
@@ -297,18 +294,15 @@ def _date_to_the_month() -> re.Pattern[str]:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a question, folded; those of every text only if there are no others."""
     every = tuple(dict.fromkeys(_WORD.findall(fold(text))))
     return tuple(word for word in every if word not in _OF_EVERY_TEXT) or every
 
 
 def _found_words(asked: Sequence[str], folded: str, words: Container[str]) -> Sequence[str]:
-    """Return those of the words asked for that are among a text's `words`, or anywhere in it."""
     return [w for w in asked if w in words or (w in folded and _UNSPACED.search(w))]
 
 
 def _rarity_sums(seen: Sequence[Sequence[str]]) -> list[float]:
-    """Return the weight of the words in each passage, the rarer a word the more."""
     counts = Counter(chain.from_iterable(seen))
     most = math.log(len(seen) + 1)
     rarity = {word: max(0.1, 1 - math.log(n + 1) / most) for word, n in counts.items()}

@@ -106,7 +106,6 @@ def is_copied(passage: str, other: str) -> bool:
 
 @lru_cache(64)
 def _runs(passage: str) -> Sequence[frozenset[tuple[str, ...]]]:
-    """Return the runs of five words in each sentence of a passage that is long enough to tell."""
     rows = (row for row in _NEXT.split(_HEAD.sub("", passage)) if CELLS not in row)
     words = [_WORD.findall(fold(row)) for row in rows if len(row) >= _MIN_SENTENCE]
     return [frozenset(tuple(row[at : at + _RUN]) for at in range(len(row) - 4)) for row in words]
@@ -169,7 +168,6 @@ def _other_type(line: str, subject: Subject) -> str | None:
 
 @lru_cache(256)
 def _is_credited(document: Document, subject: Subject) -> bool:
-    """Return whether a row names the subject with its artist."""
     rows = (row for row in document.text.split("\n") if CELLS in row)
     return any(subject.has_artist_in(row) and subject.is_named_in(row) for row in rows)
 
@@ -261,7 +259,6 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
 
 
 def _is_other_edition(document: Document, subject: Subject) -> bool:
-    """Return whether a page is of another release of the subject's group."""
     text = fold(document.text)
     has_other = any(code in text for code in subject.other_codes)
     is_other = has_other and not any(code in text for code in subject.codes)

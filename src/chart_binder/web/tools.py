@@ -137,7 +137,6 @@ def _look_up(config: "LLMConfig", query: str, language: str) -> "Found":
 
 
 def _article(found: "Found", about: str, max_chars: int) -> Observation:
-    """Show an article, and name others with their addresses: none is cited for another's title."""
     if found.page is None:
         instead = one_line(found.suggestion, 80)
         advice = f"Try {instead!r}." if instead else "Try other words, or another language."

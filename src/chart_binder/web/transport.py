@@ -282,7 +282,6 @@ def _declared_in(data: bytes) -> str | None:
 
 
 def _beginning(data: bytes, codec: str) -> str | None:
-    """Return the text at the beginning of a page, or None where it cannot be in this codec."""
     try:
         return codecs.getincrementaldecoder(codec)("strict").decode(data, final=False)
     except UnicodeDecodeError:
@@ -300,7 +299,6 @@ _LEAST_HIGH: Final = 0.25
 
 
 def _guess(data: bytes) -> str:
-    """Return the character set that bytes which are no UTF-8 are likely in."""
     sample = _MARKUP.sub(b" ", data[:_SAMPLE_BYTES])
     high = len(_HIGH.findall(sample))
     if high < max(_FEWEST_HIGH, _LEAST_HIGH * len(sample)):
