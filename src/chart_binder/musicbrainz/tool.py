@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from itertools import chain, starmap
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, minutes
@@ -86,12 +86,8 @@ def _public_service() -> "MusicBrainzSource":
     return connect(MusicBrainzConfig(), memory, memory)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A line of a list, with the address of what it is about, if that may be cited."""
-
-    line: str
-    address: str = ""
+_Entry: TypeAlias = tuple[str, str]
+"""A line of a list, with the address of what it is about, if that may be cited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +110,22 @@ class _Asked:
         return found[2].lower() if found else _unquoted(self.artist)
 
     def show(
-        self, lines: Sequence[str], entries: Iterable[_Entry], count: int = 0, of: str = ""
+        self, lines: Sequence[str], entries: Iterable[_Entry] = (), count: int = 0, of: str = ""
     ) -> Observation:
         """Return the lines with as many whole entries as fit; the rest is counted.
 
         `count` is how many there are, `of` the address of what the lines are about.
         """
-        known, text = list(entries), [*lines]
-        room = self.max_chars - sum(len(line) + 1 for line in lines) - _LAST_LINE
-        shown = 0
-        while shown < len(known) and len(known[shown].line) <= room:
-            text.append(known[shown].line)
+        known, shown = list(entries), 0
+        text = [*lines[:1], *([f"Address: {of}"] if of else []), *lines[1:]]
+        room = self.max_chars - sum(len(line) + 1 for line in text) - _LAST_LINE
+        while shown < len(known) and len(known[shown][0]) <= room:
+            text.append(known[shown][0])
             room -= len(text[-1]) + 1
             shown += 1
         if (left := (count or len(known)) - shown) > 0:
             text.append(f"({left} more not shown)")
-        sources = dict.fromkeys((of, *(one.address for one in known[:shown])))
+        sources = dict.fromkeys((of, *(address for _, address in known[:shown])))
         return Observation("\n".join(text)[: self.max_chars], tuple(filter(None, sources)))
 
 
@@ -138,11 +134,7 @@ def _unquoted(text: str) -> str:
 
 
 def _search(asked: _Asked) -> Observation:
-    """Search by title and artist, or show what an id or address names.
-
-    Raises `ToolError` for what cannot be looked up, `LookupFailedError` if MusicBrainz could not be
-    asked.
-    """
+    """Search by title and artist, or show what an id or address names."""
     if named := _ID_WITH_KIND.search(asked.query):
         kind = (named[1] or "").lower().replace("_", "-").replace(" ", "-")
         return _by_id(asked, kind, named[2].lower())
@@ -154,7 +146,7 @@ def _search(asked: _Asked) -> Observation:
     if len(groups) == 1 and (shown := _group(asked, groups[0].id)):
         return shown
     entries = [
-        *(_numbered_group(number, one) for number, one in enumerate(groups, start=1)),
+        *starmap(_numbered_group, enumerate(groups, start=1)),
         *map(_release_entry, _by_date(found.release_list or ())),
         *map(_recording_entry, found.recording_list or ()),
     ]
@@ -165,8 +157,9 @@ def _search(asked: _Asked) -> Observation:
 
 
 def _numbered_group(number: int, group: "ws.ReleaseGroup") -> _Entry:
+    """Return a group with its address below it, as a search lists pages."""
     address = _address("release-group", group.id)
-    return _Entry(f"{number}. {_group_title(group)}\n   {address}", address)
+    return f"{number}. {_group_title(group)}\n   {address}", address
 
 
 def _by_id(asked: _Asked, kind: str, identifier: str) -> Observation:
@@ -192,10 +185,9 @@ def _group(asked: _Asked, identifier: str) -> Observation | None:
     releases, count = asked.client.first_releases_of("release-group", group.id)
     lines = [
         f"Release group {_group_title(group)}",
-        f"Address: {_address('release-group', group.id)}",
         f"Releases: {count}" if count else "No release is listed.",
     ]
-    entries = (_Entry(_release_line(one)) for one in _by_date(releases))
+    entries = ((_release_line(one), "") for one in _by_date(releases))
     return asked.show(lines, entries, count, of=_address("release-group", group.id))
 
 
@@ -203,10 +195,9 @@ def _release(asked: _Asked, identifier: str) -> Observation | None:
     release = asked.client.release(ReleaseId(identifier))
     if release is None:
         return None
-    address, group = _address("release", release.id), release.release_group
+    group = release.release_group
     lines = [
         f'Release "{_name(release.title)}"{_by(release.artist_credit_phrase)}',
-        f"Address: {address}",
         _release_line(release),
         f"In release group {_group_title(group)}, release-group id {group.id}",
     ]
@@ -214,8 +205,7 @@ def _release(asked: _Asked, identifier: str) -> Observation | None:
     titles = (one.title or (one.recording.title if one.recording else None) for one in tracks)
     if named := "; ".join(_name(title) for title in titles if title):
         lines.append(f"Tracks: {named}")
-    text, max_chars = "\n".join(lines), asked.max_chars
-    return Observation(text if len(text) <= max_chars else f"{text[: max_chars - 1]}…", (address,))
+    return asked.show(lines, of=_address("release", release.id))
 
 
 def _recording(asked: _Asked, identifier: str) -> Observation | None:
@@ -226,7 +216,6 @@ def _recording(asked: _Asked, identifier: str) -> Observation | None:
     read = f", {len(releases)} of them read" if count > len(releases) else ""
     lines = [
         f"Recording {_recording_title(recording)}",
-        f"Address: {_address('recording', recording.id)}",
         f"Releases with it: {count}{read}. Its groups:",
     ]
     return asked.show(lines, _appearances(releases), of=_address("recording", recording.id))
@@ -244,18 +233,15 @@ def _with_title(asked: _Asked) -> Observation:
         return _nothing_found(f"release-group with the id {named[2].lower()}")
     releases, count = asked.client.releases_with(group.id)
     entries = [
-        _Entry(
-            f"{_release_line(one)}, with {_recording_title(each)}", _address("recording", each.id)
-        )
+        (f"{_release_line(one)}, with {_recording_title(each)}", _address("recording", each.id))
         for one in _by_date(releases)
         for each in _tracks_called(one, asked.title)
     ]
     lines = [
         f"Release group {_group_title(group)}",
-        f"Address: {_address('release-group', group.id)}",
         f'Releases: {count}, {len(releases)} of them read. With "{_name(asked.title)}":',
     ]
-    return asked.show(lines, entries or [_Entry("None.")], of=_address("release-group", group.id))
+    return asked.show(lines, entries or [("None.", "")], of=_address("release-group", group.id))
 
 
 def _of_years(asked: _Asked) -> Observation:
@@ -280,18 +266,15 @@ def _relations(asked: _Asked) -> Observation:
     recording = asked.client.relations_of(RecordingId(named[2].lower()))
     if recording is None:
         return _nothing_found(f"recording with the id {named[2].lower()}")
-    lines = [
-        f"Recording {_recording_title(recording)}",
-        f"Address: {_address('recording', recording.id)}",
-    ]
     entries = list(chain.from_iterable(map(_relation_entry, recording.recording_relation_list)))
     for work in [each.work for each in recording.work_relation_list if each.work][:_MAX_WORKS]:
         found, count = asked.client.recordings_of_work(work.id)
         head = f'Work "{_name(work.title)}": {count} recordings, {len(found)} of them read, first'
         others = [one for one in found if one.id != recording.id]
         others.sort(key=lambda one: (one.first_release_date or "9", one.id))
-        entries += (_Entry(f"{head}:"), *map(_recording_entry, others))
-    none = [_Entry("No relation to another recording or to a work is listed.")]
+        entries += ((f"{head}:", ""), *map(_recording_entry, others))
+    none = [("No relation to another recording or to a work is listed.", "")]
+    lines = [f"Recording {_recording_title(recording)}"]
     return asked.show(lines, entries or none, of=_address("recording", recording.id))
 
 
@@ -301,9 +284,7 @@ _BY_ID: Final[Mapping[str, Callable[[_Asked, str], Observation | None]]] = {
     "recording": _recording,
 }
 _LOOK_UPS: Final[Mapping[What, Callable[[_Asked], Observation]]] = {
-    "release_groups": _search,
-    "releases": _search,
-    "recordings": _search,
+    **dict.fromkeys(_ENTITY, _search),
     "with_title": _with_title,
     "of_years": _of_years,
     "relations": _relations,
@@ -314,9 +295,8 @@ _LOOK_UPS: Final[Mapping[What, Callable[[_Asked], Observation]]] = {
 
 
 def _group_entry(group: "ws.ReleaseGroup") -> _Entry:
-    return _Entry(
-        f"- {_group_title(group)}, release-group id {group.id}", _address("release-group", group.id)
-    )
+    text = f"- {_group_title(group)}, release-group id {group.id}"
+    return text, _address("release-group", group.id)
 
 
 def _group_title(group: "ws.ReleaseGroup") -> str:
@@ -341,7 +321,7 @@ def _first_date(date: str | None) -> str:
 
 
 def _recording_entry(recording: "ws.Recording") -> _Entry:
-    return _Entry(f"- {_recording_title(recording)}", _address("recording", recording.id))
+    return f"- {_recording_title(recording)}", _address("recording", recording.id)
 
 
 def _recording_title(recording: "ws.Recording") -> str:
@@ -358,7 +338,7 @@ def _relation_entry(relation: "ws.Relation") -> Iterator[_Entry]:
     if other := relation.recording:
         kind = _name(relation.type or "related")
         said = f"has the {kind}" if relation.direction == "backward" else f"{kind} of"
-        yield _Entry(f"- {said} {_recording_title(other)}", _address("recording", other.id))
+        yield f"- {said} {_recording_title(other)}", _address("recording", other.id)
 
 
 def _release_line(release: "ws.Release") -> str:
@@ -379,7 +359,7 @@ def _release_entry(release: "ws.Release") -> _Entry:
     title = f'"{_name(release.title)}"{_by(release.artist_credit_phrase)}'
     kind = _name(group.primary_type or "type unknown")
     line = f"{_release_line(release)}: {title} ({kind}, release-group id {group.id})"
-    return _Entry(line, _address("release", release.id))
+    return line, _address("release", release.id)
 
 
 def _by_date(releases: Iterable["ws.Release"]) -> list["ws.Release"]:
@@ -409,11 +389,10 @@ def _appearances(releases: Iterable["ws.Release"]) -> Iterator[_Entry]:
         types = " + ".join(filter(None, (group.types[0], *group.kinds))) or "type unknown"
         date = "no official release" if first is None else f"official {first}"
         count = counted(len(group.editions), "release")
-        yield _Entry(
-            f'- {date}, "{_name(group.title)}" ({_name(types)}{_by(group.artist_credit, ", by")}),'
-            f" {count}, release-group id {group.mb_rg_id}",
-            _address("release-group", group.mb_rg_id),
-        )
+        by = _by(group.artist_credit, ", by")
+        text = f'- {date}, "{_name(group.title)}" ({_name(types)}{by}), {count}'
+        address = _address("release-group", group.mb_rg_id)
+        yield f"{text}, release-group id {group.mb_rg_id}", address
 
 
 def _tracks_called(release: "ws.Release", title: str) -> Iterator["ws.Recording"]:
