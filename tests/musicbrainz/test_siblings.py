@@ -216,8 +216,7 @@ def test_a_search_for_siblings_is_made_narrower_until_all_is_seen(
     [
         (90, True, 2, True),
         (150, True, 1, True),  # as the search shows them
-        (150, False, 3, True),
-        (250, False, 2, False),
+        (150, False, 2, False),
     ],
 )
 def test_a_sibling_with_many_releases_takes_no_more_requests(

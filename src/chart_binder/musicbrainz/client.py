@@ -4,9 +4,13 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
+from chart_binder.domain.evidence import Provenance
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
@@ -130,6 +134,12 @@ class CachedService:
     def age_s(self, fetched_at: float) -> float:
         """Return how many seconds ago something was fetched."""
         return max(0.0, self.now() - fetched_at)
+
+    def dated(self, provenance: Provenance, oldest_at: float) -> Provenance:
+        """Return a provenance with the time of its oldest response."""
+        fetched = datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds")
+        age_s = round(self.age_s(oldest_at), 1)
+        return replace(provenance, fetched_at_utc=fetched, cache_age_s=age_s)
 
     def failure(self, problem: str) -> LookupFailedError:
         """Return the error for a failed look-up, with the host."""

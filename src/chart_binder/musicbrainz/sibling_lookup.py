@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import partial
 
 from msgspec.structs import replace
@@ -38,7 +38,6 @@ from chart_binder.musicbrainz.evidence import (
     siblings_among,
     title_key,
 )
-from chart_binder.musicbrainz.matching import same_title
 from chart_binder.musicbrainz.web_service import Query, Recording, Release, partial_date
 
 LOOKED_UP = "looked_up"
@@ -166,11 +165,7 @@ class _Lookup:
             return
         for work in self._client.works_of(performed):
             linked = [one.recording for one in work.recording_relation_list if one.recording]
-            if not any(one.credits for one in linked):
-                if not self._budget.allows(ws.query_recordings_of_work(work.id)):
-                    hits.is_complete = False
-                    return
-                linked += self._client.recordings_of_work(work.id)[0]
+            hits.is_complete &= all(one.credits for one in linked)
             hits.add(linked)
 
     def _candidate(
@@ -210,13 +205,7 @@ class _Lookup:
         if not self._budget.allows(ws.browse_releases("recording", recording_id)):
             return (), False
         page, count = self._client.first_releases_of("recording", recording_id)
-        more = [
-            ws.browse_releases("recording", recording_id, offset)
-            for offset in range(len(page), count, _PAGE)
-        ]
-        if not page or not all(map(self._budget.allows, more)):
-            return page, count == len(page)
-        return self._client.releases_of(recording_id), True
+        return page, count == len(page)
 
     def _provenance(self, hits: Hits, unread: str | None) -> Provenance | None:
         """Return the provenance with the age of the oldest response, and what was not read."""
@@ -227,11 +216,8 @@ class _Lookup:
         oldest_at = min(hits.fetched_at, math.inf if oldest_at is None else oldest_at)
         if known is None or oldest_at == math.inf:
             return known
-        age_s = round(self._service.age_s(oldest_at), 1)
-        if age_s <= (known.cache_age_s or 0.0):
-            return known
-        fetched = datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds")
-        return replace(known, fetched_at_utc=fetched, cache_age_s=age_s)
+        dated = self._service.dated(known, oldest_at)
+        return dated if (dated.cache_age_s or 0.0) > (known.cache_age_s or 0.0) else known
 
 
 def possibly_earlier(
@@ -457,19 +443,20 @@ def bring_in(
     each has all its releases. Raises `NothingFoundError`, which says why it adds none, and
     `LookupFailedError` if MusicBrainz could not be asked, or not everything was read.
     """
-    played, where, unread = _played(client, kind, mbid)
+    played, denied, unread = _played(client, kind, mbid)
     known = {one.mb_recording_id for one in bundle.recording_candidates}
-    siblings = siblings_among(
-        (one for one in played if one.id not in known), performances_in(bundle)
-    )
-    if not siblings and unread:
-        raise LookupFailedError(unread)
+    others = [one for one in played if one.id not in known]
+    siblings = siblings_among(others, performances_in(bundle))[:_MAX_SIBLINGS]
     if not siblings:
-        raise NothingFoundError(_why_none(bundle, played, where))
+        if unread:
+            raise LookupFailedError(unread)
+        if len(others) < len(played):
+            denied = "the evidence has the recording already, with all its releases"
+        raise NothingFoundError(denied)
     home = bundle.performer.country
     found = [
         replace(candidate_of(one, releases, home), relation=SIBLING, because=because)
-        for one, because in siblings[:_MAX_SIBLINGS]
+        for one, because in siblings
         if (releases := client.releases_of(one.id))
     ]
     if not found:
@@ -478,33 +465,15 @@ def bring_in(
 
 
 def _played(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str, str]:
-    """Return the recordings of a record, where they are, and what of it was not read."""
+    """Return the recordings of a record, what to say if none counts, and what was not read."""
+    others = "the same performance: another artist, title, kind, comment or length"
     if kind == "recording":
         if recording := client.recording(RecordingId(mbid)):
-            return [recording], "", ""
-        raise NothingFoundError(f"MusicBrainz knows no recording with the id {mbid}")
-    group = client.release_group(ReleaseGroupId(mbid))
-    if group is None:
-        raise NothingFoundError(f"MusicBrainz knows no release group with the id {mbid}")
-    releases, count = client.releases_with(group.id)
-    tracks = (track for one in releases for track in one.tracks)
-    where, unread = f" on {group.title!r}", ""
-    if len(releases) < count:
+            return [recording], f"{described(recording)} is not {others}", ""
+    elif group := client.release_group(ReleaseGroupId(mbid)):
+        releases, count = client.releases_with(group.id)
+        tracks = (track.recording for one in releases for track in one.tracks)
         unread = f"of {count} releases of {group.title!r}, {len(releases)} were read"
-    return [track.recording for track in tracks if track.recording], where, unread
-
-
-def _why_none(bundle: EvidenceBundle, played: Iterable[Recording], where: str) -> str:
-    titles = {one.title for one in bundle.recording_candidates} | {bundle.recording_title}
-    wanted = [title for title in titles if title]
-    alike = [
-        one for one in played if any(same_title(one.title or "", title) for title in wanted)
-    ] or ([] if where else [*played])
-    if not alike:
-        return f"no track{where} has the title {bundle.recording_title!r}"
-    if any(one.mb_recording_id == alike[0].id for one in bundle.recording_candidates):
-        return f"the evidence has the recording{where} already, with all its releases"
-    return (
-        f"{described(alike[0])}{where} is not the same performance: another artist, title, kind,"
-        " comment or length"
-    )
+        denied = f"no track of {group.title!r} is {others}"
+        return [*filter(None, tracks)], denied, unread if len(releases) < count else ""
+    raise NothingFoundError(f"MusicBrainz knows no {kind.replace('-', ' ')} with the id {mbid}")

@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
@@ -154,20 +153,14 @@ class MusicBrainzSource:
         unread = _unread(read, candidates)
         own = map(performance_of, found)
         perhaps = possibly_earlier(own, candidates, read.untimed, {}) if not unread else None
-        oldest_at = client.oldest_at or 0.0
-        provenance = Provenance(
-            sources_used=("MB",),
-            fetched_at_utc=datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds"),
-            cache_age_s=round(self._service.age_s(oldest_at), 1),
-            unread=unread or perhaps,
-        )
+        provenance = Provenance(sources_used=("MB",), unread=unread or perhaps)
         title = found[0].title or tags.title
         bundle = EvidenceBundle(
             candidates,
             artist,
             title,
             artifact_of(tags),
-            provenance,
+            self._service.dated(provenance, client.oldest_at or 0.0),
             complete=False if unread else None,
         )
         return read_bundle(bundle)  # in normal form, as if it had come from a file
