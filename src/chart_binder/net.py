@@ -1,4 +1,4 @@
-"""Deadlines of network connections, and how long a server asks its clients to wait."""
+"""Network connections: deadlines, proxies, the pace of requests, and how long to wait."""
 
 import contextlib
 import email.utils
@@ -6,12 +6,17 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
-from typing import Any, Self
+from typing import Any, Protocol, Self
+from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpcore
+
+from chart_binder.errors import ConfigError, masked
 
 
 class Deadline:
@@ -153,6 +158,32 @@ def is_this_machine(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
+def environment_proxy(scheme: str, host: str) -> httpcore.Proxy | None:
+    """Return the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for a host.
+
+    None for this machine itself, which cannot be reached through another, and for one that does not
+    speak HTTP. Raises `ConfigError` that names the variable if its address is impossible.
+    """
+    proxy = getproxies().get(scheme)
+    if not proxy or is_this_machine(urlsplit(f"//{host}").hostname or host) or proxy_bypass(host):
+        return None
+    reason = None
+    try:
+        split = urlsplit(proxy)
+        if split.scheme not in {"http", "https"}:
+            return None
+        if split.hostname and split.port != 0 and proxy.isascii() and proxy.isprintable():
+            auth = unquote_to_bytes(split.username or ""), unquote_to_bytes(split.password or "")
+            bare = f"{split.scheme}://{split.netloc.rpartition('@')[2]}"
+            return httpcore.Proxy(bare, auth=auth if split.username else None)
+    except ValueError as error:
+        reason = error
+    raise ConfigError(
+        f"{scheme.upper()}_PROXY in the environment is {masked(proxy)!r}, which is no address of a"
+        " proxy: http://host:port is allowed"
+    ) from reason
+
+
 @cache
 def trusted_authorities() -> ssl.SSLContext:
     """Return certifi's authorities, or those of SSL_CERT_FILE or SSL_CERT_DIR where set.
@@ -162,3 +193,33 @@ def trusted_authorities() -> ssl.SSLContext:
     import httpx  # 170 ms, for those who really ask a server
 
     return httpx.create_ssl_context()
+
+
+class RateLimiter(Protocol):
+    """Assigns the times of requests, for all threads and processes that share it."""
+
+    def reserve(self, service: str, interval_s: float, now: float) -> float:
+        """Take the next free moment of `service`; return how many seconds after `now` it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle:
+    """Spaces requests `interval_s` apart; 0 means no limit.
+
+    `clock` (seconds since the epoch) is shared with other processes; `wait` sleeps.
+    """
+
+    limiter: RateLimiter
+    interval_s: float
+    clock: Callable[[], float] = time.time
+    wait: Callable[[float], None] = time.sleep
+
+    def wait_turn(self, service: str) -> None:
+        """Wait until the next request to `service` may be sent."""
+        if self.interval_s <= 0:
+            return
+        now = self.clock()
+        wait_s = self.limiter.reserve(service, self.interval_s, now)
+        left_s = now + wait_s - self.clock()  # reserving took some of it
+        if left_s > 0:
+            self.wait(min(left_s, wait_s))

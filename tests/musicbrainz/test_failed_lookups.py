@@ -152,7 +152,7 @@ def test_what_may_pass_is_tried_again(
     ("answer", "reason"),
     [
         (error(400, "No."), "400 Bad Request (No.)"),
-        (busy_for("120"), "asks for no requests for 120 s"),
+        (busy_for("120"), "try again in 120 s"),
     ],
 )
 def test_a_refusal_or_a_long_wait_is_not_tried_again(

@@ -1,20 +1,30 @@
-"""A client of MusicBrainz with a cache: typed responses of known age, retries and whole lists."""
+"""A client of MusicBrainz with a cache: typed responses of known age, retries and whole lists.
+
+Above it are the requests: connections, rate limit, redirects and refusals.
+"""
 
 import logging
 import math
+import ssl
+import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from http import HTTPStatus
 from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 
+import httpcore
 from msgspec.structs import replace
 
+from chart_binder import __version__
+from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence import Provenance
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
-from chart_binder.musicbrainz.http import Counter, RequestError, Server, Throttle
 from chart_binder.musicbrainz.web_service import (
     Metadata,
     Query,
@@ -23,6 +33,209 @@ from chart_binder.musicbrainz.web_service import (
     ReleaseGroup,
     UnreadableError,
 )
+from chart_binder.net import Deadline, Throttle, TimedBackend, environment_proxy, retry_after_s
+
+_log = logging.getLogger(__name__)
+
+MAX_BYTES = 16_000_000
+"""A hundred releases with everything included take less than one million."""
+_MAX_REDIRECTS = 3
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_TEMPORARY = frozenset({429, 500, 502, 503, 504})
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+_WRONG_SERVER = "check that musicbrainz.hostname and musicbrainz.https name a MusicBrainz server"
+
+
+@dataclass(eq=False)
+class RequestError(Exception):
+    """A request failed; `advice` says what a person can do about it.
+
+    `is_temporary`: another try may succeed, though not before `retry_after_s` seconds.
+    """
+
+    problem: str
+    advice: str
+    is_temporary: bool = False
+    retry_after_s: float = 0.0
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+class Counter:
+    """A counter that threads may share."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.count = 0
+
+    def add_one(self) -> None:
+        """Count one more."""
+        with self._lock:
+            self.count += 1
+
+
+class _Response(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Server:
+    """MusicBrainz at one host; `sent` counts requests, including failed ones.
+
+    Each request has its own connection; threads may share the server.
+    """
+
+    def __init__(self, config: MusicBrainzConfig, throttle: Throttle) -> None:
+        """Set up; no socket is opened yet. Raises `ConfigError` for an impossible proxy."""
+        self.sent = Counter()
+        self._host = config.hostname
+        self._scheme = "https" if config.https else "http"
+        self._timeout_s = config.timeout_s
+        self._throttle = throttle
+        contact = config.contact.encode("ascii", "replace").decode()
+        self._headers: dict[bytes | str, bytes | str] = {
+            "User-Agent": f"canon/{__version__}" + (f" ( {contact} )" if contact else ""),
+            "Accept": "application/xml",
+            "Accept-Encoding": "identity",
+        }
+        self._ssl_context = httpcore.default_ssl_context() if config.https else None
+        self._proxy = environment_proxy(self._scheme, self._host)
+
+    def fetch(self, query: Query) -> tuple[bytes, Metadata | None]:
+        """Return a response's body and its content, or raise `RequestError`.
+
+        The content is `None` if MusicBrainz knows no such thing. Redirects, which are the response
+        for an id that was merged into another, are followed.
+        """
+        target = query.target
+        for _ in range(_MAX_REDIRECTS + 1):
+            response = self._get(target)
+            next_target = _redirect_target(response, target)
+            if next_target is None:
+                return response.body, _content(response, query)
+            target = next_target
+        raise RequestError("the server sends us on for ever", _WRONG_SERVER)
+
+    def _get(self, target: str) -> _Response:
+        self._throttle.wait_turn(f"musicbrainz {self._host}")
+        self.sent.add_one()
+        started = time.monotonic()
+        try:
+            response = self._send(target)
+        except _ERRORS as error:
+            raise _translated(error, self._timeout_s) from error
+        seconds = round(time.monotonic() - started, 3)
+        _log.debug(
+            "musicbrainz",
+            extra={"path": target, "cached": False, "status": response.status, "seconds": seconds},
+        )
+        return response
+
+    def _send(self, target: str) -> _Response:
+        name, colon, port = self._host.partition(":")
+        url = f"{self._scheme}://{name.encode('idna').decode('ascii')}{colon}{port}{target}"
+        with (
+            httpcore.ConnectionPool(
+                ssl_context=self._ssl_context,
+                proxy=self._proxy,
+                max_keepalive_connections=0,
+                network_backend=TimedBackend(Deadline(self._timeout_s)),
+            ) as connections,
+            connections.stream("GET", url, headers=self._headers) as response,
+        ):
+            body = _read_bounded(response)
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in response.headers
+        }
+        return _Response(response.status, headers, body)
+
+
+def _content(response: _Response, query: Query) -> Metadata | None:
+    error = ws.error_text(response.body)
+    if response.status == HTTPStatus.NOT_FOUND and error:
+        return None
+    if response.status != HTTPStatus.OK:
+        phrase = _PHRASES.get(response.status, "")
+        problem = f"the server answered {response.status} {phrase}".rstrip()
+        problem += f" ({error})" if error else ""
+        if response.status not in _TEMPORARY:
+            raise RequestError(problem, _WRONG_SERVER)
+        after_s = retry_after_s(response.headers.get("retry-after", ""))
+        advice = f"try again in {after_s:.0f} s" if after_s else "try again later"
+        raise RequestError(problem, advice, is_temporary=True, retry_after_s=after_s)
+    try:
+        return ws.parse_response(response.body, query.wanted)
+    except UnreadableError as unreadable:
+        raise RequestError(str(unreadable), _WRONG_SERVER) from unreadable
+
+
+def _redirect_target(response: _Response, target: str) -> str | None:
+    """Return the target of a redirect on this server; it keeps our query if it names none."""
+    if response.status not in _REDIRECTS:
+        return None
+    location = response.headers.get("location", "")
+    refused = RequestError(f"the server sends us on to {location[:200]!r}", _WRONG_SERVER)
+    try:
+        there = urlsplit(location)
+    except ValueError as error:  # half of an IPv6 address
+        raise refused from error
+    query = there.query or urlsplit(target).query
+    next_target = f"{there.path}?{query}" if query else there.path
+    is_ours = there.path.startswith("/ws/2/") and next_target.isascii()
+    if not is_ours or next_target == target:
+        raise refused
+    return next_target
+
+
+def _read_bounded(response: httpcore.Response) -> bytes:
+    body = bytearray()
+    for piece in response.iter_stream():
+        body += piece
+        if len(body) > MAX_BYTES:
+            too_long = f"the answer is longer than {MAX_BYTES // 1_000_000} MB"
+            raise RequestError(too_long, _WRONG_SERVER)
+    return bytes(body)
+
+
+_ERRORS = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.UnsupportedProtocol,
+    UnicodeError,  # a host name that cannot be written in IDNA
+)
+
+
+def _translated(error: Exception, timeout_s: float) -> RequestError:
+    is_temporary = False
+    match error:
+        case httpcore.TimeoutException():
+            problem = f"no whole answer within {timeout_s:g} s"
+            advice = "try again later, or raise musicbrainz.timeout_s"
+        case httpcore.ConnectError(args=(ssl.SSLError() as refusal, *_)):
+            reason = getattr(refusal, "verify_message", "") or refusal.reason
+            problem = f"no secure connection ({reason})"
+            advice = "check clock and certificate; a mirror may need musicbrainz.https = false"
+        case httpcore.ConnectError():
+            cause = next(iter(error.args), None)  # httpcore wraps what the socket raised
+            text = cause.strerror if isinstance(cause, OSError) else None
+            problem, is_temporary = f"no connection ({text or error})", True
+            advice = "check the network and musicbrainz.hostname; for a mirror, that it runs"
+        case httpcore.NetworkError() | httpcore.RemoteProtocolError():
+            problem = f"the connection broke off ({error or type(error).__name__})"
+            advice = "try again later; check that musicbrainz.https fits the server"
+            is_temporary = True
+        case _:
+            problem = f"the request could not be sent ({error})"
+            advice = "check musicbrainz.hostname, and the proxy in the environment"
+    return RequestError(problem, advice, is_temporary=is_temporary)
+
+
+# Cached responses.
 
 MAX_RETRY_AFTER_S = 30.0
 """If a server asks for a longer wait, the request fails."""
@@ -32,8 +245,6 @@ TRIES = 1 + len(_PAUSES_S)
 _MAX_PAGES = 100
 _MAX_TRACK_PAGES = 3
 T = TypeVar("T")
-
-_log = logging.getLogger(__name__)
 
 
 class CachedResponse(Protocol):
@@ -61,8 +272,7 @@ class AnswerCache(Protocol):
         """Delete what is stored under `key`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A response, `None` where MusicBrainz knows no such thing, with its time of arrival."""
 
     metadata: Metadata | None
@@ -154,29 +364,24 @@ class CachedService:
                 f"nothing is kept of {query.shown}, and canon is offline: run once without"
                 " --offline"
             )
-        for attempt in range(TRIES):
+        for pause_s in (*_PAUSES_S, None):
             try:
                 body, metadata = self._server.fetch(query)
             except RequestError as error:
-                self._throttle.wait(self._pause_s(error, attempt))
+                is_last = pause_s is None or error.retry_after_s > MAX_RETRY_AFTER_S
+                if is_last or not error.is_temporary:
+                    times = f", {TRIES} times" if error.is_temporary and pause_s is None else ""
+                    raise self.failure(f"{error}{times}; {error.advice}") from error
+                after_s = max(error.retry_after_s, pause_s or 0.0)
+                _log.info(
+                    "musicbrainz is asked again", extra={"why": str(error), "after_s": after_s}
+                )
+                self._throttle.wait(after_s)
                 continue
             answer = Answer(metadata, self.now())
             self._cache.put(self._key(query), body, answer.fetched_at)
             return answer
         raise AssertionError("the last try ends in an answer or a failure")
-
-    def _pause_s(self, error: RequestError, attempt: int) -> float:
-        """Return the wait before another try, or raise `LookupFailedError` if none is due."""
-        if not error.is_temporary:
-            raise self.failure(f"{error}; {error.advice}") from error
-        if attempt == TRIES - 1:
-            raise self.failure(f"{error}, {TRIES} times; {error.advice}") from error
-        if error.retry_after_s > MAX_RETRY_AFTER_S:
-            wanted = f"asks for no requests for {error.retry_after_s:.0f} s"
-            raise self.failure(f"{error} and {wanted}") from error
-        pause_s = max(error.retry_after_s, _PAUSES_S[attempt])
-        _log.info("musicbrainz is asked again", extra={"why": str(error), "after_s": pause_s})
-        return pause_s
 
     def _cached(self, query: Query) -> Answer | None:
         key = self._key(query)

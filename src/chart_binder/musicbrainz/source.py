@@ -15,7 +15,7 @@ from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.album import AlbumArtists, CatalogueCache, look_up_album
-from chart_binder.musicbrainz.client import AnswerCache, CachedService, Client
+from chart_binder.musicbrainz.client import AnswerCache, CachedService, Client, RequestError, Server
 from chart_binder.musicbrainz.evidence import (
     candidate_of,
     country_of,
@@ -23,9 +23,9 @@ from chart_binder.musicbrainz.evidence import (
     out_by,
     performance_of,
 )
-from chart_binder.musicbrainz.http import RateLimiter, RequestError, Server, Throttle
 from chart_binder.musicbrainz.matching import Artists, Found, artists_apart, searches
 from chart_binder.musicbrainz.sibling_lookup import look_up_together, possibly_earlier
+from chart_binder.net import RateLimiter, Throttle
 
 _log = logging.getLogger(__name__)
 _PUBLIC = frozenset({"musicbrainz.org", "www.musicbrainz.org", "beta.musicbrainz.org"})
