@@ -89,9 +89,9 @@ class Restoration(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class PreparedCopy:
-    """A copy that is on the disk, whole and proven, and about to take the place of `path`.
+    """A copy, whole and proven, that is about to take the place of `path`, no symbolic link.
 
-    `path` is never a symbolic link. `restoration` makes the file as it is now of the copy.
+    `restoration` makes the file as it is now of the copy.
     """
 
     path: Path
@@ -104,10 +104,7 @@ class PreparedCopy:
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """The outcome of a save; without a change the file was not touched.
-
-    `lost` names extended attributes that the system did not let the new file have.
-    """
+    """The outcome of a save; `lost` names extended attributes that the new file could not have."""
 
     path: Path
     changed: bool
@@ -238,10 +235,7 @@ def require_writable(path: Path) -> None:
 def _require_writable(
     path: Path, target: Path, status: os.stat_result, *, break_links: bool
 ) -> None:
-    """Raise `SaveError`, with all reasons, if the file must not be replaced by a copy.
-
-    Replacing needs access to the folder only; a file that this user may not write is refused still.
-    """
+    """Raise `SaveError`, with all reasons, if the file must not be replaced by a copy."""
     reasons = []
     if status.st_nlink > 1 and not break_links:
         reasons.append(
@@ -278,10 +272,7 @@ def _free_bytes(folder: Path) -> int | None:
 
 @contextmanager
 def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int, bytes]]:
-    """Write a new file beside `target`, and yield its path, descriptor and SHA-256.
-
-    It is removed in the end unless it replaced `target`.
-    """
+    """Yield path, descriptor and SHA-256 of a new file, which is removed unless it was moved."""
     temporary = target.parent / file_access.new_temporary_name(target)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     made, digest = False, hashlib.sha256()
@@ -314,10 +305,7 @@ def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int, by
 def _copy_metadata(
     source: Source, status: os.stat_result, copy: int, *, keep_mtime: bool
 ) -> tuple[str, ...]:
-    """Give a copy the owner, mode and extended attributes (access lists too) of its source.
-
-    Returns the names of the attributes that could not be kept. Raises `SaveError`, `OSError`.
-    """
+    """Give a copy the owner, mode and attributes of its source; return those it cannot have."""
     now = os.fstat(copy)
     if (now.st_uid, now.st_gid) != (status.st_uid, status.st_gid):
         try:
