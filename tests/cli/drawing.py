@@ -6,7 +6,7 @@
 import json
 from pathlib import Path
 
-from chart_binder.cli.explanation_text import timeline_lines
+from chart_binder.cli.decision_text import timeline_lines
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle

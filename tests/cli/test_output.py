@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.cli.decision_text import musicbrainz_page
-from chart_binder.cli.explanation_text import explanation_lines
+from chart_binder.cli.decision_text import explanation_lines, musicbrainz_page
 from chart_binder.cli.options import read_mbid, read_path_or_mbid
 from chart_binder.cli.output import display_width, fit, narrowed, table, terminal_width, wrap
-from chart_binder.cli.override import override_lines
+from chart_binder.cli.review import override_lines
 from chart_binder.cli.review_text import case_lines
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
@@ -62,18 +61,6 @@ def test_on_a_terminal_no_line_is_wider_than_it(text: str, width: int, lead: int
 def test_spaces_within_a_line_are_kept_as_they_are() -> None:
     lines = wrap("one  two\nthree\u3000four", "", 2, 13)
     assert list(lines) == ["one  two", "  three\u3000four"]
-
-
-def test_only_a_decision_trace_is_broken_within_a_word() -> None:
-    trace = "evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;rr=ORIGIN_COUNTRY_EARLIEST;src=mb;cfg=lw90"
-    lines = list(wrap(f"+ {trace}", "decision trace ", 17, 60))
-    assert lines == [
-        "decision trace + evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;",
-        "                 rr=ORIGIN_COUNTRY_EARLIEST;src=mb;cfg=lw90",
-    ]
-    assert list(wrap(trace, width=100)) == [trace]
-    address = f"https://musicbrainz.org/release-group/{ID}"
-    assert list(wrap(address, width=30)) == [address]
 
 
 @pytest.mark.parametrize(

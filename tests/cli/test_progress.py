@@ -91,7 +91,7 @@ def test_a_message_stands_above_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.setenv("COLUMNS", "60")
     set_up_logging(LogConfig(), 0)
-    with progress([tmp_path], is_all=True, is_drawn=True) as bar:
+    with progress([tmp_path]) as bar:
         bar.show(tally(5))
         click.echo("canon: something", err=True)
         click.echo("canon: more", err=True)
@@ -118,7 +118,7 @@ def test_a_real_terminal_shows_the_bar_on_one_line_and_nothing_of_it_afterwards(
     termios.tcsetwinsize(terminal, (24, width))
     with os.fdopen(terminal, "w") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
-        with progress([tmp_path], is_all=True, is_drawn=True) as bar:
+        with progress([tmp_path]) as bar:
             bar.show(tally(1_234_567, error=3, review=12, indeterminate=4))
         drawn = ""
         while drawn.count("\r") < 3:  # they come when the system is ready to hand them over
@@ -133,7 +133,7 @@ def test_a_real_terminal_shows_the_bar_on_one_line_and_nothing_of_it_afterwards(
 def test_without_a_terminal_lines_are_printed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    with progress([tmp_path], is_all=True, is_drawn=True) as lines:
+    with progress([tmp_path]) as lines:
         lines.show(tally(5))
         lines.shown_at -= 11  # as if so many seconds had gone by
         lines.show()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.cli.explanation_text import place_days
+from chart_binder.cli.decision_text import place_days
 from chart_binder.cli.output import display_width
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.explain import appearances, lead_window

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chart_binder.cli.explanation_text import (
+from chart_binder.cli.decision_text import (
     explanation_lines,
     explanation_object,
     timeline_lines,

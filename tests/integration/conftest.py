@@ -4,16 +4,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from golden.bundles import golden, year_only_single
+from golden.bundles import Bundle, golden, year_only_single
 from integration.forked import Forking, forking
-from integration.services import file_of
+from integration.services import asking, file_of
 from servers.musicbrainz import MusicBrainzStandIn
 
 REPOSITORY = Path(__file__).parents[2]
@@ -108,10 +108,17 @@ def canon(home: Path, environment: dict[str, str], forked: Forking) -> Canon:
     """Run `canon` with arguments, standard input, and more environment.
 
     Each run is a process of its own, forked from one that has loaded the program: starting Python
-    for each would cost more than everything that is tested.
+    for each would cost more than everything that is tested. `knowing` are the bundles of a
+    MusicBrainz that is there for this run.
     """
 
-    def run(*arguments: object, stdin: bytes = b"", **variables: str) -> Ran:
+    def run(
+        *arguments: object, stdin: bytes = b"", knowing: Sequence[Bundle] = (), **variables: str
+    ) -> Ran:
+        if knowing:
+            with MusicBrainzStandIn(knowing) as server:
+                variables = asking(server) | variables
+                return run(*arguments, stdin=stdin, knowing=(), **variables)
         streams = tuple(home / f".stream-{number}" for number in range(3))
         for stream, content in zip(streams, (stdin, b"", b""), strict=True):
             stream.write_bytes(content)

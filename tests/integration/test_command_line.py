@@ -49,6 +49,7 @@ def test_help_and_a_decision_by_rules_load_nothing_heavy(open_bundle: Path, comm
 
 
 def test_help_names_every_command_and_cuts_no_sentence(canon: Canon) -> None:
+    assert re.fullmatch(r"canon \d+\.\d+\.\d+\n", canon("--version").out)
     ran = canon("--help")
     for name in ("decide", "explain", "eval", "demo", "doctor"):
         assert f"\n  {name} " in ran.out
@@ -85,10 +86,6 @@ def test_misuse_is_one_line_and_prints_no_result(
     assert ran.err.startswith(("canon: ", "Usage: "))
     assert (ran.out, report.read_text()) == ("", "earlier")
     assert not (home / "data").exists() or not call.startswith("override")
-
-
-def test_a_device_is_no_evidence(canon: Canon) -> None:
-    canon("decide", "--evidence", "/dev/zero").must_end(1, "is a device or a pipe")
 
 
 def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -> None:
@@ -352,10 +349,6 @@ def test_the_readme_gives_the_test_command_that_ci_runs() -> None:
     assert command in readme.splitlines()
 
 
-def test_version_is_printed(canon: Canon) -> None:
-    assert re.fullmatch(r"canon \d+\.\d+\.\d+\n", canon("--version").out)
-
-
 @pytest.mark.parametrize(
     ("command", "status", "told"),
     [
@@ -370,16 +363,8 @@ def test_version_is_printed(canon: Canon) -> None:
 def test_a_closed_stream_is_no_error_and_a_full_disk_one_clear_line(
     environment: dict[str, str], command: str, status: int, told: str
 ) -> None:
-    called = f"{sys.executable} -m chart_binder {command}"
-    done = subprocess.run(
-        called,
-        shell=True,
-        executable="/bin/bash",
-        capture_output=True,
-        env=environment,
-        check=False,
-        timeout=60,
-    )
+    called = ["/bin/bash", "-c", f"{sys.executable} -m chart_binder {command}"]
+    done = subprocess.run(called, capture_output=True, env=environment, check=False, timeout=60)
     assert done.returncode == status
     assert re.fullmatch(told, done.stderr.decode())
 
@@ -434,13 +419,8 @@ def test_an_interrupt_during_import_shows_no_traceback(
 
 
 def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
-    said = {
-        "about": "C2",
-        "field": "date",
-        "value": "1974",
-        "quote": "in 1974",
-        "source": "a.example",
-    }
+    said = {"about": "C2", "field": "date", "value": "1974", "quote": "in 1974",
+            "source": "a.example"}  # fmt: skip
     url = f"https://musicbrainz.org/release-group/{ALBUM}"
     answer = json.dumps({"crg_mbid": url, "confidence": "90%", "facts": [said]})
     texts = [
@@ -476,30 +456,13 @@ def test_escape_sequences_of_a_tag_do_nothing_to_a_terminal(canon: Canon) -> Non
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        ("decide", "."),
-        ("explain", "."),
-        ("batch", "."),
-        ("ls",),
-        ("review", "list"),
-        ("drift",),
-        ("write", "."),
-        ("runs", "list"),
-        ("override", "list"),
-        ("config", "path"),
-        ("verify", "."),
-        ("eval", "-"),
-        ("audit", "--report"),
-        ("tools", "list"),
-        ("undo",),
-        ("doctor",),
-    ],
-)
-def test_common_options_stand_before_or_after_every_command(
-    canon: Canon, home: Path, call: tuple[str, ...]
-) -> None:
-    options = ("--offline", "-q", "--output=json")
+    "words",
+    ["decide .", "explain .", "batch .", "ls", "review list", "drift", "write .", "runs list",
+     "override list", "config path", "verify .", "eval -", "audit --report", "tools list", "undo",
+     "doctor"],
+)  # fmt: skip
+def test_common_options_stand_before_or_after_every_command(canon: Canon, words: str) -> None:
+    options, call = ("--offline", "-q", "--output=json"), words.split()
     before, after = canon(*options, *call), canon(*call, *options)
     assert before.status == after.status != 2, before.err
     assert " ".join(before.err.split()) == " ".join(after.err.split())

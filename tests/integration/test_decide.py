@@ -166,8 +166,7 @@ def test_a_recording_id_of_another_song_is_believed_and_named(
     bundle = golden("lead-bohemian")
     recording = bundle["recording_candidates"][0]["mb_recording_id"]
     file = flac(home, recording=recording, title=title, artist=artist)
-    with MusicBrainzStandIn([bundle]) as mb:
-        ran = canon("decide", file, **asking(mb)).must_end(0, "A Night at the Opera (Album)")
+    ran = canon("decide", file, knowing=[bundle]).must_end(0, "A Night at the Opera (Album)")
     assert ("the recording id in the tags is of another song" in ran.err) is is_said
 
 
@@ -384,7 +383,6 @@ def test_a_bundle_that_cannot_be_read_is_an_error_that_names_the_place(
     assert canon(*named).must_end(1, "No such file").line["cause"] == "file"
     bundle.write_text(document)
     assert canon(*named).must_end(1, words).line["cause"] == "evidence"
-    canon("decide", bundle).must_end(1, "an evidence bundle is decided with --evidence FILE")
 
 
 def test_logs_are_json_lines_with_run_and_file(

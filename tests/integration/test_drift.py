@@ -27,8 +27,7 @@ def song(canon: Canon, home: Path) -> Path:
 
 
 def decide(canon: Canon, *files: Path, bundle: Bundle = BUNDLE) -> None:
-    with MusicBrainzStandIn([bundle]) as mb:
-        assert canon("decide", *files, **asking(mb)).status == 0
+    assert canon("decide", *files, knowing=[bundle]).status == 0
 
 
 def test_other_rules_make_other_decisions(canon: Canon, song: Path) -> None:
@@ -58,8 +57,7 @@ def test_a_decision_by_an_earlier_table_of_rules_is_listed(canon: Canon, home: P
     sampler = golden("rule-2-sampler-long-before")
     song = file_of(sampler, home)
     settings = {"CANON_MUSICBRAINZ__SIBLINGS": "never"}
-    with MusicBrainzStandIn([sampler]) as mb:
-        canon("decide", song, **asking(mb), **settings).must_end(3)
+    canon("decide", song, knowing=[sampler], **settings).must_end(3)
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
         ((document,),) = database.execute("SELECT document FROM decisions")
         database.execute(

@@ -11,10 +11,9 @@ import pytest
 from golden.bundles import golden
 from integration.conftest import Canon
 from integration.forked import Forking
-from integration.services import asking, file_of, flac, open_bundles
+from integration.services import file_of, flac, open_bundles
 from integration.terminal import walking
 from integration.walkthrough import run_on_terminal
-from servers.musicbrainz import MusicBrainzStandIn
 
 BUNDLES = {
     "queen": golden("lead-bohemian"),
@@ -30,8 +29,7 @@ def library(canon: Canon, home: Path) -> Path:
     for name, bundle in BUNDLES.items():
         file_of(bundle, home / "music", f"{name}.flac", album="Best\tof", date="2004-05-01")
     flac(home / "music", "unknown.flac", artist="Nobody", title="Nothing")
-    with MusicBrainzStandIn(BUNDLES.values()) as mb:
-        canon("batch", home / "music", **asking(mb)).must_end(3)
+    canon("batch", home / "music", knowing=BUNDLES.values()).must_end(3)
     return home / "music"
 
 
@@ -79,8 +77,7 @@ def test_a_name_that_is_no_utf_8_keeps_its_bytes(canon: Canon, home: Path) -> No
 
 def test_a_name_that_a_playlist_cannot_hold_is_left_out(canon: Canon, library: Path) -> None:
     odd = file_of(BUNDLES["queen"], library, "two\nlines.flac")
-    with MusicBrainzStandIn(BUNDLES.values()) as mb:
-        canon("decide", odd, **asking(mb)).must_end(0)
+    canon("decide", odd, knowing=BUNDLES.values()).must_end(0)
     ran = canon("playlist").must_end(1)
     assert "two\\nlines.flac': an M3U8 file cannot hold this name" in ran.err
     assert "lines.flac" not in ran.out

@@ -175,8 +175,7 @@ def test_the_rules_are_shown_where_they_say_something_else(canon: Canon, home: P
     """Nor is it asked what an override answers."""
     by_rules, opened = golden("lead-bohemian"), bundle_of(f"0{RECORDING[1:]}")
     sure, unsure = file_of(by_rules, home), file_of(opened, home, "open.flac")
-    with MusicBrainzStandIn([by_rules, opened]) as mb:
-        canon("decide", sure, unsure, **asking(mb)).must_end(3)
+    canon("decide", sure, unsure, knowing=[by_rules, opened]).must_end(3)
     canon("override", "set", unsure, "--crg", ALBUM, "--reason", "mine").must_end(0)
     for file, days, shown in ((sure, "90", []), (sure, "5", ["rules"]), (unsure, "90", [])):
         ran = canon("review", "show", file, CANON_RULES__LEAD_WINDOW_DAYS=days).must_end(0)
@@ -216,8 +215,7 @@ def test_the_right_candidate_is_named_by_label_id_or_address(canon: Canon, open_
 
 def test_batch_respects_verdicts(canon: Canon, home: Path, open_song: Path, proposed: Path) -> None:
     assert canon("review", "reject", open_song, "--crg=C2", "--reason=I know").status == 0
-    with MusicBrainzStandIn([BUNDLE]) as mb:
-        ran = canon("batch", home, "--report=report.jsonl", **asking(mb))
+    ran = canon("batch", home, "--report=report.jsonl", knowing=[BUNDLE])
     assert ran.status == 0, ran.err
     lines = map(json.loads, (home / "work" / "report.jsonl").read_text().splitlines())
     assert {(line["decided_by"], line["crg_mbid"]) for line in lines} == {("override", ALBUM)}
@@ -251,8 +249,7 @@ def four(canon: Canon, home: Path) -> list[Path]:
     """Four files with evidence of their own, all left open."""
     bundles = [bundle_of(f"{number}{RECORDING[1:]}") for number in range(4)]
     files = [file_of(bundle, home, f"{number}.flac") for number, bundle in enumerate(bundles)]
-    with MusicBrainzStandIn(bundles) as mb:
-        assert canon("decide", *files, **asking(mb)).status == 3
+    assert canon("decide", *files, knowing=bundles).status == 3
     return files
 
 
@@ -266,8 +263,7 @@ def test_the_cases_of_an_album_are_together(
         folder = home / "music" / ("mixed" if number < 4 else "own")
         folder.mkdir(parents=True, exist_ok=True)
         files.append(file_of(bundle, folder, f"{number}.flac", album=f"Album {name}"))
-    with MusicBrainzStandIn(bundles) as mb:
-        canon("decide", *files, **asking(mb)).must_end(3)
+    canon("decide", *files, knowing=bundles).must_end(3)
     listed = canon("review", "list").must_end(3).out.splitlines()
     heads = [line.partition("  [")[0] for line in listed if line.startswith("Album")]
     assert heads == [f"Album {one[0]}: {one[1]} undecided" for one in ("A2", "B2", "A1", "B1")]
@@ -418,10 +414,9 @@ def test_a_proposal_outlives_a_run_without_a_model(canon: Canon, proposed: Path)
     assert decided(canon, proposed)["state"] == "review"
     after = canon("review", "show", proposed, "--output=json").line
     assert (after["proposal"], after["waits"]) == (before["proposal"], True)
-    with MusicBrainzStandIn([BUNDLE]) as mb:
-        canon("batch", proposed, "--refresh", **asking(mb)).must_end(
-            3, "1 with a model's earlier answer, which is kept", "review 1, a proposal waits"
-        )
+    canon("batch", proposed, "--refresh", knowing=[BUNDLE]).must_end(
+        3, "1 with a model's earlier answer, which is kept", "review 1, a proposal waits"
+    )
     assert canon("review", "show", proposed, "--output=json").line["proposal"] == before["proposal"]
 
 

@@ -24,8 +24,7 @@ def model(home: Path) -> dict[str, str]:
 def stale(canon: Canon, home: Path, model: dict[str, str]) -> Path:
     """A file with a decision as an earlier version has left it in the store."""
     song = file_of(BUNDLE, home)
-    with MusicBrainzStandIn([BUNDLE]) as mb:
-        canon("decide", song, **asking(mb), **model).must_end(0, "A Night at the Opera")
+    canon("decide", song, knowing=[BUNDLE], **model).must_end(0, "A Night at the Opera")
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
         basis = "replace(CAST(document AS TEXT), '\"basis\":\"confidence\",', '')"
         database.execute(f"UPDATE decisions SET document = CAST({basis} AS BLOB)")
@@ -71,7 +70,6 @@ def test_a_pinned_one_stands_as_stale_and_is_not_written(canon: Canon, stale: Pa
 
 def test_a_person_may_accept_it_all_the_same(canon: Canon, stale: Path) -> None:
     canon("review", "accept", stale, "--reason", "I have the record").must_end(0, "accepted")
-    with MusicBrainzStandIn([BUNDLE]) as mb:
-        line = canon("batch", stale, "--output=json", **asking(mb)).line
+    line = canon("batch", stale, "--output=json", knowing=[BUNDLE]).line
     assert (line["state"], line["decided_by"]) == ("decided", "override")
     canon("write", stale, "--policy=note", "-v").must_end(0, ALBUM)

@@ -12,8 +12,7 @@ from mutagen.flac import FLAC, Picture
 
 from golden.bundles import golden
 from integration.conftest import Canon
-from integration.services import asking, file_of
-from servers.musicbrainz import MusicBrainzStandIn
+from integration.services import file_of
 
 BUNDLE = golden("lead-bohemian")
 TITLE = BUNDLE["recording_title"]
@@ -27,8 +26,7 @@ def songs(canon: Canon, home: Path) -> list[Path]:
         path = home / "music" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         files.append(file_of(BUNDLE, home).rename(path))
-    with MusicBrainzStandIn([BUNDLE]) as mb:
-        canon("decide", *files, **asking(mb)).must_end(0)
+    canon("decide", *files, knowing=[BUNDLE]).must_end(0)
     for file in files:
         shutil.copy(file, file.with_suffix(".before"))
     canon("write", *files, "--apply").must_end(0)
@@ -197,8 +195,7 @@ def copies(canon: Canon, home: Path) -> tuple[list[Path], list[bytes]]:
         folder = home / "music" / album
         folder.mkdir(parents=True)
         files.append(file_of(BUNDLE, folder, album=album, date=year))
-    with MusicBrainzStandIn([BUNDLE]) as mb:
-        canon("decide", *files, **asking(mb)).must_end(0)
+    canon("decide", *files, knowing=[BUNDLE]).must_end(0)
     before = [file.read_bytes() for file in files]
     canon("write", *files, "--apply", "--also-date").must_end(0)
     return files, before
@@ -236,8 +233,7 @@ def test_undo_of_a_run_finds_files_that_were_renamed_or_decided_again(
     renamed, moved = songs[0].with_name("01.flac"), home / "elsewhere.flac"
     songs[0].rename(renamed)
     songs[2].rename(moved)
-    with MusicBrainzStandIn([BUNDLE]) as mb:
-        canon("decide", moved, **asking(mb)).must_end(0)
+    canon("decide", moved, knowing=[BUNDLE]).must_end(0)
     assert states(canon, "--dry-run") == ["planned"] * 3
     canon("undo").must_end(0, "3 put back", f"it was '{songs[2]}' when its")
     old = [song.with_suffix(".before").read_bytes() for song in songs]

@@ -17,20 +17,7 @@ import msgspec
 
 from chart_binder.audio.file_access import UnreadablePath
 from chart_binder.batch import BatchOptions, Executor, estimate_batch, library, run_items
-from chart_binder.cli import output, progress
-from chart_binder.cli.options import (
-    PATH,
-    Session,
-    command_line,
-    flag,
-    keep_mtime_option,
-    named_paths,
-    pass_session,
-    paths_argument,
-    refuse_audio_file,
-    tag_options,
-    write_options,
-)
+from chart_binder.cli import options, output, progress
 from chart_binder.cli.runs import file_result, log_fields, summary_line, summary_lines
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.errors import INTERRUPTED, UsageError, counted, end_status
@@ -68,58 +55,53 @@ _log = logging.getLogger(__name__)
 
 
 @click.command("batch")
-@paths_argument
-@click.option(
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(1, 256),
-    help="Albums looked up at once (batch.jobs).",
+@options.paths_argument
+@options.option("--jobs N", "Albums looked up at once (batch.jobs).", type=click.IntRange(1, 256))
+@options.flag("--write", "Write tags where that is allowed.")
+@options.tag_options
+@options.keep_mtime_option
+@options.flag("--dry-run", "Decide, but store no decision and write no tag.")
+@options.option(
+    "--report FILE", "Write a line of JSON for every file of the run.", type=options.PATH
 )
-@flag("--write", "Write tags where that is allowed.")
-@tag_options
-@keep_mtime_option
-@flag("--dry-run", "Decide, but store no decision and write no tag.")
-@click.option(
-    "--report", metavar="FILE", type=PATH, help="Write a line of JSON for every file of the run."
+@options.option(
+    "--metrics FILE",
+    "Write Prometheus text every few seconds; JSON where it is named *.json.",
+    type=options.PATH,
 )
-@click.option(
-    "--metrics",
-    metavar="FILE",
-    type=PATH,
-    help="Write Prometheus text every few seconds; JSON where it is named *.json.",
-)
-@flag(
+@options.flag(
     "--refresh",
     "Decide every file again with freshly fetched evidence; continues after an interruption.",
 )
-@flag("--frozen", "Fetch no evidence: decide by what is stored.")
-@click.option(
-    "--only",
-    metavar="WHICH",
-    help=f"Only files in these states, or of compilations: {', '.join(_ONLY)}.",
+@options.flag("--frozen", "Fetch no evidence: decide by what is stored.")
+@options.option(
+    "--only WHICH", f"Only files in these states, or of compilations: {', '.join(_ONLY)}."
 )
-@click.option(
+@options.option(
     "--order",
+    "What goes first: samplers, best-ofs and undated albums, or as folders are walked.",
     type=click.Choice(["compilations", "path"]),
     default="compilations",
-    help="What goes first: samplers, best-ofs and undated albums, or as folders are walked.",
 )
-@flag("--estimate", "Read the tags alone, and say how many requests and hours the rest takes.")
-@click.option(
+@options.flag(
+    "--estimate", "Read the tags alone, and say how many requests and hours the rest takes."
+)
+@options.option(
     "--executor",
+    "Where files are decided: in threads here, or on a Dask cluster.",
     type=click.Choice(["threads", "dask"]),
     default="threads",
-    help="Where files are decided: in threads here, or on a Dask cluster.",
 )
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Address of a Dask scheduler; without it a cluster is started on this machine.",
+@options.option(
+    "--scheduler ADDRESS",
+    "Address of a Dask scheduler; without it a cluster is started on this machine.",
 )
-@flag("--stdin", "from_stdin", "Take what to decide as JSON lines, and answer each with one.")
-@pass_session
+@options.flag(
+    "--stdin", "from_stdin", "Take what to decide as JSON lines, and answer each with one."
+)
+@options.pass_session
 def batch(
-    session: Session,
+    session: options.Session,
     /,
     paths: tuple[str, ...],
     report: str | None,
@@ -146,15 +128,15 @@ def batch(
         raise UsageError(
             "--estimate decides nothing: leave out --stdin, --report, --metrics and --write"
         )
-    options = _options(session.config, **flags)
-    options.check()
+    wanted = _options(session.config, **flags)
+    wanted.check()
     if estimate:
-        return _estimate(session, paths, options)
+        return _estimate(session, paths, wanted)
     with progress.exit_on_interrupt(), metrics_file(metrics) as measured:
         if from_stdin:
-            status = _decide_requests(session, options, measured)
+            status = _decide_requests(session, wanted, measured)
         else:
-            status = _decide_files(session, paths, options, report, measured)
+            status = _decide_files(session, paths, wanted, report, measured)
         if status == INTERRUPTED:  # threads may still wait for answers that nobody wants
             progress.exit_at_once(status)
         return status
@@ -170,15 +152,16 @@ def _options(config: "Config", only: str | None, **flags: Any) -> BatchOptions:
     of_tags = {name: flags[name] for name in ("whole_albums", "also_date", "in_parts")}
     flags |= {
         "only": frozenset(map(Which, states)),
-        "policy": flags["policy"] and write_options(config, flags["policy"], **of_tags).policy,
+        "policy": flags["policy"]
+        and options.write_options(config, flags["policy"], **of_tags).policy,
         "executor": Executor(flags["executor"]),
         "order": Order(flags["order"]),
     }
     return BatchOptions(**flags)
 
 
-def _estimate(session: Session, paths: tuple[str, ...], options: BatchOptions) -> int:
-    named = [Path(path) for path in named_paths(paths)]
+def _estimate(session: options.Session, paths: tuple[str, ...], wanted: BatchOptions) -> int:
+    named = [Path(path) for path in options.named_paths(paths)]
     tally, status = Tally(), 0
 
     def on_unreadable(path: UnreadablePath) -> None:
@@ -186,14 +169,14 @@ def _estimate(session: Session, paths: tuple[str, ...], options: BatchOptions) -
         status = _FAILED
         output.print_error(path_text(str(path.problem)))
 
-    with progress.progress(named, is_all=True, is_drawn=True, is_quiet=session.quiet) as bar:
+    with progress.progress(named, is_quiet=session.quiet) as bar:
 
         def on_album(files: int) -> None:
             tally.files = tally.worked = files
             bar.show(tally)
 
-        found = estimate_batch(named, session.config, options, on_album, on_unreadable)
-    session.show(found, estimate_lines(found, only=Which.COMPILATIONS in options.only))
+        found = estimate_batch(named, session.config, wanted, on_album, on_unreadable)
+    session.show(found, estimate_lines(found, only=Which.COMPILATIONS in wanted.only))
     return status
 
 
@@ -219,9 +202,8 @@ def estimate_lines(found: Estimate, *, only: bool) -> Iterator[str]:
     yield from summary_line("compilations", f"{_part_text(part)}{f' ({kinds})' if kinds else ''}")
     if not only and part.files < whole.files and part.files:
         saved = whole.requests - part.requests
-        time = ""
-        if whole.hours is not None and part.hours is not None:
-            time = f", {_hours(whole.hours - part.hours)}"
+        hours = None if whole.hours is None or part.hours is None else whole.hours - part.hours
+        time = "" if hours is None else f", {_hours(hours)}"
         yield from summary_line("", f"`--only compilations` saves about {saved:,} requests{time}")
     yield from summary_line("note", "cached answers are counted too, though they cost nothing")
 
@@ -242,18 +224,18 @@ def _hours(hours: float) -> str:
 
 
 def _decide_files(
-    session: Session,
+    session: options.Session,
     paths: tuple[str, ...],
-    options: BatchOptions,
+    wanted: BatchOptions,
     report: str | None,
     metrics: "MetricsFile",
 ) -> int:
-    named = [Path(path) for path in named_paths(paths)]
+    named = [Path(path) for path in options.named_paths(paths)]
     is_drawn = not (session.as_json and sys.stdout.isatty())
     with (
         _report_file(report) as written,
         progress.progress(
-            named, is_all=not options.only, is_drawn=is_drawn, is_quiet=session.quiet
+            () if wanted.only else named, is_drawn=is_drawn, is_quiet=session.quiet
         ) as bar,
     ):
 
@@ -264,17 +246,15 @@ def _decide_files(
                 click.echo(line)
             bar.show(file.so_far)
 
-        result = _run(
-            session, options, partial(library, named, options), metrics, on_file, bar.show
-        )
-    begins_anew = options.dry_run or (options.refresh and "-" in paths)
+        result = _run(session, wanted, partial(library, named, wanted), metrics, on_file, bar.show)
+    begins_anew = wanted.dry_run or (wanted.refresh and "-" in paths)
     what_next = f"the same command {'starts again' if begins_anew else 'goes on'}"
     show = output.print_notes if session.as_json else output.print_lines
-    show(summary_lines(result, what_next, is_dry=options.dry_run))
+    show(summary_lines(result, what_next, is_dry=wanted.dry_run))
     return _FAILED if written.is_broken else result.status
 
 
-def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsFile") -> int:
+def _decide_requests(session: options.Session, wanted: BatchOptions, metrics: "MetricsFile") -> int:
     """Answer every line of standard input with one, as soon as it is decided.
 
     An answer has the `line` it is for, from 1, and the `id` that was in it.
@@ -291,15 +271,15 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
         )
 
     items = begun.items(read_lines(sys.stdin.fileno()))
-    result = _run(session, options, lambda _: items, metrics, on_file)
+    result = _run(session, wanted, lambda _: items, metrics, on_file)
     what_next = "lines without an answer are left"
-    output.print_notes(summary_lines(result, what_next, is_dry=options.dry_run))
+    output.print_notes(summary_lines(result, what_next, is_dry=wanted.dry_run))
     return result.status
 
 
 def _run(
-    session: Session,
-    options: BatchOptions,
+    session: options.Session,
+    wanted: BatchOptions,
     items: Callable[["Store"], Items],
     metrics: "MetricsFile",
     on_file: Callable[["FileResult"], None],
@@ -316,14 +296,14 @@ def _run(
         return stop.is_set()
 
     told = "stops within two seconds, and keeps what is decided"
-    if options.executor is Executor.DASK:
+    if wanted.executor is Executor.DASK:
         told = "stops when the workers have finished their current albums"
     with progress.stop_after_current(told) as stop:
         result = run_items(
             items,
             session.config,
-            options,
-            arguments=command_line(),
+            wanted,
+            arguments=options.command_line(),
             on_file=finish,
             to_stop=is_to_stop,
             said=lambda line: output.print_notes([line]),
@@ -340,7 +320,7 @@ def metrics_file(path: str | None) -> Iterator["MetricsFile"]:
     """
     metrics = MetricsFile(path)
     if path is not None:
-        refuse_audio_file("--metrics", path)
+        options.refuse_audio_file("--metrics", path)
         if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
             raise UsageError(f"--metrics {path_text(path)}: it is no file that can be replaced")
         try:
@@ -376,11 +356,10 @@ class MetricsFile:
 
     def fail(self, error: BaseException) -> None:
         """Write that an error ended the run."""
-        status = end_status(error)
-        run_id, measures = "", Measures()
-        if self.last:
-            run_id, measures = self.last.run_id, self.last.so_far.measures()
-        self._try_to_write(measures, id=run_id, status=status, ended_at_utc=now_utc())
+        run_id = self.last.run_id if self.last else ""
+        measures = self.last.so_far.measures() if self.last else Measures()
+        changes = {"id": run_id, "status": end_status(error), "ended_at_utc": now_utc()}
+        self._try_to_write(measures, **changes)
 
     def _try_to_write(self, measures: Measures, **changes: object) -> None:
         """Write the run with these changes; a full disk is reported once, and does not end it."""
@@ -398,21 +377,18 @@ class MetricsFile:
     def write(self, path: str, measures: Measures) -> None:
         """Replace the file. Raises `OSError`."""
         self.written_at = time.monotonic()
-        if path.endswith(".json"):
-            content = metrics_json(self.run, measures)
-        else:
-            content = prometheus_text(self.run, measures).encode()
-        target = os.path.realpath(path)  # a link stays, and leads to the new file
-        folder, name = os.path.split(target)
+        as_json = path.endswith(".json")
+        measured = (metrics_json if as_json else prometheus_text)(self.run, measures)
+        content = measured if isinstance(measured, bytes) else measured.encode()
+        target = Path(os.path.realpath(path))  # a link stays, and leads to the new file
         # A collector reads `*.prom`, and so ignores this name.
-        temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118 - any bytes
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
-            with open(temporary, "wb") as file:  # noqa: PTH123 - as the umask says, for others read
-                file.write(content)
-            os.replace(temporary, target)  # noqa: PTH105
+            temporary.write_bytes(content)
+            temporary.replace(target)
         except OSError:
             with suppress(OSError):
-                os.unlink(temporary)  # noqa: PTH108
+                temporary.unlink()
             raise
 
 
@@ -422,21 +398,19 @@ def _report_file(path: str | None) -> Iterator["_ReportFile"]:
     if path is None:
         yield _ReportFile()
         return
-    name = path_text(path)
-    refuse_audio_file("--report", path)
+    options.refuse_audio_file("--report", path)
     try:
-        file = open(path, "wb", buffering=0)  # noqa: PTH123, SIM115 - any bytes; closed below
+        file = Path(path).open("wb", buffering=0)  # noqa: SIM115 - closed below
     except OSError as error:
-        raise UsageError(f"--report {name}: {error.strerror}") from error
+        raise UsageError(f"--report {path_text(path)}: {error.strerror}") from error
     with file:
-        yield _ReportFile(name, file)
+        yield _ReportFile(file)
 
 
 @dataclass(slots=True)
 class _ReportFile:
     """Takes a line for each file; a full disk ends the report, not the run."""
 
-    name: str = ""
     file: FileIO | None = None
     is_broken: bool = False
 
@@ -447,4 +421,6 @@ class _ReportFile:
             self.file.write(line + b"\n")
         except OSError as error:
             self.is_broken = True
-            output.print_error(f"--report {self.name}: {error.strerror}; it ends here")
+            output.print_error(
+                f"--report {path_text(str(self.file.name))}: {error.strerror}; it ends here"
+            )

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import chain
 from typing import Any
 
@@ -12,8 +11,7 @@ import msgspec
 
 from chart_binder import plugins
 from chart_binder.chat import ollama, openai
-from chart_binder.cli.options import Session, group, pass_session
-from chart_binder.cli.output import display_width, fit, print_error, terminal_width, worst, wrap
+from chart_binder.cli import options, output
 from chart_binder.config import Config
 from chart_binder.config.load import config_candidates, dotted_keys
 from chart_binder.errors import CanonError, LookupFailedError, UsageError, masked
@@ -31,40 +29,27 @@ _SOURCE_COLUMN = 60
 _INDENT = 4
 
 
-@group("config")
+@options.group("config")
 def config() -> None:
     """Show the effective configuration and where it comes from."""
 
 
 @config.command("show")
-@pass_session
-def show(session: Session) -> None:
+@options.pass_session
+def show(session: options.Session) -> None:
     """Print every key with its value, and who set it; secrets are masked."""
     settings = session.settings
     for key, plain in dotted_keys(settings.config.model_dump(mode="json")):
         value = masked(plain) if isinstance(plain, str) else plain
         source = settings.origins.get(key, "default")
-        session.show({"key": key, "value": value, "source": source}, _key_lines(key, value, source))
-
-
-def _key_lines(key: str, value: object, source: str) -> Iterator[str]:
-    """Yield a key with its value and, beside it or below where there is no room, its source."""
-    width = terminal_width()
-    *others, last = wrap(f"{key} = {json.dumps(value, ensure_ascii=False)}", "", _INDENT)
-    yield from others
-    comment = f"# {source}"
-    room = min(_SOURCE_COLUMN, width - display_width(comment) - 1)
-    if display_width(last) <= room:
-        yield f"{fit(last, room)} {comment}"
-    elif display_width(f"{last} {comment}") <= width:
-        yield f"{last} {comment}"
-    else:
-        yield from (last, f"{'':{_INDENT}}{comment}")
+        line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
+        said = output.wrap(f"{line:<{_SOURCE_COLUMN}} # {source}", "", _INDENT)
+        session.show({"key": key, "value": value, "source": source}, said)
 
 
 @config.command("path")
-@pass_session
-def path(session: Session) -> None:
+@options.pass_session
+def path(session: options.Session) -> None:
     """Print which files are read, and where the store and the transcripts are."""
     settings = session.settings
     here, own = config_candidates()
@@ -87,28 +72,28 @@ def path(session: Session) -> None:
         "store": places["store"],
         "transcripts": places["transcripts"],
     }
-    lines = chain.from_iterable(wrap(text, f"{name:<15}") for name, text in texts.items())
+    lines = chain.from_iterable(output.wrap(text, f"{name:<15}") for name, text in texts.items())
     session.show(places, lines)
 
 
 @config.command("prompt")
-@pass_session
-def prompt(session: Session) -> None:
+@options.pass_session
+def prompt(session: options.Session) -> None:
     """Print the system prompt as a run would send it, and what is asked below the evidence."""
     found = effective_prompt(session.config)
     session.show(found, (found.system, f"\n## Your Task\n{found.task}"))
     if not session.as_json:
-        print_error(f"prompt {found.prompt_version}, dialect {found.dialect}")
+        output.print_error(f"prompt {found.prompt_version}, dialect {found.dialect}")
 
 
-@group("tools")
+@options.group("tools")
 def tools() -> None:
     """List what the model can call, or call it by hand."""
 
 
 @tools.command("list")
-@pass_session
-def list_tools(session: Session) -> None:
+@options.pass_session
+def list_tools(session: options.Session) -> None:
     """Print each tool with its arguments and its description."""
     for tool in configured_tools(session.config):
         fields = {"name": tool.name, "description": tool.description, "schema": tool.schema}
@@ -116,17 +101,17 @@ def list_tools(session: Session) -> None:
 
 
 def _tool_lines(tool: Tool) -> Iterator[str]:
-    yield from wrap(tool.signature, "", 2 * _INDENT)
+    yield from output.wrap(tool.signature, "", 2 * _INDENT)
     arguments = (f"{name}: {about}" for name, about in tool.about.items())
     for text in (*tool.description.splitlines(), *arguments):
-        yield from wrap(text, " " * _INDENT) if text.strip() else [""]
+        yield from output.wrap(text, " " * _INDENT) if text.strip() else [""]
 
 
 @tools.command("run")
 @click.argument("name")
 @click.argument("arguments")
-@pass_session
-def run(session: Session, name: str, arguments: str) -> None:
+@options.pass_session
+def run(session: options.Session, name: str, arguments: str) -> None:
     """Call tool NAME with ARGUMENTS: a JSON object, or bare text for a tool that takes one.
 
     Exit status: 0, 1 the tool failed, 2 there is no such tool, or the arguments are wrong.
@@ -160,18 +145,6 @@ _MODEL_SERVERS = {"ollama": ollama.check, "openai": openai.check}
 _MORE_ENGINES = "turn others on, or these off, under engines in its settings.yml"
 
 
-class Health(StrEnum):
-    """The state of one thing that is checked."""
-
-    OK = "ok"
-    OFF = "off"
-    """It is turned off, or this call is offline."""
-    WARNING = "warning"
-    """It works, with something to know; or it does not, and canon can do without."""
-    FAILED = "failed"
-    """It does not work, and canon needs it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """What a check found; `remark` is something to know or do though it works."""
@@ -185,24 +158,21 @@ class Check:
 class Finding:
     """The result of a check: what was found, or what is wrong and how to fix it.
 
-    `is_well` tells whether it works, or was not asked, or is turned off.
+    `state` is ok, off (turned off, or this call is offline), warning (it works, with something to
+    know; or it does not, and canon can do without) or failed. `is_well` tells whether it works, or
+    was not asked, or is turned off.
     """
 
     name: str
-    state: Health
+    state: str
     is_needed: bool
     is_well: bool
     said: str
 
-    @property
-    def status(self) -> int:
-        """The exit status: 1 for what is needed and does not work, 3 for what is optional."""
-        return 0 if self.is_well else 1 if self.is_needed else 3
-
 
 @click.command("doctor")
-@pass_session
-def doctor(session: Session) -> int:
+@options.pass_session
+def doctor(session: options.Session) -> int:
     """Check the store, MusicBrainz, the model and the search service; say what to do.
 
     Each is ok, off (by the configuration, or offline), a warning (it works with something to know,
@@ -213,43 +183,36 @@ def doctor(session: Session) -> int:
     """
     status = 0
     for finding in _findings(session.config):
-        status = worst(status, finding.status)
-        session.show(finding, wrap(finding.said, f"{finding.state:<8} {finding.name:<12} "))
+        its_status = 0 if finding.is_well else 1 if finding.is_needed else 3
+        status = output.worst(status, its_status)
+        session.show(finding, output.wrap(finding.said, f"{finding.state:<8} {finding.name:<12} "))
     return status
 
 
 def _findings(config: Config) -> Iterator[Finding]:
-    model, searches = config.llm.enabled, config.llm.enabled and config.llm.searxng.enabled
+    model_off = "" if config.llm.enabled else "no model is asked: llm.enabled is false"
+    search_off = model_off and f"not used, for {model_off}"
+    if not config.llm.searxng.enabled:
+        search_off = "the model cannot search: llm.searxng.enabled is false"
     checks: tuple[tuple[str, bool, str, Callable[[Config], Check]], ...] = (
         ("store", True, "", _store),
         ("musicbrainz", True, "", _musicbrainz),
-        ("model", model, "" if model else _MODEL_OFF, _model),
-        ("search", False, "" if searches else _search_off(config), _search),
+        ("model", not model_off, model_off, _model),
+        ("search", False, search_off, _search),
     )
     for name, is_needed, why_off, check in checks:
         try:
             found, is_well = check(config), True
         except CanonError as error:
             found, is_well = Check(str(error)), False
-        state = Health.OK
+        state = "ok"
         if why_off or found.is_off:
-            state = Health.OFF
-        elif not is_well:
-            state = Health.FAILED if is_needed else Health.WARNING
-        elif found.remark:
-            state = Health.WARNING
+            state = "off"
+        elif not is_well or found.remark:
+            state = "failed" if is_needed and not is_well else "warning"
         texts = (found.said, found.remark) if not (why_off and found.is_off) else ()
         said = "; ".join(filter(None, (why_off, *texts)))
         yield Finding(name, state, is_needed, is_well or bool(why_off), said)
-
-
-_MODEL_OFF = "no model is asked: llm.enabled is false"
-
-
-def _search_off(config: Config) -> str:
-    if config.llm.searxng.enabled:
-        return f"not used, for {_MODEL_OFF}"
-    return "the model cannot search: llm.searxng.enabled is false"
 
 
 def _store(config: Config) -> Check:
@@ -263,10 +226,9 @@ def _musicbrainz(config: Config) -> Check:
         health = connect(config.musicbrainz, store.answers, store.slots).check()
     if health.is_reachable is None:
         return Check(_OFFLINE, is_off=True)
-    problems = "; ".join(health.problems)
     if not health.is_reachable:
-        raise LookupFailedError(problems)
-    return Check(f"{health.host} answers", problems)
+        raise LookupFailedError("; ".join(health.problems))
+    return Check(f"{health.host} answers", "; ".join(health.problems))
 
 
 def _model(config: Config) -> Check:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -17,15 +17,12 @@ import msgspec
 from chart_binder.audio.file_access import AudioFile, UnreadablePath
 from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import (
-    brief_lines,
     decision_lines,
     decision_object,
-    find_entities,
-    group_name,
+    entity_names,
 )
 from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
 from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig, StoreConfig
-from chart_binder.config.load import config_candidates, found_file
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import DecisionRecord, local_time
@@ -56,8 +53,6 @@ if TYPE_CHECKING:
     from chart_binder.jobs.batch.run import CircuitBreaker
     from chart_binder.store import Store
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 _STATUS = dict.fromkeys(WAITING_STATES, 3) | {State.DECIDED: 0, State.ERROR: 1}
 _log = logging.getLogger(__name__)
 _OPENING = (
@@ -72,25 +67,16 @@ _NEXT = {  # the first is what `--full` shows
     "canon explain FILE": "and why every other candidate lost",
     "canon doctor": "what is reachable, and what to do where something is not",
 }
-_KEYS = """\
-  [musicbrainz]
-  contact = "you@example.org"  # MusicBrainz asks for one
-  [llm]
-  enabled = true
-  model_id = "llama3.2"        # after: ollama pull llama3.2
-  [llm.searxng]
-  # a SearXNG with JSON among its search.formats
-  url = "http://127.0.0.1:8888"
-"""
+_MODEL = (
+    "To let a model look into what the rules leave open, set llm.enabled, llm.model_id and"
+    " llm.searxng.url in the file of `canon config path`; `canon doctor` says what is missing."
+)
 _ABOUT_COLUMN = 32
 
 
 @dataclass
 class _Results:
-    """Prints cases as they come; `status` is that of the worst.
-
-    `lines` makes the text of a case, `more` what its JSON has beside the decision.
-    """
+    """Prints cases as they come: `lines` as text, `more` as what JSON has beside the decision."""
 
     as_json: bool
     lines: Callable[[str, Case], Iterator[str]] = decision_lines
@@ -111,28 +97,26 @@ class _Results:
                 fields |= {"pinned": True, "pinned_decision": kept}
             output.print_json(output.file_object(path, fields))
         else:
-            if self.printed:
-                click.echo()
-            output.print_lines(self.lines(path_text(path), case))
-            if pinned:
-                group, _ = find_entities(case.bundle, pinned.crg_mbid, None)
-                name = group_name(group) if group else pinned.crg_mbid
-                pinned_text = f"{name} is kept, as decided on {local_time(pinned.decided_at_utc)}"
-                advice = "`canon drift unpin PATH` lets this one count"
-                output.print_lines(output.labelled("pinned", f"{pinned_text}: {advice}"))
-                with suppress(StoreError):  # a damaged record is reported where it is used
-                    if stored_decisions.read_decision(pinned).is_stale:
-                        output.print_lines(output.labelled("stale", STALE))
+            lines = self.lines(path_text(path), case)
+            more = _pinned_lines(case, pinned) if pinned else ()
+            output.print_lines(chain([""] * bool(self.printed), lines, more))
         self.printed += 1
 
 
-def _evidence_option(about: str) -> Callable[[Command], Command]:
-    return click.option("--evidence", metavar="FILE", multiple=True, help=about)
+def _pinned_lines(case: Case, pinned: DecisionRecord) -> Iterator[str]:
+    name = entity_names(case.bundle).get(pinned.crg_mbid or "", pinned.crg_mbid)
+    said = f"{name} is kept, as decided on {local_time(pinned.decided_at_utc)}"
+    yield from output.labelled("pinned", f"{said}: `canon drift unpin PATH` lets this one count")
+    with suppress(StoreError):  # a damaged record is reported where it is used
+        if stored_decisions.read_decision(pinned).is_stale:
+            yield from output.labelled("stale", STALE)
 
 
 @click.command("decide")
 @options.paths_argument
-@_evidence_option("Decide this evidence bundle; - for standard input.")
+@options.option(
+    "--evidence FILE", "Decide this evidence bundle; - for standard input.", multiple=True
+)
 @options.pass_session
 def decide(session: options.Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files, folders or `-` (paths on standard input, one a line or NUL between).
@@ -144,7 +128,7 @@ def decide(session: options.Session, paths: tuple[str, ...], evidence: tuple[str
     """
     results = _Results(session.as_json)
     if not session.verbosity:
-        results.lines = _without_repeats(brief_lines)
+        results.lines = _without_repeats(partial(decision_lines, brief=True))
     return _decide_all(session, paths, evidence, results, keeps=True)
 
 
@@ -169,7 +153,9 @@ def _without_repeats(
 
 @click.command("explain")
 @options.paths_argument
-@_evidence_option("Explain this evidence bundle; - for standard input.")
+@options.option(
+    "--evidence FILE", "Explain this evidence bundle; - for standard input.", multiple=True
+)
 @options.pass_session
 def explain(session: options.Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files or folders, and show the rule path and why every other candidate lost.
@@ -180,7 +166,7 @@ def explain(session: options.Session, paths: tuple[str, ...], evidence: tuple[st
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
     # Slow to import, and not needed for `canon decide`.
-    from chart_binder.cli.explanation_text import (
+    from chart_binder.cli.decision_text import (
         case_timeline,
         explanation_lines,
         explanation_object,
@@ -250,24 +236,20 @@ def _decide_files(
     is_whole = len(named) > 1 or any(Path(one).is_dir() for one in named)
     tally, lookups = Tally(), CircuitBreaker(max_failures=MAX_FAILED_LOOKUPS)
     with store_and_evidence(config) as (store, gather), _saver(store, config, keeps) as saver:
-        shown = progress(
-            [Path(one) for one in named], is_all=True, is_drawn=True,
-            is_quiet=session.quiet or session.shows_run or not is_whole,
-        )  # fmt: skip
-        with shown as results.bar:
+        is_quiet = session.quiet or session.shows_run or not is_whole
+        with progress([Path(one) for one in named], is_quiet=is_quiet) as results.bar:
             left = _named_files(named)
             for name, item in left:
                 results.bar.show(tally)
                 output.set_log_file(name)
                 attempt = partial(_attempt, pipeline, gather, item)
-                case = (
-                    saver.decide_and_save(item.path, attempt)
-                    if saver
-                    else with_tags(attempt(), item.path)
-                )
+                if saver:
+                    case = saver.decide_and_save(item.path, attempt)
+                else:
+                    case = with_tags(attempt(), item.path)
                 year = tagged_year(case)
                 tally.add_file(FileOutcome(item.path, case.decision, tagged_year=year), None)
-                results.show(name, _with_advice(name, case), _pinned(store, item.path))
+                results.show(name, case, _pinned(store, item.path))
                 results.bar.show(tally)
                 if not config.musicbrainz.offline and _is_given_up(case.decision, lookups):
                     break
@@ -342,14 +324,6 @@ def _print_summary(tally: "Tally", lookups: "CircuitBreaker", left: int) -> None
     output.print_notes(("", *lines))
 
 
-def _with_advice(path: str, case: Case) -> Case:
-    """Add to the error of a file that may be a bundle how a bundle is decided."""
-    if case.decision.cause is not Cause.FILE or Path(path).suffix.casefold() != ".json":
-        return case
-    error = f"{case.decision.error}; an evidence bundle is decided with --evidence FILE"
-    return replace(case, decision=msgspec.structs.replace(case.decision, error=error))
-
-
 def _pinned(store: "Store", path: Path) -> DecisionRecord | None:
     with suppress(StoreError):  # reported already, where the new decision could not be kept
         kept = stored_decisions.current_decision(store, path)
@@ -372,7 +346,7 @@ def read_bundle_file(place: str) -> EvidenceBundle:
 @options.pass_session
 def demo(session: options.Session, *, full: bool) -> int:
     """Decide two shipped files, one by rules, one by a recorded run of a model."""
-    from chart_binder.cli.explanation_text import explanation_lines
+    from chart_binder.cli.decision_text import explanation_lines
 
     def lines(path: str, case: Case) -> Iterator[str]:
         """Yield the rule path of what the rules decided; a run of the model was shown before."""
@@ -404,9 +378,8 @@ def _demo_lines(path: str, case: Case) -> Iterator[str]:
     decision = case.decision
     tags = (case.bundle and case.bundle.artifact and case.bundle.artifact.tags) or {}
     plain = replace(case, decision=msgspec.structs.replace(decision, adjudication=None))
-    yield from brief_lines(
-        f"{path} (album in its tags: {tags.get('album')})", plain, explained=True
-    )
+    head = f"{path} (album in its tags: {tags.get('album')})"
+    yield from decision_lines(head, plain, explained=True, brief=True)
     if result := decision.adjudication:
         found = {f"{fact.before} -> {fact.value}" for fact in result.facts if fact.verified}
         dates, turns = ", ".join(sorted(found)), counted(result.iterations, "turn")
@@ -442,18 +415,11 @@ def _demo_files() -> Iterator[tuple[list[Path], Config]]:
 
 
 def _closing(*, full: bool) -> Iterator[str]:
-    """Yield what to do next; the keys are not wrapped, for they are copied."""
     yield "What next:"
     for call, about in list(_NEXT.items())[full:]:
         yield from output.wrap(about, f"  {call}".ljust(_ABOUT_COLUMN))
-    if not full:
-        return
-    here, own = config_candidates()
-    where = f"set these keys in {own}"
-    if found_file() == here:
-        where += f" (in this folder {here} is read in its place)"
-    yield from output.wrap(f"To let a model look into what the rules leave open, {where}:")
-    yield from _KEYS.splitlines()
+    if full:
+        yield from output.wrap(_MODEL)
 
 
 def _show_event(event: AnyEvent) -> None:

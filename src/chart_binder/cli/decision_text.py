@@ -1,33 +1,45 @@
-"""Decisions as text: what was decided, a model's answer with its checks, and what changes."""
+"""Decisions as text: what was decided, a model's answer with its checks, and the explanation."""
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from itertools import accumulate, chain, pairwise
+from typing import Any
 
 import msgspec
 
-from chart_binder.cli.output import labelled, labelled_list, terminal_width, wrap
+from chart_binder.cli.output import (
+    display_width,
+    fit,
+    labelled,
+    labelled_list,
+    terminal_width,
+    wrap,
+)
+from chart_binder.config import RulesConfig
+from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.verdict import FirstRelease
-from chart_binder.domain.vocabulary import MBID
+from chart_binder.domain.verdict import Considered, FirstRelease, Verdict
+from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import counted
 from chart_binder.jobs.decide import Case, Decision, State
+from chart_binder.jobs.explain import (
+    Appearance,
+    DateSource,
+    LeadWindow,
+    appearances,
+    lead_window,
+    why_not,
+)
 from chart_binder.llm.result import STALE, AdjudicationResult, Check, Fact, is_stale
 from chart_binder.rules.recordings import format_length
 
-if TYPE_CHECKING:
-    from chart_binder.jobs.journal import FieldChange
-
 SITE = "https://musicbrainz.org"
-_INDENT, _FIELD_WIDTH = 2, 20
 _FIRST_FIELDS = (
     "state", "decided_by", "artist", "title", "first_release", "crg_mbid", "crg_title", "crg_type",
 )  # fmt: skip
-_MIN_VALUE_WIDTH = 50
-"""With less room, values stand below their field, not beside it."""
-_NO_GROUP = "a release group the evidence lacks"
+NO_GROUP = "a release group the evidence lacks"
 _NO_RELEASE = "none that the evidence has of that group"
 _HEADLINES = {
     State.DECIDED: "belongs to",
@@ -42,17 +54,19 @@ def musicbrainz_page(entity: str, mbid: str) -> str:
     return f"{SITE}/{entity}/{mbid}" if MBID.fullmatch(mbid) else mbid
 
 
-def find_entities(
-    bundle: EvidenceBundle | None, crg: str | None, rr: str | None
-) -> tuple[ReleaseGroup | None, Release | None]:
-    """Return the release group and the release of two ids, where the evidence has them."""
-    recordings = bundle.recording_candidates if bundle else ()
-    groups = [group for each in recordings for group in each.groups if group.mb_rg_id == crg]
-    releases = (release for group in groups for release in group.editions)
-    return (
-        next(iter(groups), None),
-        next((release for release in releases if release.mb_release_id == rr), None),
-    )
+def entity_names(bundle: EvidenceBundle | None, *, whole: bool = False) -> dict[str, str]:
+    """Return the names of the release groups and releases in evidence, by their ids.
+
+    If `whole`, those of releases have the group's behind them.
+    """
+    names: dict[str, str] = {}
+    for recording in bundle.recording_candidates if bundle else ():
+        for group in recording.groups:
+            names[group.mb_rg_id] = group_name(group)
+            of_group = f" of {names[group.mb_rg_id]}" if whole else ""
+            for release in group.editions:
+                names[release.mb_release_id] = f"{release_name(release)}{of_group}"
+    return names
 
 
 def group_name(group: ReleaseGroup) -> str:
@@ -97,38 +111,63 @@ def recording_lines(
             yield from labelled("year", f"{certain}certain: {found.because}{written}")
 
 
-def brief_lines(path: str, case: Case, *, explained: bool = False) -> Iterator[str]:
-    """Yield a decision in a few lines, without addresses; `canon decide -v` shows all of it.
+def decision_lines(
+    path: str, case: Case, *, explained: bool = False, brief: bool = False
+) -> Iterator[str]:
+    """Yield a decision as a short block: the recording, where it belongs, by which rule, why.
 
-    If `explained`, it has the reason why the year is certain.
+    If `explained`, it has the reason why the year is certain, and questions have their kind and
+    what each answer leads to. A `brief` one has no addresses, one missing fact, and of a model only
+    what its answer came to.
     """
     decision = case.decision
-    group, release = find_entities(case.bundle, decision.crg_mbid, decision.rr_mbid)
     yield path
     is_undecided = decision.state is State.INDETERMINATE
-    yield from recording_lines(decision, explained=explained, with_year=not is_undecided)
-    if decision.failure:
-        yield from labelled(decision.state, decision.failure)
+    with_year = not (brief and is_undecided)
+    yield from recording_lines(decision, explained=explained, with_year=with_year)
+    yield from labelled(decision.state, decision.failure)
     if is_undecided:
         yield from labelled("undecided", decision.rationale or "no reason was given")
-    if decision.crg_mbid:
-        name = f"{group_name(group) if group else _NO_GROUP}  [{decision.crg_rule}]"
-        yield from labelled(_HEADLINES[decision.state], name)
-    if decision.rr_mbid:
-        yield from labelled("release", release_name(release) if release else _NO_RELEASE)
-    if decision.crg_mbid and decision.rationale:
-        yield from labelled("because", decision.rationale)
-    if result := decision.adjudication:
-        turns = counted(result.iterations, "turn")
+    if decision.crg_mbid:  # beside an error: what was decided and could not be kept
+        yield from _belonging(case, decision.crg_mbid, brief=brief)
+    result = decision.adjudication
+    if result and brief:
         problem = f": {result.problem}" if result.problem and not decision.failure else ""
-        yield from labelled("model", f"{result.model_id}, {turns}{problem}")
-    missing = list(missing_facts(decision))
-    more = [f"and {counted(len(missing) - 1, 'other fact')}: see canon explain"] * (
-        len(missing) > 1
-    )
-    yield from labelled_list("missing", [*missing[:1], *more])
+        yield from labelled("model", f"{_model_text(result)}{problem}")
+    if explained and not brief and decision.questions:
+        yield from _questions(case)
+    elif brief:
+        first, *others = missing_facts(decision) or [""]
+        more = f"and {counted(len(others), 'other fact')}: see canon explain" if others else ""
+        yield from labelled_list("missing", filter(None, (first, more)))
+    else:
+        yield from labelled_list("missing", decision.missing_facts)
     if decision.hint:
         yield from labelled("to do", decision.hint)
+    if result and not brief:
+        names = entity_names(case.bundle, whole=True)
+        yield from adjudication_lines(result, decision.state, names)
+
+
+def _belonging(case: Case, crg: str, *, brief: bool) -> Iterator[str]:
+    """Yield where a recording belongs, and why; the addresses, too, unless `brief`."""
+    decision, names = case.decision, entity_names(case.bundle)
+    name = f"{names.get(crg, NO_GROUP)}  [{decision.crg_rule}]"
+    yield from labelled(_HEADLINES[decision.state], name)
+    if not brief:
+        yield from labelled("", musicbrainz_page("release-group", crg))
+    rule = "" if brief else f"  [{decision.rr_rule}]"
+    if decision.rr_mbid:
+        yield from labelled("release", f"{names.get(decision.rr_mbid, _NO_RELEASE)}{rule}")
+        if not brief:
+            yield from labelled("", musicbrainz_page("release", decision.rr_mbid))
+    elif not brief:
+        yield from labelled("release", f"none can be named{rule}")
+    for sibling in [] if brief else siblings_of(case.bundle):
+        if sibling.mb_recording_id == decision.recording_mbid:
+            yield from labelled("through", sibling_text(sibling))
+            yield from labelled("", musicbrainz_page("recording", sibling.mb_recording_id))
+    yield from labelled("because", decision.rationale)
 
 
 def missing_facts(decision: Decision) -> Sequence[str]:
@@ -136,33 +175,6 @@ def missing_facts(decision: Decision) -> Sequence[str]:
     result = decision.adjudication
     problem = (result and not decision.failure and result.problem) or ""
     return [fact for fact in decision.missing_facts if fact not in problem]
-
-
-def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterator[str]:
-    """Yield a decision as a short block: the recording, where it belongs, by which rule, why.
-
-    If `explained`, questions have their kind, and what each answer leads to.
-    """
-    decision = case.decision
-    yield path
-    yield from recording_lines(decision, explained=explained)
-    if decision.failure:
-        yield from labelled(decision.state, decision.failure)
-    if decision.crg_mbid:  # beside an error: what was decided and could not be kept
-        yield from _decided(case, decision, decision.crg_mbid)
-    elif not decision.failure:
-        yield from labelled("undecided", f"{decision.crg_rule}")
-    if decision.rationale and decision.rationale != decision.failure:
-        yield from labelled("because", decision.rationale)
-    if explained and decision.questions:
-        yield from _questions(case)
-    else:
-        yield from labelled_list("missing", decision.missing_facts)
-    if decision.hint:
-        yield from labelled("to do", decision.hint)
-    if decision.adjudication:
-        name_of = partial(subject_name, case.bundle)
-        yield from adjudication_lines(decision.adjudication, decision.state, name_of)
 
 
 def first_release_text(found: FirstRelease) -> str:
@@ -179,33 +191,14 @@ _ANSWERS_TOLD = re.compile(r"(?<=[0-9])\? Before: .*; on that day or later: .*")
 
 
 def _questions(case: Case) -> Iterator[str]:
-    label = "missing"
+    label, names = "missing", entity_names(case.bundle)
     for one in case.decision.questions:
         asked = _ANSWERS_TOLD.sub("?", one.text) if one.possibilities else one.text
         kind = "" if one.kind == "missing_original" else f"[{one.kind.replace('_', ' ')}] "
         yield from labelled(label, f"{kind}{asked}")  # that one's words begin as its name
         label = ""
         for each in one.possibilities:
-            group, _ = find_entities(case.bundle, each.crg, None)
-            leads = group_name(group) if group else "still open"
-            yield from labelled("", f"- {each.answer}: {leads}")
-
-
-def _decided(case: Case, decision: Decision, crg: str) -> Iterator[str]:
-    group, release = find_entities(case.bundle, crg, decision.rr_mbid)
-    name = group_name(group) if group else _NO_GROUP
-    yield from labelled(_HEADLINES[decision.state], f"{name}  [{decision.crg_rule}]")
-    yield from labelled("", musicbrainz_page("release-group", crg))
-    if decision.rr_mbid:
-        name = release_name(release) if release else _NO_RELEASE
-        yield from labelled("release", f"{name}  [{decision.rr_rule}]")
-        yield from labelled("", musicbrainz_page("release", decision.rr_mbid))
-    else:
-        yield from labelled("release", f"none can be named  [{decision.rr_rule}]")
-    for sibling in siblings_of(case.bundle):
-        if sibling.mb_recording_id == decision.recording_mbid:
-            yield from labelled("through", sibling_text(sibling))
-            yield from labelled("", musicbrainz_page("recording", sibling.mb_recording_id))
+            yield from labelled("", f"- {each.answer}: {names.get(each.crg or '', 'still open')}")
 
 
 def siblings_of(bundle: EvidenceBundle | None) -> Sequence[RecordingCandidate]:
@@ -221,39 +214,33 @@ def sibling_text(sibling: RecordingCandidate) -> str:
     return f"a sibling recording ({name}){because}"
 
 
+def _model_text(result: AdjudicationResult) -> str:
+    return f"{result.model_id}, {counted(result.iterations, 'turn')}"
+
+
 def adjudication_lines(
-    result: AdjudicationResult, state: State, name_of: Callable[[str], str]
+    result: AdjudicationResult, state: State, names: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield which model answered and how sure, what is missing, checks, facts, and the transcript.
 
-    `name_of` names what a fact is about by its id.
+    `names` has those of what facts are about, by its id.
     """
-    turns = counted(result.iterations, "turn")
-    yield from labelled("model", f"{result.model_id}, {turns}, confidence {result.confidence:.2f}")
+    yield from labelled("model", f"{_model_text(result)}, confidence {result.confidence:.2f}")
     if result.problem and state is not State.ERROR:
         yield from labelled("", result.problem)
-    for label, text in examination(result, name_of):
+    for label, text in examination(result, names):
         yield from labelled(label, text)
     if isinstance(result.transcript, str):
         yield from labelled("transcript", result.transcript)
 
 
-def outcome_lines(result: AdjudicationResult, bundle: EvidenceBundle | None) -> Iterator[str]:
-    """Yield a model's answer with the names from the evidence, its checks, facts and cost."""
-    for label, text in outcome_rows(result, bundle):
-        yield f"{label:<14} {text}"
-
-
 def outcome_rows(
     result: AdjudicationResult, bundle: EvidenceBundle | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield label and text of each line of `outcome_lines`."""
-    group, release = find_entities(bundle, result.crg_mbid, result.rr_mbid)
-    for label, mbid, name in (
-        ("release group", result.crg_mbid, group_name(group) if group else ""),
-        ("release", result.rr_mbid, release_name(release) if release else ""),
-    ):
-        yield label, " ".join(filter(None, (mbid or "none", name)))
+    """Yield label and text for a model's answer with its names, its checks, facts and cost."""
+    names = entity_names(bundle)
+    for label, mbid in (("release group", result.crg_mbid), ("release", result.rr_mbid)):
+        yield label, " ".join(filter(None, (mbid or "none", names.get(mbid or ""))))
     confidence, stated = f"{result.confidence:.2f}", result.stated_confidence
     differs = stated is not None and f"{stated:.2f}" != confidence
     yield "confidence", f"{confidence}{f' (stated: {stated:.2f})' if differs else ''}"
@@ -261,7 +248,7 @@ def outcome_rows(
         yield "problem", result.problem
     if is_stale(result):
         yield "stale", STALE
-    yield from examination(result, partial(subject_name, bundle))
+    yield from examination(result, entity_names(bundle, whole=True))
     usage = result.usage
     readings = f", {counted(usage.readings, 'second reading')}" if usage.readings else ""
     tokens = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
@@ -269,9 +256,7 @@ def outcome_rows(
     yield "took", f"{counted(result.iterations, 'turn')}{readings}, {tokens}, {seconds}"
 
 
-def examination(
-    result: AdjudicationResult, name_of: Callable[[str], str]
-) -> Iterator[tuple[str, str]]:
+def examination(result: AdjudicationResult, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield label and text for checks and facts, each once.
 
     A check is left out where the facts say the same.
@@ -282,7 +267,7 @@ def examination(
         label = ""
     label = "facts"
     for claim, facts in facts_by_claim(result.facts):
-        yield label, claim_text(claim, name_of(claim.about))
+        yield label, claim_text(claim, names)
         label = ""
         for text in chain.from_iterable(map(_citation, facts)):
             yield label, text
@@ -301,10 +286,14 @@ def facts_by_claim(facts: Iterable[Fact]) -> Sequence[tuple[Fact, Sequence[Fact]
     return [(made[0], made) for made in claims.values()]
 
 
-def claim_text(fact: Fact, name: str) -> str:
-    """Return what a fact says of `name`, with the value that it replaces: `1975 -> 1975-10-31`."""
+def claim_text(fact: Fact, names: Mapping[str, str]) -> str:
+    """Return what a fact says, with the value that it replaces: `date 1975 -> 1975-10-31 of ...`.
+
+    What it is about has the name that `names` have for its id.
+    """
     value = fact.value if fact.before is None else f"{fact.before} -> {fact.value}"
-    return f"{fact.field} {value} of {name}"
+    about = names.get(bare_id(fact.about), fact.about) or "nothing that is named"
+    return f"{fact.field} {value} of {about}"
 
 
 def _citation(fact: Fact) -> Iterator[str]:
@@ -319,31 +308,227 @@ def _citation(fact: Fact) -> Iterator[str]:
         yield f"second reading ({reading.kind}): {reading.reading}{source}"
 
 
-def subject_name(bundle: EvidenceBundle | None, about: str) -> str:
-    """Return the name of the release group or release that a fact is about."""
-    for recording in bundle.recording_candidates if bundle else ():
-        for group in recording.groups:
-            if group.mb_rg_id == about:
-                return group_name(group)
-            for release in group.editions:
-                if release.mb_release_id == about:
-                    return f"{release_name(release)} of {group_name(group)}"
-    return about or "nothing that is named"
+_INDENT = 2
+_MAX_NAME = 44
+_MIN_DRAWING = 12
+_MAX_SIBLINGS, _MAX_TITLES = 5, 2
+_LEGEND = {
+    "o": "o that day",
+    "[": "[--] some day within",
+    "~": "~~ by the group's own date",
+    "x": "x not official",
+    "?": "? no date",
+    "=": "== an album here is led to",
+    ":": ":: may be led to",
+}
+"""By the character in the drawing that it explains."""
 
 
-def change_lines(changes: "tuple[FieldChange, ...]", indent: int = _INDENT) -> Iterator[str]:
-    """Yield each field with its old values after `-` and its new ones after `+`."""
-    for change in changes:
-        head = f"{'':{indent}}{change.field.replace('_', ' '):<{_FIELD_WIDTH}} "
-        if terminal_width() - len(head) < _MIN_VALUE_WIDTH:
-            yield head.rstrip()
-            head = " " * (indent + _INDENT)
-        for sign, texts in (("-", change.old), ("+", change.new)):
-            for text in texts:
-                yield from wrap(f"{sign} {text}", head, len(head) + 2)
-                head = " " * len(head)
+def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Iterator[str]:
+    """Yield the decision, the rule path, the dates, and why every other candidate lost."""
+    yield from decision_lines(path, case, explained=True)
+    verdict = case.verdict
+    if verdict is None or case.bundle is None:
+        return
+    for one in case.bundle.recording_candidates:
+        if one.mb_recording_id == case.decision.recording_mbid:
+            parts = (one.title, one.disambiguation, format_length(one.length_ms))
+            yield from labelled("recording", ", ".join(filter(None, parts)))
+            yield from labelled("", musicbrainz_page("recording", one.mb_recording_id))
+    yield from _siblings(case.bundle)
+    yield from ("", "  The rules, in their order:")
+    for considered in _rule_path(case, verdict):
+        yield from wrap(f"{considered.rule}: {considered.said}", "    ", 6)
+    if candidates := appearances(case.bundle):
+        heading = "The dates compared, of official releases that have the recording:"
+        yield ""
+        yield from wrap(heading, "  ")
+    for candidate in candidates:
+        yield from _dates(candidate)
+    rivals = why_not(case, rules_config)
+    if rivals:
+        yield from ("", f"  {'Why not another:' if case.decision.crg_mbid else 'The candidates:'}")
+    for rival in rivals:
+        yield from wrap(f"{rival.title}: {rival.why_not}", "    ", 6)
+        yield f"      {musicbrainz_page('release-group', rival.release_group)}"
 
 
-def note_lines(label: str, text: str, indent: int = _INDENT) -> Iterator[str]:
-    """Yield `label: text`, wrapped."""
-    yield from wrap(text, f"{'':{indent}}{label}: ", indent + _INDENT)
+def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
+    """Yield the other recordings of the performance, with what each is on."""
+    found = siblings_of(bundle)
+    label = "siblings"
+    for one in found[:_MAX_SIBLINGS]:
+        titles = [f"'{group.title}'" for group in one.groups]
+        more = f" and {len(titles) - _MAX_TITLES} more" if len(titles) > _MAX_TITLES else ""
+        named = ", ".join(titles[:_MAX_TITLES])
+        yield from labelled(label, f"{sibling_text(one)}; on {named}{more}")
+        label = ""
+    if len(found) > _MAX_SIBLINGS:
+        yield from labelled("", f"and {len(found) - _MAX_SIBLINGS} more")
+    if bundle.has_no_sibling:
+        yield from labelled(label, "none: MusicBrainz has no other recording of this performance")
+    elif bundle.possible_sibling:
+        yield from labelled(label, bundle.possible_sibling.removeprefix("; "))
+
+
+def explanation_object(case: Case, rules_config: RulesConfig) -> dict[str, object]:
+    """Return an explanation for JSON; empty for a case without evidence."""
+    verdict = case.verdict
+    if verdict is None or case.bundle is None:
+        return {}
+    explained: dict[str, object] = {
+        "path": tuple(_rule_path(case, verdict)),
+        "appearances": appearances(case.bundle),
+        "lead_window": lead_window(case.bundle, rules_config),
+        "rivals": why_not(case, rules_config),
+    }
+    if siblings := siblings_of(case.bundle):
+        explained["siblings"] = [
+            {
+                "recording_mbid": one.mb_recording_id,
+                "because": one.because,
+                "release_groups": [group.mb_rg_id for group in one.groups],
+            }
+            for one in siblings
+        ]
+    return {"explanation": msgspec.to_builtins(explained)}
+
+
+def _rule_path(case: Case, verdict: Verdict) -> Iterator[Considered]:
+    """Yield the rules that were tried, and the model last, where its answer decided."""
+    yield from verdict.path
+    if case.decision.decided_by == "llm" and case.decision.crg_rule:
+        yield Considered(case.decision.crg_rule, case.decision.rationale or "")
+
+
+def _dates(one: Appearance) -> Iterator[str]:
+    name = f"the {one.kind} '{one.title}'"
+    if not one.sources:
+        reason = "no date is known" if one.counts else "nothing official is known"
+        yield from labelled("  -", f"{name}: {reason}")
+    for number, source in enumerate(one.sources):
+        release = _source(source)
+        text = f"at the latest: {release}" if number else f"{name}: {release}"
+        yield from labelled(f"  {source.date}", text)
+        if source.release:
+            yield from labelled("", musicbrainz_page("release", source.release))
+    for source in one.aside:
+        text = f"does not count: {_source(source)}, {source.status or 'of unknown status'}"
+        yield from labelled(f"  {source.date or '-'}", text)
+
+
+def _source(source: DateSource) -> str:
+    if source.release is None:
+        return "the group's own date, for no release of it is listed"
+    more = f" (and {source.others} more of that date)" if source.others else ""
+    return f"{source.said or 'a release of unknown country and label'}{more}"
+
+
+def case_timeline(case: Case, rules_config: RulesConfig) -> Iterator[str]:
+    """Yield the timeline of a case with its heading; nothing for a case without candidates."""
+    if case.bundle is None:
+        return
+    candidates, window = appearances(case.bundle), lead_window(case.bundle, rules_config)
+    if candidates:
+        title = "When it appeared (the further ahead, the closer the years stand together):"
+        yield from ("", *wrap(title, "  "))
+        yield from timeline_lines(candidates, window, case.decision.crg_mbid, terminal_width())
+
+
+def timeline_lines(
+    candidates: Sequence[Appearance], window: LeadWindow | None, chosen: str | None, width: int
+) -> Iterator[str]:
+    """Yield the timeline, no line wider than `width` columns; `chosen` is marked with `>`."""
+    rows: list[tuple[str, str, str, Sequence[_Span]]] = []
+    of_window = _window_spans(window) if window else []
+    for one in candidates:
+        mark = ">" if one.release_group == chosen else " "
+        rows.append((mark, _name(one), _undated(one), list(_spans(one))))
+        if window and window.single == one.release_group:
+            rows.append((" ", "lead window", "", of_window))
+    wanted = max([display_width(name) for _, name, _, _ in rows], default=0)
+    room = max(width - _INDENT - 4 - _MIN_DRAWING, 1)
+    name_width = min(wanted, _MAX_NAME, max(width // 2, 1), room)
+    drawing_width = max(width - _INDENT - name_width - 4, 1)
+    columns = place_days((day for *_, spans in rows for span in spans for day in span[:2]),
+                         drawing_width)  # fmt: skip
+    used: set[str] = set()
+    for mark, name, undated, spans in rows:
+        line = list(undated[:drawing_width].ljust(drawing_width))
+        for span in spans:
+            _draw(line, columns, *span)
+        used.update(line)
+        yield f"{'':{_INDENT}}{mark} {fit(name, name_width)}  {''.join(line)}".rstrip()
+    if columns:
+        axis = _axis(columns, [last for _, last, _ in reversed(of_window)], drawing_width)
+        yield f"{'':{_INDENT}}{'':{name_width + 2}}  {axis}".rstrip()
+    legend = ", ".join(text for letter, text in _LEGEND.items() if letter in used)
+    yield from wrap(legend, " " * _INDENT, width=width)
+
+
+def place_days(days: Iterable[int], width: int) -> dict[int, int]:
+    """Return the column of each day, given as an ordinal, on a line of `width` columns."""
+    ordered = sorted(set(days))
+    lengths = [math.log1p(later - earlier) for earlier, later in pairwise(ordered)]
+    total = sum(lengths) or 1.0
+    placed = zip(ordered, accumulate(lengths, initial=0.0), strict=False)
+    return {day: round(at / total * (width - 1)) for day, at in placed}
+
+
+def _name(one: Appearance) -> str:
+    return f"{one.kind} {''.join(letter if letter.isprintable() else ' ' for letter in one.title)}"
+
+
+_Span = tuple[int, int, str]
+"""A first and a last day, and letters for the start, the inside, the end, and a single day."""
+
+
+def _spans(one: Appearance) -> Iterator[_Span]:
+    for when in (PartialDate.parse(source.date) for source in one.aside):
+        if when.is_known:
+            yield when.first, when.last, "x" * 4
+    if one.counts and one.since and one.by:
+        is_of_group = any(source.release is None for source in one.sources)
+        yield one.since.toordinal(), one.by.toordinal(), "[~]~" if is_of_group else "[-]o"
+
+
+def _window_spans(window: LeadWindow) -> list[_Span]:
+    spans = ((window.earliest, window.latest, ":" * 4), (window.from_, window.to, "=" * 4))
+    return [
+        (first.toordinal(), last.toordinal(), letters) for first, last, letters in spans
+        if first and last
+    ]  # fmt: skip
+
+
+def _undated(one: Appearance) -> str:
+    if one.counts:
+        return "" if one.since else "?   " * 100
+    return "" if any(source.date for source in one.aside) else "x?"
+
+
+def _draw(
+    line: list[str], columns: Mapping[int, int], first_day: int, last_day: int, letters: str
+) -> None:
+    first, last = columns[first_day], columns[last_day]
+    if first_day == last_day:
+        line[first] = letters[3]
+        return
+    if first == last:  # two columns at least, however near the ends are
+        first, last = (first, last + 1) if last + 1 < len(line) else (max(first - 1, 0), last)
+    line[first : last + 1] = letters[1] * (last + 1 - first)
+    line[first], line[last] = letters[0], letters[2]
+
+
+def _axis(columns: Mapping[int, int], bounds: Iterable[int], width: int) -> str:
+    """Return the dates that fit, each right or left of a bar at its column; the ends go first."""
+    line = [" "] * width
+    for day in (min(columns), max(columns), *bounds, *columns):
+        text = date.fromordinal(day).isoformat()
+        column = columns[day]
+        for start, label in ((column, f"|{text}"), (column - len(text), f"{text}|")):
+            end = start + len(label)
+            around = line[max(start - 1, 0) : end + 1]
+            if start >= 0 and end <= width and not "".join(around).strip():
+                line[start:end] = label
+                break
+    return "".join(line)

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -11,24 +11,10 @@ from pathlib import Path
 import click
 
 from chart_binder.audio.file_access import AudioFile
+from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import (
-    change_lines,
-    find_entities,
-    group_name,
-    note_lines,
-    release_name,
+    entity_names,
 )
-from chart_binder.cli.options import (
-    PATH,
-    Group,
-    Session,
-    audio_files,
-    command_line,
-    flag,
-    group,
-    pass_session,
-)
-from chart_binder.cli.output import SkippedRecords, count_text, file_object, print_notes, worst
 from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.files import path_text
@@ -56,7 +42,7 @@ _FAILED = State.ERROR.word
 _NOT_LISTED = (DriftState.UNCHANGED, DriftState.PINNED, DriftState.KEPT, DriftState.NEVER)
 
 
-class _ListByDefault(Group):
+class _ListByDefault(options.Group):
     """Runs `list` where no subcommand is named: `canon drift ~/Music`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -65,7 +51,7 @@ class _ListByDefault(Group):
         return super().parse_args(ctx, args if named or optioned else ["list", *args])
 
 
-@group("drift", _ListByDefault)
+@options.group("drift", _ListByDefault)
 def drift() -> None:
     """Say which decisions would be different today, and why.
 
@@ -79,15 +65,17 @@ def drift() -> None:
     """
 
 
-_NAMES = click.argument("names", metavar="PATH_OR_DECISION...", nargs=-1, required=True, type=PATH)
-_REFRESH = flag("--refresh", "Fetch fresh evidence.")
+_NAMES = click.argument(
+    "names", metavar="PATH_OR_DECISION...", nargs=-1, required=True, type=options.PATH
+)
+_REFRESH = options.flag("--refresh", "Fetch fresh evidence.")
 
 
 @drift.command("list")
-@click.argument("names", metavar="[PATH]...", nargs=-1, type=PATH)
+@click.argument("names", metavar="[PATH]...", nargs=-1, type=options.PATH)
 @_REFRESH
-@pass_session
-def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
+@options.pass_session
+def list_drift(session: options.Session, names: tuple[str, ...], refresh: bool) -> int:
     """Decide again all that was decided, or what is named, and print what would differ."""
     with _drifting(session, refresh=refresh) as drifting:
         return _Results(session).check(drifting, names)
@@ -96,11 +84,14 @@ def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @drift.command("accept")
 @_NAMES
 @_REFRESH
-@pass_session
-def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
+@options.pass_session
+def accept(session: options.Session, names: tuple[str, ...], refresh: bool) -> int:
     """Take today's decision where it differs; `canon write` then uses it."""
     run = RunRecord(
-        id=new_id(), command="drift accept", arguments=command_line(), started_at_utc=now_utc()
+        id=new_id(),
+        command="drift accept",
+        arguments=options.command_line(),
+        started_at_utc=now_utc(),
     )
     results = _Results(session, "accepted")
     with _drifting(session, refresh=refresh) as drifting:
@@ -117,8 +108,8 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @drift.command("keep")
 @_NAMES
 @_REFRESH
-@pass_session
-def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
+@options.pass_session
+def keep(session: options.Session, names: tuple[str, ...], refresh: bool) -> int:
     """Keep decisions as they are, until today's decision changes again."""
     with _drifting(session, refresh=refresh) as drifting:
         leave = partial(keep_old_decision, drifting.store)
@@ -127,21 +118,21 @@ def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 
 @drift.command("pin")
 @_NAMES
-@pass_session
-def pin(session: Session, names: tuple[str, ...]) -> None:
+@options.pass_session
+def pin(session: options.Session, names: tuple[str, ...]) -> None:
     """Keep decisions as they are, whatever rules, evidence or a later decision say."""
     _pin(session, names, pinned=True)
 
 
 @drift.command("unpin")
 @_NAMES
-@pass_session
-def unpin(session: Session, names: tuple[str, ...]) -> None:
+@options.pass_session
+def unpin(session: options.Session, names: tuple[str, ...]) -> None:
     """Let the last decision count again."""
     _pin(session, names, pinned=False)
 
 
-def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
+def _pin(session: options.Session, names: tuple[str, ...], *, pinned: bool) -> None:
     def refuse(unread: UnreadDecision) -> None:
         raise DamagedRecordError(unread.problem)
 
@@ -154,11 +145,11 @@ def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
             drifting.store.decisions.pin(kept.id, pinned=pinned)
             fields = {"decision_id": kept.id, "pinned": pinned, "crg_mbid": kept.crg_mbid}
             line = f"{name}: {'pinned' if pinned else 'no longer pinned'}"
-            session.show(file_object(path, fields | {"changes": ()}), [line])
+            session.show(output.file_object(path, fields | {"changes": ()}), [line])
 
 
 @contextmanager
-def _drifting(session: Session, *, refresh: bool) -> Iterator[DriftCheck]:
+def _drifting(session: options.Session, *, refresh: bool) -> Iterator[DriftCheck]:
     config = session.config
     decider = Decider(config.rules, overrides=overrides(config))
     if refresh:
@@ -193,7 +184,7 @@ def _decisions(
         if by_id:
             yield by_id
             continue
-        files = (each.path for each in audio_files(name) if isinstance(each, AudioFile))
+        files = (each.path for each in options.audio_files(name) if isinstance(each, AudioFile))
         found = (current_decisions(store, [path_bytes(path)])[0] for path in files)
         is_found = False
         for kept in found:
@@ -207,7 +198,7 @@ def _decisions(
 class _Results:
     """Prints what differs; `done` is what the command does with it, if anything."""
 
-    def __init__(self, session: Session, done: str | None = None) -> None:
+    def __init__(self, session: options.Session, done: str | None = None) -> None:
         self.session = session
         self.done = done
         self.status = 0
@@ -231,9 +222,9 @@ class _Results:
             self._show(found)
         named = (*DriftState, *(state.word for state in NOT_ATTEMPTED), _GONE)
         words = {str(name): str(name) for name in named} | {_FAILED: "never decided, for an error"}
-        print_notes([count_text(self.counts, words) or "no decision is kept"])
+        output.print_notes([output.count_text(self.counts, words) or "no decision is kept"])
         if self.not_asked:
-            print_notes([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.not_asked}"])
+            output.print_notes([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.not_asked}"])
         return self.status
 
     def _show(self, found: Drift) -> None:
@@ -241,31 +232,41 @@ class _Results:
         is_done = found.state is DriftState.DIFFERS and self.done is not None
         never = found.state is DriftState.NEVER and found.was and found.was.state.word
         self.counts[never or (is_done and self.done) or found.state] += 1
-        self.status = worst(self.status, 0 if is_done else _STATUS.get(found.state, 0))
+        self.status = output.worst(self.status, 0 if is_done else _STATUS.get(found.state, 0))
         if found.state in _NOT_LISTED:
             return
         if found.state is DriftState.NOT_ASKED and not self.session.as_json:
             self.not_asked = found.why or ""  # the same for all, and printed once
             return
-        fields = file_object(found.path, _drift_object(found, self.done))
+        fields = output.file_object(found.path, _drift_object(found, self.done))
         self.session.show(fields, self._lines(found))
 
     def _lines(self, found: Drift) -> Iterator[str]:
         yield path_text(found.path)
-        if found.why:
-            yield from note_lines("failed", found.why)
+        yield from output.note_lines("failed", found.why)
         if found.now:
-            yield from note_lines(self.done or "would differ", f"by {' and '.join(found.causes)}")
+            yield from output.note_lines(
+                self.done or "would differ", f"by {' and '.join(found.causes)}"
+            )
             if DriftCause.ACCEPTANCE in found.causes:
-                yield from note_lines("stale", STALE)
-            yield from change_lines(_changes(found, _entity_names(found)))
-            yield from note_lines("because", found.now.decision.rationale or "no reason was given")
-            yield from note_lines("decision", found.kept.id)
+                yield from output.note_lines("stale", STALE)
+            words = entity_names(found.now.bundle) | {state.value: state.word for state in State}
+            for name, *both in _changes(found):
+                label = name
+                for sign, each in zip("-+", both, strict=True):
+                    if each:
+                        text = words[each] if name == "state" else f"{each} {words.get(each, '')}"
+                        yield from output.labelled(label, f"{sign} {text}", 20)
+                        label = ""
+            yield from output.note_lines(
+                "because", found.now.decision.rationale or "no reason was given"
+            )
+            yield from output.note_lines("decision", found.kept.id)
 
     def _skip(self, unread: UnreadDecision) -> None:
         self.status = 1
         self.counts[DriftState.FAILED] += 1
-        SkippedRecords().decision(unread)
+        output.SkippedRecords().decision(unread)
 
 
 def _drift_object(found: Drift, done: str | None) -> dict[str, object]:
@@ -280,40 +281,23 @@ def _drift_object(found: Drift, done: str | None) -> dict[str, object]:
         "evidence_hash": found.kept.evidence_hash,
         "old": found.was,
         "new": found.now.decision if found.now else None,
-        "changes": _changes(found, None),
+        "changes": [
+            FieldChange(name, *((each,) if each else () for each in both))
+            for name, *both in _changes(found)
+        ],
     }
 
 
-def _changes(found: Drift, names: Mapping[str, str] | None) -> tuple[FieldChange, ...]:
-    """Return the parts of the decision that differ, ids with the `names` for people, if any.
-
-    There are none where one of the two decisions is unknown.
-    """
-
-    def named(value: str | None) -> tuple[str, ...]:
-        return (" ".join(filter(None, (value, (names or {}).get(value)))),) if value else ()
-
+def _changes(found: Drift) -> Sequence[tuple[str, str | None, str | None]]:
+    """Return the parts of the decision that differ; none where one of the two is unknown."""
     if found.now is None or found.was is None:
-        return ()
+        return []
     was, now = found.was, found.now.decision
-    pairs = (
-        ("state", *(one.state if names is None else one.state.word for one in (was, now))),
-        ("release group", was.crg_mbid, now.crg_mbid),
-        ("release", was.rr_mbid, now.rr_mbid),
-        ("rule", was.crg_rule, now.crg_rule),
-    )
-    return tuple(
-        FieldChange(name, named(old), named(new)) for name, old, new in pairs if old != new
-    )
-
-
-def _entity_names(found: Drift) -> dict[str, str]:
-    names: dict[str, str] = {}
-    bundle = found.now.bundle if found.now else None
-    for one in (found.was, found.now and found.now.decision):
-        group, release = find_entities(bundle, one.crg_mbid, one.rr_mbid) if one else (None, None)
-        if group:
-            names[group.mb_rg_id] = group_name(group)
-        if release:
-            names[release.mb_release_id] = release_name(release)
-    return names
+    parts = {
+        "state": "state",
+        "release group": "crg_mbid",
+        "release": "rr_mbid",
+        "rule": "crg_rule",
+    }
+    pairs = ((name, getattr(was, key), getattr(now, key)) for name, key in parts.items())
+    return [(name, old, new) for name, old, new in pairs if old != new]

@@ -1,6 +1,6 @@
 """`canon eval` and `canon calibrate`: score decisions, and fit what confidence is worth."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -11,7 +11,7 @@ import msgspec
 from chart_binder.cli import options, output
 from chart_binder.cli.decide import live_decider
 from chart_binder.cli.decision_text import adjudication_lines, first_release_text
-from chart_binder.cli.progress import row_progress
+from chart_binder.cli.progress import progress
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
@@ -27,7 +27,7 @@ from chart_binder.jobs.calibrate import (
     reviewed_answers,
 )
 from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.evaluate import YearReport, compare_years, read_years
+from chart_binder.jobs.evaluate import ListedYear, YearReport, compare_years, read_years
 from chart_binder.wiring import evidence_by_tags
 
 _OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
@@ -41,17 +41,16 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
 
 @click.command("eval")
 @click.argument("file", required=False, type=options.PATH)
-@click.option(
-    "--dates",
-    metavar="FILE.csv",
+@options.option(
+    "--dates FILE.csv",
+    "Compare first releases with a list: artist, title, year, perhaps isrc.",
     type=options.PATH,
-    help="Compare first releases with a list: artist, title, year, perhaps isrc.",
 )
 @options.flag("--adjudicate", "Send open cases to the configured adjudicator.")
-@click.option(
+@options.option(
     "--answers",
+    "Write each answer of the adjudicator, right or wrong, for `canon calibrate`.",
     type=_OUTPUT_FILE,
-    help="Write each answer of the adjudicator, right or wrong, for `canon calibrate`.",
 )
 @options.pass_session
 def eval_golden(
@@ -107,11 +106,10 @@ def _decider(session: options.Session, *, adjudicate: bool) -> Decider:
 
 
 def _compare_years(session: options.Session, dates: str, decider: Decider) -> int:
-
     rows = list(read_years(read_file(dates), path_text(dates)))
     with (
         evidence_by_tags(session.config) as gather,
-        row_progress(len(rows), is_quiet=session.quiet) as bar,
+        progress(total=len(rows), noun="rows", is_quiet=session.quiet) as bar,
     ):
         tally = Tally()
 
@@ -125,10 +123,8 @@ def _compare_years(session: options.Session, dates: str, decider: Decider) -> in
 
 
 def _year_lines(report: YearReport) -> Iterator[str]:
-    all_rows = f"{report.rows}"
-    if report.ill_formed:
-        all_rows += f", and {counted(len(report.ill_formed), 'ill-formed line')}"
-    yield from output.labelled("rows", all_rows)
+    bad = f", and {counted(len(report.ill_formed), 'ill-formed line')}" if report.ill_formed else ""
+    yield from output.labelled("rows", f"{report.rows}{bad}")
     counts = (
         (report.not_found, "not known to MusicBrainz"),
         (report.undated, "without an official, dated release"),
@@ -140,39 +136,42 @@ def _year_lines(report: YearReport) -> Iterator[str]:
     yield ""
     rows: list[Sequence[object]] = [("", "rows", "exact", "within one", "more than two off")]
     for name, shares in (("decided", report.decided), ("of a certain year", report.certain)):
-        cells = (
-            f"{count} {_percent(share)}"
-            for count, share in (
-                (shares.exact, shares.exact_share),
-                (shares.within_one, shares.within_one_share),
-                (shares.more_than_two, shares.more_than_two_share),
-            )
+        counted_shares = (
+            (shares.exact, shares.exact_share),
+            (shares.within_one, shares.within_one_share),
+            (shares.more_than_two, shares.more_than_two_share),
         )
-        rows.append((name, shares.rows, *cells))
+        rows.append((name, shares.rows, *(f"{n} {_percent(share)}" for n, share in counted_shares)))
     yield from output.table(rows)
-    if report.worst:
-        yield from ("", "Furthest off:")
-    for one in report.worst:
-        row, first = one.row, one.first_release
-        assert first is not None
-        told = f"{row.year} in the list, first released {first_release_text(first)}"
-        yield from output.wrap(
-            f"{row.artist} - {row.title} (line {row.line}): {told}", f"{one.off:+5d}  "
+    found = ((one, one.first_release) for one in report.worst if one.first_release)
+    worst = (
+        output.wrap(
+            f"{_name(one.row)}: {one.row.year} in the list, first released"
+            f" {first_release_text(first)}",
+            f"{one.off:+5d}  ",
         )
-    if report.without_year:
-        yield from ("", "Without a first release:")
-    for one in report.without_year:
-        yield from output.wrap(
-            f"{one.row.artist} - {one.row.title} (line {one.row.line}): {one.problem}", "  ", 4
-        )
+        for one, first in found
+    )
+    yield from _section("Furthest off:", worst)
+    without_year = (
+        output.wrap(f"{_name(one.row)}: {one.problem}", "  ", 4) for one in report.without_year
+    )
+    yield from _section("Without a first release:", without_year)
     yield from _ill_formed_lines(report.ill_formed)
 
 
+def _name(row: ListedYear) -> str:
+    return f"{row.artist} - {row.title} (line {row.line})"
+
+
+def _section(title: str, entries: Iterable[Iterable[str]]) -> Iterator[str]:
+    lines = list(chain.from_iterable(entries))
+    return iter(["", title, *lines] if lines else [])
+
+
 def _ill_formed_lines(lines: Sequence[evaluate.InvalidLine]) -> Iterator[str]:
-    if lines:
-        yield from ("", "Ill-formed lines:")
-    for bad in lines:
-        yield from output.labelled(f"line {bad.line}", bad.problem)
+    bad = (output.labelled(f"line {each.line}", each.problem) for each in lines)
+    return _section("Ill-formed lines:", bad)
 
 
 @contextmanager
@@ -198,7 +197,12 @@ def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     yield from _first_release_lines(report.first_release)
     head = ("", "cases", "right", "wrong", "open", "failed", "accuracy", "precision")
     totals = (("release group (CRG)", report.crg), ("release (RR) where right", report.rr))
-    yield from output.table([head, *(_tally(*one) for one in totals)])
+    cells = (
+        (name, each.cases, each.right, each.wrong, each.open, each.failed,
+         _percent(each.accuracy), _percent(each.precision))
+        for name, each in totals
+    )  # fmt: skip
+    yield from output.table([head, *cells])
     yield f"{report.rightly_open} of the cases rightly open"
     yield ""
     counts = ("expected", "decided", "right", "wrong", "open")
@@ -208,12 +212,8 @@ def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     if report.calibration:
         yield ""
         yield from _calibration(report.calibration)
-    for title, cases in (
-        ("Not as expected:", report.wrong),
-        ("Open, though they should be decided:", report.open),
-    ):
-        yield from ("", title) if cases else ()
-        yield from chain.from_iterable(map(_case_lines, cases))
+    yield from _section("Not as expected:", map(_case_lines, report.wrong))
+    yield from _section("Open, though they should be decided:", map(_case_lines, report.open))
     yield from _ill_formed_lines(report.ill_formed)
 
 
@@ -230,11 +230,6 @@ def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
     said = ", ".join(f"{count} {words}" for count, words in counts)
     yield from output.wrap(f"{found.right} of {found.cases} right; {said}", "first release: ")
     yield ""
-
-
-def _tally(name: str, tally: evaluate.ScoreTotals) -> Sequence[object]:
-    counts = (tally.cases, tally.right, tally.wrong, tally.open, tally.failed)
-    return (name, *counts, _percent(tally.accuracy), _percent(tally.precision))
 
 
 def _calibration(found: Calibration) -> Iterator[str]:
@@ -266,16 +261,12 @@ def _case_lines(case: evaluate.ScoredCase) -> Iterator[str]:
         wanted = " or ".join(sorted(filter(None, expected.releases or ()))) or "none"
         yield from output.labelled("release", f"expected {wanted}{_rule(expected.rr_rule)}")
         yield from output.labelled("", f"found {found.rr_mbid or 'none'}{_rule(found.rr_rule)}")
-    if found.error:
-        yield from output.labelled("failed", found.error)
+    yield from output.labelled("failed", found.error)
     if result := found.adjudication:
         if result.crg_mbid and result.crg_mbid != found.crg_mbid:  # it was not accepted
             yield from output.labelled("answered", _group(case, result.crg_mbid, None))
-        if result.rationale:
-            yield from output.labelled("because", result.rationale)
-        yield from adjudication_lines(
-            result, found.state, lambda about: case.titles.get(bare_id(about), about)
-        )
+        yield from output.labelled("because", result.rationale)
+        yield from adjudication_lines(result, found.state, case.titles)
     yield from output.labelled_list("path", (f"{each.rule}: {each.said}" for each in case.path))
     yield from output.labelled_list("missing", found.missing_facts)
 
@@ -311,14 +302,13 @@ def _percent(share: float | None) -> str:
     "--from-reviews",
     "Fit from what people accepted and rejected of the configured model's answers.",
 )
-@click.option(
-    "--answers-out", type=_OUTPUT_FILE, help="Write the answers that were reviewed to this file."
+@options.option(
+    "--answers-out", "Write the answers that were reviewed to this file.", type=_OUTPUT_FILE
 )
-@click.option(
-    "-o",
-    "--out",
+@options.option(
+    "-o --out",
+    "Write the calibration to this file, for [llm.acceptance] calibration.",
     type=_OUTPUT_FILE,
-    help="Write the calibration to this file, for [llm.acceptance] calibration.",
 )
 @options.pass_session
 def calibrate(

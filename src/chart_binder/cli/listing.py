@@ -5,25 +5,15 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from chart_binder.cli import output
+from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import musicbrainz_page, recording_lines
-from chart_binder.cli.options import PATH, Session, flag, pass_session, refuse_audio_file, together
-from chart_binder.cli.output import (
-    display_width,
-    file_object,
-    labelled,
-    safe_text,
-    table,
-    terminal_width,
-)
 from chart_binder.cli.progress import CTRL_D, read_key
 from chart_binder.domain.records import AuditVerdict
 from chart_binder.domain.verdict import FirstRelease
@@ -78,33 +68,27 @@ _query = click.argument("query", metavar="[QUERY]...", nargs=-1)
 def _sample_options(default: str = "") -> Callable[[Command], Command]:
     """Return the options that draw a sample; `default` says of how many by default."""
     about = f"Draw so many at random{default}; with --by rule, of each rule."
-    return together(
-        click.option("--sample", "size", metavar="N", type=click.IntRange(1), help=about),
-        click.option(
-            "--by", type=click.Choice(["rule"]), help="With --sample: as many of each rule."
-        ),
-        click.option(
-            "--seed", metavar="N", type=int, default=0, help="Another number: another sample."
-        ),
+    return options.together(
+        options.option("--sample N", about, into="size", type=click.IntRange(1)),
+        options.option("--by", "With --sample: as many of each rule.", type=click.Choice(["rule"])),
+        options.option("--seed N", "Another number: another sample.", type=int, default=0),
     )
 
 
 @click.command("ls", cls=_QueryCommand)
 @_query
-@click.option(
+@options.option(
     "--format",
-    "form",
+    "A table (the default), CSV, or JSON Lines.",
+    into="form",
     type=click.Choice(["table", "csv", "jsonl"]),
-    help="A table (the default), CSV, or JSON Lines.",
 )
-@flag("-0", "--print0", "Print paths alone, each ended by NUL.")
-@click.option(
-    "--limit", metavar="N", type=click.IntRange(0), help="List at most so many; 0 for all."
-)
+@options.flag("-0", "--print0", "Print paths alone, each ended by NUL.")
+@options.option("--limit N", "List at most so many; 0 for all.", type=click.IntRange(0))
 @_sample_options()
-@pass_session
+@options.pass_session
 def ls(
-    session: Session,
+    session: options.Session,
     query: tuple[str, ...],
     form: str | None,
     limit: int | None,
@@ -141,54 +125,40 @@ def ls(
         if size is not None:
             rows = iter(sample(rows, size, seed, is_by_rule=by is not None))
         shown = islice(rows, most or None)
-        if is_table:
-            _print_table(shown, is_whole=session.verbosity > 0)
-            if left := sum(1 for _ in rows):
-                output.print_notes([f"{left:,} more: --limit 0 lists all"])
+        if is_table and session.verbosity:
+            for number, row in enumerate(shown):
+                output.print_lines(chain([""] * bool(number), row_lines(row)))
+        elif is_table:
+            output.print_lines(table_lines([*shown]))
         else:
-            _PRINT[form](shown)
+            _print(form, shown)
+        if is_table and (left := sum(1 for _ in rows)):
+            output.print_notes([f"{left:,} more: --limit 0 lists all"])
     return skipped.status
 
 
-def _print_table(rows: Iterable[listing.ListedDecision], *, is_whole: bool) -> None:
-    if not is_whole:
-        output.print_lines(table_lines([*rows]))
-        return
-    for number, row in enumerate(rows):
-        output.print_lines((*("",) * bool(number), *row_lines(row)))
-
-
-def _print_paths(rows: Iterable[listing.ListedDecision]) -> None:
-    for row in rows:
-        click.echo(row.kept.path + b"\0", nl=False)
-
-
-def _print_csv(rows: Iterable[listing.ListedDecision]) -> None:
-    for record in csv_lines(rows):
-        click.echo(record, nl=False)
-
-
-def _print_objects(rows: Iterable[listing.ListedDecision]) -> None:
-    for row in rows:
-        output.print_json(row_object(row))
-
-
-_PRINT: Mapping[str, Callable[[Iterable[listing.ListedDecision]], None]] = {
-    "table": lambda rows: output.print_lines(separated_lines(rows)),
-    "csv": _print_csv,
-    "jsonl": _print_objects,
-    "paths": _print_paths,
-}
-"""How each form is printed where there is no terminal."""
+def _print(form: str, rows: Iterable[ListedDecision]) -> None:
+    """Print rows in a form for other programs."""
+    if form == "table":
+        output.print_lines(separated_lines(rows))
+    elif form == "jsonl":
+        for row in rows:
+            output.print_json(row_object(row))
+    else:
+        paths = (row.kept.path + b"\0" for row in rows)
+        for record in paths if form == "paths" else csv_lines(rows):
+            click.echo(record, nl=False)
 
 
 @click.command("audit", cls=_QueryCommand)
 @_query
 @_sample_options(f" ({_SAMPLE})")
-@flag("--report", "Ask nothing: print the shares of errors, of all that was judged, or --sample N.")
-@pass_session
+@options.flag(
+    "--report", "Ask nothing: print the shares of errors, of all that was judged, or --sample N."
+)
+@options.pass_session
 def audit(
-    session: Session,
+    session: options.Session,
     query: tuple[str, ...],
     size: int | None,
     by: str | None,
@@ -270,19 +240,21 @@ def _known_key(has_case: bool) -> str:
 
 @click.command("playlist", cls=_QueryCommand)
 @_query
-@click.option(
+@options.option(
     "--format",
-    "form",
+    "M3U8, or a smart playlist of Navidrome; by default nsp for a FILE *.nsp, else m3u.",
+    into="form",
     type=click.Choice(["m3u", "nsp"]),
-    help="M3U8, or a smart playlist of Navidrome; by default nsp for a FILE *.nsp, else m3u.",
 )
-@click.option(
-    "-o", "--out", metavar="FILE", type=PATH, help="Write this file; by default standard output."
-)
-@click.option("--name", help="Name of the smart playlist; by default that of FILE, or the QUERY.")
-@pass_session
+@options.option("-o --out FILE", "Write this file; by default standard output.", type=options.PATH)
+@options.option("--name", "Name of the smart playlist; by default that of FILE, or the QUERY.")
+@options.pass_session
 def playlist(
-    session: Session, query: tuple[str, ...], form: str | None, out: str | None, name: str | None
+    session: options.Session,
+    query: tuple[str, ...],
+    form: str | None,
+    out: str | None,
+    name: str | None,
 ) -> int:
     """Write a playlist of the files that match a QUERY (see `canon ls`), by first release.
 
@@ -295,7 +267,7 @@ def playlist(
     """
     wanted = listing.read_query(query)
     if out is not None:
-        refuse_audio_file("--out", out)
+        options.refuse_audio_file("--out", out)
     form = form or (_form_of(out) if out else "m3u")
     if form == "nsp":
         stem = Path(out).stem if out else " ".join(query) or "by first release"
@@ -312,41 +284,27 @@ def playlist(
     rows = [row for row in there if listing.fits_m3u(row)]
     for row in there:
         if not listing.fits_m3u(row):
-            problem = "an M3U8 file cannot hold this name: rename the file"
-            skipped.record(f"{row.path!r}: {problem}")
+            skipped.record(f"{row.path!r}: an M3U8 file cannot hold this name: rename the file")
     if not rows:
         output.print_notes(["no file matches that has a first release: no playlist is written"])
         return 1
     _write(out, "".join(f"{line}\n" for line in listing.m3u_lines(rows)).encode())
     uncertain = sum(not row.decision.first_release.year_certain for row in rows)  # type: ignore[union-attr]
-    counts = {
-        "uncertain": uncertain,
-        "undated": len(every) - len(dated),
-        "gone": len(dated) - len(there),
-    }
-    output.print_notes([_note(len(rows), **counts)])
+    parts = [f"{counted(len(rows), 'file')} by first release"]
+    if uncertain:
+        parts.append(f"{uncertain:,} of them of an uncertain year (certain:yes leaves them out)")
+    left_out = {"without a first release": len(every) - len(dated), "gone": len(dated) - len(there)}
+    parts += [f"{count:,} {what} left out" for what, count in left_out.items() if count]
+    output.print_notes([", ".join(parts)])
     return skipped.status
 
 
 def _form_of(out: str) -> str:
     """Return the format of a playlist by the ending of its file."""
-    form = {".m3u": "m3u", ".m3u8": "m3u", ".nsp": "nsp"}.get(Path(out).suffix.casefold())
-    if form is None:
-        raise UsageError(
-            f"--out: found {path_text(out)!r}; a file .m3u, .m3u8 or .nsp is allowed, another with"
-            " --format"
-        )
-    return form
-
-
-def _note(files: int, uncertain: int, undated: int, gone: int) -> str:
-    parts = [f"{counted(files, 'file')} by first release"]
-    if uncertain:
-        parts.append(f"{uncertain:,} of them of an uncertain year (certain:yes leaves them out)")
-    for count, what in ((undated, "without a first release"), (gone, "gone")):
-        if count:
-            parts.append(f"{count:,} {what} left out")
-    return ", ".join(parts)
+    if form := {".m3u": "m3u", ".m3u8": "m3u", ".nsp": "nsp"}.get(Path(out).suffix.casefold()):
+        return form
+    allowed = "a file .m3u, .m3u8 or .nsp is allowed, another with --format"
+    raise UsageError(f"--out: found {path_text(out)!r}; {allowed}")
 
 
 def _write(out: str | None, content: bytes) -> None:
@@ -368,29 +326,21 @@ _TABLE_GAP, _UNBROKEN = 3, 12
 
 def row_object(row: ListedDecision) -> dict[str, Any]:
     """Return a listed decision for JSON."""
-    decision = row.decision
-    return file_object(
-        path_from_bytes(row.kept.path),
-        {
-            "artist": decision.artist,
-            "title": decision.title,
-            "album": row.album,
-            "year": row.year,
-            "first_release": msgspec.to_builtins(decision.first_release),
-            "crg_mbid": decision.crg_mbid,
-            "crg_title": decision.crg_title,
-            "crg_type": decision.crg_type,
-            "crg_rule": decision.crg_rule,
-            "state": decision.state,
-            "decided_by": decision.decided_by,
-            "reason": row.reason,
-            "address": _address(row),
-            "decision_id": row.kept.id,
-            "decided_at_utc": row.kept.decided_at_utc,
-            "pinned": row.kept.pinned,
-            "is_there": not row.is_gone,
-        },
-    )
+    of_decision = (
+        "artist", "title", "first_release", "crg_mbid", "crg_title", "crg_type", "crg_rule",
+        "state", "decided_by",
+    )  # fmt: skip
+    fields = {name: getattr(row.decision, name) for name in of_decision} | {
+        "album": row.album,
+        "year": row.year,
+        "reason": row.reason,
+        "address": _address(row),
+        "decision_id": row.kept.id,
+        "decided_at_utc": row.kept.decided_at_utc,
+        "pinned": row.kept.pinned,
+        "is_there": not row.is_gone,
+    }
+    return output.file_object(path_from_bytes(row.kept.path), fields)
 
 
 def _address(row: ListedDecision) -> str | None:
@@ -419,7 +369,7 @@ def csv_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
     for values in chain([_COLUMNS], map(_values, rows)):
         record = io.StringIO()
         # A writer without a line end of its own quotes no value that holds one.
-        csv.writer(record, lineterminator="\n").writerow(map(safe_text, values))
+        csv.writer(record, lineterminator="\n").writerow(map(output.safe_text, values))
         yield record.getvalue()
 
 
@@ -441,10 +391,10 @@ def table_lines(rows: Sequence[ListedDecision]) -> Iterator[str]:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    cells = [[safe_text(cell) for cell in _cells(row)] for row in rows]
+    cells = [[output.safe_text(cell) for cell in _cells(row)] for row in rows]
     columns = map(" ".join, zip(*cells, strict=True))
-    widest = [max(map(display_width, column.split())) for column in columns]
-    room = terminal_width() - _TABLE_GAP * (len(_TABLE) - 1)
+    widest = [max(map(output.display_width, column.split())) for column in columns]
+    room = output.terminal_width() - _TABLE_GAP * (len(_TABLE) - 1)
     unbroken = _UNBROKEN
     while sum(least := [min(width, unbroken) for width in widest]) > room and unbroken > 1:
         unbroken -= 1
@@ -453,7 +403,9 @@ def table_lines(rows: Sequence[ListedDecision]) -> Iterator[str]:
     for texts in cells:
         table.add_row(*map(Text, texts))
     text = io.StringIO()
-    console = Console(file=text, width=terminal_width(), markup=False, emoji=False, highlight=False)
+    console = Console(
+        file=text, width=output.terminal_width(), markup=False, emoji=False, highlight=False
+    )
     console.print(table)
     yield from (line.rstrip() for line in text.getvalue().strip("\n").splitlines())
 
@@ -484,24 +436,22 @@ def row_lines(row: ListedDecision) -> Iterator[str]:
     yield f"{row.path}{' (not there any more)' if row.is_gone else ''}"
     yield from recording_lines(row.decision, explained=True)
     filed = ", ".join(filter(None, (row.album, str(row.year or ""))))
-    yield from labelled("the file", filed or "names no album and no year")
+    yield from output.labelled("the file", filed or "names no album and no year")
     group = row.decision.crg_title or row.decision.crg_mbid
     if group:
         kind = f" ({row.decision.crg_type})" if row.decision.crg_type else ""
         label = "belongs to" if row.decision.state is State.DECIDED else row.state
-        yield from labelled(label, f"{group}{kind}  [{row.decision.crg_rule}]")
+        yield from output.labelled(label, f"{group}{kind}  [{row.decision.crg_rule}]")
     else:
-        yield from labelled(row.state, row.decision.crg_rule or "no rule was asked")
-    if address := _address(row):
-        yield from labelled("", address)
-    if row.reason:
-        yield from labelled("because", row.reason)
+        yield from output.labelled(row.state, row.decision.crg_rule or "no rule was asked")
+    yield from output.labelled("", _address(row))
+    yield from output.labelled("because", row.reason)
 
 
 def report_lines(report: AuditReport) -> Iterator[str]:
     """Yield the shares of errors as a table."""
     head = ("rule", "right", "wrong", "unsure", "errors", "95 % interval")
-    yield from table([head, *map(_error_cells, (*report.rules, report.all))])
+    yield from output.table([head, *map(_error_cells, (*report.rules, report.all))])
     if report.left:
         yield f"{report.left} of the sample not judged so far"
 

@@ -5,10 +5,9 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -30,7 +29,7 @@ COMMANDS = {
     "undo": ("write", "undo", "Put tags back as they were before they were written."),
     "verify": ("write", "verify", "Compare tags and audio with what was written."),
     "review": ("review", "review", "List what waits for a person, and keep a verdict."),
-    "override": ("override", "override", "Say where a recording belongs, against the rules."),
+    "override": ("review", "override", "Say where a recording belongs, against the rules."),
     "ls": ("listing", "ls", "List what was decided: a table, CSV, JSON Lines or paths."),
     "audit": ("listing", "audit", "Judge a sample of decisions, and see the share of errors."),
     "playlist": ("listing", "playlist", "Write a playlist by first release."),
@@ -63,16 +62,6 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"chart_binder.cli.{module}"), function)
         return command
 
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Read the arguments, and print the help where it is asked for."""
-        with _ends_with_its_reader():
-            return super().make_context(*args, **kwargs)
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run a command."""
-        with _ends_with_its_reader():
-            return super().invoke(ctx)
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -89,15 +78,6 @@ class Commands(click.Group):
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, _, about) in COMMANDS.items()])
-
-
-@contextlib.contextmanager
-def _ends_with_its_reader() -> Iterator[None]:
-    """Set the exit status where nobody reads what is printed any more; click would end with 1."""
-    try:
-        yield
-    except BrokenPipeError as error:
-        raise click.exceptions.Exit(INTERRUPTED) from error
 
 
 class _HelpFormatter(click.HelpFormatter):
@@ -142,9 +122,11 @@ def run(arguments: list[str]) -> int:
     try:
         # click's own least width is wider than some terminals
         width = max(min(shutil.get_terminal_size().columns, _HELP_WIDTH) - 2, _LEAST_HELP_WIDTH)
-        status = canon.main(
-            arguments, prog_name="canon", standalone_mode=False, terminal_width=width
-        )
+        try:  # not `canon.main`, which ends with 1 where nobody reads what is printed any more
+            with canon.make_context("canon", list(arguments), terminal_width=width) as context:
+                status = canon.invoke(context)
+        except click.exceptions.Exit as ended:  # `--help`
+            status = ended.exit_code
         sys.stdout.flush()
     except tuple(_STATUS) as error:
         _report(error)
@@ -186,6 +168,7 @@ def _report(error: BaseException) -> None:
             error.show(shown)
             print_lines(shown.getvalue().splitlines(), err=True)
         case KeyboardInterrupt() | click.Abort():
+            print_lines([""] * isinstance(error, KeyboardInterrupt), err=True)  # behind `^C`
             print_error("interrupted")
         case OSError():
             # Else Python would flush its buffer into the stream that failed.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-_EMPTY_PATH = "a path is empty: is a variable of the shell not set?"
-
 
 @dataclass
 class Session:
@@ -97,16 +95,16 @@ class Session:
 def common_options(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command the common options; the last one given counts, `-v` adds up."""
 
-    @click.option(
+    @option(
         "--config",
-        "config_file",
+        "Read this configuration file.",
+        into="config_file",
         type=click.Path(path_type=Path, dir_okay=False, readable=False),
-        help="Read this configuration file.",
     )
     @flag("-q", "--quiet", "Print only results (a batch's summary too) and errors.")
-    @click.option("-v", "--verbose", count=True, help="Say more; -vv shows the model's run.")
+    @option("-v --verbose", "Say more; -vv shows the model's run.", count=True)
     @flag("--offline", "Open no socket: cached evidence only.")
-    @click.option("--output", type=click.Choice(["text", "json"]), help="Form of the results.")
+    @option("--output", "Form of the results.", type=click.Choice(["text", "json"]))
     @click.pass_context
     @wraps(command)
     def with_session(
@@ -149,6 +147,15 @@ def flag(*names_and_help: str) -> Callable[[Callable[..., R]], Callable[..., R]]
     return click.option(*names, is_flag=True, help=about)
 
 
+def option(
+    names: str, about: str, into: str = "", **more: Any
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Return an option with a value: `-o --out FILE`, its help, and the name of its parameter."""
+    words = names.split()
+    metavar = None if words[-1].startswith("-") else words.pop()
+    return click.option(*words, *filter(None, [into]), metavar=metavar, help=about, **more)
+
+
 def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Return a decorator that gives a command several options, in this order in its help."""
 
@@ -161,15 +168,26 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., R]], Cal
 
 
 keep_mtime_option = flag("--keep-mtime", "Keep the files' modification times.")
-PATH = click.Path(path_type=str, readable=False)
+
+
+class _Path(click.Path):
+    """A path, which the command that reads it looks for."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not value:
+            self.fail("a path is empty: is a variable of the shell not set?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _Path(path_type=str, readable=False)
 paths_argument = click.argument("paths", nargs=-1, type=PATH)
+some_paths_argument = click.argument("paths", nargs=-1, required=True, type=PATH)
 
 
 tag_options = together(
-    click.option(
-        "--policy",
-        metavar="POLICY",
-        help="dates: when each track first came out; note: CANON_* keys alone; move: the whole"
+    option(
+        "--policy POLICY",
+        "dates: when each track first came out; note: CANON_* keys alone; move: the whole"
         " representative release. By default tags.policy.",
     ),
     flag("--whole-albums", "With dates: date all tracks of an album or none."),
@@ -203,10 +221,8 @@ def command_line() -> tuple[str, ...]:
     """
     options: list[str] = []
     arguments: list[str] = []
-    calls = [click.get_current_context()]
-    while calls[-1].parent:
-        calls.append(calls[-1].parent)
-    for call in calls:
+    call: click.Context | None = click.get_current_context()
+    while call:
         for parameter in call.command.params:
             values = _given_values(call, parameter)
             if isinstance(parameter, click.Option):
@@ -218,6 +234,7 @@ def command_line() -> tuple[str, ...]:
                         options.append(name if parameter.is_flag else f"{name}={value}")
             else:
                 arguments += values
+        call = call.parent
     return (*options, *arguments)
 
 
@@ -257,23 +274,15 @@ def group(name: str, cls: type[Group] = Group) -> Callable[[Callable[[], None]],
 
 
 def named_paths(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the paths; in place of `-` those on standard input, one a line or NUL between.
-
-    Raises `UsageError` for an empty one.
-    """
+    """Yield the paths; in place of `-` those on standard input, one a line or NUL between."""
     for path in paths:
-        if not path:
-            raise UsageError(_EMPTY_PATH)
-        if path == "-":
-            listed = sys.stdin.buffer.read()
-            between = b"\0" if b"\0" in listed else b"\n"
-            names = (
-                name.removesuffix(b"\r") if between == b"\n" else name
-                for name in listed.split(between)
-            )
-            yield from (os.fsdecode(name) for name in names if name.strip())
-        else:
+        if path != "-":
             yield path
+            continue
+        listed = sys.stdin.buffer.read()
+        if b"\0" not in listed:
+            listed = listed.replace(b"\r\n", b"\n").replace(b"\n", b"\0")
+        yield from (os.fsdecode(name) for name in listed.split(b"\0") if name.strip())
 
 
 def audio_files(named: str) -> "Iterator[AudioFile | UnreadablePath]":
@@ -282,13 +291,6 @@ def audio_files(named: str) -> "Iterator[AudioFile | UnreadablePath]":
     from chart_binder.cli.output import print_notes
 
     return find_audio_files([Path(named)], warn=lambda text: print_notes([f"canon: {text}"]))
-
-
-def not_empty(*paths: str) -> list[Path]:
-    """Return the paths, where none is empty. Raises `UsageError`."""
-    if not all(paths):
-        raise UsageError(_EMPTY_PATH)
-    return list(map(Path, paths))
 
 
 def read_mbid(text: str, entity: str, *, or_else: str = "") -> str:
@@ -322,10 +324,7 @@ def read_path_or_mbid(text: str) -> str | Path:
 
 
 def refuse_audio_file(option: str, path: str | Path) -> None:
-    """Raise `UsageError` where an output file, or what a link leads to, has an audio suffix.
-
-    Such a file would be replaced, and a slip of the keys is enough to name one.
-    """
+    """Raise `UsageError` where an output file, or what a link leads to, has an audio suffix."""
     from chart_binder.audio.file_access import AUDIO_SUFFIXES
 
     suffixes = AUDIO_SUFFIXES | {".asf", ".mp4"}  # which may be audio, too

@@ -16,11 +16,10 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from chart_binder.config import LogConfig
     from chart_binder.domain.records import UnreadDecision
 
-Name = TypeVar("Name", bound=str)
-Word = TypeVar("Word", bound=str)
 MAX_WIDTH = 100
 """Lines longer than this are hard to read, however wide a terminal is."""
 _LABEL_WIDTH = 12
@@ -43,7 +40,6 @@ _INDENT = 2
 _RATE_UNITS = ((1, "s"), (60, "min"), (3600, "h"))
 _TENTHS_BELOW_S = 10
 
-_SEMICOLON_PARTS = re.compile(r"[^;]*;|[^;]+")
 # A space that is no ASCII, such as U+00A0 and U+3000, is part of a name.
 _WORD = re.compile(r"([ \t\n\r\f\v]*)([^ \t\n\r\f\v]+)")
 _ADDRESS = re.compile(r"\W?https?://")
@@ -147,17 +143,14 @@ class SkippedRecords:
         print_lines([path_text(f"left out: {problem}")], err=True)
 
 
-def count_text(counts: Mapping[Name, int], words: Mapping[Word, str]) -> str:
+def count_text(counts: Mapping[Any, int], words: Mapping[Any, str]) -> str:
     """Return counts as `8 would change, 2 not written`, in the order of `words`, without zeros.
 
-    A name that is not among the words comes last, as it is.
+    Both are by texts. One that is not among the words comes last, as it is.
     """
-    called = {str(name): word for name, word in words.items()}
-    found = {str(name): count for name, count in counts.items()}
-    names = dict.fromkeys((*called, *found))
-    return ", ".join(
-        f"{found[name]:,} {called.get(name, name)}" for name in names if found.get(name)
-    )
+    shown = (f"{counts[name]:,} {words.get(name, name)}" for name in {**words, **counts}
+             if counts.get(name))  # fmt: skip
+    return ", ".join(shown)
 
 
 def terminal_width() -> int:
@@ -220,13 +213,12 @@ def wrap(
     They are as wide as the terminal allows, and indented by the length of `head`, unless a `width`
     or an `indent` is given. Counts columns, which `textwrap` does not. Words stay whole, also one
     that is longer than a line, so that an id or an address can be copied; an address that is too
-    long begins a line without indent. Only a word of parts with semicolons, such as a decision
-    trace, is broken behind one.
+    long begins a line without indent.
     """
     width = terminal_width() if width is None else width
     indent = len(head) if indent is None else indent
     line, taken, has_word = head, display_width(head), False
-    for gap, word in _words(text, width - indent):
+    for gap, word in _WORD.findall(text):
         length = display_width(word)
         if has_word and taken + len(gap) + length > width:
             yield line
@@ -272,23 +264,25 @@ def _broken(line: str, width: int) -> Iterator[str]:
     yield line[start:]
 
 
-def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
-    """Yield the words, each with the space before it; too long ones are split at semicolons."""
-    for gap, word in _WORD.findall(text):
-        parts = _SEMICOLON_PARTS.findall(word) if display_width(word) > room else [word]
-        yield from zip([gap, *[""] * (len(parts) - 1)], parts, strict=True)
+def labelled(
+    label: str, text: str | None, width: int = _LABEL_WIDTH, indent: int = _INDENT
+) -> Iterator[str]:
+    """Yield an indented label of `width` columns and its text, wrapped; nothing without a text."""
+    return wrap(text or "", f"{'':{indent}}{label:<{width}} ")
 
 
-def labelled(label: str, text: str) -> Iterator[str]:
-    """Yield an indented label and its text, which is wrapped below itself."""
-    return wrap(text, f"{'':{_INDENT}}{label:<{_LABEL_WIDTH}} ")
-
-
-def labelled_list(label: str, texts: Iterable[str]) -> Iterator[str]:
+def labelled_list(
+    label: str, texts: Iterable[str], width: int = _LABEL_WIDTH, indent: int = _INDENT
+) -> Iterator[str]:
     """Yield several texts below each other, the first with the label."""
     for text in texts:
-        yield from labelled(label, text)
+        yield from labelled(label, text, width, indent)
         label = ""
+
+
+def note_lines(label: str, text: str | None, indent: int = _INDENT) -> Iterator[str]:
+    """Yield `label: text`, wrapped; nothing for an empty text."""
+    return wrap(text or "", f"{'':{indent}}{label}: ", indent + _INDENT)
 
 
 def duration(seconds: float) -> str:
@@ -319,12 +313,9 @@ def set_up_logging(config: "LogConfig", verbosity: int, *, is_quiet: bool = Fals
 
     A quiet call logs errors alone.
     """
-    is_terminal = sys.stderr.isatty()
-    is_text = config.format == "console" or (config.format == "auto" and is_terminal)
-    handler = logging.StreamHandler(cast("TextIO", _LogStream(is_text=is_text)))
-    handler.setFormatter(_StructlogFormatter(is_text=is_text))
+    is_text = config.format == "console" or (config.format == "auto" and sys.stderr.isatty())
     root = logging.getLogger()
-    root.handlers[:] = [handler]
+    root.handlers[:] = [_LogHandler(is_text=is_text)]
     root.setLevel(logging.ERROR if is_quiet else logging.WARNING)
     level = _LEVELS[min(verbosity, 2)] or config.level.upper()
     logging.getLogger("chart_binder").setLevel(logging.ERROR if is_quiet else level)
@@ -336,33 +327,25 @@ def set_log_file(path: str | Path) -> None:
     _log_context.set(_log_context.get() | {"file": path_text(path)})
 
 
-@dataclass
-class _LogStream:
-    """Standard error as it is at the time, above a bar if there is one; text is wrapped there."""
+class _LogHandler(logging.Handler):
+    """Prints to standard error as it is at the time, above a bar if there is one; wraps text.
 
-    is_text: bool
+    structlog, which formats the lines, is imported with the first of them.
+    """
 
-    def write(self, text: str) -> None:
-        if self.is_text:
-            print_lines(text.splitlines(), err=True)
-        else:
-            click.echo(text, nl=False, err=True)
-
-    def flush(self) -> None:
-        pass  # each line is
-
-
-@dataclass
-class _StructlogFormatter(logging.Formatter):
-    """Formats lines with structlog, which is imported with the first line."""
-
-    is_text: bool
-
-    def __post_init__(self) -> None:
+    def __init__(self, *, is_text: bool) -> None:
         super().__init__()
+        self.is_text = is_text
 
-    def format(self, record: logging.LogRecord) -> str:
-        return self._formatter.format(record)
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            text = self._formatter.format(record)
+            if self.is_text:
+                print_lines(text.splitlines(), err=True)
+            else:
+                click.echo(text, err=True)
+        except Exception:  # noqa: BLE001 - as the handlers of the standard library do
+            self.handleError(record)
 
     @cached_property
     def _formatter(self) -> "structlog.stdlib.ProcessorFormatter":
@@ -376,7 +359,7 @@ class _StructlogFormatter(logging.Formatter):
             last = [structlog.dev.ConsoleRenderer(colors=False)]
         return structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[
-                _add_context,
+                lambda _logger, _name, line: {**_log_context.get(), **line},
                 structlog.stdlib.ExtraAdder(),
                 structlog.stdlib.add_log_level,
                 structlog.stdlib.add_logger_name,
@@ -386,10 +369,3 @@ class _StructlogFormatter(logging.Formatter):
             ],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         )
-
-
-def _add_context(
-    logger: object, name: str, line: "structlog.typing.EventDict"
-) -> "structlog.typing.EventDict":
-    del logger, name
-    return {**_log_context.get(), **line}

@@ -50,9 +50,7 @@ def exit_at_once(status: int) -> NoReturn:
 
 
 @contextmanager
-def stop_after_current(
-    told: str = "stops after the current file",
-) -> Iterator[threading.Event]:
+def stop_after_current(told: str = "stops after the current file") -> Iterator[threading.Event]:
     """Turn the first SIGINT or SIGTERM into a request to stop, the second into an interrupt.
 
     `told` says in the message what is finished first. Raises `KeyboardInterrupt`.
@@ -154,54 +152,39 @@ def _check_lines(event: transcript.Read | transcript.Brought) -> Iterator[str]:
 
 @contextmanager
 def progress(
-    named: Sequence[Path], *, is_all: bool, is_drawn: bool, is_quiet: bool = False
+    named: Sequence[Path] = (),
+    *,
+    total: int = 0,
+    noun: str = "files",
+    is_drawn: bool = True,
+    is_quiet: bool = False,
 ) -> Iterator["Progress"]:
     """Yield what shows progress on standard error: a bar if `is_drawn` on a terminal, else lines.
 
-    If `is_all`, the files are counted in a thread, for an estimate of how long the run takes. A
-    quiet one shows nothing.
+    `total` is how many files, or what `noun` says, there are. Those that are `named` are counted in
+    a thread. What others write meanwhile stands above a bar. A quiet one shows nothing.
     """
-    shown = _progress(is_drawn=is_drawn, is_quiet=is_quiet)
-    if is_all and not is_quiet:
-        threading.Thread(target=shown.count_files, args=(named,), daemon=True).start()
-    with _above(shown):
-        yield shown
-
-
-@contextmanager
-def row_progress(total: int, *, is_quiet: bool) -> Iterator["Progress"]:
-    """Yield what shows progress over so many rows of a list."""
-    shown = _progress(is_drawn=True, is_quiet=is_quiet)
-    shown.total, shown.noun = total, "rows"
-    with _above(shown):
-        yield shown
-
-
-def _progress(*, is_drawn: bool, is_quiet: bool) -> "Progress":
     if is_quiet:
-        return Progress()
-    return _Bar(sys.stderr) if is_drawn and sys.stderr.isatty() else _Lines()
-
-
-@contextmanager
-def _above(shown: "Progress") -> Iterator[None]:
-    """Let what is written to standard error meanwhile stand above a bar."""
+        yield Progress()
+        return
+    is_bar = is_drawn and sys.stderr.isatty()
+    shown = _Bar(sys.stderr) if is_bar else _Lines()
+    shown.total, shown.noun = total, noun
+    if named:
+        threading.Thread(target=shown.count_files, args=(named,), daemon=True).start()
     if not isinstance(shown, _Bar):
-        yield
+        yield shown
         return
     with redirect_stderr(cast("TextIO", _AboveBar(shown))):
         try:
-            yield
+            yield shown
         finally:
             shown.is_over = True
             shown.clear()
 
 
 class Progress:
-    """Shows how far a run is; this one shows nothing.
-
-    `total` is how many files, or what `noun` says, there are; 0 as long as that is not known.
-    """
+    """Shows how far a run is; this one shows nothing. `total` is 0 as long as it is not known."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -213,10 +196,8 @@ class Progress:
         """Count the files of a library, which takes a while."""
         from chart_binder.jobs.batch import outermost_paths  # slow, and only for a batch
 
-        self.total = sum(
-            isinstance(item, AudioFile)
-            for item in find_audio_files(outermost_paths(named), warn=None)
-        )
+        found = find_audio_files(outermost_paths(named), warn=None)
+        self.total = sum(isinstance(item, AudioFile) for item in found)
 
     def show(self, tally: "Tally | None" = None) -> None:
         """Show how far the run is, where that is due; called without a tally while no file ends."""
@@ -292,7 +273,6 @@ class _AboveBar:
         return getattr(self._bar.stream, name)
 
 
-CERTAIN = "certain"
 _SHOWN_STATES = (
     State.ERROR, State.REVIEW, State.INDETERMINATE, State.UNMATCHED, State.UNREADABLE,
 )  # fmt: skip
@@ -324,7 +304,7 @@ def _parts(tally: "Tally", total: int, noun: str) -> Iterator[str]:
         yield f"about {duration((total - tally.files) / tally.rate)} left"
     if tally.worked:
         yield rate_text(tally.rate)
-    if dated := tally.first_releases[CERTAIN]:
+    if dated := tally.first_releases["certain"]:
         yield counted(dated, "first release")
     if tally.earlier:
         yield f"{tally.earlier:,} earlier than tagged"

@@ -1,7 +1,9 @@
-"""`canon review`: what a person has to look at, and their verdict."""
+"""`canon review` and `canon override`: what a person has to look at, and their verdict."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,23 +11,26 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from chart_binder.cli import options, output
-from chart_binder.cli.override import FORCE, check_ids
+from chart_binder import wiring
+from chart_binder.cli import options, output, review_text
+from chart_binder.cli.decide import read_bundle_file
+from chart_binder.cli.decision_text import entity_names, musicbrainz_page
 from chart_binder.cli.progress import event_lines
-from chart_binder.cli.review_text import (
-    album_cases_lines,
-    case_lines,
-    case_object,
-    queued_object,
-    ruled_lines,
-    ruled_object,
-    unwritten_lines,
-)
 from chart_binder.cli.review_walk import Walk
-from chart_binder.errors import UsageError, counted
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.records import is_new_id, local_time, now_utc
+from chart_binder.domain.verdict import OverrideRecord
+from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.errors import (
+    CanonError,
+    LookupFailedError,
+    NothingFoundError,
+    UsageError,
+    counted,
+)
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import WAITING_STATES, State, read_states
-from chart_binder.jobs.overrides import VerdictResult, accept, choose, keep, reject
+from chart_binder.jobs import overrides
+from chart_binder.jobs.decide import WAITING_STATES, State, override_for, read_states
 from chart_binder.jobs.review import (
     OPEN_STATES,
     ReviewCase,
@@ -37,7 +42,7 @@ from chart_binder.jobs.review import (
     review_queue,
     unwritten_files,
 )
-from chart_binder.jobs.stored_decisions import path_from_bytes
+from chart_binder.jobs.stored_decisions import path_from_bytes, stored_bundle
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -55,10 +60,9 @@ class _WalkIfInteractive(options.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         others = [each for each in args if each != _INTERACTIVE]
-        named = others[0] if others and others[0] in self.commands else None
-        is_help = set(args) & {"-h", "--help"}
-        if _INTERACTIVE in args and named in (None, "list", "walk") and not is_help:
-            args = ["walk", *others[1 if named else 0 :]]
+        is_help = {*args} & {"-h", "--help"}
+        if _INTERACTIVE in args and not is_help and not {*others[:1]} & {*self.commands}:
+            args = ["walk", *others]
         return super().parse_args(ctx, args)
 
 
@@ -81,21 +85,44 @@ def review() -> None:
 
 _PATHS = click.argument("paths", metavar="[PATH]...", nargs=-1, type=options.PATH)
 _NAME = click.argument("name", metavar="PATH_OR_DECISION", type=options.PATH)
-_STATES = click.option(
+
+
+def _states(ctx: click.Context, param: click.Parameter, text: str) -> frozenset[str]:
+    """Read the states of `--state`. Raises `UsageError`."""
+    del ctx, param
+    try:
+        return read_states(text, WAITING_STATES)
+    except ValueError as error:
+        raise UsageError(f"--state: found {path_text(text)!r}; {error}") from error
+
+
+def _reason(ctx: click.Context, param: click.Parameter, text: str) -> str:
+    """Read the words of `--reason`. Raises `UsageError` where they are needed and blank."""
+    del ctx
+    words = output.one_line(text)
+    if param.required and not words:
+        raise UsageError("--reason is blank: say in a few words what is wrong")
+    return words
+
+
+_STATES = options.option(
     "--state",
-    "states",
+    "Which: one of these, or several with commas.",
+    into="states",
     default=",".join(state.word for state in WAITING_STATES),
     show_default=True,
-    help="Which: one of these, or several with commas.",
+    callback=_states,
 )
-_REASON = click.option("--reason", default="", help="Why, in your words: shown with the decision.")
-_RR = click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
+FORCE = options.flag(
+    "--force", "Also where the group seems to be of other music, or the release of another group."
+)
+_REASON = partial(options.option, "--reason", callback=_reason)
+_SHOWN_REASON = _REASON("Why, in your words: shown with the decision.", default="")
+_RR = options.option("--rr", "The release: a label (C2.R1), an id or an address.")
 
 
 _override_options = options.together(
-    click.option(
-        "--recording", metavar="ID", help="Which recording is meant, where several may be."
-    ),
+    options.option("--recording ID", "Which recording is meant, where several may be."),
     options.flag(
         "--replace",
         "replaces",
@@ -108,16 +135,13 @@ _override_options = options.together(
 @review.command("list")
 @_PATHS
 @_STATES
-@click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(0),
-    default=_LISTED,
-    show_default=True,
-    help="At most; 0 for all.",
+@options.option(
+    "--limit N", "At most; 0 for all.", type=click.IntRange(0), default=_LISTED, show_default=True
 )
 @options.pass_session
-def list_queue(session: options.Session, paths: tuple[str, ...], states: str, limit: int) -> int:
+def list_queue(
+    session: options.Session, paths: tuple[str, ...], states: frozenset[str], limit: int
+) -> int:
     """List what waits, all or of the files and folders named, album by album.
 
     Files that share their evidence are one entry, and one verdict is on all of them.
@@ -126,17 +150,19 @@ def list_queue(session: options.Session, paths: tuple[str, ...], states: str, li
     """
     shown, left = 0, 0
     skipped = output.SkippedRecords()
-    kept, named = session.overrides, options.not_empty(*paths)
+    kept, named = session.overrides, list(map(Path, paths))
     with session.open_store() as store:
-        queue = review_queue(store, kept, _read_states(states), named, skipped.decision)
+        queue = review_queue(store, kept, states, named, skipped.decision)
         for album in queue_by_album(islice(queue, limit or None)):
             if not session.as_json:
                 cases = [queued.case for queued in album]
-                output.print_lines(chain([""] * bool(shown), album_cases_lines(cases)))
+                output.print_lines(chain([""] * bool(shown), review_text.album_cases_lines(cases)))
             for queued in album if session.as_json else ():
-                output.print_json(output.file_object(queued.case.path, queued_object(queued.case)))
+                output.print_json(
+                    output.file_object(queued.case.path, review_text.queued_object(queued.case))
+                )
             shown, left = shown + len(album), album[-1].left - 1
-        is_whole = set(_read_states(states)) == set(OPEN_STATES)
+        is_whole = states == set(OPEN_STATES)
         unwritten = _show_unwritten(session, store, named) if is_whole else 0
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
     not_written = f"; {counted(unwritten, 'file')} not written" if unwritten else ""
@@ -150,7 +176,7 @@ def _show_unwritten(session: options.Session, store: "Store", named: Sequence[Pa
     for why, files in unwritten_files(store, named):
         count += len(files)
         if not session.as_json:
-            output.print_lines(chain([""], unwritten_lines(why, files)))
+            output.print_lines(chain([""], review_text.unwritten_lines(why, files)))
             continue
         for one in files:
             fields = {"decision_id": one.decision_id, "state": "not written", "why": why,
@@ -179,7 +205,7 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
         waits = store.waiting.has(case.kept.id, OPEN_STATES) and not has_override
         lapsed = override_removed(case, kept)
         verdict = None if waits else store.verdicts.on_the_same(case.kept)
-    fields = case_object(case, rules) | {
+    fields = review_text.case_object(case, rules) | {
         "waits": waits,
         "has_lapsed": lapsed,
         "verdict": verdict,
@@ -187,7 +213,7 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
     }
     whole = session.verbosity > 0
     said = None if has_override else rules
-    lines = case_lines(case, said, verdict, waits=waits, lapsed=lapsed, whole=whole)
+    lines = review_text.case_lines(case, said, verdict, waits=waits, lapsed=lapsed, whole=whole)
     run = chain.from_iterable(map(event_lines, events))
     session.show(output.file_object(case.path, fields), chain(lines, run))
     return 1 if case.decision.state is State.ERROR else 3 if waits else 0
@@ -195,19 +221,19 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
 
 @review.command("accept", epilog=_STATUS)
 @_NAME
-@_REASON
+@_SHOWN_REASON
 @_override_options
 @options.pass_session
 def accept_proposal(session: options.Session, name: str, reason: str, **flags: Any) -> None:
     """Take what is proposed: kept as an override, which `decide`, `batch` and `write` use."""
-    _give(session, name, "accepted", accept, output.one_line(reason), **flags)
+    _give(session, name, "accepted", overrides.accept, reason, **flags)
 
 
 @review.command("choose", epilog=_STATUS)
 @_NAME
 @click.argument("candidate", metavar="CANDIDATE")
 @_RR
-@_REASON
+@_SHOWN_REASON
 @_override_options
 @FORCE
 @options.pass_session
@@ -219,13 +245,13 @@ def choose_candidate(
     CANDIDATE is a label of `show` (C2), an id or an address.
     """
     done = f"{candidate} is right"
-    _give(session, name, done, choose, output.one_line(reason), crg=candidate, **flags)
+    _give(session, name, done, overrides.choose, reason, crg=candidate, **flags)
 
 
 @review.command("reject", epilog=_STATUS)
 @_NAME
-@click.option("--reason", required=True, help="Why, in your words: kept with the verdict.")
-@click.option("--crg", help="What is right: a label of `show` (C2), an id or an address.")
+@_REASON("Why, in your words: kept with the verdict.", required=True)
+@options.option("--crg", "What is right: a label of `show` (C2), an id or an address.")
 @_RR
 @_override_options
 @FORCE
@@ -237,28 +263,25 @@ def reject_proposal(
 
     Without, the case only leaves the queue, and is not written.
     """
-    words = output.one_line(reason)
-    if not words:
-        raise UsageError("--reason is blank: say in a few words what is wrong")
     if rr and not crg:
         raise UsageError("--rr names a release of what --crg names: give both")
-    _give(session, name, "rejected", reject, words, crg=crg, rr=rr, **flags)
+    _give(session, name, "rejected", overrides.reject, reason, crg=crg, rr=rr, **flags)
 
 
 @review.command("keep", epilog=_STATUS)
 @_NAME
-@click.option("--reason", default="", help="Why, in your words.")
+@_REASON("Why, in your words.", default="")
 @options.pass_session
 def keep_open(session: options.Session, name: str, reason: str) -> None:
     """Leave it open: out of the queue until evidence, rules or the model's answer change."""
-    _give(session, name, "kept out of the queue", keep, output.one_line(reason))
+    _give(session, name, "kept out of the queue", overrides.keep, reason)
 
 
 def _give(
     session: options.Session,
     name: str,
     done: str,
-    give: Callable[..., VerdictResult],
+    give: Callable[..., overrides.VerdictResult],
     reason: str,
     *,
     crg: str | None = None,
@@ -281,15 +304,15 @@ def _give(
             ids["recording"] = options.read_mbid(recording, "recording")
         ruled = give(store, case, reason=reason, **ids, **flags)
     ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
-    fields = output.file_object(case.path, ruled_object(case, done, ruled))
-    session.show(fields, ruled_lines(case, done, ruled))
+    fields = output.file_object(case.path, review_text.ruled_object(case, done, ruled))
+    session.show(fields, review_text.ruled_lines(case, done, ruled))
 
 
 @review.command("walk")
 @_PATHS
 @_STATES
 @options.pass_session
-def walk_queue(session: options.Session, paths: tuple[str, ...], states: str) -> int:
+def walk_queue(session: options.Session, paths: tuple[str, ...], states: frozenset[str]) -> int:
     """Walk the queue in the terminal with single keys; leave and come back at any time.
 
     Every verdict is kept at once.
@@ -300,21 +323,13 @@ def walk_queue(session: options.Session, paths: tuple[str, ...], states: str) ->
     if session.as_json:
         raise UsageError("walking the queue is for a terminal: take --output text")
     with session.open_store() as store:
-        return Walk(store, session.config, _read_states(states)).run(options.not_empty(*paths))
+        return Walk(store, session.config, states).run(list(map(Path, paths)))
 
 
 @contextmanager
 def _case(session: options.Session, name: str) -> Iterator[tuple["Store", ReviewCase]]:
-    options.not_empty(name)
     with session.open_store() as store:
         yield store, find_case(store, name)
-
-
-def _read_states(text: str) -> frozenset[str]:
-    try:
-        return read_states(text, WAITING_STATES)
-    except ValueError as error:
-        raise UsageError(f"--state: found {path_text(text)!r}; {error}") from error
 
 
 def _read_label(case: ReviewCase, written: str, entity: str) -> str:
@@ -330,3 +345,223 @@ def _read_label(case: ReviewCase, written: str, entity: str) -> str:
     more = " ..." if len(of_entity) > _LABELS_NAMED else ""
     some = f"one of {', '.join([*of_entity][:_LABELS_NAMED])}{more}, " if of_entity else ""
     return options.read_mbid(written, entity, or_else=some)
+
+
+_SUBJECT = click.argument("name", metavar="PATH_OR_ID", type=options.PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What a path or an id leads to: a recording, its evidence, or both."""
+
+    recording: RecordingId | None
+    bundle: EvidenceBundle | None
+    notes: tuple[str, ...] = ()
+
+
+@options.group("override")
+def override() -> None:
+    """Say where a recording belongs, against the rules; `decide` and `explain` keep to it."""
+
+
+@override.command("set")
+@_SUBJECT
+@options.option("--crg", "Where it belongs: `canon review show` has the ids.", required=True)
+@options.option("--rr", "The release; else the rules choose one of it.")
+@_REASON("Why, in your words: shown with the decision.", required=True)
+@FORCE
+@options.pass_session
+def set_override(
+    session: options.Session, name: str, crg: str, rr: str | None, reason: str, *, force: bool
+) -> None:
+    """Say where a recording belongs: named by its id, a file of it, or a decision on one.
+
+    PATH is an audio file, or an evidence bundle (.json). Ids of MusicBrainz may be bare or the
+    addresses of pages; that of a decision is shown by `review`, `write` and `drift`.
+
+    A release group that MusicBrainz does not list the recording on, and of which neither artist nor
+    title fits, is refused without --force; so is a release that is of another group.
+
+    Exit status: 0 the override is kept; 1 no recording was found, the release is of another group,
+    or the group has nothing to do with the recording; 2 what was named is neither a file nor an id.
+    """
+    group = ReleaseGroupId(options.read_mbid(crg, "release-group"))
+    release = ReleaseId(options.read_mbid(rr, "release")) if rr is not None else None
+    subject = _decision(session, name) or _look_up(
+        session, options.read_path_or_mbid(name), asks=True
+    )
+    recording = subject.recording or _only_recording(subject, name)
+    kept = OverrideRecord(recording, group, release, reason, now_utc())
+    checked = check_ids(session, subject.bundle, group, release, force=force)
+    if subject.bundle:
+        overrides.require_home(subject.bundle, group, release)
+    before = session.overrides.get(kept.recording_mbid)
+    with session.open_store() as store:
+        decisions = [each for each in store.verdicts.reached_by(kept) if not each.pinned]
+        store.overrides.put(kept)
+    others = overrides.list_files(each for each in decisions if each.crg_mbid != kept.crg_mbid)
+    notes = (
+        *subject.notes,
+        *checked,
+        *(overrides.unknown_ids(subject.bundle, kept) if subject.bundle else ()),
+        *([f"{overrides.DECIDE_AGAIN}: {others}"] if others else ()),
+    )
+    lines = list(override_lines(kept, overrides.OverrideEffect(bundle=subject.bundle)))
+    if before:
+        where = musicbrainz_page("release-group", before.crg_mbid)
+        lines += output.labelled("in place of", f"{where} ({before.reason})")
+    for note in notes:
+        lines += output.labelled("note", note)
+    session.show(msgspec.to_builtins(kept) | {"in_place_of": before, "notes": notes}, lines)
+
+
+@override.command("list")
+@click.argument("name", metavar="[PATH_OR_ID]", required=False, type=options.PATH)
+@options.pass_session
+def list_overrides(session: options.Session, name: str | None) -> None:
+    """Print every override, the oldest first, or the one that holds for a file or an id.
+
+    Names are those of the evidence in the store; files are those decided that it holds for.
+
+    Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
+    """
+    all_kept = session.overrides
+    listed = [*all_kept.values()] if name is None else [_override_named(session, name, all_kept)]
+    if not listed:
+        if not session.as_json:
+            output.print_lines(["no overrides: `canon override set` makes one"])
+        return
+    listed.sort(key=lambda one: one.set_at_utc)
+    with wiring.store_and_kept_evidence(session.config) as (store, evidence):
+        for number, kept in enumerate(listed):
+            known = overrides.override_effect(store, kept)
+            if known.bundle is None:
+                known = overrides.OverrideEffect(known.files, evidence(kept.recording_mbid))
+            groups = chain.from_iterable(
+                one.groups for one in (known.bundle.recording_candidates if known.bundle else ())
+            )
+            fields = msgspec.to_builtins(kept) | {
+                "name": known.bundle.name if known.bundle else None,
+                "crg_title": next((x.title for x in groups if x.mb_rg_id == kept.crg_mbid), None),
+                "files": [path_text(path) for path in known.files],
+            }
+            session.show(fields, (*[""] * bool(number), *override_lines(kept, known)))
+
+
+@override.command("remove")
+@_SUBJECT
+@options.pass_session
+def remove(session: options.Session, name: str) -> None:
+    """Take an override back: the rules decide again, by `canon decide` or `canon batch`.
+
+    Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
+    """
+    kept = _override_named(session, name, session.overrides)
+    with session.open_store() as store:
+        decisions = overrides.decisions_by_override(store, kept)
+        store.overrides.remove(kept.recording_mbid)
+    files = [path_text(each.path) for each in decisions]
+    lines = ["removed:", *override_lines(kept, overrides.OverrideEffect())]
+    if decisions:
+        lines += output.labelled(
+            "note", f"decided by it, so {overrides.DECIDE_AGAIN}: {overrides.list_files(decisions)}"
+        )
+    session.show(msgspec.to_builtins(kept) | {"to_decide_again": files}, lines)
+
+
+def check_ids(
+    session: options.Session,
+    bundle: EvidenceBundle | None,
+    crg: str,
+    rr: str | None,
+    *,
+    force: bool,
+) -> tuple[str, ...]:
+    """Check that a release group has to do with a recording, and that a release is of the group.
+
+    Returns remarks on what could not be checked. Raises `CanonError` if not, unless `force`.
+    """
+    if force or bundle is None:
+        return ()
+    related = overrides.require_related(bundle, crg, partial(wiring.look_up_group, session.config))
+    look_up = partial(wiring.look_up_home, session.config)
+    return (*related, *overrides.require_home(bundle, crg, rr, look_up))
+
+
+def _override_named(
+    session: options.Session, name: str, kept: Mapping[str, OverrideRecord]
+) -> OverrideRecord:
+    found = kept.get(bare_id(name))  # also an id that is no UUID, as it is listed
+    if found is None:
+        named = _decision(session, name) or options.read_path_or_mbid(name)
+        if isinstance(named, str):
+            found = kept.get(named)
+        elif kept:
+            subject = named if isinstance(named, _Subject) else _look_up(session, named)
+            found = (subject.bundle and override_for(subject.bundle, kept)) or kept.get(
+                subject.recording or ""
+            )
+    if found is None:
+        raise CanonError(f"no override is kept for {path_text(name)}; see `canon override list`")
+    return found
+
+
+def _decision(session: options.Session, name: str) -> _Subject | None:
+    """Return what a stored decision is about, if it has that id and no file has that name."""
+    if not is_new_id(name) or Path(name).exists():
+        return None
+    with session.open_store() as store:
+        kept = store.decisions.by_id(name)
+        if kept is None:
+            return None
+        recording = bare_id(kept.recording_mbid or "")
+        known = RecordingId(recording) if MBID.fullmatch(recording) else None
+        return _Subject(known, stored_bundle(store, kept))
+
+
+def _look_up(session: options.Session, named: str | Path, *, asks: bool = False) -> _Subject:
+    """Return what an id of a recording or the path of a file leads to. Raises `CanonError`.
+
+    Only if `asks` MusicBrainz is asked about an id.
+    """
+    recording = RecordingId(named) if isinstance(named, str) else None
+    try:
+        if recording:
+            with wiring.store_and_kept_evidence(session.config) as (_, evidence):
+                found = evidence(recording)
+            if asks and not found:
+                found = wiring.recording_evidence(session.config, recording)
+            return _Subject(recording, found)
+        if Path(named).suffix.casefold() == ".json":
+            return _Subject(None, read_bundle_file(str(named)))
+        with wiring.store_and_evidence(session.config) as (_, gather):
+            return _Subject(None, gather(Path(named)))
+    except (LookupFailedError, NothingFoundError) as error:
+        known = recording or wiring.tagged_recording(Path(named))
+        if known is None:
+            raise
+        return _Subject(known, None, (f"the ids could not be held against evidence: {error}",))
+
+
+def _only_recording(subject: _Subject, name: str) -> RecordingId:
+    if subject.bundle is None:
+        raise CanonError(f"{path_text(name)} leads to no recording")
+    try:
+        return overrides.recording_meant(subject.bundle)
+    except CanonError as error:
+        raise CanonError(f"{path_text(name)}: {error}") from error
+
+
+def override_lines(kept: OverrideRecord, known: overrides.OverrideEffect) -> Iterator[str]:
+    """Yield an override as a short block, with the names and files that are `known`."""
+    names = entity_names(known.bundle)
+    yield musicbrainz_page("recording", kept.recording_mbid)
+    if known.bundle:
+        yield from output.labelled("recording", known.bundle.name)
+    page = musicbrainz_page("release-group", kept.crg_mbid)
+    yield from output.labelled_list("belongs to", filter(None, (names.get(kept.crg_mbid), page)))
+    page = musicbrainz_page("release", kept.rr_mbid) if kept.rr_mbid else "by the rules"
+    yield from output.labelled_list("release", filter(None, (names.get(kept.rr_mbid or ""), page)))
+    yield from output.labelled("because", kept.reason)
+    yield from output.labelled("set at", local_time(kept.set_at_utc))
+    yield from output.labelled_list("files", (path_text(path) for path in known.files))

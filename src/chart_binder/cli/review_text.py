@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from chart_binder.cli.decision_text import (
+    NO_GROUP,
     missing_facts,
     musicbrainz_page,
     outcome_rows,
@@ -48,10 +49,10 @@ def album_cases_lines(cases: Sequence[ReviewCase]) -> Iterator[str]:
     """Yield the cases of one album: a line with counts, then each as a short block."""
     folder = cases[0].file.album.folder
     counts = Counter(case.decision.state for case in cases)
-    texts = (f"{counts[state]} {state.word}" for state in State if counts[state])
-    gone = sum(case.is_gone for case in cases)
-    more = f", {gone} of them gone" if gone else ""
-    head = f"{cases[0].album or NO_ALBUM}: {', '.join(texts)}{more}"
+    texts = [f"{counts[state]} {state.word}" for state in State if counts[state]]
+    if gone := sum(case.is_gone for case in cases):
+        texts.append(f"{gone} of them gone")
+    head = f"{cases[0].album or NO_ALBUM}: {', '.join(texts)}"
     yield from wrap(f"{head}  [{path_text(folder)}]", "", 2)
     for case in cases:
         yield ""
@@ -65,33 +66,28 @@ def _queued_lines(case: ReviewCase, folder: Path) -> Iterator[str]:
     yield from _damage(case)
     if case.decision.state is State.DECIDED:  # it is listed only because its override was removed
         yield from labelled("to do", _LAPSED)
-    if case.problem:
-        yield from labelled("", case.problem)
+    yield from labelled("", case.problem)
     yield from labelled_list("missing", missing_facts(case.decision))
     yield from labelled("decision", case.kept.id)
 
 
 def queued_object(case: ReviewCase) -> dict[str, Any]:
     """Return a case of the list for JSON."""
-    decision = case.decision
+    of_decision = (
+        "state", "artist", "title", "first_release", "rationale", "missing_facts", "questions",
+    )  # fmt: skip
     return {
         "decision_id": case.kept.id,
         "files": case.files,
         "is_there": not case.is_gone,
         "damage": case.damage,
-        "state": decision.state,
-        "artist": decision.artist,
-        "title": decision.title,
+        **{name: getattr(case.decision, name) for name in of_decision},
         "album": case.album,
-        "first_release": decision.first_release,
         "name": case.bundle.name if case.bundle else None,
         "evidence_hash": case.kept.evidence_hash,
         "decided_at_utc": case.kept.decided_at_utc,
         "proposal": case.proposal,
-        "rationale": decision.rationale,
         "problem": case.problem,
-        "missing_facts": decision.missing_facts,
-        "questions": decision.questions,
     }
 
 
@@ -204,11 +200,11 @@ def ruled_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[s
         labels = {mbid: label for label, mbid in case.labels.ids.items()}
         label = labels.get(override.crg_mbid)
         title = case.labels.titles.get(override.crg_mbid)
-        name = f"{label} '{title}'" if label else "a release group the evidence lacks"
+        name = f"{label} '{title}'" if label else NO_GROUP
         yield from labelled("belongs to", name)
         yield from labelled("", musicbrainz_page("release-group", override.crg_mbid))
-        if override.rr_mbid:
-            yield from labelled("release", musicbrainz_page("release", override.rr_mbid))
+        release = override.rr_mbid and musicbrainz_page("release", override.rr_mbid)
+        yield from labelled("release", release)
         yield from labelled("recording", musicbrainz_page("recording", override.recording_mbid))
         yield from labelled("because", override.reason)
     for note in ruled.notes:
@@ -256,7 +252,7 @@ def _decision(case: ReviewCase) -> Iterator[str]:
         said = f"{case.labels.name_of(group)}, by {decision.decided_by}"
     elif proposal:
         title = case.labels.titles.get(proposal.crg_mbid)
-        name = f"{proposal.label} '{title}'" if title else "a release group the evidence lacks"
+        name = f"{proposal.label} '{title}'" if title else NO_GROUP
         by = f"confidence {proposal.confidence:.2f}" if case.result else "by the rules"
         said = f"{name} is proposed, {by}"
     else:

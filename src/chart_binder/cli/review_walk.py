@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chart_binder.cli import output, progress
 from chart_binder.cli.decision_text import musicbrainz_page
-from chart_binder.cli.output import SkippedRecords, one_line, print_lines, wrap
-from chart_binder.cli.progress import CTRL_D, event_lines, read_key
 from chart_binder.cli.review_text import NO_ALBUM, brief_lines, case_lines, ruled_lines
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError, counted
@@ -36,27 +35,8 @@ if TYPE_CHECKING:
 
 _DIGITS = frozenset("123456789")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_LEAVE = frozenset({"q", CTRL_D})
+_LEAVE = frozenset({"q", progress.CTRL_D})
 _PREVIEWED = 10
-_KEYS = {
-    "a": ("accept", "the proposal is right: it becomes an override"),
-    "1": ("choose that candidate", "the candidate of this number is right: an override, too"),
-    "r": ("reject", "what is proposed is wrong: asks for the reason and for what is right"),
-    "k": ("keep", "leave it open: out of the queue until evidence, rules or the answer change"),
-    "x": ("not this recording", "the file is another one: not written until its tags lead to it"),
-    "f": ("accept the folder", "accept every proposal of this folder, after a list"),
-    "e": ("accept all with this reason", "accept every proposal with this reason, after a list"),
-    "m": ("more", "show every candidate and release, and the model's answer"),
-    "p": ("play", "play the file"),
-    "b": ("back", "show the case before this one again; its verdict is kept"),
-    "s": ("skip", "decide nothing now: it stays in the queue"),
-    "t": ("transcript", "show what the model did"),
-    "o": ("addresses", "show the pages of the candidates and of cited facts"),
-    "u": ("undo", "take back the verdict on this case, else the last one of this walk"),
-    "q": ("quit", "leave: every verdict is kept, and the same command goes on"),
-    "?": ("keys", "explain the keys"),
-}
-"""Each key with its name, and what it does."""
 
 
 class _Next(Enum):
@@ -65,6 +45,9 @@ class _Next(Enum):
     STAY = auto()
     FORWARD = auto()
     LEAVE = auto()
+
+
+_Key = tuple[str, str, Callable[[ReviewCase], _Next], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +71,7 @@ class Walk:
     """Cases to show before the queue goes on, the next last, and whether even with a verdict."""
     heads: dict[str, str] = field(default_factory=dict)
     shown: list[ReviewCase] = field(default_factory=list)
-    skipped: SkippedRecords = field(default_factory=SkippedRecords)
+    skipped: output.SkippedRecords = field(default_factory=output.SkippedRecords)
     paths: Collection[Path] = ()
 
     def run(self, paths: Collection[Path]) -> int:
@@ -123,7 +106,7 @@ class Walk:
         if not self.done:
             return self._say(end, _Next.LEAVE)
         self._say(f"{end}; u undo the last, q quit")
-        while (key := read_key()) not in _LEAVE:
+        while (key := progress.read_key()) not in _LEAVE:
             if key == "u":
                 return self._undo(None)
             self._say("no such key; u undo the last, q quit")
@@ -138,9 +121,9 @@ class Walk:
             said = given.words if given else "reviewed meanwhile"
             return self._say(f"{path_text(case.path)}: {said}", _Next.FORWARD)
         place = f"--- {self.heads.get(case.kept.id, 'again')}: {case.album or NO_ALBUM}"
-        print_lines(["", *wrap(one_line(place), "", 4)])
+        output.print_lines(["", *output.wrap(output.one_line(place), "", 4)])
         lapsed = override_removed(case, ruled)
-        print_lines(brief_lines(case, case.question(self.config.rules), lapsed=lapsed))
+        output.print_lines(brief_lines(case, case.question(self.config.rules), lapsed=lapsed))
         if not self.shown or self.shown[-1] is not case:
             self.shown.append(case)
         if given:
@@ -148,7 +131,7 @@ class Walk:
         self._legend(case)
         while True:
             try:
-                leads = self._do(read_key(), case)
+                leads = self._do(progress.read_key(), case)
             except StoreError:
                 raise
             except CanonError as error:
@@ -157,61 +140,78 @@ class Walk:
                 return leads
 
     def _do(self, key: str, case: ReviewCase) -> _Next:
+        if key in _LEAVE:
+            return _Next.LEAVE
         if key in _DIGITS:
             return self._choose(case, key)
-        actions: dict[str, Callable[[ReviewCase], _Next]] = {
-            "a": self._accept,
-            "k": lambda case: self._ruled(case, "kept out of the queue", keep(self.store, case)),
-            "r": self._reject,
-            "x": self._not_this_recording,
-            "f": self._accept_folder,
-            "e": self._accept_equal,
-            "m": self._whole,
-            "p": self._play,
-            "b": self._back,
-            "s": lambda case: self._say(f"{path_text(case.path)}: skipped", _Next.FORWARD),
-            "t": self._transcript,
-            "o": self._addresses,
-            "u": self._undo,
-            "?": self._explain_keys,
-        } | dict.fromkeys(_LEAVE, lambda _: _Next.LEAVE)
-        if key not in actions:
+        if key not in (keys := self._keys(case)):
             self._say("no such key")
-        return actions.get(key, self._legend)(case)
+            return self._legend(case)
+        return keys[key][2](case)
+
+    def _keys(self, case: ReviewCase) -> dict[str, _Key]:
+        """Return each key: its name, what it does, in words and in code, and if it is of use."""
+        proposed, found = case.proposal and case.proposal.label, case.rows or case.proposal
+        return {
+            "a": ("accept", "the proposal is right: it becomes an override",
+                  self._accept, proposed),
+            "1": ("choose that candidate",
+                  "the candidate of this number is right: an override, too",
+                  self._legend, case.rows),
+            "r": ("reject",
+                  "what is proposed is wrong: asks for the reason and for what is right",
+                  self._reject, found),
+            "k": ("keep",
+                  "leave it open: out of the queue until evidence, rules or the answer change",
+                  self._keep, True),
+            "x": ("not this recording",
+                  "the file is another one: not written until its tags lead to it",
+                  self._not_this_recording, found),
+            "f": ("accept the folder", "accept every proposal of this folder, after a list",
+                  self._accept_folder, proposed),
+            "e": ("accept all with this reason",
+                  "accept every proposal with this reason, after a list",
+                  self._accept_equal, proposed),
+            "m": ("more", "show every candidate and release, and the model's answer",
+                  self._whole, True),
+            "p": ("play", "play the file", self._play, self.config.review.player),
+            "b": ("back", "show the case before this one again; its verdict is kept",
+                  self._back, len(self.shown) > 1),
+            "s": ("skip", "decide nothing now: it stays in the queue", self._skip, True),
+            "t": ("transcript", "show what the model did",
+                  self._transcript, case.kept.transcript_id),
+            "o": ("addresses", "show the pages of the candidates and of cited facts",
+                  self._addresses, case.rows),
+            "u": ("undo", "take back the verdict on this case, else the last one of this walk",
+                  self._undo, self.done),
+            "q": ("quit", "leave: every verdict is kept, and the same command goes on",
+                  self._legend, True),
+            "?": ("keys", "explain the keys", self._explain_keys, True),
+        }  # fmt: skip
+
+    def _of_use(self, case: ReviewCase) -> Iterator[tuple[str, str, str]]:
+        """Yield keys, candidates' from the first to the last, with their names and what they do."""
+        many = min(len(case.rows), len(_DIGITS))
+        for key, (name, does, _, is_of_use) in self._keys(case).items():
+            if is_of_use:
+                yield f"1-{many}" if key == "1" and many > 1 else key, name, does
 
     def _legend(self, case: ReviewCase) -> _Next:
         """Print the keys that do something for a case."""
-        names = (f"{keys} {_KEYS[keys[0]][0]}" for keys in self._keys(case))
-        keys_text = ", ".join(name.replace(" ", _NO_BREAK) for name in names)
-        print_lines(line.replace(_NO_BREAK, " ") for line in wrap(keys_text))
+        names = (f"{key} {name}".replace(" ", _NO_BREAK) for key, name, _ in self._of_use(case))
+        output.print_lines(line.replace(_NO_BREAK, " ") for line in output.wrap(", ".join(names)))
         return _Next.STAY
 
     def _explain_keys(self, case: ReviewCase) -> _Next:
-        for keys in self._keys(case):
-            name, does = _KEYS[keys[0]]
-            print_lines(wrap(f"{name}: {does}", f"{keys:<4} "))
+        for key, name, does in self._of_use(case):
+            output.print_lines(output.wrap(f"{name}: {does}", f"{key:<4} "))
         return _Next.STAY
 
-    def _keys(self, case: ReviewCase) -> Iterator[str]:
-        """Yield the keys that do something for a case; of candidates from the first to the last."""
-        many = min(len(case.rows), len(_DIGITS))
-        is_proposed = case.proposal and case.proposal.label
-        conditions = {
-            "a": is_proposed,
-            "1": many,
-            "r": _has_candidates(case),
-            "x": _has_candidates(case),
-            "f": is_proposed,
-            "e": is_proposed,
-            "p": self.config.review.player,
-            "b": len(self.shown) > 1,
-            "t": case.kept.transcript_id,
-            "o": case.rows,
-            "u": self.done,
-        }
-        for key in _KEYS:
-            if conditions.get(key, True):
-                yield f"1-{many}" if key == "1" and many > 1 else key
+    def _keep(self, case: ReviewCase) -> _Next:
+        return self._ruled(case, "kept out of the queue", keep(self.store, case))
+
+    def _skip(self, case: ReviewCase) -> _Next:
+        return self._say(f"{path_text(case.path)}: skipped", _Next.FORWARD)
 
     def _accept(self, case: ReviewCase) -> _Next:
         if case.proposal is None:
@@ -253,7 +253,9 @@ class Walk:
         alike = [one.case for one in queue if one.case.proposal and is_alike(one.case)]
         for one in alike[:_PREVIEWED]:
             title = one.labels.titles.get(one.proposal.crg_mbid) if one.proposal else None
-            print_lines(wrap(f"{path_text(one.path)} -> {title or 'unknown'}", "  ", 4))
+            output.print_lines(
+                output.wrap(f"{path_text(one.path)} -> {title or 'unknown'}", "  ", 4)
+            )
         more = f", {len(alike) - _PREVIEWED} of them not shown" if len(alike) > _PREVIEWED else ""
         asked = f"accept {counted(len(alike), 'proposal')}{more}? (y, Enter: no)"
         if (_ask(asked) or "").casefold() != "y":
@@ -271,7 +273,7 @@ class Walk:
         """Print everything that is known of a case."""
         lapsed = override_removed(case, self.store.overrides.all())
         rules = case.question(self.config.rules)
-        print_lines(case_lines(case, rules, lapsed=lapsed, whole=True))
+        output.print_lines(case_lines(case, rules, lapsed=lapsed, whole=True))
         return self._legend(case)
 
     def _play(self, case: ReviewCase) -> _Next:
@@ -307,15 +309,15 @@ class Walk:
 
     def _transcript(self, case: ReviewCase) -> _Next:
         for event in read_case_transcript(self.store, case):
-            print_lines(event_lines(event))
+            output.print_lines(progress.event_lines(event))
         return self._legend(case)
 
     def _addresses(self, case: ReviewCase) -> _Next:
         for each in case.rows:
             page = musicbrainz_page("release-group", each.release_group)
-            print_lines([f"{each.label:<4} {page}"])
+            output.print_lines([f"{each.label:<4} {page}"])
         sources = (fact.source for fact in (case.result.facts if case.result else ()))
-        print_lines(f"fact {source}" for source in dict.fromkeys(filter(None, sources)))
+        output.print_lines(f"fact {source}" for source in dict.fromkeys(filter(None, sources)))
         return self._legend(case)
 
     def _given_on(self, case: ReviewCase) -> _Given | None:
@@ -338,21 +340,17 @@ class Walk:
 
     def _ruled(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _Next:
         self.done.append(_Given(case, done, ruled.saved))
-        print_lines(ruled_lines(case, done, ruled))
+        output.print_lines(ruled_lines(case, done, ruled))
         return _Next.FORWARD
 
     def _say(self, text: str, then: _Next = _Next.STAY) -> _Next:
-        print_lines(wrap(text))
+        output.print_lines(output.wrap(text))
         return then
-
-
-def _has_candidates(case: ReviewCase) -> bool:
-    return bool(case.rows or case.proposal)
 
 
 def _require_candidates(case: ReviewCase) -> None:
     """Raise `CanonError` where nothing was found that could be wrong."""
-    if not _has_candidates(case):
+    if not (case.rows or case.proposal):
         raise CanonError("no candidate was found: k keeps it out of the queue, s skips it")
 
 
@@ -362,4 +360,4 @@ def _ask(question: str) -> str | None:
         said: str = click.prompt(question, default="", show_default=False)
     except click.Abort:
         return None
-    return one_line(said)
+    return output.one_line(said)

@@ -4,15 +4,15 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from chart_binder.cli import output
+from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import decision_object
-from chart_binder.cli.options import Session, group, pass_session
 from chart_binder.cli.tag_text import WORDS
 from chart_binder.domain.records import Measures, RunRecord, WriteState, local_time
 from chart_binder.errors import CanonError, counted
@@ -46,11 +46,9 @@ _SPENT = {
 }
 """What was spent, of one and of several."""
 
-_NO_END = "no end"
 _ENDED = {0: "complete", 1: "some failed", 2: "bad usage", 3: "some wait", 130: "interrupted"}
 """How a run ended, by its exit status."""
-_COLUMNS = (20, 19, 11)
-_ENDED_WIDTH = 11
+_COLUMNS = (20, 19, 11, 11)
 _GAP = "  "
 _CUT_SHORT = (None, 130)
 _CAUSES = {"file": "cannot be read"}
@@ -65,18 +63,16 @@ _WRITES = {
 }
 
 
-@group("runs")
+@options.group("runs")
 def runs() -> None:
     """Look at what earlier calls did: how they ended, what they cost, how to go on."""
 
 
 @runs.command("list")
-@click.option("--command", "named", metavar="NAME", help="Only runs of this command: batch, write.")
-@click.option(
-    "--limit", metavar="N", type=click.IntRange(1), default=20, help="List at most so many (20)."
-)
-@pass_session
-def list_runs(session: Session, named: str | None, limit: int) -> int:
+@options.option("--command NAME", "Only runs of this command: batch, write.", into="named")
+@options.option("--limit N", "List at most so many (20).", type=click.IntRange(1), default=20)
+@options.pass_session
+def list_runs(session: options.Session, named: str | None, limit: int) -> int:
     """List the runs, the newest first; times are local.
 
     A run without an end still goes on, or was killed.
@@ -94,7 +90,7 @@ def list_runs(session: Session, named: str | None, limit: int) -> int:
     of = f" of `canon {path_text(named)}`" if named else ""
     none = f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some"
     if not session.as_json:
-        output.print_lines(list_header() if summaries else [none])
+        output.print_lines([LIST_HEADER if summaries else none])
     for summary in summaries:
         session.show(_summary_object(summary), list_lines(summary))
     return skipped.status
@@ -102,13 +98,11 @@ def list_runs(session: Session, named: str | None, limit: int) -> int:
 
 @runs.command("show")
 @click.argument("run", required=False)
-@click.option(
-    "--metrics",
-    type=click.Choice(["prometheus", "json"]),
-    help="Print the metrics of a batch instead.",
+@options.option(
+    "--metrics", "Print the metrics of a batch instead.", type=click.Choice(["prometheus", "json"])
 )
-@pass_session
-def show(session: Session, run: str | None, metrics: str | None) -> int:
+@options.pass_session
+def show(session: options.Session, run: str | None, metrics: str | None) -> int:
     """Show the last run, or one by its id or how that begins.
 
     Exit status: 0, or 1 where the store's record of what it cost is damaged.
@@ -225,30 +219,22 @@ def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Ite
 def measure_lines(found: Measures) -> Iterator[str]:
     """Yield what a run came to: files by state, first releases, rules, costs, failures."""
     yield from _file_lines(found)
-    if found.first_releases:
-        certain = f"{found.first_releases.get('certain', 0):,} of a certain year"
-        if found.certain_undecided:
-            certain += f" ({found.certain_undecided:,} of them undecided between release groups)"
-        said = [certain]
-        if count := found.first_releases.get("uncertain"):
-            said.append(f"{count:,} of an uncertain one")
-        if found.earlier:
-            said.append(f"{found.earlier:,} earlier than the year in the tags")
-        yield from summary_line("first release", ", ".join(said))
+    certain = f"{found.first_releases.get('certain', 0):,} of a certain year"
+    if found.certain_undecided:
+        certain += f" ({found.certain_undecided:,} of them undecided between release groups)"
+    if count := found.first_releases.get("uncertain"):
+        certain += f", {count:,} of an uncertain one"
+    if found.earlier:
+        certain += f", {found.earlier:,} earlier than the year in the tags"
+    yield from summary_line("first release", certain if found.first_releases else "")
     rules = {name.removeprefix("CRG:"): count for name, count in found.rules.items()}
-    for label, counts in (("rules", rules), ("tags", found.tags)):
-        if counts:
-            yield from summary_line(label, output.count_text(counts, WORDS))
+    yield from summary_line("rules", output.count_text(rules, WORDS))
+    yield from summary_line("tags", output.count_text(found.tags, WORDS))
     yield from _reasons("not written", found, found.unwritten, _MAX_UNWRITTEN)
-    spent = [
-        counted(count, *_SPENT.get(name, (name, name)))
-        for name, count in found.spent.items()
-        if count
-    ]
-    if spent:
-        yield from summary_line("spent", ", ".join(spent))
-    if failures := _failures(found):
-        yield from summary_line("failures", output.count_text(failures, _CAUSES))
+    spent = (counted(count, *_SPENT.get(name, (name, name)))
+             for name, count in found.spent.items() if count)  # fmt: skip
+    yield from summary_line("spent", ", ".join(spent))
+    yield from summary_line("failures", output.count_text(_failures(found), _CAUSES))
     yield from _reasons("reasons", found, found.errors, _MAX_ERRORS)
 
 
@@ -272,19 +258,19 @@ def _file_lines(found: Measures) -> Iterator[str]:
         files += f" ({found.pinned:,} pinned: a pinned decision does not change)"
     yield from summary_line("files", files)
     for state, words in _STATES.items():
-        if found.states.get(state):
-            by = (
-                f" ({output.count_text(found.decided_by, _DECIDED_BY)})"
-                if state == "decided"
-                else ""
-            )
-            later = sum(found.causes.get(cause, 0) for cause in _MAY_SUCCEED_LATER)
-            hope = ""
-            if state == "error":
-                hope = f"; {later:,} may succeed later" if later else ""
-                folders = counted(found.folders, "folder") if found.folders else ""
-                hope += f"; {folders} among them, which files do not count" if folders else ""
-            yield from summary_line(State(state).word, f"{found.states[state]:,}{by}{words}{hope}")
+        if count := found.states.get(state):
+            more = _about_errors(found) if state == "error" else words
+            if state == "decided":
+                more = f" ({output.count_text(found.decided_by, _DECIDED_BY)})"
+            yield from summary_line(State(state).word, f"{count:,}{more}")
+
+
+def _about_errors(found: Measures) -> str:
+    later = sum(found.causes.get(cause, 0) for cause in _MAY_SUCCEED_LATER)
+    folders = counted(found.folders, "folder") if found.folders else ""
+    return (f"; {later:,} may succeed later" if later else "") + (
+        f"; {folders} among them, which files do not count" if folders else ""
+    )
 
 
 def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
@@ -299,14 +285,12 @@ def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) 
         yield from summary_line(label, f"and {counted(len(counts) - most, 'other kind')}")
 
 
-def summary_line(label: str, text: str) -> Iterator[str]:
-    """Yield a label and its text, wrapped below itself."""
-    return output.wrap(text, f"{label:<{_LABEL_WIDTH}}  ")
+summary_line = partial(output.labelled, width=_LABEL_WIDTH + 1, indent=0)
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run, how it ended in words, and how long it took as far as that is known."""
+    """A run, how it ended in words, and how long it took in seconds, if that is known."""
 
     run: RunRecord
     measures: Measures | None
@@ -317,7 +301,7 @@ class RunSummary:
     def of(cls, run: RunRecord, measures: Measures | None) -> "RunSummary":
         """Return the summary of a run and, where they are known, of what it cost."""
         if run.ended_at_utc is None or run.status is None:
-            return cls(run, measures, _NO_END, measures.seconds if measures else None)
+            return cls(run, measures, "no end", measures.seconds if measures else None)
         begun, ended = map(datetime.fromisoformat, (run.started_at_utc, run.ended_at_utc))
         words = _ENDED.get(run.status, f"status {run.status}")
         return cls(run, measures, words, (ended - begun).total_seconds())
@@ -334,28 +318,16 @@ class RunSummary:
         return stopped is not None or self.run.status in _CUT_SHORT
 
 
-def list_header() -> Iterator[str]:
-    """Yield the names of the columns of a list."""
-    return _in_columns(("RUN", "STARTED", "TOOK"), "ENDED", "FILES")
+LIST_HEADER = _GAP.join(map(output.fit, ("RUN", "STARTED", "TOOK", "ENDED"), _COLUMNS)) + "  FILES"
 
 
 def list_lines(summary: RunSummary) -> Iterator[str]:
     """Yield a run of a list: a row of columns, then its command, cut at the terminal's edge."""
     run = summary.run
     took = "" if summary.seconds is None else output.duration(summary.seconds)
-    cells = (run.id, local_time(run.started_at_utc), took)
-    yield from _in_columns(cells, summary.ended, output.count_text(run.counts, _OUTCOMES))
+    cells = map(output.fit, (run.id, local_time(run.started_at_utc), took, summary.ended), _COLUMNS)
+    yield _GAP.join((*cells, output.count_text(run.counts, _OUTCOMES))).rstrip()
     yield output.fit(f"{_GAP}{summary.call}", output.terminal_width()).rstrip()
-
-
-def _in_columns(cells: tuple[str, ...], ended: str, files: str) -> Iterator[str]:
-    """Yield a row; what does not fit on a terminal stands below it."""
-    row = [*map(output.fit, (*cells, ended), (*_COLUMNS, _ENDED_WIDTH)), files]
-    texts = {count: _GAP.join(row[:count]).rstrip() for count in range(len(row), 2, -1)}
-    edge = output.terminal_edge()
-    fitting = next((n for n, text in texts.items() if output.display_width(text) <= edge), 3)
-    yield texts[fitting]
-    yield from output.wrap(_GAP.join(row[fitting:]).strip(), _GAP)
 
 
 def run_lines(
@@ -371,18 +343,14 @@ def run_lines(
     yield from summary_line("started", local_time(run.started_at_utc))
     yield from summary_line("ended", _end(summary))
     if summary.measures:
-        if summary.measures.stopped:
-            yield from summary_line("stopped", summary.measures.stopped)
+        yield from summary_line("stopped", summary.measures.stopped or "")
         yield from measure_lines(summary.measures)
         yield from _costs(summary.measures)
-    elif run.counts:
+    else:
         yield from summary_line("files", output.count_text(run.counts, _OUTCOMES))
-    if decisions:
-        yield from summary_line("kept", counted(decisions, "decision"))
-    if written:
-        yield from summary_line("journal", output.count_text(written, _WRITES))
-    if written.get(WriteState.DONE):
-        yield from summary_line("undo", f"canon undo {run.id}")
+    yield from summary_line("kept", counted(decisions, "decision") if decisions else "")
+    yield from summary_line("journal", output.count_text(written, _WRITES))
+    yield from summary_line("undo", f"canon undo {run.id}" if written.get(WriteState.DONE) else "")
     if label := _how_to_continue(summary):
         yield f"{label:<{_LABEL_WIDTH}}  {summary.call}"
 

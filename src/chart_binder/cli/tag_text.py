@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from chart_binder.audio.fields import FIELDS_BY_NAME
-from chart_binder.cli.decision_text import find_entities, group_name, note_lines, release_name
-from chart_binder.cli.output import count_text, wrap
-from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.cli.decision_text import entity_names
+from chart_binder.cli.output import count_text, labelled, labelled_list, note_lines, wrap
 from chart_binder.domain.tags import AlbumKey, album_key
 from chart_binder.errors import counted
 from chart_binder.files import absolute_path, path_text
@@ -81,44 +81,31 @@ def album_lines(
     where one reason holds for all. If `verbose`, ids are shown behind names, and every file.
     """
     key = album_of(reports[0])
-    first = reports[0].file
-    title = next(iter(first.fields.get("album", ())), "") if first else ""
+    title = next(iter(reports[0].file.fields.get("album", ())), "") if reports[0].file else ""
     head = f"{title or 'no album'}, {counted(len(reports), 'file')}"
     partial = Counter(how for one in reports for how in what_lacks(one))
     counts = counts_text(Counter(one.status for one in reports), partial, words)
     yield from wrap(f"{head}: {counts}  [{path_text(key.folder)}]", "", 2)
     entries = {id(one): list(_entries(one, verbose=verbose)) if detailed else [] for one in reports}
     changing = [each for each in entries.values() if each]
-    shared = _shared(changing)
+    first, *rest = changing or [[]]
+    shared = [each for each in first if rest and all(each in other for other in rest)]
     if shared:
         yield f"  in all {len(changing)} that change"
-        yield from _entry_lines(shared, 4)
+        yield from chain.from_iterable(labelled(*each, _LABEL_WIDTH, 4) for each in shared)
     reasons = Counter(text for one in reports for text in (_reason(one), *one.notes))
     for reason, count in reasons.items():
         if reason and count > 1:
             yield from note_lines(f"{count} files", reason, _INDENT)
     for one in reports:
         own = [each for each in entries[id(one)] if each not in shared]
-        if reasons[_reason(one)] == len(reports) > 1 and _is_all(one) and not verbose:
-            continue
+        more = (not one.why, one.changes, one.notes, one.lost, one.kept, one.others)
+        if reasons[_reason(one)] == len(reports) > 1 and not any(more) and not verbose:
+            continue  # all that is to be said of it is the reason that holds for all
         texts = {text for text in (_reason(one), *one.notes) if text and reasons[text] == 1}
         is_done = one.status in _DONE and not one.waits
         if detailed or texts or not is_done or one.lost or one.others:
             yield from _file_lines(one, own, key.folder, words, texts)
-
-
-def _shared(changing: Sequence[Sequence[Entry]]) -> Sequence[Entry]:
-    """Return what is the same in every file that changes, if there are several."""
-    if not changing[1:]:
-        return []
-    first, *rest = changing
-    return [each for each in first if all(each in other for other in rest)]
-
-
-def _is_all(report: WriteReport) -> bool:
-    """Whether the reason why a file was not written is all that is to be said of it."""
-    more = (report.changes, report.notes, report.lost, report.kept, report.others)
-    return bool(report.why) and not any(more)
 
 
 def _reason(report: WriteReport) -> str:
@@ -141,7 +128,7 @@ def _file_lines(
         yield from wrap(f"{path_text(name)}: {label}  {text}", "  ", 4)
     else:
         yield from wrap(f"{path_text(name)}: {state}{f': {reason}' if reason else ''}", "  ", 4)
-        yield from _entry_lines(own, 4)
+        yield from chain.from_iterable(labelled(*each, _LABEL_WIDTH, 4) for each in own)
     for text in report.notes:
         if text in texts:
             yield from wrap(text, "    ", 6)
@@ -163,24 +150,18 @@ def changed_key_lines(keys: Iterable[ChangedKey], indent: int) -> Iterator[str]:
         if key.before is not None:
             then = [("before", key.before), ("written", key.old)]
         for label, texts in (*then, ("now", key.new)):
-            head = f"{'':{indent}}  {label:<8} "
-            for text in texts or ("-",):
-                yield from wrap(text, head, len(head))
-                head = " " * len(head)
-
-
-def _entry_lines(entries: Iterable[Entry], indent: int) -> Iterator[str]:
-    for label, text in entries:
-        head = f"{'':{indent}}{label:<{_LABEL_WIDTH}} "
-        yield from wrap(text, head, len(head))
+            yield from labelled_list(label, texts or ("-",), 8, indent + 2)
 
 
 def _entries(report: WriteReport, *, verbose: bool) -> Iterator[Entry]:
     """Yield the changed fields, without those that repeat a part of another one."""
     dates = [each for each in report.changes if each.field == "original_date"]
-    years = [(_years(each.old), _years(each.new)) for each in dates]
+    years = [tuple(tuple(date[:4] for date in both) for both in (each.old, each.new))
+             for each in dates]  # fmt: skip
     changed = {change.field for change in report.changes}
-    parts = {key for name in _IN_PARTS & changed for key in _keys_of(name)}
+    parts = {key for name in _IN_PARTS & changed for keys in FIELDS_BY_NAME[name].keys.values()
+             for key in (*keys.written, *keys.also)}  # fmt: skip
+    names = _names(report.plan) if report.plan else {}
     for change in report.changes:
         if change.field == "original_year" and (change.old, change.new) in years:
             continue
@@ -188,59 +169,30 @@ def _entries(report: WriteReport, *, verbose: bool) -> Iterator[Entry]:
             continue
         label = _LABELS.get(change.field, change.field.replace("_", " "))
         if change.field in _IDS:
-            yield label, _id_text(change, report.plan, verbose=verbose)
+            yield label, _id_text(change, names, verbose=verbose)
         else:
             yield label, _arrow("; ".join(change.old), "; ".join(change.new))
-
-
-def _keys_of(name: str) -> Iterator[str]:
-    for keys in FIELDS_BY_NAME[name].keys.values():
-        yield from (*keys.written, *keys.also)
-
-
-def _years(dates: Sequence[str]) -> tuple[str, ...]:
-    return tuple(date[:4] for date in dates)
 
 
 def _arrow(old: str, new: str) -> str:
     return f"{old or _NONE} -> {new or _NONE}"
 
 
-def _id_text(change: FieldChange, plan: Plan | None, *, verbose: bool) -> str:
+def _id_text(change: FieldChange, names: Mapping[str, str], *, verbose: bool) -> str:
     """Return the names that ids stand for, and with `verbose` the ids behind them."""
-    ids = _arrow(" ".join(change.old), " ".join(change.new))
-    named = [_names(change.field, texts, plan) for texts in (change.old, change.new)]
-    if any(named):
-        before, after = named
+    before, after = (names.get(ids[0], "") if ids else "" for ids in (change.old, change.new))
+    if before or after:
         text = _arrow(before or ("(another)" if change.old else ""), after)
     else:
         text = "changed" if change.old and change.new else "set" if change.new else "removed"
+    ids = _arrow(" ".join(change.old), " ".join(change.new))
     return f"{text}  [{ids}]" if verbose else text
 
 
-def _names(field: str, ids: Sequence[str], plan: Plan | None) -> str:
-    """Return what ids of a field stand for, by the evidence; else by the file's own tags."""
-    if not ids or not plan:
-        return ""
-    bundle, before = plan.bundle, plan.draft.file.fields
-    is_old = before.get(field) == tuple(ids)
-    match field.removeprefix("note_"):
-        case "release_group_mbid":
-            group, _ = find_entities(bundle, ids[0], None)
-            own = next(iter(before.get("album", ())), "") if is_old else ""
-            return group_name(group) if group else own
-        case "release_mbid":
-            return _release_text(bundle, ids[0])
-        case "recording_mbid":
-            found = (one for one in bundle.recording_candidates if one.mb_recording_id == ids[0])
-            return next((one.title or "" for one in found), "")
-    return ""
-
-
-def _release_text(bundle: EvidenceBundle, release_id: str) -> str:
-    for recording in bundle.recording_candidates:
-        for group in recording.groups:
-            for release in group.editions:
-                if release.mb_release_id == release_id:
-                    return f"{release.title or group.title or ''} {release_name(release)}".strip()
-    return ""
+def _names(plan: Plan) -> Mapping[str, str]:
+    """Return what ids stand for: that of the file's group for its album, others by the evidence."""
+    before, bundle = plan.draft.file.fields, plan.bundle
+    title = next(iter(before.get("album", ())), "")
+    recordings = {one.mb_recording_id: one.title or "" for one in bundle.recording_candidates}
+    own = dict.fromkeys(before.get("release_group_mbid", ()), title)
+    return own | recordings | entity_names(bundle)

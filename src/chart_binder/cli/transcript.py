@@ -13,26 +13,16 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
+from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import (
     claim_text,
+    entity_names,
     facts_by_claim,
-    find_entities,
     group_name,
     musicbrainz_page,
-    outcome_lines,
-    release_name,
+    outcome_rows,
     shown_checks,
-    subject_name,
 )
-from chart_binder.cli.options import (
-    Session,
-    flag,
-    group,
-    is_same_file,
-    pass_session,
-    refuse_audio_file,
-)
-from chart_binder.cli.output import print_error, print_json, print_lines, safe_text, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.errors import CanonError, PluginError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
@@ -52,15 +42,15 @@ _FILE = click.Path(path_type=Path, readable=False)
 _MAX_CANDIDATES = 40
 
 
-@group("transcript")
+@options.group("transcript")
 def transcript() -> None:
     """Read, compare, replay or parse recorded runs of the adjudicator."""
 
 
 @transcript.command("show")
 @click.argument("file", type=_FILE)
-@pass_session
-def show(session: Session, file: Path) -> None:
+@options.pass_session
+def show(session: options.Session, file: Path) -> None:
     """Print a recorded run as it happened.
 
     Exit status: 0, or 1 where FILE is no transcript or cannot be read.
@@ -69,16 +59,16 @@ def show(session: Session, file: Path) -> None:
     for event in recorded.events:
         session.show(event, event_lines(event))
     if recorded.outcome and not session.as_json:
-        print_lines(outcome_lines(recorded.outcome, recorded.bundle))
+        output.print_lines(_outcome_lines(recorded.outcome, recorded))
     if recorded.missing:
         head = f"canon: {path_text(file)}:" if session.as_json else "==="
-        print_lines([f"{head} {recorded.missing}"], err=session.as_json)
+        output.print_lines([f"{head} {recorded.missing}"], err=session.as_json)
 
 
 @transcript.command("replay")
 @click.argument("file", type=_FILE)
-@pass_session
-def replay(session: Session, file: Path) -> int:
+@options.pass_session
+def replay(session: options.Session, file: Path) -> int:
     """Play a recorded run again, without network or model, and compare the result.
 
     Where today's result is another one, the recorded one is shown beside it: of a run that was
@@ -121,14 +111,18 @@ def _differences(recorded: RecordedRun, result: AdjudicationResult) -> list[str]
 
 def _result_lines(result: AdjudicationResult, recorded: RecordedRun) -> Iterator[str]:
     yield f"{result.outcome}: {result.rationale or result.problem or 'no reason given'}"
-    yield from outcome_lines(result, recorded.bundle)
+    yield from _outcome_lines(result, recorded)
+
+
+def _outcome_lines(result: AdjudicationResult, recorded: RecordedRun) -> Iterator[str]:
+    return (f"{label:<14} {text}" for label, text in outcome_rows(result, recorded.bundle))
 
 
 @transcript.command("diff")
 @click.argument("a", type=_FILE)
 @click.argument("b", type=_FILE)
-@pass_session
-def diff(session: Session, a: Path, b: Path) -> int:
+@options.pass_session
+def diff(session: options.Session, a: Path, b: Path) -> int:
     """Print how two recorded runs differ: settings, evidence, every turn, the result.
 
     Times, costs, run ids and file names are not compared. The exit status is that of diff: 0 the
@@ -207,9 +201,9 @@ def _lines(value: object) -> list[str]:
 
 @transcript.command("html")
 @click.argument("file", type=_FILE)
-@click.option("-o", "--out", type=_FILE, help="Write this file; by default standard output.")
-@pass_session
-def html(session: Session, file: Path, out: Path | None) -> None:
+@options.option("-o --out", "Write this file; by default standard output.", type=_FILE)
+@options.pass_session
+def html(session: options.Session, file: Path, out: Path | None) -> None:
     """Print a recorded run as one page for a browser, which needs nothing beside itself.
 
     Exit status: 0, 1 where FILE is no transcript or something cannot be read or written, 2 where
@@ -221,25 +215,26 @@ def html(session: Session, file: Path, out: Path | None) -> None:
     if out is None:
         click.echo(page, nl=False)
         return
-    refuse_audio_file("--out", out)
-    if is_same_file(out, file):
+    options.refuse_audio_file("--out", out)
+    if options.is_same_file(out, file):
         raise UsageError(f"--out: {out} is the transcript itself; name another file")
-    write_file(out, page)
+    output.write_file(out, page)
 
 
 @transcript.command("parse")
 @click.argument("file", type=_FILE, default="-")
-@click.option(
-    "--dialect",
-    metavar="NAME",
+@options.option(
+    "--dialect NAME",
+    "How the reply is written: classic, pause, xml, or as a plug-in reads it.",
     default="classic",
     show_default=True,
-    help="How the reply is written: classic, pause, xml, or as a plug-in reads it.",
 )
-@flag("--jsonl", 'Read lines {"text": ..., "dialect": ...}.')
-@flag("--any", "takes_any", "Take any tool and any answer, not those of the adjudicator alone.")
-@pass_session
-def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bool) -> int:
+@options.flag("--jsonl", 'Read lines {"text": ..., "dialect": ...}.')
+@options.flag(
+    "--any", "takes_any", "Take any tool and any answer, not those of the adjudicator alone."
+)
+@options.pass_session
+def parse(session: options.Session, file: Path, dialect: str, jsonl: bool, takes_any: bool) -> int:
     """Print what is understood from a model's reply in FILE, by default standard input.
 
     A reply is read as the adjudicator reads it: a tool must be installed and on, an answer must be
@@ -254,7 +249,7 @@ def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bo
     if not jsonl:
         understanding.dialect(dialect)  # fails before standard input is waited for
         text = read_file(file).decode("utf-8", "replace")
-        print_json(understanding.parse(transcripts.ReplyToParse(text, dialect)))
+        output.print_json(understanding.parse(transcripts.ReplyToParse(text, dialect)))
         return 0
     status = 0
     for number, line in enumerate(read_lines(file), start=1):
@@ -265,8 +260,8 @@ def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bo
         except (UsageError, PluginError) as error:
             problem = f"line {number}: {error}"
             status, understood = 2, transcripts.ParsedReply("malformed", problem=problem)
-            print_error(problem)
-        print_json(understood)
+            output.print_error(problem)
+        output.print_json(understood)
     return status
 
 
@@ -286,7 +281,7 @@ def run_page(name: str, recorded: RecordedRun) -> str:
     def printable(value: object) -> str:
         if isinstance(value, Markup):
             return value
-        return "" if value is None else safe_text(str(value).replace("\r\n", "\n"))
+        return "" if value is None else output.safe_text(str(value).replace("\r\n", "\n"))
 
     environment = Environment(
         autoescape=True,
@@ -330,13 +325,9 @@ def _names(recorded: RecordedRun) -> dict[str, Any]:
     result = recorded.outcome
     if result is None:
         return {}
-    group, release = find_entities(recorded.bundle, result.crg_mbid, result.rr_mbid)
     return {
-        "group": group_name(group) if group else "",
-        "release": release_name(release) if release else "",
-        "subjects": {
-            fact.about: subject_name(recorded.bundle, fact.about) for fact in result.facts
-        },
+        "names": entity_names(recorded.bundle),
+        "subjects": entity_names(recorded.bundle, whole=True),
         "facts": facts_by_claim(result.facts),
         "checks": shown_checks(result),
         "stale": STALE if is_stale(result) else "",

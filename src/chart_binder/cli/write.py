@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,6 @@ import click
 
 from chart_binder.audio.file_access import AudioFile, UnreadablePath
 from chart_binder.cli import options, output
-from chart_binder.cli.decision_text import note_lines
 from chart_binder.cli.progress import stop_after_current
 from chart_binder.cli.tag_text import (
     UNDO_WORDS,
@@ -33,7 +32,7 @@ from chart_binder.domain.tags import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
 from chart_binder.files import path_text
 from chart_binder.jobs import journal, write_albums
-from chart_binder.jobs.journal import MovedFiles, WritingRun, clean_folders, repair_journal
+from chart_binder.jobs.journal import MovedFiles, WritingRun, repair_journal
 from chart_binder.jobs.undo import (
     Verification,
     VerifyState,
@@ -45,22 +44,19 @@ from chart_binder.jobs.undo import (
 )
 from chart_binder.jobs.undo import verify as verify_file
 from chart_binder.jobs.write import Planner, WriteReport, WriteStatus
-from chart_binder.store import open_store
-from chart_binder.wiring import overrides, release_lookup, store_url
+from chart_binder.wiring import overrides, release_lookup
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
 
-_FAILED = 1
 _MAX_HELD = 200
 """Files of one album that are held back, to print once what is the same in all."""
 _WRITE_STATUS = {WriteStatus.REFUSED: 3, WriteStatus.FAILED: 1}
-NO_PATHS = "name files or folders, or - for paths on standard input"
 
 
 @click.command("write")
-@options.paths_argument
+@options.some_paths_argument
 @options.flag("--apply", "applies", "Write; else only show what would change.")
 @options.tag_options
 @options.keep_mtime_option
@@ -76,21 +72,15 @@ def write(
     Exit status: 0 written, or nothing to change; 3 something may not be written, 1 a file could not
     be read or saved.
     """
-    if not paths:
-        raise UsageError(NO_PATHS)
-    config = session.config
+    config, is_verbose = session.config, session.verbosity > 0
     wanted = options.write_options(config, **tags)
-    verbose = session.verbosity > 0
-    results = TagResults(session.as_json, detailed=verbose or not applies, verbose=verbose)
-    with open_store(store_url(config)) as store, stop_after_current() as stop:
+    results = TagResults(session.as_json, detailed=is_verbose or not applies, verbose=is_verbose)
+    with session.open_store() as store, stop_after_current() as stop:
         lookup = release_lookup(config, store)
         planner = Planner(store, overrides(config)(), wanted, lookup, config.rules)
-        run = (
-            WritingRun.of(store, "write", options.command_line(), keep_mtime=keep_mtime)
-            if applies
-            else None
-        )
-        if run:
+        run = None
+        if applies:
+            run = WritingRun.of(store, "write", options.command_line(), keep_mtime=keep_mtime)
             output.print_notes(repair_journal(store))
         with results.ending(run, stop):
             named = list(options.named_paths(paths))
@@ -109,37 +99,28 @@ def _write_all(
     stop: Event,
 ) -> None:
     """Plan the files album by album, write them if there is a run, and print each."""
-    for item in _albums(named, output.print_notes if run else None):
+    cleaned = None if run is None else _CleanFolders()
+    for item in _albums(named, cleaned):
         if isinstance(item, WriteReport):
             results.show(item)
-        else:
-            reports = _write_album(planner, item, run, results, stop)
-            if run:
-                write_albums.record_unwritten(planner.store, reports)
+            continue
+        reports: list[WriteReport] = []
+        planned = write_albums.plan_album(planner, item)
+        for report in write_albums.write_album(planned, item, run):
+            reports.append(report)
+            results.show(report)
+            if stop.is_set():
+                break
+        if run:
+            write_albums.record_unwritten(planner.store, reports)
         if stop.is_set():
             return
-
-
-def _write_album(
-    planner: Planner,
-    album: write_albums.AlbumFiles,
-    run: WritingRun | None,
-    results: "TagResults",
-    stop: Event,
-) -> Sequence[WriteReport]:
-    reports: list[WriteReport] = []
-    for report in write_albums.write_album(write_albums.plan_album(planner, album), album, run):
-        reports.append(report)
-        results.show(report)
-        if stop.is_set():
-            break
-    return reports
 
 
 def _show_regrouping(planner: Planner, named: Iterable[str], stop: Event, *, as_json: bool) -> None:
     """Print which albums fall apart and which come together, of all files that are named."""
     found = write_albums.Regrouping()
-    for item in _albums(named, None):
+    for item in _albums(named):
         if isinstance(item, write_albums.AlbumFiles):
             for planned in write_albums.plan_album(planner, item):
                 found.add(planned)
@@ -152,25 +133,39 @@ def _show_regrouping(planner: Planner, named: Iterable[str], stop: Event, *, as_
 
 
 def _albums(
-    named: Iterable[str], report: Callable[[Iterable[str]], None] | None
+    named: Iterable[str], cleaned: "_CleanFolders | None" = None
 ) -> Iterator[write_albums.AlbumFiles | WriteReport]:
-    """Yield the albums of files; with `report`, remove leftovers from each folder before."""
+    """Yield the albums of files, each after what killed saves left in its folders was `cleaned`."""
     for item in write_albums.album_folders(_files(named)):
         if isinstance(item, WriteReport):
             yield item
             continue
-        if report:
-            report(clean_folders(dict.fromkeys(path.resolve().parent for path in item)))
+        if cleaned:
+            for path in item:
+                cleaned.clean(path)
         yield from write_albums.albums_in(item)
 
 
 def _files(named: Iterable[str]) -> Iterator[Path | WriteReport]:
-    for name in named:
-        for item in options.audio_files(name):
-            if isinstance(item, UnreadablePath):
-                yield WriteReport(item.path, WriteStatus.FAILED, why=str(item.problem))
-            else:
-                yield item.path
+    for item in chain.from_iterable(map(options.audio_files, named)):
+        if isinstance(item, UnreadablePath):
+            yield WriteReport(item.path, WriteStatus.FAILED, why=str(item.problem))
+        else:
+            yield item.path
+
+
+class _CleanFolders:
+    """The folders from which the copies that killed saves left were removed, each once."""
+
+    def __init__(self) -> None:
+        self._folders: set[Path] = set()
+
+    def clean(self, path: Path) -> None:
+        """Remove what was left in the folder of a file."""
+        folder = path.resolve().parent
+        if folder not in self._folders:
+            self._folders.add(folder)
+            output.print_notes(journal.clean_folders([folder]))
 
 
 @dataclass
@@ -180,13 +175,18 @@ class TagResults:
     as_json: bool
     detailed: bool = True
     verbose: bool = False
-    words: Words = field(default_factory=lambda: WORDS)
-    when_planned: str = "--apply writes it"
+    is_undo: bool = False
     status: int = 0
     counts: Counter[WriteStatus] = field(default_factory=Counter)
     partial: Counter[str] = field(default_factory=Counter)
     held: list[WriteReport] = field(default_factory=list)
+    has_kept: bool = False
     printed: bool = False
+
+    @property
+    def words(self) -> Words:
+        """What the outcomes of a file are called."""
+        return UNDO_WORDS if self.is_undo else WORDS
 
     @contextmanager
     def ending(self, run: WritingRun | None, stop: Event) -> Iterator[None]:
@@ -203,30 +203,34 @@ class TagResults:
             raise
         self._end(run)
         summary = counts_text(self.counts, self.partial, self.words) or "no file"
-        output.print_notes(output.wrap("; ".join((summary, *self.hints(run))), indent=2))
+        output.print_notes(output.wrap("; ".join((summary, *self._hints(run))), indent=2))
 
     def _end(self, run: WritingRun | None) -> None:
         if run:
             run.counts.update({status.value: count for status, count in self.counts.items()})
             run.end(self.status)
 
-    def hints(self, run: WritingRun | None) -> Iterator[str]:
+    def _hints(self, run: WritingRun | None) -> Iterator[str]:
         """Yield what can be done next."""
         if run and run.has_begun:
             yield f"`canon undo {run.run.id}` takes it back"
         if self.status == INTERRUPTED:
             yield "interrupted: the same command goes on"
         elif self.counts[WriteStatus.PLANNED]:
-            yield self.when_planned
+            yield "without --dry-run it is done" if self.is_undo else "--apply writes it"
+        if self.has_kept:
+            yield "--force puts back what is kept"
 
     def show(self, report: WriteReport) -> None:
         """Print one file, or hold it back until its album is complete."""
         self.counts[report.status] += 1
         self.partial.update(what_lacks(report))
+        self.has_kept |= bool(report.kept)
         waiting = 3 if report.waits else 0
         self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
         if self.as_json:
-            output.print_json(output.file_object(report.path, self.fields(report)))
+            fields = _undo_object(report) if self.is_undo else _write_object(report)
+            output.print_json(output.file_object(report.path, fields))
             return
         if report.file is None:  # a path that leads to no file
             self.flush()
@@ -239,54 +243,53 @@ class TagResults:
         self.held.append(report)
 
     def flush(self) -> None:
-        """Print what is held back."""
+        """Print what is held back; what is undone comes by its time, and is printed by name."""
         held, self.held = self.held, []
+        if self.is_undo:
+            held.sort(key=lambda report: report.path)
         if held:
             lines = album_lines(held, self.words, detailed=self.detailed, verbose=self.verbose)
             output.print_lines(chain([""] * self.printed, lines))
             self.printed = self.detailed
 
-    def fields(self, report: WriteReport) -> dict[str, Any]:
-        """Return what is printed of a file in JSON."""
-        chosen = report.plan.chosen if report.plan else None
-        return {
-            "state": report.status,
-            "why": report.why or report.withheld,
-            "crg_mbid": chosen.release_group if chosen else None,
-            "rr_mbid": chosen.release if chosen else None,
-            "policy": report.plan.policy if report.plan else None,
-            "decision_id": report.decision_id,
-            "run_id": report.run_id,
-            "write_id": report.write_id,
-            "lost": report.lost,
-            "notes": report.notes,
-            "changes": report.changes,
-        }
+
+def _write_object(report: WriteReport) -> dict[str, Any]:
+    chosen = report.plan.chosen if report.plan else None
+    return {
+        "state": report.status,
+        "why": report.why or report.withheld,
+        "crg_mbid": chosen.release_group if chosen else None,
+        "rr_mbid": chosen.release if chosen else None,
+        "policy": report.plan.policy if report.plan else None,
+        "decision_id": report.decision_id,
+        "run_id": report.run_id,
+        "write_id": report.write_id,
+        "lost": report.lost,
+        "notes": report.notes,
+        "changes": report.changes,
+    }
 
 
-_FAILED = 1
+def _undo_object(report: WriteReport) -> dict[str, Any]:
+    names = ("why", "kept", "others", "decision_id", "run_id", "write_id", "lost", "changes")
+    return {"state": report.status, **{name: getattr(report, name) for name in names}}
+
+
 _AGO = re.compile(r"(\d+) ?(m|min|h|d|w)")
 _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_VERIFY_STATUS = dict.fromkeys(VerifyState, 3) | {
+    VerifyState.SAME: 0, VerifyState.PUT_BACK: 0, VerifyState.UNRECORDED: 0,
+    VerifyState.AUDIO_DIFFERS: 1, VerifyState.UNREADABLE: 1,
+}  # fmt: skip
 _FINDINGS = {each: each.value for each in VerifyState} | {
     VerifyState.SAME: "as written", VerifyState.UNRECORDED: "never written",
 }  # fmt: skip
 """What the sums say, in their order."""
-_UNREMARKABLE = (VerifyState.SAME, VerifyState.PUT_BACK, VerifyState.UNRECORDED)
-_VERIFY_STATUS = {
-    VerifyState.SAME: 0,
-    VerifyState.PUT_BACK: 0,
-    VerifyState.UNRECORDED: 0,
-    VerifyState.IN_PART: 3,
-    VerifyState.OPEN: 3,
-    VerifyState.TAGS_DIFFER: 3,
-    VerifyState.AUDIO_DIFFERS: 1,
-    VerifyState.UNREADABLE: 1,
-}
 
 
 @click.command("undo")
 @click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=options.PATH)
-@click.option("--since", metavar="WHEN", help="All writes since: 2026-11-20, 2026-11-20T18:30, 2h.")
+@options.option("--since WHEN", "All writes since: 2026-11-20, 2026-11-20T18:30, 2h.")
 @options.flag("--dry-run", "Show what would be put back; nothing is changed.")
 @options.flag("--force", "Put written keys back that somebody changed since.")
 @options.keep_mtime_option
@@ -310,21 +313,19 @@ def undo(
     Exit status: 0 all is put back, 3 a file was changed since or may not be written, 1 one failed.
     """
     moment = _moment(since) if since else None
-    verbose = session.verbosity > 0
-    results = _UndoResults(session.as_json, detailed=verbose or dry_run, verbose=verbose)
+    is_verbose = session.verbosity > 0
+    results = TagResults(session.as_json, is_verbose or dry_run, is_verbose, is_undo=True)
     with session.open_store() as store, stop_after_current() as stop:
         if not dry_run:
-            output.print_notes(journal.repair_journal(store))
-        run = journal.WritingRun.of(
-            store, journal.UNDO, options.command_line(), keep_mtime=keep_mtime
-        )
-        moved = MovedFiles(store) if dry_run else _CleanedFolders(store)
+            output.print_notes(repair_journal(store))
+        run = WritingRun.of(store, journal.UNDO, options.command_line(), keep_mtime=keep_mtime)
+        moved, cleaned = MovedFiles(store), None if dry_run else _CleanFolders()
         with results.ending(run, stop):
-            writes = _writes_named(store, name, moment, moved)
+            writes = _writes_named(store, name, moment, moved, cleaned)
             reports = (
                 plan_undo(store, writes, moved, force=force)
-                if dry_run
-                else undo_writes(writes, run, moved, force=force)
+                if cleaned is None
+                else undo_writes(_in_clean_folders(writes, moved, cleaned), run, moved, force=force)
             )
             for report in reports:
                 output.set_log_file(report.path)
@@ -338,56 +339,20 @@ def undo(
     return results.status
 
 
-@dataclass
-class _UndoResults(TagResults):
-    """Prints files as they come, with the newest write first in JSON, by name in an album."""
-
-    words: Words = field(default_factory=lambda: UNDO_WORDS)
-    when_planned: str = "without --dry-run it is done"
-    has_kept: bool = False
-
-    def hints(self, run: journal.WritingRun | None) -> Iterator[str]:
-        """Yield what can be done next."""
-        yield from super().hints(run)
-        if self.has_kept:
-            yield "--force puts back what is kept"
-
-    def show(self, report: WriteReport) -> None:
-        """Print one file, or hold it back until its album is complete."""
-        self.has_kept |= bool(report.kept)
-        super().show(report)
-
-    def flush(self) -> None:
-        """Print what is held back."""
-        self.held.sort(key=lambda report: report.path)
-        super().flush()
-
-    def fields(self, report: WriteReport) -> dict[str, Any]:
-        """Return what is printed of a file in JSON."""
-        names = ("why", "kept", "others", "decision_id", "run_id", "write_id", "lost", "changes")
-        return {"state": report.status, **{name: getattr(report, name) for name in names}}
+def _in_clean_folders(
+    writes: Iterable[WriteRecord], moved: MovedFiles, cleaned: _CleanFolders
+) -> Iterator[WriteRecord]:
+    for write in writes:
+        cleaned.clean(moved.path_of(write))
+        yield write
 
 
-@dataclass
-class _CleanedFolders(MovedFiles):
-    """Removes the copies that killed saves left, once in the folder of each file it is asked of."""
-
-    _cleaned: set[Path] = field(default_factory=set)
-
-    def last_write(self, path: Path) -> WriteRecord | None:
-        self._clean(path)
-        return super().last_write(path)
-
-    def path_of(self, write: WriteRecord) -> Path:
-        path = super().path_of(write)
-        self._clean(path)
-        return path
-
-    def _clean(self, path: Path) -> None:
-        folder = path.resolve().parent
-        if folder not in self._cleaned:
-            self._cleaned.add(folder)
-            output.print_notes(journal.clean_folders([folder]))
+def _named_files(name: str, cleaned: _CleanFolders | None) -> Iterator[Path]:
+    for item in options.audio_files(name):
+        if isinstance(item, AudioFile):
+            if cleaned:
+                cleaned.clean(item.path)
+            yield item.path
 
 
 def _moment(text: str) -> str:
@@ -406,14 +371,18 @@ def _moment(text: str) -> str:
 
 
 def _writes_named(
-    store: "Store", name: str | None, since: str | None, moved: MovedFiles
+    store: "Store",
+    name: str | None,
+    since: str | None,
+    moved: MovedFiles,
+    cleaned: _CleanFolders | None,
 ) -> Iterator[WriteRecord]:
     """Return the writes to take back; `moved` learns where files are that are named.
 
     Raises `CanonError` where there are none.
     """
     if name is not None and os.path.lexists(name):
-        paths = (item.path for item in options.audio_files(name) if isinstance(item, AudioFile))
+        paths = _named_files(name, cleaned)
         if since:
             writes = writes_since(store, since, moved, paths)
         else:
@@ -440,7 +409,7 @@ def _writes_named(
 
 
 @click.command("verify")
-@options.paths_argument
+@options.some_paths_argument
 @options.pass_session
 def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     """Read the tags and audio of files again, and say what differs from what was written.
@@ -448,8 +417,6 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
     Nothing is changed. Exit status: 0 all as written or put back, 3 tags differ or were put back
     in part, or a named file was never written; 1 audio differs, or cannot be read.
     """
-    if not paths:
-        raise UsageError(NO_PATHS)
     status = 0
     counts: Counter[VerifyState] = Counter()
     with session.open_store() as store:
@@ -461,24 +428,27 @@ def verify(session: options.Session, paths: tuple[str, ...]) -> int:
                 else:
                     result = verify_file(store, item.path)
                 is_missed = result.finding is VerifyState.UNRECORDED and item.path == Path(named)
+                its_status = 3 if is_missed else _VERIFY_STATUS[result.finding]
                 counts[result.finding] += 1
-                status = output.worst(status, 3 if is_missed else _VERIFY_STATUS[result.finding])
-                _show_verified(session, result, is_missed=is_missed)
+                status = output.worst(status, its_status)
+                if session.as_json or its_status:
+                    session.show(_verified_object(result), _verified_lines(result))
     output.print_notes([output.count_text(counts, _FINDINGS) or "no file"])
     return status
 
 
-def _show_verified(session: options.Session, result: Verification, *, is_missed: bool) -> None:
-    """Print one file; `is_missed`: it was named, and nothing is recorded of it."""
-    if session.as_json:
-        write = result.write
-        fields = {
-            "state": result.finding, "why": result.why,
-            "decision_id": write and write.decision_id, "run_id": write and write.run_id,
-            "write_id": write and write.id, "written_at_utc": write and write.at_utc,
-            "changes": result.changes,
-        }  # fmt: skip
-        output.print_json(output.file_object(result.path, fields))
-    elif is_missed or result.finding not in _UNREMARKABLE:
-        output.print_lines([path_text(result.path), *note_lines(result.finding, result.why or "")])
-        output.print_lines(changed_key_lines(result.changes, 4))
+def _verified_object(result: Verification) -> dict[str, Any]:
+    write = result.write
+    fields = {
+        "state": result.finding, "why": result.why,
+        "decision_id": write and write.decision_id, "run_id": write and write.run_id,
+        "write_id": write and write.id, "written_at_utc": write and write.at_utc,
+        "changes": result.changes,
+    }  # fmt: skip
+    return output.file_object(result.path, fields)
+
+
+def _verified_lines(result: Verification) -> Iterator[str]:
+    yield path_text(result.path)
+    yield from output.note_lines(result.finding, result.why or "")
+    yield from changed_key_lines(result.changes, 4)
