@@ -96,44 +96,27 @@ def test_an_absent_model_is_named_with_those_that_are_there() -> None:
     assert problem == f"{sentence} it has: qwen3, gemma3"
 
 
-@pytest.mark.parametrize(
-    ("server", "changes", "problem"),
-    [
-        (
-            OllamaStandIn(context_length=2_048),
-            {},
-            "llm.num_ctx = 8192 is more than the 2048 tokens",
-        ),
-        (OllamaStandIn(capabilities=("embedding",)), {}, "cannot chat, only: embedding"),
-        (
-            OllamaStandIn(capabilities=("completion",)),
-            {"observation_role": "tool"},
-            "has no place for messages of the role 'tool': set llm.observation_role = \"user\"",
-        ),
-        (OllamaStandIn(), {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
-        (OllamaStandIn(), {"base_url": "http://127.0.0.1:1"}, "start it with `ollama serve`"),
-        (
-            OpenAIStandIn(tells={"/props": {"default_generation_settings": {"n_ctx": 4_096}}}),
-            {},
-            "llm.num_ctx = 8192 is more than the 4096 tokens that model 'llama3.2' has at",
-        ),
-        (OllamaStandIn(models=()), {}, "ollama pull llama3.2"),  # says null
-        (
-            OpenAIStandIn(tells={"/v1/models": {"object": "list", "data": None}}),
-            {},
-            "load it there, or set llm.model_id to one it has",
-        ),
-        (OpenAIStandIn(models=()), {}, "load it there, or set llm.model_id to one it has"),
-        (OpenAIStandIn(key="right"), {}, "or wants one (HTTP 401"),
-        (OpenAIStandIn(), {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
-        (OpenAIStandIn(), {"base_url": "http://127.0.0.1:1"}, "start it, or set llm.base_url"),
-        (
-            OpenAIStandIn(tells={"/v1/models": {"error": "Unexpected endpoint. Returning 200"}}),
-            {},
-            "error: Unexpected endpoint. Returning 200",
-        ),
-    ],
-)
+SMALL = {"default_generation_settings": {"n_ctx": 4_096}}
+NO_PLACE = "has no place for messages of the role 'tool': set llm.observation_role = \"user\""
+LOAD = "load it there, or set llm.model_id to one it has"
+ODD = {"error": "Unexpected endpoint. Returning 200"}
+MISFITS = [
+    (OllamaStandIn(context_length=2_048), {}, "llm.num_ctx = 8192 is more than the 2048 tokens"),
+    (OpenAIStandIn(tells={"/props": SMALL}), {}, "more than the 4096 tokens that model 'llama3.2'"),
+    (OllamaStandIn(capabilities=("embedding",)), {}, "cannot chat, only: embedding"),
+    (OllamaStandIn(capabilities=("completion",)), {"observation_role": "tool"}, NO_PLACE),
+    (OllamaStandIn(models=()), {}, "ollama pull llama3.2"),  # says null
+    (OpenAIStandIn(models=()), {}, LOAD),
+    (OpenAIStandIn(tells={"/v1/models": {"object": "list", "data": None}}), {}, LOAD),
+    (OpenAIStandIn(key="right"), {}, "or wants one (HTTP 401"),
+    (OpenAIStandIn(tells={"/v1/models": ODD}), {}, f"error: {ODD['error']}"),
+    (OllamaStandIn(), {"base_url": "http://127.0.0.1:1"}, "start it with `ollama serve`"),
+    (OpenAIStandIn(), {"base_url": "http://127.0.0.1:1"}, "start it, or set llm.base_url"),
+    (OllamaStandIn(), {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
+]
+
+
+@pytest.mark.parametrize(("server", "changes", "problem"), MISFITS)
 def test_a_misfit_is_a_problem_with_its_remedy(
     server: AnyStandIn, changes: dict[str, object], problem: str
 ) -> None:

@@ -7,7 +7,8 @@ import pytest
 from chart_binder.chat.ollama import connect
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from servers.kinds import KINDS
 from servers.ollama import OllamaStandIn, Said
 
 STOP = ("Observation:",)
@@ -15,9 +16,7 @@ ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
 NOBODY: Mapping[str, str] = {}
 
 
-def model(server: OllamaStandIn, **changes: object) -> ChatModel:
-    settings = {"base_url": server.url, "timeout_s": 5.0, **changes}
-    return connect(LLMConfig.model_validate(settings), NOBODY)
+model = KINDS["ollama"].model
 
 
 def ask(server: OllamaStandIn, **changes: object) -> Reply:

@@ -6,10 +6,11 @@ from time import monotonic
 import pytest
 
 from chart_binder.chat.http import Endpoint
-from chart_binder.chat.openai import api_at, connect
+from chart_binder.chat.openai import api_at
 from chart_binder.config import LLMConfig
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from servers.http import Response
+from servers.kinds import KINDS
 from servers.openai import EVENTS, FAULTS, OpenAIStandIn, delta, event, stream
 from servers.talk import Body
 
@@ -19,9 +20,7 @@ NOBODY: Mapping[str, str] = {}
 SCHEMA = {"type": "object", "properties": {"crg_mbid": {"enum": ["C1", None]}}}
 
 
-def model(server: OpenAIStandIn, **changes: object) -> ChatModel:
-    settings = {"base_url": server.url, "timeout_s": 5.0, **changes}
-    return connect(LLMConfig.model_validate(settings), NOBODY)
+model = KINDS["openai"].model
 
 
 def ask(server: OpenAIStandIn, **changes: object) -> Reply:
@@ -102,13 +101,6 @@ def test_a_field_that_it_names_is_done_without(field: str) -> None:
     assert [field in each for each in server.chats] == [True, False, False]
     others = {"stream_options", "seed", "response_format"} - {field}
     assert all(others <= each.keys() for each in server.chats)
-
-
-def test_several_are_done_without_one_by_one() -> None:
-    declines = ("seed", "stream_options", "response_format")
-    with OpenAIStandIn(["one"], declines=declines) as server:
-        assert model(server).reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
-    assert len(server.chats) == 4
 
 
 @pytest.mark.parametrize("status", [400, 422, 500, 501])

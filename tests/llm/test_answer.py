@@ -14,28 +14,16 @@ from golden.bundles import year_only_single
 ID = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 
 IDS = [
-    ("C1", "C1"),
-    ("c1.r2", "C1.R2"),
-    (ID, ID),
-    (ID.upper(), ID),
-    (f"https://musicbrainz.org/release-group/{ID}", ID),
-    (f"<https://musicbrainz.org/release-group/{ID}?tab=x>", ID),
-    (f"musicbrainz.org/ws/2/release-group/{ID}?inc=releases", ID),
-    (f"release-group/{ID}", ID),
-    (f" `{ID}` ", ID),
-    ("**C1**", "C1"),
-    ("C1.", "C1"),
-    ("C1 (Sheer Heart Attack)", "C1"),
-    ("C2: Killer Queen", "C2"),
-    ("Candidate 2", "C2"),
-    ("C1-R2", "C1.R2"),
+    ("C1", "C1"), ("c1.r2", "C1.R2"), ("**C1**", "C1"), ("C1.", "C1"), ("Candidate 2", "C2"),
+    ("C1-R2", "C1.R2"), ("C1 (Sheer Heart Attack)", "C1"), ("C2: Killer Queen", "C2"),
+    *((written, ID) for written in (
+        ID, ID.upper(), f" `{ID}` ", f"https://musicbrainz.org/release-group/{ID}",
+        f"<https://musicbrainz.org/release-group/{ID}?tab=x>", f"release-group/{ID}",
+        f"musicbrainz.org/ws/2/release-group/{ID}?inc=releases",
+    )),
     ("Sheer Heart Attack (Album)", "Sheer Heart Attack (Album)"),  # a title: the labels tell
-    (None, None),
-    ("null", None),
-    ("Unknown", None),
-    ("N/A ", None),
-    ("", None),
-]
+    *((written, None) for written in (None, "null", "Unknown", "N/A ", "")),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("written", "meant"), IDS)
@@ -108,23 +96,10 @@ def test_titles_that_two_candidates_share_are_told_apart_by_their_kind() -> None
 
 
 CONFIDENCES = [
-    (0.9, 0.9),
-    ("0.9", 0.9),
-    ("90%", 0.9),
-    ("90 %", 0.9),
-    ("90 percent", 0.9),
-    (90, 0.9),
-    (1, 1.0),
-    (0, 0.0),
-    (100, 1.0),
-    ("1%", 0.01),
-    (".85", 0.85),
-    ("0,85", 0.85),
-    ("1e-1", 0.1),
-    ("High", CONFIDENCE_WORDS["high"]),
-    ("medium", CONFIDENCE_WORDS["medium"]),
-    (" low ", CONFIDENCE_WORDS["low"]),
-]
+    *((written, 0.9) for written in (0.9, "0.9", "90%", "90 %", "90 percent", 90, "High")),
+    (1, 1.0), (0, 0.0), (100, 1.0), ("1%", 0.01), (".85", 0.85), ("0,85", 0.85), ("1e-1", 0.1),
+    ("medium", CONFIDENCE_WORDS["medium"]), (" low ", CONFIDENCE_WORDS["low"]),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("written", "meant"), CONFIDENCES)

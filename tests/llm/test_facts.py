@@ -9,17 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.patches import Patch, apply_patches
-from chart_binder.domain.verdict import Decided
 from chart_binder.llm.open_case import read_patch
 from chart_binder.llm.result import Fact
-from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels
 from golden.bundles import year_only_single
-from llm.scripted_runs import ALBUM, SINGLE
 
 GROUP = "group"
 
@@ -148,25 +144,6 @@ def test_two_dates_of_one_record_are_a_finding_whatever_their_order() -> None:
     one, other = (Patch(GROUP, "first_release_date", f"1975-{day}") for day in ("10-31", "11-07"))
     for patches in ((one, other), (other, one)):
         assert len(apply_patches(bundle, patches).findings) == 1
-
-
-@pytest.mark.parametrize("pressings", [("1975",), ("1975",) * 3, ("1975", None), (None, None)])
-def test_however_many_pressings_are_vague_one_first_date_decides(
-    pressings: tuple[str | None, ...],
-) -> None:
-    document = year_only_single()
-    single = document["recording_candidates"][0]["rg_candidates"][0]
-    (release,) = single["releases"]
-    single["releases"] = [
-        release | {"mb_release_id": f"R{number}", "date": when}
-        for number, when in enumerate(pressings)
-    ]
-    bundle = read_bundle(document)
-    assert not isinstance(decide(bundle, RulesConfig()), Decided)
-    patch = Patch(SINGLE, "first_release_date", "1975-10-31")
-    verdict = decide(apply_patches(bundle, (patch,)).bundle, RulesConfig())
-    assert isinstance(verdict, Decided)
-    assert verdict.crg == ALBUM
 
 
 DAYS = st.dates(date(1975, 3, 1), date(1976, 10, 1))

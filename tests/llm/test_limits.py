@@ -14,7 +14,6 @@ from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.answer import FACT_FIELDS, last_word
 from chart_binder.llm.result import Outcome
-from chart_binder.react.context import TokenEstimate
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.rules.labels import Labels
 from golden.bundles import year_only_single
@@ -120,37 +119,4 @@ def test_a_run_that_has_no_time_left_is_replayed_to_the_same_result(tmp_path: Pa
     result = adjudicated(chat=Slow([look()]), record=tmp_path, max_run_s=0.04)
     assert result.problem is not None
     assert result.problem.startswith("the run took longer than max_run_s = 0.04 allows")
-    assert is_replayed(result)
-
-
-def test_the_tokens_of_a_run_are_bounded(tmp_path: Path) -> None:
-    looks = [look(f"{TRUSTED}_{number}") for number in range(5)]
-    replies = [Reply(look, prompt_tokens=2_000, completion_tokens=50) for look in looks]
-    result = adjudicated(*replies, record=tmp_path, max_run_tokens=6_000)
-    assert result.outcome is Outcome.ERROR
-    assert result.usage.prompt_tokens + result.usage.completion_tokens <= 6_000
-    assert "max_run_tokens = 6000" in (result.problem or "")
-    assert is_replayed(result)
-
-
-def test_a_window_that_is_too_small_is_named() -> None:
-    result = adjudicated(num_ctx=1_024, max_tokens=900)
-    assert result.outcome is Outcome.ERROR
-    assert "num_ctx" in (result.problem or "")
-
-
-def test_a_small_window_costs_old_observations_and_not_the_evidence(tmp_path: Path) -> None:
-    looks = [look(f"{TRUSTED}_{number}") for number in range(4)]
-    answer = ANSWER | {"facts": [DAY | {"source": f"{TRUSTED}_0"}]}
-    replies = [*looks, f"Final Answer: {json.dumps(answer)}"]
-    wide, chat = Scripted(replies), Scripted(replies, readings=YES)
-    adjudicated(chat=wide, page=LONG_PAGE)
-    opening = TokenEstimate().tokens(wide.asked[0])
-    result = adjudicated(
-        chat=chat, page=LONG_PAGE, record=tmp_path, num_ctx=opening + 1_600, max_tokens=300
-    )
-    assert result.outcome is Outcome.ACCEPTED
-    first, last = chat.asked[0], chat.asked[-1]
-    assert last[:2] == first
-    assert f"it came from {TRUSTED}_0" in last[3].content
     assert is_replayed(result)

@@ -89,12 +89,6 @@ def test_there_is_an_example_of_success_and_one_of_not_knowing_with_tools_and_wi
     assert "web_search" not in rendered(load_prompt())
 
 
-def test_the_prompt_is_no_longer_than_the_one_before() -> None:
-    versions = ("react-2", "react-3", "react-4")
-    lengths = [len(rendered(load_prompt(version), *TOOLS)) for version in versions]
-    assert lengths == sorted(lengths, reverse=True)
-
-
 @pytest.mark.parametrize("turns", [1, 5])
 def test_an_example_that_is_copied_out_decides_nothing(turns: int) -> None:
     text = rendered(load_prompt(), *TOOLS)

@@ -4,22 +4,15 @@ What the data claim is tested too: that the rules leave each bundle open, that a
 one that the truth decides, and that each passage an honest reader judges stands on its page.
 """
 
-import json
-import re
-
 import pytest
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.verdict import Decided
-from chart_binder.react.conversation import Message, Terms
 from chart_binder.rules.decide import decide
 from chart_binder.web.page_text import from_html
 from llm.verdicts.play import (
-    Case,
     Page,
     Played,
-    Player,
-    Truth,
     case_of,
     cases,
     patched,
@@ -73,10 +66,6 @@ def test_at_least_96_of_a_hundred_release_dates_are_decided(step: int) -> None:
 
 
 EVERY = [*RIGHT, *WRONG, *STATED]
-_CITE_BADLY = {
-    "prompt's example", "quote invented, date there", "quote not on the page", "source not read",
-    "the model misreads", "trusted snippet only",
-}  # fmt: skip
 
 
 def test_the_rules_leave_every_case_open() -> None:
@@ -98,40 +87,6 @@ def test_what_is_judged_stands_on_its_page() -> None:
         if not said_of(one.piece, _shown(page))
     }
     assert missing == {}
-
-
-def test_the_honest_reader_says_of_each_passage_what_its_page_says() -> None:
-    wrong = [
-        (case.id, one.piece)
-        for case in cases()
-        for one in case.all_truths
-        if _read(case, one) != one.reading
-    ]
-    assert wrong == []
-
-
-def _read(case: Case, one: Truth) -> str:
-    """Return what is said of a passage, asked as the contract says."""
-    record = one.record or next(iter(case.evidence.titles))
-    asked = (
-        f"# Second reading\nRelease: {case.evidence.titles[record]}\nArtist: A\n"
-        f"Type: {case.evidence.types[record]}\nCountry: {one.country}\nDate: {one.date}\n\n"
-        f"> {one.piece}"
-    )
-    said = Player(case, {}).reply([Message("user", asked)], Terms()).content
-    return str(json.loads(said)["reading"])
-
-
-def test_no_answer_falls_by_a_slip_of_its_author() -> None:
-    assert [one.id for one in EVERY if one.kind not in _CITE_BADLY and not _cites_well(one)] == []
-
-
-def _cites_well(case: Case) -> bool:
-    """Whether what the last reply quotes stands on a page; a right answer may quote more."""
-    shown = "\n".join(map(_shown, case.pages.values()))
-    quotes = re.findall(r'"quote": "((?:\\.|[^"])+)"', case.replies[-1])
-    stands = [said_of(quote.replace('\\"', '"'), shown) for quote in quotes]
-    return all(stands) or (any(stands) and bool(case.wanted))
 
 
 def _shown(page: Page) -> str:

@@ -483,7 +483,7 @@ def case_of(number: int, said: Json) -> Case:
     decided = patched(evidence, {"S/first_release_date": said["date"]})
     truth = Truth("", said["date"], said["reading"], "S")
     urls = (f"https://www.sleevenotes.example/a/{number}", f"https://platenhoek.example/{number}")
-    pages = {url: Page(url, _statement_page(said, url == urls[0]), (truth,)) for url in urls}
+    pages = {url: Page(url, _statement_page(said, url), (truth,)) for url in urls}
     fact = {"about": "{S}", "field": "first_release_date", "value": said["date"]}
     facts = [fact | {"quote": said["text"], "source": url} for url in urls]
     answer = {"crg_mbid": f"{{{decided}}}", "rr_mbid": None, "confidence": 0.9, "facts": facts}
@@ -494,7 +494,7 @@ def case_of(number: int, said: Json) -> Case:
     return Case(f"statement-{number}", kind, wanted, evidence, pages, {"it": urls}, replies)
 
 
-def _statement_page(said: Json, is_first: bool) -> str:
+def _statement_page(said: Json, site: str) -> str:
     """Return a page that says it: a paragraph, a row of a table, or a line of an infobox."""
     cells = [f"<td>{escape(cell)}</td>" for cell in said["text"].split(" | ")]
     names = "".join(f"<th>{escape(name)}</th>" for name in said.get("columns", ()))
@@ -503,16 +503,10 @@ def _statement_page(said: Json, is_first: bool) -> str:
     if said["form"] == "prose":
         body = f"<p>{escape(said['text'])}</p>"
     title, artist, heading = (escape(said.get(name, "")) for name in ("title", "artist", "heading"))
-    if is_first:
-        above = f"<h2>{heading}</h2>" if heading else ""
-        return (
-            f"<title>{artist}: {title}</title><h1>{title}</h1><p>{artist}</p>{above}{body}"
-            "<p>Sleeve Notes is written by its readers.</p>"
-        )
-    above = f"<h3>{heading}</h3>" if heading else ""
+    above = f"<h2>{heading}</h2>" if heading else ""
     return (
-        f"<title>{title} ({artist}) - Platenhoek</title><div><a href='/'>Platenhoek</a></div>"
-        f"<h2>{artist} - {title}</h2>{above}{body}<div>Reacties (0)</div>"
+        f"<title>{artist}: {title}</title><h1>{title}</h1><p>{artist}</p>{above}{body}"
+        f"<p>{site} is written by its readers.</p>"
     )
 
 
