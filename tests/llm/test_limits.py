@@ -120,3 +120,13 @@ def test_a_run_that_has_no_time_left_is_replayed_to_the_same_result(tmp_path: Pa
     assert result.problem is not None
     assert result.problem.startswith("the run took longer than max_run_s = 0.04 allows")
     assert is_replayed(result)
+
+
+def test_the_tokens_of_a_run_are_bounded(tmp_path: Path) -> None:
+    looks = [look(f"{TRUSTED}_{number}") for number in range(5)]
+    replies = [Reply(look, prompt_tokens=2_000, completion_tokens=50) for look in looks]
+    result = adjudicated(*replies, record=tmp_path, max_run_tokens=6_000)
+    assert result.outcome is Outcome.ERROR
+    assert result.usage.prompt_tokens + result.usage.completion_tokens <= 6_000
+    assert "max_run_tokens = 6000" in (result.problem or "")
+    assert is_replayed(result)

@@ -356,7 +356,7 @@ def test_several_calls_of_a_turn_are_carried_out_in_order_up_to_four() -> None:
     assert ending == Ending(2, "5")
     assert [type(event) for event in events[:5]] == [Replied, Stepped, Observed, Stepped, Observed]
     assert [seen.iteration for seen in observed(events)] == [1] * 5
-    not_run = "These 5 calls were not run: a turn has at most 4 calls."
+    not_run = "Not run, nor any behind it: a turn has at most 4 calls."
     assert observed(events)[-1].error == not_run
     echoes = "\n".join(f"[{n}] echo of {n}" for n in range(4))
     assert asked[1][3].content == f"{echoes}\n[4] {not_run}\n\n(4 turns left.)"
@@ -508,13 +508,6 @@ def test_a_last_word_that_is_no_answer_ends_the_run(reply: str, dialect: Dialect
     ending, _, _ = play("hm", reply, limits=Limits(2), last_word=ALONE, dialect=dialect)
     assert (ending.answer, ending.iterations) == (None, 2)
     assert (ending.problem or "").startswith("the forced last answer was refused: ")
-
-
-def test_a_last_word_that_is_a_call_is_told_so() -> None:
-    ending, _, _ = play("hm", "echo: once more", limits=Limits(2), last_word=ALONE, dialect=Lines())
-    assert (ending.problem or "").endswith(
-        "refused: it is a call of 'echo', where the answer alone was asked for"
-    )
 
 
 @pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml(), Lines()])

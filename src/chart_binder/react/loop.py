@@ -88,9 +88,8 @@ class CallRunner:
         rest = act.calls[MAX_CALLS:]
         if rest:
             self.watch(_stepped(rest[0], rest[0].tool, rest[0].arguments, turn))
-            which = "This call was" if len(rest) == 1 else f"These {len(rest)} calls were"
-            not_run = advice(f"{which} not run: a turn has at most {MAX_CALLS} calls.")
-            yield CallResult(rest[0], self.show(not_run, turn))
+            not_run = f"Not run, nor any behind it: a turn has at most {MAX_CALLS} calls."
+            yield CallResult(rest[0], self.show(advice(not_run), turn))
 
     def show(self, observation: Observation, turn: int) -> Observation:
         """Report an observation and return it, cut to the length that the model is shown."""
@@ -152,7 +151,10 @@ Clock = Callable[[], float]
 Judge = Callable[[str, bool], T]
 """Reads an answer's text, or raises `RefusedError`; told whether this is the last turn."""
 
-_CUT_OFF: Final = "Your reply was cut off because it was too long"
+_CUT_OFF: Final = (
+    "Your reply was cut off because it was too long: be brief, and write your call or answer again,"
+    " whole."
+)
 _APPENDED: Final = "x0"  # no dialect's word, and in no JSON outside a string
 _MAX_REPLY_CHARS: Final = 4_000
 _LAST_TURN: Final = "(1 turn left. It is the last: give your final answer now.)"
@@ -220,21 +222,14 @@ def converse(
     """
     budget = Budget(limits.max_run_s, limits.max_run_tokens, clock)
     window = max(0, limits.num_ctx - limits.max_tokens)
+    context = Context(opening, dialect, limits.observation_role, window)
+    most = limits.observation_chars
+    calls = CallRunner(toolbox, perform, watch, most, budget.out_of_time, recall)
+    terms = Terms(dialect.stop, listen=listen, enough=StopAfterStep(dialect))
     return _Conversation(
-        chat=chat,
-        dialect=dialect,
-        context=Context(opening, dialect, limits.observation_role, window),
-        calls=CallRunner(
-            toolbox, perform, watch, limits.observation_chars, budget.out_of_time, recall
-        ),
-        budget=budget,
-        judge=judge,
-        watch=watch,
-        limits=limits,
-        last_word=last_word,
-        terms=Terms(dialect.stop, listen=listen, enough=StopAfterStep(dialect)),
-        max_turns=limits.iterations,
-    ).run()
+        chat, dialect, context, calls, budget, judge, watch, limits, last_word, terms,
+        limits.iterations,
+    ).run()  # fmt: skip
 
 
 class Budget:
@@ -413,10 +408,7 @@ class _Conversation(Generic[T]):
         try:
             if answer is not None:
                 return Ending(self.turn, self.judge(answer, True))  # noqa: FBT003 (no other turn)
-            refusal = "it was cut off" if reply.done_reason == "length" else "it is no answer"
-            if isinstance(step, Act):
-                called = _brief(repr(step.tool))
-                refusal = f"it is a call of {called}, where the answer alone was asked for"
+            refusal = f"it is no answer: {_brief(repr(reply.content))}"
         except RefusedError as error:
             refusal = _brief(str(error))
         return Ending(self.turn, problem=f"{spent}the forced last answer was refused: {refusal}")
@@ -429,19 +421,11 @@ def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:
     """
     if reply.done_reason != "length":
         return step
-    if isinstance(step, Malformed):
-        return replace(step, advice=f"{_CUT_OFF}: be brief. {step.advice}")
-    if _is_open(step, reply.content, dialect):
-        which = "call" if isinstance(step, Act) else "answer"
-        advice = f"{_CUT_OFF}, in the middle of your {which}: be brief, and write it again, whole."
-        return Malformed(advice, step.notes)
-    return step
-
-
-def _is_open(step: Act | Finish, text: str, dialect: Dialect) -> bool:
-    if is_same_step(dialect.parse(text + _APPENDED), step):
-        return False
-    return isinstance(step, Act) or _object(step.answer) != _object(step.answer + _APPENDED)
+    is_whole = not isinstance(step, Malformed) and (
+        is_same_step(dialect.parse(reply.content + _APPENDED), step)
+        or (isinstance(step, Finish) and _object(step.answer) == _object(step.answer + _APPENDED))
+    )
+    return step if is_whole else Malformed(_CUT_OFF, step.notes)
 
 
 def _object(answer: str) -> object:
