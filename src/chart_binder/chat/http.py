@@ -35,10 +35,7 @@ _ERRORS = range(400, 600)
 
 
 class PassingError(ChatError):
-    """A fault that may be gone in a moment, met before anything of a reply had come.
-
-    `retry_after_s` is how many seconds the server asks to wait.
-    """
+    """A fault that may be gone in a moment, met before anything of a reply had come."""
 
     def __init__(self, problem: str, retry_after_s: float = 0.0) -> None:
         super().__init__(problem)
@@ -75,18 +72,16 @@ class ErrorAnswer:
 
 
 def parse_json(text: bytes) -> Any:
-    """Return what the JSON says; raise `ValueError` or `RecursionError`.
-
-    Half a letter in a piece is replaced, not refused: servers split text between tokens.
-    """
+    """Return what the JSON says; raise `ValueError` or `RecursionError`."""
+    # Half a letter in a piece is replaced, not refused: servers split text between tokens.
     return json.loads(text.decode("utf-8", "replace"))
 
 
 def error_in(said: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
-    """Return the error that a document holds, if any: servers have many ways to tell.
+    """Return the error that a document holds, if any.
 
-    They are `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}`, `{"detail"}`, and any of
-    them under the status 200 with the code inside.
+    Servers write `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}` or `{"detail"}`, also
+    under the status 200.
     """
     if not isinstance(said, dict) or ("choices" in said and not said.get("error")):
         return None
@@ -111,10 +106,9 @@ def read_error(body: bytes, status: int, retry_after_s: float = 0.0) -> ErrorAns
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A kind of failure, and the statuses that mean it.
+    """A kind of failure, and the statuses that mean it; a `passing` one may be gone in a moment.
 
-    Its sentence may name `server`, `address`, `model`, `seconds` and `detail`; a `passing` one may
-    be gone in a moment.
+    Its sentence may name `server`, `address`, `model`, `seconds` and `detail`.
     """
 
     sentence: str
@@ -207,9 +201,8 @@ class Endpoint:
         """Return the arguments of an `httpx.Client` for one request that ends with the deadline.
 
         Proxies from the environment serve remote servers only. Redirects are not followed: one
-        would turn a POST into a GET, and carry a prompt to a host nobody configured. Connections
-        are not kept: a new one costs nothing beside a reply. An answer is cut off, with a
-        `ChatError`, at 16 MB, or at 1 KB for each of `max_tokens` if that is more.
+        would carry a prompt to a host nobody configured. An answer is cut off, with a `ChatError`,
+        at 16 MB, or at 1 KB for each of `max_tokens` if that is more.
         """
         import httpx  # 170 ms, for those who really ask a model
 
@@ -352,10 +345,9 @@ def _key(name: str, environ: Mapping[str, str]) -> str:
 
 
 def _limit_size(most_bytes: int) -> "Callable[[httpx.Response], None]":
-    """Return a response hook that cuts an answer off, with a `ChatError`, after so many bytes.
+    """Return a response hook that cuts an answer off after so many bytes.
 
-    A compressed answer, which was not asked for, is refused with `httpx.DecodingError`: how much
-    it grows in memory is known only afterwards.
+    A compressed answer is refused: how much it grows in memory is known only afterwards.
     """
     import httpx  # as above
 

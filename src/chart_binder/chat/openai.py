@@ -94,11 +94,7 @@ def api_at(endpoint: Endpoint) -> Endpoint:
 
 
 class _OpenAIApi:
-    """The `ServerApi` of OpenAI's format.
-
-    Counts in a stream, a seed and a schema are asked for, and left out where a server declines
-    them.
-    """
+    """The `ServerApi` of OpenAI's format."""
 
     more_context = "start the server with more context for it, or set llm.num_ctx to what it has"
     optional: tuple[OptionalField, ...] = (_COUNTS, _SCHEMA, _SEED)
@@ -183,9 +179,8 @@ def _address_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
 def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
     """Yield the messages as the format has them.
 
-    A tool's message names the call it answers. There is none on the wire, as calls are text here:
-    vLLM, llama.cpp, LM Studio and Ollama take an id all the same, OpenAI's own server does not. The
-    templates of some models want nine letters or figures.
+    A tool's message names the call it answers, though none is on the wire, as calls are text here.
+    The templates of some models want nine letters or figures.
     """
     for number, message in enumerate(messages):
         sent = {"role": message.role, "content": message.content}

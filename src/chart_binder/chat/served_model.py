@@ -1,7 +1,4 @@
-"""A chat model behind a server of any kind: one deadline, further tries, the context window.
-
-`ServedModel` holds what is the same for all servers; a `ServerApi` says how one kind is asked.
-"""
+"""A chat model behind a server of any kind: one deadline, further tries, the context window."""
 
 import logging
 import threading
@@ -42,8 +39,8 @@ Fields = Mapping[str, object]
 class Health:
     """What a check of a server found; each problem is a sentence that ends in its remedy.
 
-    `server` is what the server calls itself, `context_length` the context in tokens that the model
-    can have there, if its server tells; `loaded_length` the one that the loaded model has now.
+    `context_length` is the context in tokens that the model can have there, `loaded_length` the one
+    that it has now.
     """
 
     address: str
@@ -143,8 +140,7 @@ class Request:
 class OptionalField:
     """A field of a request that can be left out.
 
-    A refusal that holds one of `marks` is about it; `statuses` are those of servers that do not
-    say what they refuse.
+    A refusal is about it that holds one of `marks`, or names nothing and has one of `statuses`.
     """
 
     name: str
@@ -173,9 +169,8 @@ class ServerApi(Protocol):
 class ServedModel:
     """A `ChatModel` that asks a server; threads may share it, each with one conversation.
 
-    `timeout_s`, or less where the terms say so, is one deadline for a whole reply: loading the
-    model, further tries, the last byte. A busy server and a failed connection are tried again as
-    long as nothing of a reply has come.
+    `timeout_s`, or less where the terms say so, is one deadline for a whole reply, from loading the
+    model and further tries to the last byte.
     """
 
     def __init__(
@@ -192,9 +187,8 @@ class ServedModel:
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         """Return the next reply, or raise `ChatError`.
 
-        One that is streamed ends where nothing counts any more, whatever the server does. A reply
-        that ran into `max_tokens` has the `done_reason` `length`. The listener hears the content
-        and no thinking that stands apart from it.
+        One that ran into `max_tokens` has the `done_reason` `length`. The listener hears no
+        thinking that stands apart from the content.
         """
         from chart_binder.net import Deadline  # httpcore, for those who really ask a model
 
@@ -218,7 +212,7 @@ class ServedModel:
         """Ask with as many of the optional fields as the server accepts.
 
         What it declined is remembered once a request without it was accepted, unless the server
-        may only have broken on it. With several threads at worst one more request is declined.
+        may only have broken on it.
         """
         fields = self._api.optional_fields(request)
         kept = {name: value for name, value in fields.items() if name not in self._declined}
@@ -252,10 +246,7 @@ class ServedModel:
         )
 
     def _looks_cut(self, messages: tuple[Message, ...], tokens: int) -> bool:
-        """Tell whether a server counted too few tokens, or no more than before the prompt grew.
-
-        A server that cuts a prompt keeps about half of its window.
-        """
+        """Tell whether a server counted too few tokens, or no more than before the prompt grew."""
         before, before_tokens = getattr(self._thread, "counted", ((), 0))
         self._thread.counted = (messages, tokens)
         grew = bool(before) and len(messages) > len(before)
@@ -265,8 +256,7 @@ class ServedModel:
     def _refuse_cut(self, request: Request, counted: int) -> None:
         """Raise `ChatError` where the server dropped a part of the prompt, which it never says.
 
-        Few tokens alone prove nothing (some versions count only what their cache did not hold):
-        the prompt must also be long enough to overflow the context that the model has.
+        Few tokens alone prove nothing: some servers count only what their cache did not hold.
         """
         most = most_tokens(request.messages)
         if most <= min(SMALLEST_WINDOW, self._config.num_ctx):
@@ -285,11 +275,7 @@ class ServedModel:
 
 
 def retry_without_stop(ask: Callable[[tuple[str, ...]], Reply], stop: tuple[str, ...]) -> Reply:
-    """Return what `ask` returns for the stop strings, or for none where they ended the thinking.
-
-    A model that thinks about its format writes the very words that are to end its turn, and a
-    server looks for them in the thinking, too.
-    """
+    """Return what `ask` returns for the stop strings, or for none where they ended the thinking."""
     try:
         reply = ask(stop)
     except OnlyThinkingError:
@@ -307,18 +293,15 @@ def retry_without_stop(ask: Callable[[tuple[str, ...]], Reply], stop: tuple[str,
 def completion_prompt(messages: Sequence[Message]) -> str:
     """Return a conversation as one text for the model to go on writing, for servers asked raw.
 
-    The messages follow each other with an empty line between them: the dialect has put a label on
-    every step and observation. Each text begins with that of the turn before, as a server's
-    prompt cache needs it.
+    Each text begins with that of the turn before, as a server's prompt cache needs it.
     """
     return "".join(f"{message.content.rstrip()}\n\n" for message in messages)
 
 
 def _sendable(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages that say something, in text that UTF-8 can hold.
+    """Return the messages that say something, lone surrogates replaced.
 
-    Lone surrogates, as file names and broken pages hold them, are replaced. A message without
-    content would be sent without the field by some libraries, and be refused by some servers.
+    A message without content would be refused by some servers.
     """
     return tuple(
         replace(message, content=message.content.encode("utf-8", "replace").decode())

@@ -55,8 +55,7 @@ class Part:
     """What a server sends at once: a piece of a reply, or the whole.
 
     `done_reason` says that the model has come to its end, `is_last` that the server has: between
-    the two, counts may come; those that make no sense are unknown. `calls_tool` says that the
-    server took a call of a tool of its own out of the reply.
+    the two, counts may come. `calls_tool`: the server took a call of its own out of the reply.
     """
 
     content: str = ""
@@ -76,8 +75,7 @@ def read_stream(
 ) -> Reply:
     """Return the reply that the parts make, and close them as soon as the rest does not count.
 
-    Raises `ChatError`; `PassingError` only while nothing of the reply has come. What goes wrong
-    after the model's last word costs the counts alone.
+    Raises `ChatError`, a `PassingError` only while nothing of the reply has come.
     """
     reply = _PartialReply(terms)
     most_bytes = max(FEWEST_BYTES, BYTES_A_TOKEN * max_tokens)
@@ -113,10 +111,7 @@ def _empty(reply: Reply, server: Server, *, calls_tool: bool) -> ChatError:
 
 
 class _PartialReply:
-    """A reply that is being written; the terms' listener gets its content as it comes.
-
-    What comes whole, or has come to its end, is left as it is.
-    """
+    """A reply that is being written; what comes whole, or has come to its end, is not cut."""
 
     def __init__(self, terms: Terms) -> None:
         self.has_begun = False
@@ -162,7 +157,7 @@ class _PartialReply:
         return self._cut.made or self._is_last
 
     def result(self) -> Reply:
-        """Return the reply, as far as it counts; a cut of our own is a `stop`, too."""
+        """Return the reply, as far as it counts."""
         return Reply(
             "".join(self._contents),
             thinking="".join(self._thoughts) or None,
@@ -183,8 +178,7 @@ class Cut:
     """Lets a text through piece by piece, up to a line where `enough` says that it may end.
 
     The beginning of each line is held back until it is whole or `LINE_START` long, and looked at
-    then: once, so that the result is the same for every way to split the text. The time it takes
-    is linear in the length of the text.
+    once: the result is the same for every way to split the text. The time is linear.
     """
 
     def __init__(self, enough: StopCheck | None) -> None:
@@ -246,8 +240,8 @@ _DATA = (b"data", b"error")  # old llama.cpp: a failure stands in a field of tha
 def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the data of each server-sent event, however the bytes are split.
 
-    The format is https://html.spec.whatwg.org/multipage/server-sent-events.html; names, ids and
-    delays of events are passed over. The last event may lack the empty line that ends it.
+    The format is https://html.spec.whatwg.org/multipage/server-sent-events.html; the last event
+    may lack the empty line that ends it.
     """
     data: list[bytes] = []
     for line in _lines(pieces):
