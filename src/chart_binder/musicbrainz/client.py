@@ -496,7 +496,7 @@ class Client:
 
     def works_of(self, recording_id: RecordingId) -> tuple[ws.Work, ...]:
         """Return the works that a recording is a performance of, with recordings of each."""
-        found = self._fetch(ws.query_works_of(recording_id)).recording
+        found = self._fetch(ws.look_up("recording", recording_id, ws.WORKS)).recording
         if found is None:
             raise self._service.failure(f"recording {recording_id} is not there any more")
         relations = found.work_relation_list
@@ -560,7 +560,7 @@ class Client:
 
     def relations_of(self, recording_id: RecordingId) -> Recording | None:
         """Return a recording with its relations to recordings and works."""
-        return self._fetch(ws.query_relations_of(recording_id)).recording
+        return self._fetch(ws.look_up("recording", recording_id, ws.RELATIONS)).recording
 
     def recordings_of_work(self, work_id: str) -> Found[Recording]:
         """Return recordings of a work, at most a page of them."""
@@ -573,7 +573,7 @@ class Client:
         The artist may be named by an id. Without an artist the words of `title` may be those of
         either.
         """
-        loosely = ws.search_loosely_by_title(entity, title, artist or title)
+        loosely = ws.search_loosely(entity, title, artist or title)
         if not artist:
             return self._fetch(loosely)
         found = self._fetch(ws.search_by_title(entity, title, artist))

@@ -116,8 +116,8 @@ def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
         least_ms = max(0, tags.duration_ms - LENGTH_TOLERANCE_MS)
         length_ms = least_ms, tags.duration_ms + LENGTH_TOLERANCE_MS
     for query in (
-        ws.search_recordings(artist, title, length_ms),
-        ws.search_recordings_loosely(artist, title),
+        ws.search_recordings(artist, [title], length_ms),
+        ws.search_loosely("recording", title, artist, ws.PAGE),
     ):
         hits, count = client.search(query)
         found = plausible(hits, tags, on_album)
@@ -167,9 +167,7 @@ def _narrower(
     for row in _NARROWER:
         unseen = None
         for only in row:
-            query = ws.search_recordings_by(
-                artists[0], [title[:_MAX_SEARCHED]], length_ms, only=only
-            )
+            query = ws.search_recordings(artists[0], [title[:_MAX_SEARCHED]], length_ms, only=only)
             hits, count = client.search(query)
             if count > len(hits):
                 kinds = f" ({', '.join(only)})" if only else ""

@@ -46,7 +46,6 @@ MAX_REQUESTS = 3
 """Requests for the siblings of one file."""
 MAX_ALBUM_REQUESTS = 10
 """Requests for an album of ten files or fewer; a larger one has as many as files."""
-_PAGE = 100
 _OFFICIAL = ("status:official",)
 _MAX_SEARCHED = 200
 _FREE = 0.5
@@ -161,7 +160,7 @@ class _Lookup:
 
     def _by_work(self, hits: Hits) -> None:
         performed = next(iter(self._own))
-        if not self._budget.allows(ws.query_works_of(performed)):
+        if not self._budget.allows(ws.look_up("recording", performed, ws.WORKS)):
             return
         for work in self._client.works_of(performed):
             linked = [one.recording for one in work.recording_relation_list if one.recording]
@@ -195,7 +194,7 @@ class _Lookup:
         is_shown = any(one.release_list for one in hits.recordings.values()) and all(shown)
         read: Sequence[Release] = ()
         are_all = False
-        if not is_much_later and not (is_shown and len(shown) >= _PAGE):
+        if not is_much_later and not (is_shown and len(shown) >= ws.PAGE):
             read, are_all = self._read(recording.id)
         if is_shown and not are_all:
             return [one for one in shown if one], True
@@ -269,14 +268,14 @@ def search(
     and then among official records, until all that is found is seen.
     """
     titles = dict.fromkeys(_title(one)[:_MAX_SEARCHED] for one in bundles)
-    query = partial(ws.search_recordings_by, artist_id, list(titles))
+    query = partial(ws.search_recordings, artist_id, list(titles))
     lengths = _lengths(bundles) if len(titles) == 1 else None
     hits = Hits(is_complete=False)
     count = _read_page(client, budget, query(), hits)
     if hits.is_complete:
         return hits
-    if _PAGE < count <= 2 * _PAGE:
-        _read_page(client, budget, query(offset=_PAGE), hits, seen=_PAGE)
+    if ws.PAGE < count <= 2 * ws.PAGE:
+        _read_page(client, budget, query(offset=ws.PAGE), hits, seen=ws.PAGE)
     elif lengths:
         _read_page(client, budget, query(length_ms=lengths), hits)
     if not hits.is_complete:

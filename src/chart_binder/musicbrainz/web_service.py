@@ -18,7 +18,7 @@ from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.files import convert_json
 
-_PAGE = 100
+PAGE = 100
 """The largest number of releases or search results in one response."""
 _LONGEST_MS = 2**31 - 1
 _MAX_FOUND = 8
@@ -57,6 +57,10 @@ _RELEASE_INCLUDES = "artist-credits labels media release-groups"
 _TRACK_INCLUDES = "artist-credits isrcs labels media recordings release-groups"
 
 
+RELATIONS = "artist-credits isrcs recording-rels work-rels"
+"""What includes a recording's relations to recordings and works."""
+WORKS = "artist-credits recording-rels work-level-rels work-rels"
+"""What includes the works that a recording is a performance of, with the recordings of each."""
 _INCLUDES: Mapping[Looked, str] = {
     "artist": "",  # country and areas come without an include
     "isrc": "artists isrcs",
@@ -66,9 +70,10 @@ _INCLUDES: Mapping[Looked, str] = {
 }
 
 
-def look_up(entity: Looked, identifier: str) -> Query:
+def look_up(entity: Looked, identifier: str, includes: str = "") -> Query:
     """Query one thing: of an ISRC the recordings that carry it, of a release also its tracks."""
-    return _query(entity.replace("-", "_"), f"{entity}/{identifier}", inc=_INCLUDES[entity])
+    inc = includes or _INCLUDES[entity]
+    return _query(entity.replace("-", "_"), f"{entity}/{identifier}", inc=inc)
 
 
 def browse_releases(
@@ -84,27 +89,15 @@ def browse_releases(
     which only a track is credited to the artist. With tracks a page has as many releases as have
     500 tracks together, though at least one (musicbrainz.org/doc/MusicBrainz_API#Paging).
     """
-    link: dict[str, object] = {linked: identifier, "limit": _PAGE, "offset": offset}
+    link: dict[str, object] = {linked: identifier, "limit": PAGE, "offset": offset}
     includes = _TRACK_INCLUDES if tracks else _RELEASE_INCLUDES
     return _query("release_list", "release", inc=includes, **link)
-
-
-def query_relations_of(recording_id: RecordingId) -> Query:
-    """Query one recording with its relations to recordings and works."""
-    includes = "artist-credits isrcs recording-rels work-rels"
-    return _query("recording", f"recording/{recording_id}", inc=includes)
-
-
-def query_works_of(recording_id: RecordingId) -> Query:
-    """Query the works that a recording is a performance of, with the recordings of each."""
-    includes = "artist-credits recording-rels work-level-rels work-rels"
-    return _query("recording", f"recording/{recording_id}", inc=includes)
 
 
 def query_recordings_of_work(work_id: str) -> Query:
     """Query the first page of the recordings of a work."""
     includes = "artist-credits isrcs"
-    return _query("recording_list", "recording", inc=includes, limit=_PAGE, work=work_id)
+    return _query("recording_list", "recording", inc=includes, limit=PAGE, work=work_id)
 
 
 def search_by_title(entity: Entity, title: str, artist: str) -> Query:
@@ -113,28 +106,23 @@ def search_by_title(entity: Entity, title: str, artist: str) -> Query:
     return _search(entity, words, _MAX_FOUND)
 
 
-def search_loosely_by_title(entity: Entity, title: str, artist: str) -> Query:
+def search_loosely(entity: Entity, title: str, artist: str, limit: int = _MAX_FOUND) -> Query:
     """Search by any of the words of title and artist."""
-    return _search(
-        entity, _any_of(**{entity.replace("-", ""): title, "artist": artist}), _MAX_FOUND
-    )
+    words = {entity.replace("-", ""): title, "artist": artist}
+    escaped = {name: _LUCENE_SPECIAL.sub(r"\\\1", text) for name, text in words.items() if text}
+    query = " ".join(f"{name}:({text.lower()})" for name, text in escaped.items())
+    return _search(entity, query, limit)
 
 
 def search_groups_of_years(artist: str, first: int, last: int) -> Query:
     """Search an artist's release groups with a first date in some years and an official release."""
     years = f"firstreleasedate:[{first:04} TO {last:04}-12-31]"
     words = f"{_by_artist(artist)} AND {years} AND status:official"
-    return _search("release-group", words, _PAGE)
+    return _search("release-group", words, PAGE)
 
 
 def _by_artist(artist: str) -> str:
     return f"arid:{artist.lower()}" if MBID.fullmatch(artist) else f"artist:{_quoted(artist)}"
-
-
-def search_recordings(artist: str, title: str, length_ms: tuple[int, int] | None) -> Query:
-    """Search recordings by the exact words of artist and title, of a length or without one."""
-    terms = [f"recording:{_quoted(title)}", f"artist:{_quoted(artist)}", *_of_length(length_ms)]
-    return _search("recording", " AND ".join(terms), _PAGE)
 
 
 def _of_length(length_ms: tuple[int, int] | None) -> list[str]:
@@ -146,27 +134,23 @@ def _of_length(length_ms: tuple[int, int] | None) -> list[str]:
     return [*shorter, f"NOT dur:[{most + 1} TO {_LONGEST_MS}]"]
 
 
-def search_recordings_by(
-    artist_id: ArtistId,
+def search_recordings(
+    artist: str,
     titles: Sequence[str],
     length_ms: tuple[int, int] | None = None,
     *,
     only: Sequence[str] = (),
     offset: int = 0,
 ) -> Query:
-    """Search an artist's recordings by the exact words of their titles, of a length or without one.
+    """Search recordings by the exact words of their titles and an artist's, or the artist's id.
 
-    `only` are more clauses that must hold, such as `status:official`; `offset` is that of the page.
+    They are of a length, or without one. `only` are more clauses that must hold, such as
+    `status:official`; `offset` is that of the page.
     """
     named = " OR ".join(f"recording:{_quoted(title)}" for title in titles)
-    terms = [f"arid:{artist_id}", f"({named})" if len(titles) > 1 else named]
+    terms = [_by_artist(artist), f"({named})" if len(titles) > 1 else named]
     terms += (*_of_length(length_ms), *only)
-    return _search("recording", " AND ".join(terms), _PAGE, offset)
-
-
-def search_recordings_loosely(artist: str, title: str) -> Query:
-    """Search recordings by any of the words of artist and title."""
-    return _search("recording", _any_of(artist=artist, recording=title), _PAGE)
+    return _search("recording", " AND ".join(terms), PAGE, offset)
 
 
 def _query(wanted: str, path: str, **parameters: object) -> Query:
@@ -178,11 +162,6 @@ def _query(wanted: str, path: str, **parameters: object) -> Query:
 def _search(entity: str, words: str, limit: int, offset: int = 0) -> Query:
     wanted = f"{entity.replace('-', '_')}_list"
     return _query(wanted, entity, query=words, limit=limit, offset=offset)
-
-
-def _any_of(**fields: str) -> str:
-    escaped = {name: _LUCENE_SPECIAL.sub(r"\\\1", text) for name, text in fields.items() if text}
-    return " ".join(f"{name}:({text.lower()})" for name, text in escaped.items())
 
 
 def _quoted(words: str) -> str:
