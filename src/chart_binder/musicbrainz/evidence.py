@@ -306,19 +306,14 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
     A title that many tracks of an artist have (`Intro`) needs an ISRC in common, as does a comment
     that tells the two apart (`1963 recording`, `in Italian`).
     """
-    if any(map(is_other_performance, (recording, other))):
-        return None
-    if not (_is_same_title(recording, other) and _is_same_credit(recording, other)):
-        return None
+    apart = _differences(recording, other)
     apart_ms = _apart_ms(recording, other)
     is_near = apart_ms is not None and apart_ms <= _tolerance_ms(recording, other)
-    if _is_edit(recording) != _is_edit(other) and not is_near:
+    if apart is None or "credit" in apart or ("edit" in apart and not is_near):
         return None
     if shared := recording.isrcs & other.isrcs:
         return f"it has the same ISRC {min(shared)}"
-    needs_isrc = title_key(recording.title) in _COMMON_TITLES
-    needs_isrc |= _telling_words(recording.comment) != _telling_words(other.comment)
-    if needs_isrc or not is_near or recording.flags.is_mono != other.flags.is_mono:
+    if apart - {"edit"} or not is_near:
         return None
     longer_ms = (other.length_ms or 0) - (recording.length_ms or 0)
     length = f"is {abs(longer_ms) / 1_000:.1f} s {'longer' if longer_ms > 0 else 'shorter'}"
@@ -331,18 +326,29 @@ def may_be_same_performance(recording: Performance, other: Performance) -> bool:
     Neither is marked as another version, the artist credited first is the same, and the lengths are
     near, or one is not known: a transfer at another speed, a longer fade, a guest who is not named.
     """
-    if any(map(is_other_performance, (recording, other))):
+    apart = _differences(recording, other)
+    if apart is None or apart & {"edit", "mono"}:
         return False
     is_by_same = bool(recording.first_artist) and recording.first_artist == other.first_artist
-    if not _is_same_title(recording, other):
-        return False
-    if not (is_by_same or _is_same_credit(recording, other)):
-        return False
-    if _is_edit(recording) != _is_edit(other) or recording.flags.is_mono != other.flags.is_mono:
-        return False
     apart_ms = _apart_ms(recording, other)
     shorter_ms = min(recording.length_ms or 0, other.length_ms or 0)
-    return apart_ms is None or apart_ms <= perhaps_apart_ms(shorter_ms)
+    is_near = apart_ms is None or apart_ms <= perhaps_apart_ms(shorter_ms)
+    return is_near and (is_by_same or "credit" not in apart)
+
+
+def _differences(one: Performance, other: Performance) -> set[str] | None:
+    """Return in what two recordings differ but for length; None if they are two performances."""
+    key = title_key(one.title)
+    if any(map(is_other_performance, (one, other))) or key != title_key(other.title):
+        return None
+    apart = {
+        "common title": key in _COMMON_TITLES,
+        "credit": not _is_same_credit(one, other),
+        "comment": _telling_words(one.comment) != _telling_words(other.comment),
+        "edit": _is_edit(one) != _is_edit(other),
+        "mono": one.flags.is_mono != other.flags.is_mono,
+    }
+    return {name for name, is_so in apart.items() if is_so}
 
 
 def perhaps_apart_ms(length_ms: int) -> int:
@@ -446,10 +452,6 @@ def bare_song(title: str) -> str:
 
 def _says_no_version(remark: str) -> bool:
     return not any(map(str.isalnum, _NO_VERSION.sub(" ", remark)))
-
-
-def _is_same_title(one: Performance, other: Performance) -> bool:
-    return title_key(one.title) == title_key(other.title)
 
 
 def title_key(title: str) -> str:

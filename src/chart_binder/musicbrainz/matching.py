@@ -3,7 +3,6 @@
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -33,8 +32,7 @@ _MAX_ISRCS = 3
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """A way to find recordings; `wanted` describes what it looks for."""
 
     wanted: str
@@ -320,9 +318,8 @@ def _named(recording: Recording, tags: TrackTags) -> tuple[bool, int, bool]:
 def _best(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Found:
     """Return at most five recordings to read, those first that agree best with the tags.
 
-    Of more than five they are the best and the earliest of the others: a much later one would
-    change no decision. Where releases are shown, one that is on none is left out. Where they are by
-    different artists, none of them is without one of these.
+    Of more than five they are the best and the earliest of the others, of each artist one: a much
+    later one would change no decision.
     """
     ranked = sorted(found, key=lambda one: _distance(one, tags))
     is_by_others = (
@@ -331,8 +328,6 @@ def _best(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Fou
     unseen = _BY_OTHERS if is_by_others else None
     if len(ranked) <= MAX_RECORDINGS:
         return Found(tuple(ranked), unseen=unseen)
-    if any(one.release_list for one in ranked):
-        ranked = [one for one in ranked if one.release_list]
     firsts = [group[0].id for group in _by_credit(ranked)]
     early = sorted(
         ranked[1:],
