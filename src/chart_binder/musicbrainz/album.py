@@ -50,8 +50,7 @@ def look_up_album(
 ) -> dict[RecordingId, KnownRecording]:
     """Look up what the files of an album share, as far as that takes fewer requests.
 
-    Of catalogues beyond `MAX_HELD` only the recordings of the files are held, so that a folder with
-    files by hundreds of artists takes no more memory than its files do.
+    Of catalogues beyond `MAX_HELD` only the recordings of the files are held.
     """
     answers: dict[RecordingId, KnownRecording] = {}
     held = 0
@@ -85,10 +84,7 @@ def _by_artist(
 
 
 def _artist_of(service: CachedService, files: Iterable[TrackTags]) -> ArtistId | None:
-    """Return the artist of the first file that is by one artist only, else of the first file.
-
-    The responses are cached for the files themselves.
-    """
+    """Return the artist of the first file that is by one artist only, else of the first file."""
     artist = None
     for tags in files:
         try:
@@ -205,10 +201,7 @@ def _checked(mbid: str | None) -> str | None:
 
 
 class CatalogueCache:
-    """Reads and holds artists' catalogues.
-
-    Threads may share it; they wait for a catalogue that another thread reads.
-    """
+    """Reads and holds artists' catalogues; threads may share it, and wait for one another's."""
 
     def __init__(self, service: CachedService) -> None:
         self._service = service
@@ -224,8 +217,7 @@ class CatalogueCache:
         """Return an artist's catalogue if it takes fewer requests than `worth`.
 
         The requests that the artist's earlier albums took without it count as well, up to `most`
-        together: the number of albums to come is unknown, and so all of them take at most about
-        twice the optimum. A failure is logged, not raised: files can be looked up one by one.
+        together: so all take at most about twice the optimum. A failure is logged, not raised.
         """
         is_paused = self._service.age_s(self._failed_at) < PAUSE_S
         if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
@@ -268,10 +260,9 @@ class CatalogueCache:
 class Catalogue:
     """Recordings that are credited to `artist` first, with all releases they are on.
 
-    The lists it is made of have each release that is credited to the artist, or has a track that
-    is. So a recording is excluded if one of its tracks is credited to others alone, as the tracks
-    of classical music are to composers: releases with such tracks only are not in the lists.
-    `fetched_at` is when the oldest page was received, in seconds since the epoch.
+    A recording is excluded if one of its tracks is credited to others alone, as classical music is
+    to composers: releases with such tracks only are not in the lists. `fetched_at` is when the
+    oldest page was received, in seconds since the epoch.
     """
 
     artist: ArtistId
@@ -318,10 +309,9 @@ def _missing_tracks(release: Release) -> str | None:
 def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) -> bool:
     """Read an artist's two lists of releases into a catalogue; return whether it is complete.
 
-    Reading stops as soon as the rest will take as many requests as `worth`; the pages read by then
-    are cached, so that they cost nothing another time. It stops too if a page of releases has no
+    Reading stops as soon as the rest will take as many requests as `worth`, if a page has no
     recording of the artist's, who may be a composer, and with a warning if a part is missing from a
-    response. Raises `LookupFailedError`.
+    response.
     """
     lists = [
         ReleaseList(service, partial(ws.browse_releases, credit, catalogue.artist, tracks=True))

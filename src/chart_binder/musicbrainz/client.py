@@ -82,10 +82,7 @@ class _Response(NamedTuple):
 
 
 class Server:
-    """MusicBrainz at one host; `sent` counts requests, including failed ones.
-
-    Each request has its own connection; threads may share the server.
-    """
+    """MusicBrainz at one host; `sent` counts requests, failed ones too. Threads may share it."""
 
     def __init__(self, config: MusicBrainzConfig, throttle: Throttle) -> None:
         """Set up; no socket is opened yet. Raises `ConfigError` for an impossible proxy."""
@@ -104,10 +101,9 @@ class Server:
         self._proxy = environment_proxy(self._scheme, self._host)
 
     def fetch(self, query: Query) -> tuple[bytes, Metadata | None]:
-        """Return a response's body and its content, or raise `RequestError`.
+        """Return a response's body and its content, `None` if MusicBrainz knows no such thing.
 
-        The content is `None` if MusicBrainz knows no such thing. Redirects, which are the response
-        for an id that was merged into another, are followed.
+        Redirects, as for an id that was merged into another, are followed. Raises `RequestError`.
         """
         target = query.target
         for _ in range(_MAX_REDIRECTS + 1):
@@ -568,11 +564,7 @@ class Client:
         return _counted(found.recording_list, found.recording_count)
 
     def search_by_title(self, entity: ws.Entity, title: str, artist: str) -> Metadata:
-        """Search by the exact words of title and artist, else by any of them.
-
-        The artist may be named by an id. Without an artist the words of `title` may be those of
-        either.
-        """
+        """Search by the exact words of title and artist (name or id), else by any of them."""
         loosely = ws.search_loosely(entity, title, artist or title)
         if not artist:
             return self._fetch(loosely)
@@ -581,10 +573,7 @@ class Client:
         return found if is_any or MBID.fullmatch(artist) else self._fetch(loosely)
 
     def groups_of_years(self, artist: str, first: int, last: int) -> Found[ReleaseGroup]:
-        """Return an artist's groups with a first date in some years, at most a page of them.
-
-        The artist is named by name or id; groups without an official release are left out.
-        """
+        """Return an artist's groups first out in some years, at most a page of them."""
         found = self._fetch(ws.search_groups_of_years(artist, first, last))
         return _counted(found.release_group_list, found.release_group_count)
 

@@ -116,9 +116,9 @@ def _label_names(release: ws.Release) -> Iterator[str]:
 def _first_event(release: ws.Release, home: str | None) -> tuple[PartialDate, str | None]:
     """Return the date and country of a release's first event.
 
-    First is the event that certainly had happened by the earliest day, so a whole date precedes the
-    bare year of the same year. Of several countries on that day it is the artist's own if that is
-    among them, else the one MusicBrainz names first.
+    First is what had certainly happened by the earliest day, so a whole date precedes the bare
+    year; of several countries on that day it is the artist's own, else the one that MusicBrainz
+    names first.
     """
     events = list(_events(release))
     earliest = min(date.last for date, _ in events)
@@ -144,8 +144,7 @@ def _format(release: ws.Release) -> str | None:
 def country_of(artist: ws.Artist) -> str | None:
     """Return the country an artist began in, else belongs to; former countries stay as they are.
 
-    A city has at most an ISO 3166-2 code, such as `GB-LND`, whose prefix is the country. Worldwide
-    and Europe (`XW`, `XE`) are none.
+    A city has at most an ISO 3166-2 code, such as `GB-LND`. Worldwide and Europe are none.
     """
     codes: list[str | None] = []
     for area in filter(None, (artist.begin_area, artist.area)):
@@ -231,8 +230,7 @@ _PERHAPS_APART = 0.10
 class Performance(msgspec.Struct, frozen=True):
     """What tells whether two recordings are one performance.
 
-    `credit` is the artist credit as one text, `first_artist` the one credited first; `artists` are
-    all who are credited, or empty if not all are known.
+    `first_artist` is the one credited first, `artists` are all, or empty if not all are known.
     """
 
     title: str
@@ -301,10 +299,9 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
 
     They have the same artist credit and title, without remarks that make no other version, and an
     ISRC in common or about the same length. A live take, remix, demo, acoustic version,
-    re-recording, instrumental, cover or music video is the same performance as nothing else. A mono
-    mix is not that without the mark, but for an ISRC in common; an edit only if it has the length.
-    A title that many tracks of an artist have (`Intro`) needs an ISRC in common, as does a comment
-    that tells the two apart (`1963 recording`, `in Italian`).
+    re-recording, instrumental, cover or music video is the same performance as nothing else. An edit
+    must have the length; a mono mix, a title that many tracks have (`Intro`) and a comment that
+    tells the two apart (`1963 recording`) need an ISRC in common.
     """
     apart = _differences(recording, other)
     apart_ms = _apart_ms(recording, other)
@@ -323,8 +320,7 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
 def may_be_same_performance(recording: Performance, other: Performance) -> bool:
     """Whether two that differ in length, guests or comment may be the same performance after all.
 
-    Neither is marked as another version, the artist credited first is the same, and the lengths are
-    near, or one is not known: a transfer at another speed, a longer fade, a guest who is not named.
+    The lengths are near, or one is not known: a transfer at another speed, a longer fade.
     """
     apart = _differences(recording, other)
     if apart is None or apart & {"edit", "mono"}:
@@ -370,10 +366,7 @@ def is_other_performance(one: Performance) -> bool:
 
 
 def is_on_other_versions_only(candidate: RecordingCandidate) -> bool:
-    """Whether a recording stands on records of live takes, remixes or demos alone, or on none.
-
-    Then it is such a version, though neither its title nor its comment says so.
-    """
+    """Whether a recording stands on records of live takes, remixes or demos alone, or on none."""
     return all(_OTHER_VERSIONS.intersection(group.types[1]) for group in candidate.groups)
 
 
@@ -466,10 +459,7 @@ def _telling_words(comment: str) -> frozenset[str]:
 
 
 def _is_same_credit(one: Performance, other: Performance) -> bool:
-    """Whether the same artists are credited, by their ids or else by their names.
-
-    Guests may be named in the credit or in the title.
-    """
+    """Whether the same artists are credited, by ids or else names; guests may be in the title."""
     if one.artists and one.artists == other.artists:
         return True
     ids, others = ({*each.artists, each.first_artist} - {None} for each in (one, other))

@@ -42,9 +42,8 @@ class Search(NamedTuple):
 class Found(NamedTuple):
     """What a search found.
 
-    `unread` are the recordings that may be meant too, and are too many to be looked into; `unseen`
-    says in words what the search did not show. `untimed` have no length, and others by their artist
-    have the file's.
+    `unread` are further recordings that may be meant; `unseen` says in words what was not shown;
+    `untimed` have no length, where others by their artist have the file's.
     """
 
     recordings: tuple[Recording, ...] = ()
@@ -151,8 +150,7 @@ def _narrower(
 ) -> Found | None:
     """Search by the artist's id, then among official records, then among albums and the rest.
 
-    `found` are those among the hits shown that may be meant; the artist is theirs, or else that of
-    the tags. Return None where the artist's id is not known, or there are several of the name.
+    The artist is that of `found`, else that of the tags; None where that is not one known artist.
     """
     artists = [*dict.fromkeys(filter(None, map(first_artist, found)))]
     tagged = (tags.artist_mbid or "").lower()
@@ -180,9 +178,8 @@ def _narrower(
 def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = frozenset) -> Found:
     """Return the recordings by this artist, of this title and length.
 
-    Covers and karaoke are by others; a live or remixed recording of the song is kept only where
-    the file says that it is one, or nothing else was found. One without a length is kept only where
-    none by its artist has the file's length: it may be the one by another artist of the name.
+    A live or remixed recording is kept only where the file says that it is one, or nothing else was
+    found; one without a length only where none by its artist has the file's.
     """
     fitting = [one for one in found if _fits(one, tags)]
     untimed: list[Recording] = []
@@ -211,10 +208,7 @@ def first_artist(recording: Recording) -> ArtistId | None:
 
 
 def artists_apart(found: Sequence[Recording]) -> dict[RecordingId, Artist]:
-    """Return who each recording is by, if they are by different artists or guests; else nothing.
-
-    The name has what tells the artist from others of the name.
-    """
+    """Return who each recording is by, told from namesakes; nothing if all are by the same."""
     groups = _by_credit(found)
     if len(groups) <= 1:
         return {}
@@ -262,8 +256,7 @@ def credited_words(credit: str, title: str) -> frozenset[str]:
 def _meant(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Sequence[Recording]:
     """Return the recordings by the artist whom the file means; all where it does not tell.
 
-    Of artists with one name the file's ids tell, then its album, then the other files of the album;
-    of an artist with and without guests, who is named in the tags.
+    The file's ids tell, then its album, then the album's other files; guests are named in the tags.
     """
     for is_told in (_is_by_tagged_id, _is_on_tagged_release, _is_on_tagged_album):
         if len(set(map(first_artist, found))) <= 1:
@@ -301,10 +294,7 @@ def _is_on_tagged_album(recording: Recording, tags: TrackTags) -> bool:
 
 
 def _named(recording: Recording, tags: TrackTags) -> tuple[bool, int, bool]:
-    """Return whether the tags name the first artist credited as theirs, how many of all, and all.
-
-    Tags that name no guest do not tell that there is none.
-    """
+    """Return whether the tags name the first artist as theirs, how many of all, and all."""
     artist = tags.artist or ""
     everyone, first = credited_words(artist, tags.title or ""), {*words_of(main_artist(artist))}
     credits_ = [
@@ -316,11 +306,7 @@ def _named(recording: Recording, tags: TrackTags) -> tuple[bool, int, bool]:
 
 
 def _best(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Found:
-    """Return at most five recordings to read, those first that agree best with the tags.
-
-    Of more than five they are the best and the earliest of the others, of each artist one: a much
-    later one would change no decision.
-    """
+    """Return the best recording and the earliest others, of each artist one, at most five."""
     ranked = sorted(found, key=lambda one: _distance(one, tags))
     is_by_others = (
         found and (artists := on_album()) and not any(_ids(one) & artists for one in found)
@@ -341,10 +327,7 @@ _BY_OTHERS = "the other files of the album are by another artist of this name"
 
 
 def _is_other_song(recording: Recording, tags: TrackTags) -> bool:
-    """Whether title and artist both say that a file holds another song.
-
-    A title in Latin letters for one that MusicBrainz has in others may be a transliteration.
-    """
+    """Whether title and artist both say so; a title in Latin letters may be a transliteration."""
     title, tagged = recording.title or "", tags.title or ""
     return bool(
         title

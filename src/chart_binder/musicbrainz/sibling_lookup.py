@@ -77,8 +77,8 @@ class Budget:
 class Hits:
     """Recordings that may be siblings.
 
-    `are_of_artist`: all recordings of the artist were compared, and `releases` has all releases of
-    each; they arrived at `fetched_at`, in seconds since the epoch.
+    `are_of_artist`: all of the artist's were compared, and `releases` has all releases of each,
+    which arrived at `fetched_at`, in seconds since the epoch.
     """
 
     recordings: dict[RecordingId, Recording] = field(default_factory=dict)
@@ -108,9 +108,7 @@ class _Lookup:
     def widened(self, hits: Hits | None) -> EvidenceBundle:
         """Return the bundle with siblings, which `hits` has if they were searched already.
 
-        Where not all could be seen within the budget, it is not complete. A bundle about a live
-        take or another recording that has no siblings is returned as it is. Raises
-        `LookupFailedError`.
+        Where not all could be seen within the budget, it is not complete.
         """
         if not self._may_have_siblings():
             return self._bundle
@@ -185,8 +183,7 @@ class _Lookup:
     ) -> tuple[Sequence[Release], bool]:
         """Return the releases of a recording, as far as the budget goes, and whether they are all.
 
-        Those that a search shows lack labels and the dates of groups, and stand in where they are
-        many, much later, or no request is left.
+        Those that a search shows, with less detail, stand in where not all can be read.
         """
         if recording.id in hits.releases:
             return hits.releases[recording.id], True
@@ -264,8 +261,8 @@ def search(
 ) -> Hits:
     """Search an artist's recordings that have the title of any of the bundles.
 
-    Of few more than a page shows the next page is read; else the search is made narrower, by length
-    and then among official records, until all that is found is seen.
+    Of few more than a page the next one is read; else the search is made narrower, by length and
+    then among official records.
     """
     titles = dict.fromkeys(_title(one)[:_MAX_SEARCHED] for one in bundles)
     query = partial(ws.search_recordings, artist_id, list(titles))
@@ -284,10 +281,7 @@ def search(
 
 
 def _read_page(client: Client, budget: Budget, query: Query, hits: Hits, seen: int = 0) -> int:
-    """Add a page to the hits, which are complete if no more are found; return how many are found.
-
-    `seen` are those on the page before. Without a budget nothing is found.
-    """
+    """Add a page to the hits; return how many are found. `seen` are those on the page before."""
     if not budget.allows(query):
         return 0
     page, count = client.search(query)
@@ -345,8 +339,7 @@ def look_up_together(
 ) -> Callable[[EvidenceBundle], EvidenceBundle]:
     """Look up what the bundles of one album share; return how to widen each of them.
 
-    An artist's list of releases replaces the requests for each, else one search stands for several
-    titles. A failure of a shared look-up is logged, and each is then looked up by itself.
+    A failure of a shared look-up is logged, and each is then looked up by itself.
     """
     most = max(MAX_ALBUM_REQUESTS, len(bundles))
     budget = Budget(service, min(MAX_REQUESTS * len(bundles), most))

@@ -43,8 +43,7 @@ def connect(
 ) -> "MusicBrainzSource":
     """Return the source that `[musicbrainz]` describes; no socket is opened yet.
 
-    Proxies come from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), except for this machine
-    itself. `clock` is in seconds since the epoch. Raises `ConfigError` for an impossible proxy.
+    `clock` is in seconds since the epoch. Raises `ConfigError` for an impossible proxy.
     """
     interval_s = 1 / config.rate_limit_per_s if config.rate_limit_per_s else 0.0
     throttle = Throttle(limiter, interval_s, clock, wait)
@@ -76,11 +75,9 @@ class MusicBrainzSource:
     def together(self, album: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
         """Look up what the files of one album share; return a `gather` for each of them.
 
-        The evidence is the same as that of `gather`, except that the other files tell which of
-        several artists of one name is meant, for fewer requests: an artist's list of
-        releases replaces requests for each file. Requests are sent here; a failure of a shared
-        look-up is logged, and files are then looked up one by one. The function returned raises as
-        `gather` does, and may be shared by threads.
+        The evidence is that of `gather`, but that the other files tell which of several artists of
+        one name is meant. Requests are sent here; a failure of a shared look-up is logged, and
+        files are then looked up one by one. Threads may share the function.
         """
         known = look_up_album(self._service, self._catalogues, album)
         artists = AlbumArtists(self._service, known, album)
@@ -89,11 +86,10 @@ class MusicBrainzSource:
         )
 
     def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
-        """Return evidence with other recordings of the same performance, which are looked up.
+        """Return evidence with other recordings of the same performance, in at most three requests.
 
-        They have `relation` and `because`; `siblings` tells that all were looked for. That takes at
-        most three requests. Raises `LookupFailedError`; offline, without stored responses, the
-        evidence is returned as it is.
+        They have `relation` and `because`; `siblings` tells that all were looked for. Raises
+        `LookupFailedError`; offline, without stored responses, the evidence is returned as it is.
         """
         return self.siblings_together([bundle])(bundle)
 
@@ -102,8 +98,7 @@ class MusicBrainzSource:
     ) -> Callable[[EvidenceBundle], EvidenceBundle]:
         """Look up what the evidence about one album shares; return a `with_siblings` for each.
 
-        That takes at most ten requests for ten files or fewer. The function returned raises
-        as `with_siblings` does.
+        That takes at most ten requests for ten files or fewer.
         """
         look_up = look_up_together(self._service, self._catalogues, bundles)
         return lambda bundle: self._widened(bundle, look_up)
@@ -170,10 +165,7 @@ class MusicBrainzSource:
         return Client(self._service)
 
     def check(self) -> "Health":
-        """Check the service with one request, and its configuration; never raises for a failure.
-
-        The request is for an artist that every MusicBrainz server has.
-        """
+        """Check the service with one request, and its configuration; never raises for a failure."""
         host, problems = self._config.hostname, _misfits(self._config)
         if self._server is None:
             return Health(host, is_reachable=None, problems=problems)
@@ -213,10 +205,7 @@ def _artist(client: Client, recording: ws.Recording) -> Artist:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The state of the service at `host`; each of `problems` is a sentence that ends in its remedy.
-
-    `is_reachable` is `None` if offline.
-    """
+    """The state of the service; `is_reachable` is None if offline, a problem ends in its remedy."""
 
     host: str
     is_reachable: bool | None

@@ -112,10 +112,7 @@ class _Asked:
     def show(
         self, lines: Sequence[str], entries: Iterable[_Entry] = (), count: int = 0, of: str = ""
     ) -> Observation:
-        """Return the lines with as many whole entries as fit; the rest is counted.
-
-        `count` is how many there are, `of` the address of what the lines are about.
-        """
+        """Return the lines with as many whole entries as fit of `count`; `of` is their address."""
         known, shown = list(entries), 0
         text = [*lines[:1], *([f"Address: {of}"] if of else []), *lines[1:]]
         room = self.max_chars - sum(len(line) + 1 for line in text) - _LAST_LINE
@@ -422,10 +419,7 @@ class _Cached:
 
 
 class MemoryCache:
-    """An `AnswerCache` and `RateLimiter` in memory, for a caller without a store.
-
-    Threads may share it. Of more than a thousand responses the oldest is deleted.
-    """
+    """An `AnswerCache` and `RateLimiter` in memory, of a thousand responses, for threads."""
 
     def __init__(self) -> None:
         self._cached: dict[str, _Cached] = {}

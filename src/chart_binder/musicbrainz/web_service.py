@@ -85,9 +85,9 @@ def browse_releases(
 ) -> Query:
     """Query one page of the releases of a recording, group or artist.
 
-    A browse, because the server cuts the releases in a look-up at 25. `track_artist` finds those of
-    which only a track is credited to the artist. With tracks a page has as many releases as have
-    500 tracks together, though at least one (musicbrainz.org/doc/MusicBrainz_API#Paging).
+    A look-up would be cut at 25. `track_artist` finds those of which only a track is credited to
+    the artist. With tracks a page has as many releases as have 500 tracks together, though at least
+    one.
     """
     link: dict[str, object] = {linked: identifier, "limit": PAGE, "offset": offset}
     includes = _TRACK_INCLUDES if tracks else _RELEASE_INCLUDES
@@ -142,10 +142,9 @@ def search_recordings(
     only: Sequence[str] = (),
     offset: int = 0,
 ) -> Query:
-    """Search recordings by the exact words of their titles and an artist's, or the artist's id.
+    """Search recordings by their titles and an artist's name or id, of a length or without one.
 
-    They are of a length, or without one. `only` are more clauses that must hold, such as
-    `status:official`; `offset` is that of the page.
+    `only` are more clauses that must hold, such as `status:official`.
     """
     named = " OR ".join(f"recording:{_quoted(title)}" for title in titles)
     terms = [_by_artist(artist), f"({named})" if len(titles) > 1 else named]
@@ -180,10 +179,7 @@ class UnreadableError(Exception):
 
 
 class _Element(msgspec.Struct, frozen=True, rename="kebab"):
-    """An element of MusicBrainz' XML (github.com/metabrainz/mmd-schema), read by musicbrainzngs.
-
-    Names are those of the schema; numbers are text.
-    """
+    """An element of MusicBrainz' XML (github.com/metabrainz/mmd-schema); numbers are text."""
 
 
 class Area(_Element, frozen=True):
@@ -302,10 +298,7 @@ class Relation(_Element, frozen=True):
 
 
 class Track(_Element, frozen=True):
-    """A track; it has a title of its own where the recording's differs.
-
-    Without a credit of its own, musicbrainzngs gives it the recording's.
-    """
+    """A track; it has a title or a credit of its own where the recording's differs."""
 
     id: str | None = None
     title: str | None = None

@@ -44,9 +44,9 @@ _QUOTE_MARK = re.compile(r"^> ?", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Document:
-    """What one source said in this run: a page, or one entry among search results.
+    """What one source said: a page, or the entry of a `number` in search results.
 
-    `addresses` begins with the one where it was read in the end; `number` is that of a result.
+    `addresses` begins with the one where it was read in the end.
     """
 
     addresses: tuple[str, ...]
@@ -85,8 +85,7 @@ class Document:
     def headings(self, place: int, *, of_table: bool = True) -> tuple[str, ...]:
         """Return the headings above an offset, widest first, then its table's caption and columns.
 
-        A heading is above what follows it until one as wide; the page's own is left out where a
-        narrower one is there.
+        The page's own is left out where a narrower one is there.
         """
         starts, above = self._above
         sections, table = above[bisect_right(starts, place) - 1]
@@ -139,9 +138,9 @@ class Document:
 def read_documents(events: Iterable[AnyEvent]) -> tuple[Document, ...]:
     """Return what the sources of a run said, in the order in which they were read.
 
-    An entry of a search is of the address on its own line alone, whatever else it names, and is one
-    only where the tool says that it read that address: a page may imitate entries. What
-    stands before the entries is of the sources that none of them is of, where those are one site.
+    An entry of a search is of the address on its own line alone, and is one only where the tool
+    says that it read that address: a page may imitate entries. What stands before the entries is of
+    the other sources, where those are one site.
     """
     tool: str | None = None
     found: list[Document] = []
@@ -199,7 +198,7 @@ _BARE_HOST = re.compile(r"(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})/?", re.IGNORECA
 def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Document]:
     """Return the documents that a source names: by address, result number, host or page title.
 
-    Without a source it is all of them; none where nothing that was read is named.
+    Without a source it is all of them.
     """
     written = source.strip().strip("<>\"'` ")
     if not written:
@@ -256,8 +255,7 @@ _MOST_ESCAPED = 3  # times
 def independent_sources(sources: Iterable[str]) -> frozenset[str]:
     """Return the sites of some URLs, each once; URLs that do not tell their site are left out.
 
-    A URL that contains another site may be a copy of that site's page: the two count once, and so
-    do two URLs that contain the same site.
+    URLs that name one site, in themselves or as an address that they contain, count once.
     """
     standing: list[tuple[str, frozenset[str]]] = []
     for source in sources:
@@ -273,9 +271,9 @@ def independent_sources(sources: Iterable[str]) -> frozenset[str]:
 def registered_site(source: str) -> str:
     """Return the registered domain of the site that is responsible for a URL.
 
-    Two hosts below one such name are no independent sources. An archived, translated or relayed
-    page is that of its site, and of nobody where the address does not tell which; a site that
-    repeats another (`SAME_SOURCE`) is that other one. What is no address is taken as it is.
+    An archived, translated or relayed page is that of its site, and of nobody where the address
+    does not tell which; a site that repeats another (`SAME_SOURCE`) is that other one. What is no
+    address is taken as it is.
     """
     parts = _unwrapped(source)
     if parts is None:
@@ -311,8 +309,7 @@ _SAME_SITE = r"(?:www\.)?(?:(?:[a-z]{2}|simple)\.)?(?:m\.)?"
 def is_checked_page(address: str, sites: Sequence[str]) -> bool:
     """Return whether an address is a page of one of some sites that its editors check.
 
-    Other hosts below a site's name are not that site. Talk, user and draft pages are not checked,
-    nor what a query asks a site for.
+    Talk, user and draft pages are not checked, nor what a query asks a site for.
     """
     parts = urlsplit(address)
     names = "|".join(map(re.escape, sites))
@@ -337,10 +334,7 @@ _PLAIN = "".join(map(chr, range(0x21, 0x7F)))
 
 
 def normal_address(url: str) -> tuple[str, str, str]:
-    """Return what makes two ways of writing an address the same: host with port, path, query.
-
-    What tells a site where a reader comes from (`utm_source=...`) is no part of it.
-    """
+    """Return what makes two ways of writing an address the same: host with port, path, query."""
     try:
         parts = urlsplit(url.strip().strip("<>"))
         port = parts.port

@@ -72,8 +72,8 @@ _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
 class Page:
     """What one address says.
 
-    `url` is where it was read in the end, without a fragment; `asked` what was asked for, `via`
-    the redirects between; `cut` tells that the page was longer than what was read of it.
+    `url` is where it was read in the end, `asked` what was asked for, `via` the redirects between;
+    `cut` tells that the page was longer than what was read of it.
     """
 
     url: str
@@ -98,8 +98,7 @@ class Page:
 class PageFetcher:
     """Reads pages as one configuration allows; may be shared between threads.
 
-    `resolve` and `trust` take the place of the system's resolver and certificate authorities; one
-    `pacing` is shared by all that asks in a process.
+    `resolve` and `trust` take the place of the system's resolver and certificate authorities.
     """
 
     def __init__(
@@ -285,10 +284,7 @@ class HostPacing:
 
     @contextmanager
     def at(self, host: str, pause_s: float, deadline: Deadline) -> Iterator[None]:
-        """Hold a host, once nobody asks it and `pause_s` have passed since.
-
-        Raises `FetchError` where the deadline comes first.
-        """
+        """Hold a host, once nobody asks it and `pause_s` have passed, or raise `FetchError`."""
         with self._changed:
             while True:
                 left_s = deadline.left_s
@@ -333,10 +329,7 @@ class SiteRules:
 
     @classmethod
     def parse(cls, text: str, agent: str) -> "SiteRules":
-        """Read a robots.txt, however odd, for the program with the user agent `agent`.
-
-        The product name, the letters before the version, is what the groups of rules are for.
-        """
+        """Read a robots.txt, however odd, for the product name at the start of a user agent."""
         from protego import Protego  # 34 ms, for those who obey robots.txt
 
         # A byte order mark would hide the first group, a lone surrogate raise; in digits of other
@@ -372,8 +365,7 @@ class _Robots:
     def check(self, visit: Visit, target: httpx.URL) -> None:
         """Raise `RefusedError` for an address that its site does not want programs to read.
 
-        `FetchError` where the site could not be asked: without an answer nothing is allowed
-        (RFC 9309, 2.3.1.4).
+        `FetchError` where the site could not be asked (RFC 9309, 2.3.1.4).
         """
         rules = self.known(target)
         if rules is None:
@@ -452,10 +444,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The page that fits a query best, if any, and the addresses of others that fit, by title.
-
-    `suggestion` is what Wikipedia would look for where it has nothing.
-    """
+    """The page that fits best, if any, and others' addresses by title, or what to look for."""
 
     page: Page | None
     others: Mapping[str, str] = field(default_factory=dict)

@@ -60,8 +60,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 def is_public(address: Address) -> bool:
     """Tell whether an address is an ordinary one of the public internet.
 
-    IPv4 in IPv6 is never public, except behind the well-known NAT64 prefix, where the IPv4
-    address decides (RFC 6052).
+    IPv4 in IPv6 is never public, except behind the well-known NAT64 prefix (RFC 6052).
     """
     if isinstance(address, IPv6Address):
         if address in _NAT64:

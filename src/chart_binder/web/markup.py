@@ -122,10 +122,7 @@ _NEVER_HIDDEN = name_set("html body main article")
 
 
 def is_hidden(tag: Token, page: "PageStyle") -> bool:
-    """Tell whether a start tag hides its element, by attribute, style, class or the page's sheets.
-
-    Colours and sizes count, too: text that no reader sees is not to be read to a model.
-    """
+    """Tell whether a start tag hides its element: attribute, style, colour, class or sheet."""
     if tag.name in _NEVER_HIDDEN or not _MAY_HIDE.search(tag.text):
         return False
     attributes = attributes_of(tag)
@@ -420,10 +417,8 @@ class ReducedMarkup:
 def reduced(markup: str) -> ReducedMarkup:
     """Reduce a page of any size and shape to what carries text, before a tree is built of it.
 
-    A tree of a hostile page costs seconds and hundreds of megabytes: 100,000 nested elements, a
-    million tags, attributes without end, comments that never close. This pass is linear in its
-    input, keeps only the tags that shape text, closes what was left open, and drops what no reader
-    sees. What comes out is small, shallow and well-formed.
+    A tree of a hostile page costs seconds and hundreds of megabytes. This pass is linear in its
+    input; what comes out is small, shallow and well-formed, without what no reader sees.
     """
     reduction = _Reduction(PageStyle.of(markup))
     for count, token in enumerate(tokens(markup)):

@@ -265,9 +265,8 @@ _OF_XML_ITSELF = ("xmlns", "xml:", "xsi:")
 def _read_xml(markup: str) -> tuple[_Members, bool]:
     """Return XML as objects, lists and texts, and whether there was more than is read.
 
-    An element's attributes and the elements in it are members: `<release id="x"><title>Y</title>
-    </release>` is `{"release": {"id": "x", "title": "Y"}}`; elements of one name side by side are a
-    list. What never closes is closed at the end.
+    `<release id="x"><title>Y</title></release>` is `{"release": {"id": "x", "title": "Y"}}`;
+    elements of one name side by side are a list. What never closes is closed at the end.
     """
     opened = [_Element("", {})]
     chars = 0

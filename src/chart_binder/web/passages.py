@@ -56,8 +56,7 @@ def may_be_caption(line: str) -> bool:
 def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") -> Observation:
     """Return a page as quoted text under its title and address, with a remark on what is left out.
 
-    Of a long page the passages are shown that bear on what the run is `about`; those that have the
-    words to `find` come before.
+    Of a long page passages on what the run is `about` are shown, those with words to `find` first.
     """
     # max_chars may be as little as 200: what was asked for goes before what it is called.
     head = [f"Title: {page.title[: max_chars // 5]}"]
@@ -105,9 +104,9 @@ def excerpt(
 ) -> Excerpt:
     """Choose blocks of at most `max_chars`, with `per_line` characters added to each.
 
-    A page that fits is shown whole. Of a longer one those passages are shown that have words to
-    `find`, then those with dates, words about releases and words of what the question is `about`,
-    each under its heading or under the names of its table's columns.
+    Of what does not fit those passages are chosen that have words to `find`, then those with dates,
+    words about releases and words of what the question is `about`, each under its heading or
+    columns.
     """
     longest = min(_LONGEST_PIECE, max(_SHORTEST_PIECE, max_chars // 5))
     pieces = [piece for block in blocks for piece in _pieces(block, longest)]

@@ -92,8 +92,8 @@ _ONE_SENTENCE, _SEVERAL = 18, 8
 def is_copied(passage: str, other: str) -> bool:
     """Return whether the sentences of two passages are one text, which then is one source.
 
-    What a passage stands under, and rows of tables, do not count. Two sites may say in the same
-    short sentence when a record came out; not in one of more than twenty words.
+    Rows, and what a passage stands under, do not count. Two sites may say in the same short
+    sentence when a record came out; not in one of more than twenty words.
     """
     known = frozenset[tuple[str, ...]]().union(*_runs(other))
     shared = [
@@ -117,9 +117,9 @@ def _runs(passage: str) -> Sequence[frozenset[tuple[str, ...]]]:
 def link_problem(place: Place, subject: Subject) -> str | None:
     """Return why a place is not about the subject, or None.
 
-    A row is about what it names, else about what its heading, caption or page names. In prose a
-    title of another candidate that stands before the value in its line, with none of the subject's
-    in that line, is what the value is about.
+    A row is about what it names, else about what its heading, caption or page names. In prose
+    another candidate's title before the value, with none of the subject's in the line, is what it
+    is about.
     """
     document, line, is_row = place.document, place.line, place.is_row
     begin, stop = document.line(place.start)
@@ -228,10 +228,7 @@ def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]
 
 
 def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
-    """Yield why a status, country or type does not stand beside the subject.
-
-    Beside it is its title, its country or its catalogue number.
-    """
+    """Yield why a status, country or type does not stand beside the title, country or number."""
     document, line, is_row = place.document, place.line, place.is_row
     for name in () if is_row else _named_others(place.clause, subject):
         yield f"it is said of {subject.title!r} by {name!r}"
@@ -387,10 +384,7 @@ _QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
 
 
 def find_quote(document: Document, quote: str) -> list[tuple[int, int]]:
-    """Return where a quote stands in a document, at most eight times.
-
-    It may have the marks that `web_fetch` shows, and its date may be in another form.
-    """
+    """Return where a quote stands, at most eight times; its date may be in another form."""
     plain = _QUOTE_MARK.sub("", quote)
     return (_quoted(document, plain) or [*_with_other_date(document, plain)])[:_MAX_OCCURRENCES]
 

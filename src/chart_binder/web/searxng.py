@@ -59,10 +59,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """An engine's answer, or what an encyclopedia says; `url` is where it is from, "" if unknown.
-
-    `lines` are such as `Release date: 20 January 1997`.
-    """
+    """An answer or an infobox, of facts such as `Released: 1997`; `url` is "" if unknown."""
 
     label: str
     lines: tuple[str, ...]
@@ -88,10 +85,7 @@ class NothingFound:
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """Nothing usable came back, which says nothing of what exists.
-
-    Engines failed, or so many results came `unreadable`: without an address that can be shown.
-    """
+    """Engines failed, or so many results came `unreadable`, which says nothing of what exists."""
 
     failing: tuple[str, ...]
     unreadable: int = 0
@@ -101,10 +95,7 @@ SearchOutcome: TypeAlias = Hits | NothingFound | Degraded
 
 
 class SearxngClient:
-    """Asks one SearXNG server; may be shared between threads.
-
-    `resolve` takes the place of the system's resolver.
-    """
+    """Asks one SearXNG server; `resolve` takes the place of the resolver. Threads may share it."""
 
     def __init__(self, config: "SearxngConfig", *, resolve: "Resolve | None" = None) -> None:
         self._config = config
@@ -112,12 +103,10 @@ class SearxngClient:
         self._url = config.url.rstrip("/").removesuffix("/search") + "/search"
 
     def search(self, query: str) -> SearchOutcome:
-        """Search for the words of a query, or raise `SearchError`.
+        """Search for the words of a query, or raise `SearchError`, which says how to mend it.
 
-        That says what is broken between here and the server, and how to mend it; what is broken
-        behind the server is a `Degraded` outcome, or `failing` engines beside hits.
-        The whole call is over within `timeout_s`. Redirects are not followed, and proxies from
-        the environment do not apply: the server is the operator's own, most often on this machine.
+        The whole call is over within `timeout_s`. Redirects are not followed, and proxies from the
+        environment do not apply: the server is the operator's own, most often on this machine.
         """
         plain = plain_query(query)
         if not plain:
@@ -203,8 +192,7 @@ def _unreadable(body: "Body") -> tuple[str, str, str]:
 def plain_query(text: str) -> str:
     """Return the query on one line, bounded, with every word that is syntax put in quotes.
 
-    Inside a quotation the mark itself goes, since quotes do not nest; a computed word gets a
-    capital, which engines ignore. What is left of nothing is "".
+    Inside a quotation the mark itself goes; a computed word gets a capital, which engines ignore.
     """
     visible = "".join(
         " " if unicodedata.category(character) in {"Cc", "Zl", "Zp"} else character
@@ -235,10 +223,7 @@ def _plain_word(word: str, *, quoted: bool) -> str:
 
 
 def _json(data: bytes) -> dict[str, object]:
-    """Read an object of JSON with values that strict readers refuse: 1e999, half a character.
-
-    What is no object is an empty one.
-    """
+    """Read an object of JSON with values that strict readers refuse; what is none is empty."""
     try:
         answer = json.loads(data.decode("utf-8-sig", "replace"), strict=False, parse_int=str)
     except (ValueError, RecursionError):

@@ -166,10 +166,7 @@ def _whole_entries(
 
 
 def search_results(found: Hits, max_results: int, max_chars: int) -> Observation:
-    """Show what was found, numbered, best first, whole entries only, and say what was left out.
-
-    The sources are the addresses that are really in the text.
-    """
+    """Show what was found, numbered, whole entries only; the sources are addresses in the text."""
     entries = [*_direct_entries(found), *_hit_entries(found.hits[:max_results], found.query)]
     head = "Search results:"  # without the query: it would look like something that was found
     texts, sources = _whole_entries(entries, max_chars - len(head) - _SPARE)
@@ -191,10 +188,7 @@ def nothing_found(found: NothingFound) -> Observation:
 
 
 def _direct_entries(found: Hits) -> Iterator[tuple[str, str]]:
-    """Yield answers and infoboxes, each with its address.
-
-    The address stands also where there is none: the text may end in the address of another.
-    """
+    """Yield answers and infoboxes; where no address is given, the text may end in another's."""
     for each in found.direct:
         shown = excerpt(each.lines, _LONGEST_BOX, found.query, per_line=3)
         text = " | ".join(shown.lines)

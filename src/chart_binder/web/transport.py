@@ -37,8 +37,8 @@ def open_client(
 
     Every connection is resolved by `resolve`, held against `admit` (which raises to refuse) and
     made to one of the very addresses that were checked. All waiting ends with the deadline, as
-    `httpx.TimeoutException`. Proxies and passwords from the environment do not apply: behind a
-    proxy no address could be checked. Without `trust` no https server is believed.
+    `httpx.TimeoutException`. Behind a proxy no address could be checked, so none applies. Without
+    `trust` no https server is believed.
     """
     return httpx.Client(
         transport=_PinnedTransport(
@@ -149,8 +149,7 @@ class Body:
 def read_body(response: httpx.Response, max_bytes: int) -> Body:
     """Read at most `max_bytes` of a streamed response, unpacked.
 
-    Raises `httpx.DecodingError` for an encoding nobody asked for or that cannot be unpacked,
-    and whatever httpx raises for a connection that fails.
+    Raises `httpx.DecodingError` for what cannot be unpacked, and what httpx raises.
     """
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in _FRAMES:
