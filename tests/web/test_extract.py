@@ -126,7 +126,7 @@ def test_json_is_read_a_record_a_line() -> None:
     assert from_json(text).blocks == (
         "title: x",
         "artist.name: Queen",
-        "releases[0]: date: 1974-10-11 | area.iso: GB | flag: True | tags[0]: a | tags[1]: b",
+        "releases[0]: date: 1974-10-11 | area.iso[0]: GB | flag: True | tags[0]: a | tags[1]: b",
         "releases[1]: y",
     )
 

@@ -299,9 +299,9 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
 
     They have the same artist credit and title, without remarks that make no other version, and an
     ISRC in common or about the same length. A live take, remix, demo, acoustic version,
-    re-recording, instrumental, cover or music video is the same performance as nothing else. An edit
-    must have the length; a mono mix, a title that many tracks have (`Intro`) and a comment that
-    tells the two apart (`1963 recording`) need an ISRC in common.
+    re-recording, instrumental, cover or music video is the same performance as nothing else. An
+    edit must have the length; a mono mix, a title that many tracks have (`Intro`) and a comment
+    that tells the two apart (`1963 recording`) need an ISRC in common.
     """
     apart = _differences(recording, other)
     apart_ms = _apart_ms(recording, other)

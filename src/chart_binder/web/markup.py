@@ -391,7 +391,6 @@ _UNREAD = name_set(
     "script style template noscript svg canvas iframe object audio video nav footer select button"
     " textarea dialog noframes noembed xmp title rp"
 )
-_RUBY = name_set("rp rt ruby")
 _DATE_NAMES = name_set(
     "article:published_time datepublished date dc.date dcterms.date og:published_time"
 )
@@ -470,11 +469,6 @@ class _Reduction:
             self._start(token)
 
     def _pass_over(self, token: Token) -> None:
-        if self._unread == "rp" and token.name and token.name not in _INLINE - _RUBY:
-            self._unread = ""  # its end tag may be left out
-            if token.name != "rp":
-                self.take(token)
-            return
         if token.name != self._unread:
             if not token.name and self._unread == "title" and not self._title:
                 self._title = _SPACES.sub(" ", unescaped(token.text[:_LONGEST_RAW_TITLE])).strip()
@@ -482,8 +476,9 @@ class _Reduction:
         self._unread_depth += -1 if token.closes else 1
         # A paragraph cannot hold a paragraph: the next one ends a hidden one left open.
         if not self._unread_depth or (self._unread == "p" and not token.closes):
+            if self._unread not in _INLINE:
+                self._boundary()
             self._unread = ""
-            self._boundary()
 
     def _start(self, token: Token) -> None:
         name = token.name

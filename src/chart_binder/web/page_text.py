@@ -178,6 +178,7 @@ _ROOT_WITHIN = 2_000
 _LONGEST_LINE = 240
 _LONGEST_NAME = 60
 _NAMES = ("title", "name")
+_Members: TypeAlias = Mapping[str, Any]
 
 
 def from_csv(text: str) -> Extract:
@@ -208,34 +209,29 @@ def from_xml(text: str) -> Extract:
     return Extract("", "", tidy(_lines_of(members)), cut)
 
 
-def _lines_of(document: object) -> Iterator[str]:
-    """Yield a document as lines, in its order; what is null or empty is left out."""
-    for path, value in _values("", document):
-        if isinstance(value, Mapping):
-            yield from _record_lines(path, value)
-        else:
-            yield f"{path}: {value}" if path else str(value)
+def _lines_of(value: object, path: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield a document as lines, in its order; an object in a list is a record, and one of them."""
+    if isinstance(value, Mapping) and path.endswith("]"):
+        yield from _record_lines(path, value)
+    elif isinstance(value, Mapping | list):
+        for inner, member in _members(path, value) if depth < _DEEPEST else ():
+            yield from _lines_of(member, inner, depth + 1)
+    elif value not in (None, ""):
+        yield f"{path}: {value}" if path else str(value)
 
 
-def _values(
-    path: str, value: object, depth: int = 0, *, in_list: bool = False, in_record: bool = False
-) -> Iterator[tuple[str, object]]:
-    """Yield the values of a document with their paths; an object in a list is one value.
-
-    In a record there are none but plain values, and the only item of a list needs no number. What
-    lies deeper than `_DEEPEST` is left out.
-    """
-    members: Iterator[tuple[str, object]] = iter(())
-    if isinstance(value, list):
-        is_alone = in_record and len(value) == 1
-        members = ((path if is_alone else f"{path}[{at}]", item) for at, item in enumerate(value))
-    elif isinstance(value, Mapping) and (in_record or not in_list):
-        members = ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
+def _leaves(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
+    if isinstance(value, Mapping | list):
+        for inner, member in _members(path, value) if depth < _DEEPEST else ():
+            yield from _leaves(member, inner, depth + 1)
     elif value not in (None, ""):
         yield path, value
-    for name, member in members if depth < _DEEPEST else ():
-        in_list = isinstance(value, list)
-        yield from _values(name, member, depth + 1, in_list=in_list, in_record=in_record)
+
+
+def _members(path: str, value: _Members | list[object]) -> Iterator[tuple[str, object]]:
+    if isinstance(value, list):
+        return ((f"{path}[{at}]", item) for at, item in enumerate(value))
+    return ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
 
 
 def _record_lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
@@ -243,7 +239,7 @@ def _record_lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
     names = (record.get(name) for name in _NAMES)
     name = next((name[:_LONGEST_NAME] for name in names if isinstance(name, str) and name), "")
     line = ""
-    for inner, value in _values("", record, in_record=True):
+    for inner, value in _leaves(record):
         longer = f"{line} | {inner}: {value}" if line else f"{path}: {inner}: {value}"
         if line and len(longer) > _LONGEST_LINE:
             yield line
@@ -252,8 +248,6 @@ def _record_lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
     if line:
         yield line
 
-
-_Members: TypeAlias = dict[str, Any]
 
 _MOST_XML_TOKENS = 60_000
 _MOST_XML_CHARS = 300_000
@@ -306,7 +300,7 @@ def _close(opened: list["_Element"], name: str) -> None:
 @dataclass(slots=True)
 class _Element:
     name: str
-    members: _Members
+    members: dict[str, Any]
     texts: list[str] = field(default_factory=list)
 
     def add(self, name: str, value: object) -> None:
