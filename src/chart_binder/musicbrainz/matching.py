@@ -25,8 +25,6 @@ _MIN_LENGTH_COMPARED = 8
 """In shorter texts one letter makes another name: Queen, Queens."""
 _MAX_COMPARED = 400
 """A tag may have any length, and comparing costs its square."""
-_MAX_SEARCHED = 200
-"""Longer titles and names may not fit into a request."""
 _MAX_ISRCS = 3
 
 _log = logging.getLogger(__name__)
@@ -81,7 +79,7 @@ def _checked(form: re.Pattern[str], text: str, name: str) -> str | None:
     if not text or form.fullmatch(text):
         return text
     _log.warning(
-        "a tag is not what it should be", extra={"found": text[:_MAX_SEARCHED], "expected": name}
+        "a tag is not what it should be", extra={"found": text[:_MAX_COMPARED], "expected": name}
     )
     return None
 
@@ -106,8 +104,8 @@ def _by_isrc(client: Client, isrc: str, tags: TrackTags, on_album: Artists) -> F
 
 
 def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
-    artist = main_artist(tags.artist or "")[:_MAX_SEARCHED]
-    title = bare_title(tags.title or "")[:_MAX_SEARCHED]
+    artist = main_artist(tags.artist or "")
+    title = bare_title(tags.title or "")
     length_ms = None
     if tags.duration_ms is not None:
         least_ms = max(0, tags.duration_ms - LENGTH_TOLERANCE_MS)
@@ -163,7 +161,7 @@ def _narrower(
     for row in _NARROWER:
         unseen = None
         for only in row:
-            query = ws.search_recordings(artists[0], [title[:_MAX_SEARCHED]], length_ms, only=only)
+            query = ws.search_recordings(artists[0], [title], length_ms, only=only)
             hits, count = client.search(query)
             if count > len(hits):
                 kinds = f" ({', '.join(only)})" if only else ""

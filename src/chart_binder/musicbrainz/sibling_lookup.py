@@ -47,7 +47,6 @@ MAX_REQUESTS = 3
 MAX_ALBUM_REQUESTS = 10
 """Requests for an album of ten files or fewer; a larger one has as many as files."""
 _OFFICIAL = ("status:official",)
-_MAX_SEARCHED = 200
 _FREE = 0.5
 """Lists of an artist that take fewer requests are in the cache."""
 
@@ -264,7 +263,7 @@ def search(
     Of few more than a page the next one is read; else the search is made narrower, by length and
     then among official records.
     """
-    titles = dict.fromkeys(_title(one)[:_MAX_SEARCHED] for one in bundles)
+    titles = dict.fromkeys(_title(one) for one in bundles)
     query = partial(ws.search_recordings, artist_id, list(titles))
     lengths = _lengths(bundles) if len(titles) == 1 else None
     hits = Hits(is_complete=False)

@@ -21,6 +21,8 @@ from chart_binder.files import convert_json
 PAGE = 100
 """The largest number of releases or search results in one response."""
 _LONGEST_MS = 2**31 - 1
+_MAX_SEARCHED = 200
+"""Longer titles and names may not fit into a request."""
 _MAX_FOUND = 8
 """Results of a search whose best ones are looked at by a reader."""
 
@@ -109,8 +111,7 @@ def search_by_title(entity: Entity, title: str, artist: str) -> Query:
 def search_loosely(entity: Entity, title: str, artist: str, limit: int = _MAX_FOUND) -> Query:
     """Search by any of the words of title and artist."""
     words = {entity.replace("-", ""): title, "artist": artist}
-    escaped = {name: _LUCENE_SPECIAL.sub(r"\\\1", text) for name, text in words.items() if text}
-    query = " ".join(f"{name}:({text.lower()})" for name, text in escaped.items())
+    query = " ".join(f"{name}:({_escaped(text).lower()})" for name, text in words.items() if text)
     return _search(entity, query, limit)
 
 
@@ -164,8 +165,11 @@ def _search(entity: str, words: str, limit: int, offset: int = 0) -> Query:
 
 
 def _quoted(words: str) -> str:
-    escaped = _LUCENE_SPECIAL.sub(r"\\\1", words)
-    return f'"{escaped}"'
+    return f'"{_escaped(words)}"'
+
+
+def _escaped(words: str) -> str:
+    return _LUCENE_SPECIAL.sub(r"\\\1", words[:_MAX_SEARCHED])
 
 
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
