@@ -134,8 +134,8 @@ class AlbumArtists:
             client = Client(self._service, self._known)
             results = (one.find() for one in searches(client, tags))
             found = next((one for one in results if one.recordings), Found())
-            credits_ = (one.credits for one in (*found.recordings, *found.unread))
-            self._found[tags] = frozenset(one.artist.id for each in credits_ for one in each)
+            every = (*found.recordings, *found.unread)
+            self._found[tags] = frozenset(each for one in every for each in one.artist_ids)
         return self._found[tags]
 
 
@@ -284,8 +284,7 @@ class Catalogue:
             bare: Release | None = None
             for track in release.tracks:
                 recording = track.recording
-                first = recording.credits[:1] if recording else ()
-                if recording is None or not first or first[0].artist.id != self.artist:
+                if recording is None or first_artist(recording) != self.artist:
                     continue
                 if self.artist not in track.artist_ids:
                     self._excluded.add(recording.id)

@@ -247,7 +247,7 @@ class Performance(msgspec.Struct, frozen=True):
 def performance_of(recording: Recording) -> Performance:
     """Return what MusicBrainz says about a recording."""
     title, comment = recording.title or "", recording.disambiguation or ""
-    artists = [credit.artist.id for credit in recording.credits]
+    artists = recording.artist_ids
     return Performance(
         title,
         comment,

@@ -202,7 +202,7 @@ def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = f
 
 def first_artist(recording: Recording) -> ArtistId | None:
     """Return the artist who is credited first."""
-    return next((credit.artist.id for credit in recording.credits), None)
+    return next(iter(recording.artist_ids), None)
 
 
 def artists_apart(found: Sequence[Recording]) -> dict[RecordingId, Artist]:
@@ -237,7 +237,7 @@ def _by_credit(found: Iterable[Recording]) -> list[list[Recording]]:
 def _is_same_credit(one: Recording, other: Recording) -> bool:
     if first_artist(one) != first_artist(other):
         return False
-    ids, others = ({credit.artist.id for credit in each.credits} for each in (one, other))
+    ids, others = set(one.artist_ids), set(other.artist_ids)
     is_one_performance = bool(set(one.isrc_list) & set(other.isrc_list))
     words, more = (
         credited_words(each.artist_credit_phrase or "", each.title or "") for each in (one, other)
@@ -262,19 +262,15 @@ def _meant(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Se
         told = {first_artist(one) for one in found if is_told(one, tags)}
         found = [one for one in found if first_artist(one) in told] or found
     if found and (artists := on_album()):
-        found = [one for one in found if _ids(one) & artists] or found
+        found = [one for one in found if artists.intersection(one.artist_ids)] or found
     if len(_by_credit(found)) <= 1:
         return found
     most = max(_named(one, tags) for one in found)
     return [one for one in found if _named(one, tags) == most]
 
 
-def _ids(recording: Recording) -> set[ArtistId]:
-    return {credit.artist.id for credit in recording.credits}
-
-
 def _is_by_tagged_id(recording: Recording, tags: TrackTags) -> bool:
-    return (tags.artist_mbid or "").lower() in _ids(recording)
+    return (tags.artist_mbid or "").lower() in recording.artist_ids
 
 
 def _is_on_tagged_release(recording: Recording, tags: TrackTags) -> bool:
@@ -307,7 +303,9 @@ def _best(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Fou
     """Return the best recording and the earliest others, of each artist one, at most five."""
     ranked = sorted(found, key=lambda one: _distance(one, tags))
     is_by_others = (
-        found and (artists := on_album()) and not any(_ids(one) & artists for one in found)
+        found
+        and (artists := on_album())
+        and not any(artists.intersection(one.artist_ids) for one in found)
     )
     unseen = _BY_OTHERS if is_by_others else None
     if len(ranked) <= MAX_RECORDINGS:
@@ -353,7 +351,7 @@ def _fits(recording: Recording, tags: TrackTags) -> bool:
 
 
 def _is_by(recording: Recording, tags: TrackTags) -> bool:
-    if any(credit.artist.id == tags.artist_mbid for credit in recording.credits):
+    if tags.artist_mbid in recording.artist_ids:
         return True
     artist = tags.artist or ""
     wanted = {artist, main_artist(artist)}

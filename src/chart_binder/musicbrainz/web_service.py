@@ -219,6 +219,20 @@ class Credit(_Element, frozen=True):
     name: str | None = None
 
 
+class _Credited(_Element, frozen=True, kw_only=True):
+    artist_credit: tuple[Credit | str, ...] = ()
+
+    @property
+    def credits(self) -> tuple[Credit, ...]:
+        """The artists credited, without the phrases that join the names."""
+        return tuple(one for one in self.artist_credit if isinstance(one, Credit))
+
+    @property
+    def artist_ids(self) -> tuple[ArtistId, ...]:
+        """The artists credited."""
+        return tuple(one.artist.id for one in self.credits)
+
+
 class ReleaseGroup(_Element, frozen=True):
     """A release group."""
 
@@ -244,7 +258,7 @@ class LabelInfo(_Element, frozen=True):
     label: Label | None = None
 
 
-class Recording(_Element, frozen=True):
+class Recording(_Credited, frozen=True):
     """A recording; only search results have a `score` (0 to 100)."""
 
     id: RecordingId
@@ -253,7 +267,6 @@ class Recording(_Element, frozen=True):
     disambiguation: str | None = None
     video: str | None = None
     first_release_date: str | None = None
-    artist_credit: tuple[Credit | str, ...] = ()
     artist_credit_phrase: str | None = None
     isrc_list: tuple[str, ...] = ()
     release_list: "tuple[ReleaseInSearch, ...]" = ()
@@ -270,15 +283,6 @@ class Recording(_Element, frozen=True):
     def likelihood(self) -> int:
         """The score of a search result; 100 for a recording that was not searched for."""
         return int(self.score) if self.score and _NUMBER.fullmatch(self.score) else 100
-
-    @property
-    def credits(self) -> tuple[Credit, ...]:
-        """The artists credited, without the phrases that join the names."""
-        return _credits(self.artist_credit)
-
-
-def _credits(written: tuple[Credit | str, ...]) -> tuple[Credit, ...]:
-    return tuple(credit for credit in written if isinstance(credit, Credit))
 
 
 class Work(_Element, frozen=True):
@@ -301,19 +305,13 @@ class Relation(_Element, frozen=True):
     work: Work | None = None
 
 
-class Track(_Element, frozen=True):
+class Track(_Credited, frozen=True):
     """A track; it has a title or a credit of its own where the recording's differs."""
 
     id: str | None = None
     title: str | None = None
     position: str | None = None
-    artist_credit: tuple[Credit | str, ...] = ()
     recording: Recording | None = None
-
-    @property
-    def artist_ids(self) -> tuple[ArtistId, ...]:
-        """The artists credited."""
-        return tuple(credit.artist.id for credit in _credits(self.artist_credit))
 
 
 class Medium(_Element, frozen=True):
@@ -341,7 +339,7 @@ class ReleaseEvent(_Element, frozen=True):
     area: Area | None = None
 
 
-class ReleaseInSearch(_Element, frozen=True, kw_only=True):
+class ReleaseInSearch(_Credited, frozen=True, kw_only=True):
     """A release of a recording in search results: without labels, in a group without dates."""
 
     id: ReleaseId | None = None
@@ -369,13 +367,7 @@ class Release(ReleaseInSearch, frozen=True, kw_only=True):
     id: ReleaseId
     release_group: ReleaseGroup
     barcode: str | None = None
-    artist_credit: tuple[Credit | str, ...] = ()
     label_info_list: tuple[LabelInfo, ...] = ()
-
-    @property
-    def artist_ids(self) -> tuple[ArtistId, ...]:
-        """The artists credited."""
-        return tuple(credit.artist.id for credit in _credits(self.artist_credit))
 
     @property
     def tracks(self) -> Iterator[Track]:
