@@ -8,13 +8,7 @@ import pytest
 
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import ArtistId, RecordingId
-from chart_binder.musicbrainz.matching import (
-    bare_title,
-    main_artist,
-    plausible,
-    same_name,
-    same_title,
-)
+from chart_binder.musicbrainz.matching import plausible, same_name, same_title
 from chart_binder.musicbrainz.web_service import Alias, Artist, Credit, Recording
 from rules.making import cases
 
@@ -25,26 +19,6 @@ LIKENESS = Path(__file__).with_name("likeness.txt")
 def test_titles_and_names_are_alike_or_not(what: str, one: str, other: str, answer: str) -> None:
     alike = same_title if what == "title" else same_name
     assert alike(one, other) is alike(other, one) is (answer == "same")
-
-
-@pytest.mark.parametrize(
-    ("artist", "name"),
-    [
-        ("Queen feat. David Bowie", "Queen"),
-        ("AC/DC", "AC/DC"),
-        ("A; B", "A"),
-        ("A / B", "A"),
-        ("; B", "; B"),
-        ("Simon & Garfunkel", "Simon & Garfunkel"),
-    ],
-)
-def test_guests_are_left_out(artist: str, name: str) -> None:
-    assert main_artist(artist) == name
-
-
-def test_a_remark_of_its_own_stays_in_a_title() -> None:
-    assert bare_title("Mambo No. 5 (A Little Bit of...)") == "Mambo No. 5 (A Little Bit of...)"
-    assert bare_title("(Remastered)") == "(Remastered)"
 
 
 def found(name: str, artist: Artist, **fields: Any) -> Recording:
@@ -58,18 +32,18 @@ COVER = Artist(ArtistId("b"), "Someone Else", "Else, Someone")
 
 
 @pytest.mark.parametrize(
-    "artist", ["宇多田ヒカル", "Utada Hikaru", "hikki", "Hikaru Utada feat. X"]
-)
-def test_an_artist_is_known_by_every_name(artist: str) -> None:
+    ("artist", "artist_id"),
+    [
+        ("宇多田ヒカル", None), ("Utada Hikaru", None), ("hikki", None), ("ウタダ", "a"),
+        ("Hikaru Utada feat. X", None), ("Hikki; B", None), ("Hikki / B", None),
+    ],
+)  # fmt: skip
+def test_an_artist_is_known_by_every_name_without_guests_and_by_id(
+    artist: str, artist_id: str | None
+) -> None:
     hits = [found("cover", COVER), found("own", UTADA)]
-    assert [hit.id for hit in plausible(hits, TrackTags("First Love", artist)).recordings] == [
-        "own"
-    ]
-
-
-def test_an_artist_is_known_by_id() -> None:
-    tags = TrackTags("First Love", "ウタダ", artist_mbid="a")
-    assert plausible([found("own", UTADA)], tags).recordings
+    tags = TrackTags("First Love", artist, artist_mbid=artist_id)
+    assert [hit.id for hit in plausible(hits, tags).recordings] == ["own"]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def event(date: str | None, country: str | None) -> ReleaseEvent:
         ([event("1975-13-41", "GB")], None, ("", "GB")),
         ([event("????-05", "GB")], None, ("", "GB")),
         ([ReleaseEvent("1975", Area(()))], None, ("1975", None)),
+        ([], "GB", ("2001", "JP")),
     ],
 )
 def test_the_earliest_event_counts_and_the_own_country_on_one_day(
@@ -43,11 +44,6 @@ def test_the_earliest_event_counts_and_the_own_country_on_one_day(
 ) -> None:
     made = read(home, date="2001", country="JP", release_event_list=tuple(events))
     assert (made.when.text, made.country) == expected
-
-
-def test_without_events_a_release_has_a_date_and_a_country_of_its_own() -> None:
-    made = read(date="1975-11", country="GB")
-    assert (made.when.text, made.country) == ("1975-11", "GB")
 
 
 @pytest.mark.parametrize(

@@ -135,13 +135,6 @@ def test_odd_values_spoil_only_themselves() -> None:
     assert (found.title, found.snippet, found.date) == ("1984", "", "")
 
 
-@pytest.mark.parametrize("url", ["https://a.example/" + "a" * 600, "magnet:?xt=1", None])
-def test_results_whose_address_cannot_be_read_are_not_nothing_found(url: str) -> None:
-    with Searxng({"q": [hit(url, "A")]}) as server:
-        outcome = client(server.url).search("q")
-    assert outcome == Degraded((), unreadable=1)
-
-
 SOUND = b'{"url": "https://a.example/", "title": "A", "content": "1997"}'
 ODD = {
     "null answers": b'{"results": [%b], "answers": null, "suggestions": null}',
@@ -251,17 +244,6 @@ def test_the_language_and_who_asks_are_sent() -> None:
     (request,) = server.requests
     assert request.query == {"q": "椎名林檎", "format": "json", "language": "ja"}
     assert request.headers["user-agent"].startswith("canon/")
-
-
-def test_health_degradation_and_breakage_are_told_apart() -> None:
-    with Searxng({"musicbrainz": [hit("https://musicbrainz.org/", "MusicBrainz")]}) as server:
-        asked = client(server.url)
-        assert isinstance(asked.search("musicbrainz"), Hits)
-        server.mode = "degraded"
-        assert isinstance(asked.search("musicbrainz"), Degraded)
-        server.mode = "json_off"
-        with pytest.raises(SearchError, match=r"add json to search\.formats"):
-            asked.search("musicbrainz")
 
 
 @pytest.mark.parametrize(
