@@ -52,8 +52,6 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 
 
 class _OllamaApi:
-    """The `ServerApi` of Ollama's own format."""
-
     more_context = "raise llm.num_ctx, or choose a model with more context"
     optional: tuple[OptionalField, ...] = (_SCHEMA,)
 

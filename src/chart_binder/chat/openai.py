@@ -94,8 +94,6 @@ def api_at(endpoint: Endpoint) -> Endpoint:
 
 
 class _OpenAIApi:
-    """The `ServerApi` of OpenAI's format."""
-
     more_context = "start the server with more context for it, or set llm.num_ctx to what it has"
     optional: tuple[OptionalField, ...] = (_COUNTS, _SCHEMA, _SEED)
 
@@ -188,7 +186,6 @@ def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
 
 
 def _explained(answer: ErrorAnswer, request: Request) -> ChatError:
-    """Return what to raise for an answer that is no reply to this request."""
     server, is_raw = request.server, request.config.prompting == "raw"
     if _is_missing_model(answer):
         try:
@@ -219,7 +216,6 @@ class _Models:
 
 
 def _models(server: Server) -> tuple[str, ...]:
-    """Return the names of the models that a server has; raise `ChatError`."""
     listed = server.ask("/models", _Models)
     return tuple(model.id for model in listed.data or () if model.id)
 

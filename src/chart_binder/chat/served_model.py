@@ -237,7 +237,6 @@ class ServedModel:
         return read_stream(parts, request.terms, self._config.max_tokens, request.server)
 
     def _blamed(self, kept: Fields, refusal: DeclinedError) -> frozenset[str]:
-        """Return the fields that a refusal names, or else those it may be about by its status."""
         left = [field for field in self._api.optional if field.name in kept]
         words = refusal.words.casefold()
         named = [field.name for field in left if any(mark in words for mark in field.marks)]
@@ -311,7 +310,6 @@ def _sendable(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _refuse_overflow(messages: Sequence[Message], config: LLMConfig) -> None:
-    """Raise `ChatError` for a prompt that cannot leave room for a reply."""
     fewest = fewest_tokens(messages)
     if fewest + config.max_tokens > config.num_ctx:
         raise ChatError(

@@ -215,7 +215,6 @@ class Cut:
         return held
 
     def _decide(self) -> None:
-        """Let a line through that was held back, or end the text before it."""
         if self._line is None:
             return
         start = self._line[:LINE_START]

@@ -237,7 +237,6 @@ class Examination:
         weighed: Weighed,
         checks: Sequence[Check],
     ) -> Mapping[str, str]:
-        """Return what keeps an answer from a decision and the model can mend, by kind."""
         verdict, found = weighed.verdict, dict[str, str]()
         if isinstance(verdict, Decided) and verdict.crg != crg:
             group = self.case.labels.name_of(verdict.crg)

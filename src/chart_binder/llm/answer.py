@@ -176,7 +176,6 @@ def _is_none(value: object) -> bool:
 
 
 def _cited(entry: object) -> Iterator[Fact]:
-    """Yield a fact once for each source that it names."""
     if isinstance(entry, Mapping):
         about, field, value, question = (
             str(entry.get(key) or "").strip() for key in ("about", "field", "value", "question")
@@ -192,7 +191,6 @@ def _cited(entry: object) -> Iterator[Fact]:
 
 
 def _sources(named: object) -> Iterable[str]:
-    """Return the URLs among the named sources, or the text where there is none."""
     texts = [str(text).strip() for text in (named if isinstance(named, list) else [named])]
     found = [_unbracketed(url) for text in texts for url in _URL.findall(text)]
     if found:

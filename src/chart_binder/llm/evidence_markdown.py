@@ -62,7 +62,7 @@ _DETAILS = tuple(
 def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | None = None) -> str:
     """Return the evidence with its open question, in less detail the more there is of it.
 
-    What is left out is summarised. `task` is the question at the end, by default the prompt's.
+    `task` is the question at the end, by default the prompt's.
     """
     labelled = list(labelled_candidates(bundle))
     names = sorted({each.mb_recording_id for each in bundle.recording_candidates})
@@ -91,10 +91,7 @@ def _sanitized(line: str) -> str:
 
 
 def _later_compilations(labelled: Labelled, asked_about: set[str]) -> Labelled:
-    """Return the compilations after the earliest other record's window, if they are many.
-
-    Those that a question is about are left out: they are listed.
-    """
+    """Return the many compilations after the earliest other record's window, if nobody asks."""
     works = [one for _, one in labelled if one.role is not Role.COMPILATION and one.counts]
     since = min((one.last for one in works if one.is_dated), default=None)
     if since is None:
@@ -159,7 +156,6 @@ def _why_open(
 
 
 def _some(names: Iterable[str], most: int) -> str:
-    """Return the first few of some names, and how many more there are."""
     found = list(names)
     more = f" and {len(found) - most} more" if len(found) > most else ""
     return f"{' '.join(found[:most])}{more}"
@@ -218,7 +214,6 @@ def _candidates(shown: _Shown, home: str | None, detail: _Detail) -> Iterator[st
 
 
 def _carried(candidate: Candidate, numbers: Mapping[RecordingId, str]) -> Sequence[str]:
-    """Return which of several recordings it carries."""
     if not numbers:
         return ()
     carried = {numbers[each.mb_recording_id] for each in candidate.recordings}

@@ -169,7 +169,6 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
 
 
 def _premiere(about: str, value: str, labels: Labels) -> Patch | None:
-    """Return the patch that a group was the premiere; `ValueError` where the value is no."""
     group = labels.home.get(about, about)
     is_said = fold(value.strip(" .\"'")) in fact_words()["yes"]["yes"]
     if group not in labels.titles:

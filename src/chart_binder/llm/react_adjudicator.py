@@ -146,7 +146,6 @@ class ReActAdjudicator:
         return self._prompt.render(self._dialect, tools, self._numbers)
 
     def _ask(self, case: "_AskedCase", way: Way) -> AdjudicationResult:
-        """Ask about a case with one method, as many times as configured."""
         tools = self._tools if way == "react" else ()
         toolbox = Toolbox(tool.for_run(search_topic(case.open_case.bundle)) for tool in tools)
 

@@ -127,8 +127,6 @@ class Records(Protocol):
 
 
 class _Added(msgspec.Struct, frozen=True):
-    """What a `Brought` event adds."""
-
     recording_candidates: tuple[RecordingCandidate, ...] = ()
 
 

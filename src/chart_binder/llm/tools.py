@@ -115,10 +115,7 @@ def days_between(first: str, second: str) -> str:
 
 
 def _read(written: str) -> PartialDate:
-    """Read a date as models and pages write it, or raise `ToolError` that says how to write it.
-
-    `10/11/1974` is refused: it is one day in London and another in New York.
-    """
+    """Read a date as models and pages write it, or raise `ToolError` that says how to write it."""
     from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
 
     text = " ".join(written.split()).strip("\"'`.,")

@@ -144,10 +144,7 @@ class Verifier:
         return claim
 
     def _verify_statement(self, patch: Patch, claims: Sequence[_Claim]) -> list[_Claim]:
-        """Verify the facts that state a patch, trusted pages first, until there are enough sources.
-
-        Returns further ones from what else was read.
-        """
+        """Verify the facts that state a patch until it has sources enough; return further ones."""
         more = list[_Claim]()
         supports = [(ground, claim) for claim in claims for ground in claim.grounds]
         cited = {ground.document.address for ground, _ in supports}
@@ -174,14 +171,12 @@ class Verifier:
         return more
 
     def _is_trusted(self, document: Document) -> bool:
-        """Return whether a page was fetched from a trusted site."""
         trusted = self.case.config.acceptance.trusted_sources
         return document.is_fetched and is_checked_page(document.address, trusted)
 
     def _corroborated(
         self, patch: Patch, first: _Claim, cited: Container[str]
     ) -> Iterator[tuple[Place, _Claim]]:
-        """Yield where documents that the model did not cite say the same."""
         subject = Subject.of(patch.about, self.case.bundle)
         for address in dict.fromkeys(each.address for each in self.documents):
             if address not in cited:
@@ -409,7 +404,6 @@ def states_words(fact: Fact, documents: Sequence[Document]) -> bool:
 
 
 def _near(document: Document, fact: Fact, subject: Subject) -> str:
-    """Return the line that is most like what was looked for, as half a sentence."""
     line = nearest_line(document, f"{fact.quote} {fact.value} {subject.title}")
     return f"; it says {_shown(line)}" if line else ""
 

@@ -164,7 +164,6 @@ _Content = Callable[[Observation], str]
 
 
 def _sources_line(observation: Observation) -> str:
-    """Return a line that names the sources, where that is shorter than the content."""
     named = (one_line(each, _MAX_SOURCE_CHARS) for each in observation.sources[:_MAX_SOURCES])
     sources = " ".join(named)
     line = f"(shortened to make room; it came from {sources})" if sources else "(shortened)"

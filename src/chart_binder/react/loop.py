@@ -132,10 +132,7 @@ class CallRunner:
         return CallResult(act, shown, self._is_progress(key, shown))
 
     def _is_progress(self, key: str, shown: Observation) -> bool:
-        """Remember what a call came to, and tell whether it led on.
-
-        What failed before is tried again, and leads on where it succeeds now.
-        """
+        """Remember what a call came to; what failed before leads on where it succeeds now."""
         before = self._answers.get(key)
         self._answers[key] = shown
         return before is None or (before.error is not None and shown.error is None)
@@ -415,10 +412,7 @@ class _Conversation(Generic[T]):
 
 
 def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:
-    """Return the step of a reply, or `Malformed` where the token limit cut the step itself.
-
-    A step is cut if more text could have continued it; what follows a complete one may be cut.
-    """
+    """Return the step of a reply, or `Malformed` where the token limit cut the step itself."""
     if reply.done_reason != "length":
         return step
     is_whole = not isinstance(step, Malformed) and (
@@ -429,7 +423,6 @@ def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:
 
 
 def _object(answer: str) -> object:
-    """Return the JSON object in an answer, else its text."""
     try:
         return read_json(answer)[0]
     except LenientJSONError:

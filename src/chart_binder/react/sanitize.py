@@ -166,10 +166,7 @@ def _names(words: str) -> Iterator[int]:
 
 @lru_cache(4096)
 def _is_label(words: str, *, heads: bool) -> bool:
-    """Tell whether words are a label where a colon follows.
-
-    One that `heads` lines, as a tool's own `Search results:` does, asks for nothing.
-    """
+    """Tell whether words are a label where a colon follows, other than one that `heads` lines."""
     if words.casefold() in _ROLES:
         return True
     label = label_at(f"{words}:")
@@ -186,10 +183,7 @@ def _quote_objects(text: str) -> str:
 
 
 def _quote_steps(text: str) -> str:
-    """Return a text in which nothing is read as a step, however it is written.
-
-    After `_MOST_LOOKS` lines that have what a step needs, all others that have it are quoted.
-    """
+    """Return a text in which nothing is read as a step, however it is written."""
     if not _MAY_ASK.search(text):
         return text
     looks = 0

@@ -296,7 +296,6 @@ def with_limits(annotation: Any, description: str = "") -> Any:
 
 
 def _inner_types(kind: Any) -> Any:
-    """Return a type with limits on the types inside it, too."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin is None or origin is Literal or not inner:
         return kind

@@ -248,7 +248,6 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
 
 
 def _decoded(line: bytes) -> AnyEvent:
-    """Decode a line, and refuse what is nested deeper than any recorded event."""
     event: AnyEvent = _DECODER.decode(line)
     free = (getattr(event, name, None) for name in _FREE_FIELDS)
     if any(map(is_deep, free)):
