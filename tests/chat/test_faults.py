@@ -160,16 +160,12 @@ def test_a_conversation_without_a_word_is_a_chat_error() -> None:
 @pytest.mark.parametrize(
     ("server", "words"),
     [
-        (
-            OpenAIStandIn(models=tuple({"id": f"model-{number}"} for number in range(300))),
-            r"one it has: model-0, .*, model-7 and 292 more$",
-        ),
-        (
-            OpenAIStandIn(fault="absent, vLLM", on=("/v1/chat/completions", "/v1/models")),
-            r"load it there, or set llm\.model_id to one it has$",
-        ),
+        (OpenAIStandIn(models=tuple({"id": f"model-{number}"} for number in range(300))),
+         r"one it has: model-0, .*, model-7 and 292 more$"),
+        (OpenAIStandIn(fault="absent, vLLM", on=("/v1/chat/completions", "/v1/models")),
+         r"load it there, or set llm\.model_id to one it has$"),
     ],
-)
+)  # fmt: skip
 def test_an_absent_model_is_named_with_some_of_those_that_are_there(
     server: OpenAIStandIn, words: str
 ) -> None:

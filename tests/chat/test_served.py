@@ -46,11 +46,7 @@ def test_a_reply_has_its_counts_and_its_time(kind: Kind, prompting: str, streame
 @pytest.mark.parametrize("streamed", [True, False])
 @pytest.mark.parametrize(
     ("provider", "more"),
-    [
-        ("ollama", {}),
-        ("openai", {"thinks_in": "reasoning_content"}),
-        ("openai", {"thinks_in": "reasoning"}),
-    ],
+    [("ollama", {}), *(("openai", {"thinks_in": f"reasoning{end}"}) for end in ("_content", ""))],
 )
 def test_thinking_stays_apart_from_the_content(
     provider: str, more: dict[str, str], streamed: bool

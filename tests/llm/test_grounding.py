@@ -87,15 +87,6 @@ def test_a_quote_stands_word_for_word_with_the_value_in_it_or_beside_it(
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["31 October 1975", "Oct. 31st, 1975", "31.10.1975", "31 October 1975 (UK)", "1975-10-31"],
-)
-def test_a_date_is_the_same_however_it_is_written(value: str) -> None:
-    for page in ("out on Oct 31, 1975", "erschien am 31. Oktober 1975", "1975年10月31日発売"):
-        assert stands(f"Bohemian Rhapsody: {page}", value=value, quote=page)
-
-
-@pytest.mark.parametrize(
     ("said", "value"),
     [("October 1975", "1975-10-31"), ("1975", "1975-10-31"), ("10/11/1975", "1975-11-10"),
      ("circa 31 October 1975", "1975-10-31"), ("30-31 October 1975", "1975-10-31")],
@@ -249,7 +240,6 @@ def without(name: str, day: str, catno: str = "EMI 2375") -> Mapping[str, Any]:
     ("artist", "title", "page", "is_about"),
     [
         ("Кино", "Группа крови", "Kino - Gruppa krovi\nGruppa krovi, 31 October 1975", True),
-        ("Земфира", "Прости меня моя любовь", "Prosti menya moya lyubov, 31 October 1975", True),
         ("Земфира", "Прости меня моя любовь", "Prosti menja moja ljubov’, 31 October 1975", True),
         ("Μίκης Θεοδωράκης", "Άξιον Εστί", "Mikis Theodorakis: Axion Esti, 31 October 1975", True),
         ("Кино", "Группа крови", "Kino - Noch\nNoch, 31 October 1975", False),

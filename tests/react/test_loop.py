@@ -518,23 +518,6 @@ def test_a_bare_object_is_an_answer_to_a_request_for_one(reply: str, dialect: Di
     assert ending.answer.strip() == reply.strip()
 
 
-def test_a_long_run_never_exceeds_the_window() -> None:
-    def page(text: str) -> Observation:
-        """Return a long page."""
-        return Observation("word " * 180, (f"https://{text}.example/",))
-
-    limits = Limits(iterations=8, num_ctx=1_500, max_tokens=300)
-    turns = [f"page: {n}" for n in range(7)]
-    tools = Toolbox([Tool.of(page)])
-    ending, _, asked = play(*turns, "5", limits=limits, dialect=Lines(), tools=tools)
-    assert ending.answer == "5"
-    for messages in asked:
-        assert sum(len(message.content) for message in messages) < 1_200 * 2.5
-        assert messages[:2] == OPENING
-    assert "it came from https://0.example/" in asked[-1][3].content
-    assert asked[-1][-1].content.count("word") == 180
-
-
 def test_the_engine_loads_nothing_of_what_it_is_used_for() -> None:
     code = (
         "import sys, pkgutil, importlib, chart_binder.react as react\n"
