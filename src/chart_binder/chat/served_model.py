@@ -20,7 +20,7 @@ from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.react.context import fewest_tokens, most_tokens
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms, encodable
 from chart_binder.react.parsing.lexer import strip_thinking
 
 CHECK_S = 10.0
@@ -302,11 +302,8 @@ def _sendable(messages: Sequence[Message]) -> tuple[Message, ...]:
 
     A message without content would be refused by some servers.
     """
-    return tuple(
-        replace(message, content=message.content.encode("utf-8", "replace").decode())
-        for message in messages
-        if message.content
-    )
+    said = (message for message in messages if message.content)
+    return tuple(replace(message, content=encodable(message.content)) for message in said)
 
 
 def _refuse_overflow(messages: Sequence[Message], config: LLMConfig) -> None:

@@ -223,8 +223,7 @@ class Verifier:
             key = one.says, one.ground.document.address
             if key not in found or (one.is_plain and not found[key].is_plain):
                 found[key] = one
-        passage = _brief(first.grounds[0].passage)
-        source = f"{first.fact.source} says {claimed} ‹{passage}›"
+        source = f"{first.fact.source} says {claimed} {_shown(first.grounds[0].passage)}"
         for (says, address), one in sorted(found.items(), key=lambda each: not each[1].is_plain):
             reading, is_asked = UNCLEAR, self.case.config.acceptance.second_reading
             is_left = is_asked and not self.reader.is_used_up
@@ -235,7 +234,7 @@ class Verifier:
                 is_open = is_asked and reading == UNCLEAR
                 yield (
                     f"{source}, but {address} {'may say' if is_open else 'says'} {says}"
-                    f" ‹{_brief(one.ground.passage)}›{'; it could not be read' if is_open else ''}"
+                    f" {_shown(one.ground.passage)}{'; it could not be read' if is_open else ''}"
                 )
             if is_asked and not is_left:
                 return  # one that nobody can read is enough
@@ -328,10 +327,6 @@ def _said_by(ground: Place, standing: Sequence[Place]) -> str | None:
 
 def _first_on(group: str, case: OpenCase) -> str:
     return f"that it first came out on {case.labels.name_of(group)}"
-
-
-def _brief(passage: str) -> str:
-    return one_line(passage, _MAX_SHOWN)
 
 
 _BESIDE = 60

@@ -143,7 +143,7 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
     if not (isinstance(reply, Reply) and isinstance(reply.content, str)):
         raise ChatError(f"{name} gave no reply: its plug-in must return a Reply with text")
     return Reply(
-        _text(reply.content) or "",
+        encodable(reply.content),
         _text(reply.thinking),
         _text(reply.done_reason),
         _count(reply.prompt_tokens),
@@ -152,9 +152,13 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
     )
 
 
-def _text(given: object) -> str | None:
+def encodable(text: str) -> str:
     """Return a text, lone surrogates replaced: a server that streams may send half a letter."""
-    return given.encode("utf-8", "replace").decode() if isinstance(given, str) else None
+    return text.encode("utf-8", "replace").decode()
+
+
+def _text(given: object) -> str | None:
+    return encodable(given) if isinstance(given, str) else None
 
 
 def _count(tokens: object) -> int | None:

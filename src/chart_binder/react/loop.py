@@ -16,6 +16,7 @@ from chart_binder.react.conversation import (
     Role,
     Terms,
     ask,
+    encodable,
     wrap_plugin_errors,
 )
 from chart_binder.react.dialect import Dialect, is_same_step
@@ -50,14 +51,9 @@ def call_tool(call: Call, turn: int, place: int) -> Observation:  # noqa: ARG001
     with wrap_plugin_errors(wrap, ToolError):
         answer = call.run()
     seconds = time.monotonic() - started
-    sources = tuple(map(_encodable, answer.sources))
-    error = answer.error and _encodable(answer.error)
+    sources = tuple(map(encodable, answer.sources))
+    error = answer.error and encodable(answer.error)
     return Observation(sanitize(answer.content), sources, error, seconds)
-
-
-def _encodable(text: str) -> str:
-    """Return a text without lone surrogates, which no transcript can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def advice(text: str) -> Observation:
@@ -127,7 +123,7 @@ class CallRunner:
         try:
             answer = self.perform(call, turn, place)
         except ToolError as error:
-            answer = Observation(sanitize(str(error)), error=_encodable(str(error)))
+            answer = Observation(sanitize(str(error)), error=encodable(str(error)))
         shown = self.show(answer, turn)
         return CallResult(act, shown, self._is_progress(key, shown))
 
