@@ -36,18 +36,12 @@ _SCHEMA = OptionalField("format", marks=("format", "schema", "grammar"), statuse
 
 
 def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
-    """Return the configured model, without a word to its server yet.
-
-    Raises `ConfigError` for an impossible `base_url`, and for an `api_key_env` that is not set.
-    """
+    """Return the configured model, or raise `ConfigError`; its server is not asked yet."""
     return ServedModel(config, Endpoint.of(config, environ), _OllamaApi(), _FAULTS)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
-    """Ask the server for its version, its models and the configured one.
-
-    What goes wrong is a problem in the result; nothing is raised for it.
-    """
+    """Ask the server for its version, its models and the configured one; raise nothing."""
     return examine(config, lambda: Endpoint.of(config, environ), _FAULTS, _health)
 
 

@@ -60,18 +60,12 @@ _CONTEXT_PATHS = ("/props", "/api/ps", "/api/v0/models")  # llama.cpp, Ollama, L
 
 
 def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
-    """Return the configured model, without a word to its server yet.
-
-    Raises `ConfigError` for an impossible `base_url`, and for an `api_key_env` that is not set.
-    """
+    """Return the configured model, or raise `ConfigError`; its server is not asked yet."""
     return ServedModel(config, api_at(Endpoint.of(config, environ)), _OpenAIApi(), _FAULTS)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
-    """Ask the server for its models and the context of the configured one.
-
-    What goes wrong is a problem in the result; nothing is raised for it.
-    """
+    """Ask the server for its models and the context of the configured one; raise nothing."""
     return examine(config, lambda: api_at(Endpoint.of(config, environ)), _FAULTS, _health)
 
 

@@ -60,21 +60,28 @@ class Record:
 
         Those count where MusicBrainz answered.
         """
-        asked, found = "", set[str]()
-        for event in self.events:
-            if isinstance(event, Stepped):
-                asked = str(event.arguments)
-            elif isinstance(event, Observed) and not event.error:
-                brought = _ids(f"{event.content} {' '.join(event.sources)}")
-                hosts = (f".{host_of(source)}" for source in event.sources)
-                is_known = any(host.endswith(".musicbrainz.org") for host in hosts)
-                found |= brought if is_known else brought - _ids(asked)
+        found = set[str]()
+        for step, seen in _answers(self.events):
+            brought = _ids(f"{seen.content} {' '.join(seen.sources)}") if not seen.error else set()
+            hosts = (f".{host_of(source)}" for source in seen.sources)
+            is_known = any(host.endswith(".musicbrainz.org") for host in hosts)
+            found |= brought if is_known else brought - _ids(str(step.arguments))
         return found
 
     @property
     def place(self) -> str | tuple[AnyEvent, ...]:
         """Where the transcript is: a file's path, or the events themselves."""
         return str(self.path) if self.path else tuple(self.events)
+
+
+def _answers(events: Iterable[AnyEvent]) -> Iterator[tuple[Stepped, Observed]]:
+    """Yield each observation with the step that it follows."""
+    step = Stepped("malformed")
+    for event in events:
+        if isinstance(event, Stepped):
+            step = event
+        elif isinstance(event, Observed):
+            yield step, event
 
 
 def _ids(text: str) -> set[str]:
@@ -92,16 +99,9 @@ def record_run(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[R
 
 def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:
     """Yield a failed check for each tool whose last call failed because of its service."""
-    last: dict[str, str] = {}
-    tool = ""
-    for event in events:
-        if isinstance(event, Stepped):
-            tool = event.tool or ""
-        elif isinstance(event, Observed) and tool:
-            error = event.error or ""
-            last[tool] = error if error.endswith(SAYS_NOTHING) else ""
+    last = {step.tool: seen.error or "" for step, seen in _answers(events) if step.tool}
     for name, error in last.items():
-        if error:
+        if error.endswith(SAYS_NOTHING):
             reason = error.removesuffix(SAYS_NOTHING).strip()
             yield Check(FAILED_SERVICE, passed=False, detail=f"{name}: {reason}")
 
@@ -145,15 +145,13 @@ class RecordFinder:
 
     def shown(self) -> Mapping[str, str]:
         """Return the kind of each record that MusicBrainz showed in this run, by its id."""
-        found: dict[str, str] = {}
-        tool: str | None = None
-        for event in self.record.events:
-            if isinstance(event, Stepped):
-                tool = event.tool
-            elif isinstance(event, Observed) and tool == _TOOL and not event.error:
-                pairs = _SHOWN.findall(event.content)
-                found |= {mbid.casefold(): kind.casefold() for kind, mbid in pairs}
-        return found
+        pairs = (
+            pair
+            for step, seen in _answers(self.record.events)
+            if step.tool == _TOOL and not seen.error
+            for pair in _SHOWN.findall(seen.content)
+        )
+        return {mbid.casefold(): kind.casefold() for kind, mbid in pairs}
 
     def named_in(self, answer: FinalAnswer) -> Sequence[str]:
         """Return the ids of records that were shown and that an answer names, in order."""
