@@ -189,12 +189,8 @@ _NAMES: tuple[Texts, ...] = (
     ("ENCODEDBY", "TENC", "EncodedBy"),
     ("ENCODER", "TSSE", "Encoder"),
     *(
-        (
-            field.keys["vorbis"].written[0],
-            field.keys["id3"].written[0],
-            field.keys["ape"].written[0],
-        )
-        for field in FIELDS_BY_NAME.values()
+        tuple(keys[family].written[0] for family in ("vorbis", "id3", "ape"))
+        for keys in (field.keys for field in FIELDS_BY_NAME.values())
     ),
 )
 _BY_ID3 = {id3: name for name, id3, _ in _NAMES} | {"TYER": "DATE"}
