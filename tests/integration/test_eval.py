@@ -160,7 +160,7 @@ def test_adjudicate_names_what_is_missing(
 
 def test_an_override_changes_no_score(canon: Canon) -> None:
     recording = RHAPSODY["bundle"]["recording_candidates"][0]["mb_recording_id"]
-    canon("override", "set", recording, "--crg", LP, "--reason", "x")
+    canon("override", "set", recording, "--crg", LP, "--reason=x", "--offline")
     assert canon("eval", "-", stdin=lines(RHAPSODY)).status == 0
 
 

@@ -45,9 +45,8 @@ def change_store(home: Path, *statements: str) -> None:
 
 
 def test_an_override_precedes_the_rules_until_removed(canon: Canon, bundle: Path) -> None:
-    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "the 7-inch edit").must_end(
-        0, "the 7-inch edit"
-    )
+    named = ("override", "set", RECORDING, "--crg", SINGLE)
+    canon(*named, "--reason", "the 7-inch edit", "--offline").must_end(0, "the 7-inch edit")
     line = decided(canon, bundle)
     assert (line["state"], line["decided_by"], line["crg_mbid"]) == ("decided", "override", SINGLE)
     assert (line["crg_rule"], line["confidence"]) == ("CRG:MANUAL_OVERRIDE", 1.0)
@@ -136,7 +135,7 @@ def test_an_override_with_damaged_records_is_listed_and_removed(
     canon: Canon, home: Path, song: Path, mb: MusicBrainzStandIn
 ) -> None:
     canon("decide", song, **asking(mb))
-    put(canon, RECORDING, SINGLE)
+    put(canon, RECORDING, SINGLE, "--offline")
     change_store(home, "UPDATE evidence SET document = 'x'", "DELETE FROM cached_answers")
     (line,) = listed(canon)
     assert (line["name"], len(line["files"])) == (None, 1)
@@ -222,8 +221,8 @@ def test_a_bundle_of_several_recordings_is_ambiguous(canon: Canon, bundle: Path)
     twin = document["recording_candidates"][0] | {"mb_recording_id": ELSEWHERE, "length_ms": None}
     document["recording_candidates"].append(twin)
     bundle.write_text(json.dumps(document))
-    put(canon, bundle, SINGLE).must_end(1, RECORDING, ELSEWHERE)
+    put(canon, bundle, SINGLE, "--offline").must_end(1, RECORDING, ELSEWHERE)
     for recording, crg in ((RECORDING, ALBUM), (ELSEWHERE, SINGLE)):
-        put(canon, recording, crg)
+        put(canon, recording, crg, "--offline")
     line = decided(canon, bundle)
     assert (line["crg_mbid"], line["recording_mbid"]) == (SINGLE, ELSEWHERE), "the last one set"

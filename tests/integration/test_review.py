@@ -176,7 +176,7 @@ def test_the_rules_are_shown_where_they_say_something_else(canon: Canon, home: P
     by_rules, opened = golden("lead-bohemian"), bundle_of(f"0{RECORDING[1:]}")
     sure, unsure = file_of(by_rules, home), file_of(opened, home, "open.flac")
     canon("decide", sure, unsure, knowing=[by_rules, opened]).must_end(3)
-    canon("override", "set", unsure, "--crg", ALBUM, "--reason", "mine").must_end(0)
+    canon("override", "set", unsure, f"--crg={ALBUM}", "--reason=mine", "--offline").must_end(0)
     for file, days, shown in ((sure, "90", []), (sure, "5", ["rules"]), (unsure, "90", [])):
         ran = canon("review", "show", file, CANON_RULES__LEAD_WINDOW_DAYS=days).must_end(0)
         labels = (line.split()[0] for line in ran.out.splitlines() if line.strip())
@@ -236,9 +236,8 @@ def test_a_rejected_proposal_is_not_written(canon: Canon, proposed: Path) -> Non
 
 def test_an_override_takes_a_case_from_the_queue(canon: Canon, open_song: Path) -> None:
     line = canon("review", "list", "--output=json").line
-    canon("override", "set", line["decision_id"], "--crg", ALBUM, "--reason", "mine").must_end(
-        0, f"/recording/{RECORDING}"
-    )
+    named = ("override", "set", line["decision_id"], "--crg", ALBUM)
+    canon(*named, "--reason=mine", "--offline").must_end(0, f"/recording/{RECORDING}")
     assert waiting(canon) == []
     canon("override", "remove", RECORDING)
     assert waiting(canon) == ["song.flac"]

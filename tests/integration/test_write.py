@@ -119,7 +119,7 @@ def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) ->
     (line,) = canon("write", file, "--policy=note", "--output=json").must_end(3).lines
     assert line["state"] == "refused"
     assert line["why"].startswith("undecided")
-    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason=x")
+    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason=x", "--offline")
     for policy in ("dates", "note"):
         (line,) = canon("write", file, f"--policy={policy}", "--output=json").must_end(3).lines
         assert line["why"] == "a person decided on it since: decide again"
@@ -213,7 +213,7 @@ def test_a_ruling_since_asks_for_a_new_decision(canon: Canon, song: Path) -> Non
         (("--crg", ALBUM, "--rr", other), refused),
         (("--crg", other), refused),
     ):
-        canon("override", "set", RECORDING, *ruled, "--reason=x")
+        canon("override", "set", RECORDING, *ruled, "--reason=x", "--offline")
         ran = canon("write", song, "--output=json")
         assert (ran.status, ran.line["state"], ran.line.get("why")) == told
     decide(canon, song)
