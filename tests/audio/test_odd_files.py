@@ -141,7 +141,9 @@ TAKEN = [
         "REPLAYGAIN_TRACK_GAIN": "-8.21 dB", "TRACKNUMBER": "5/15",
     }),
     ("MP3 with APE and ID3v1", {"DATE": "1996"}),
-    ("MP3 with ID3v1 alone", {"ARTIST": "Somebody", "GENRE": "Metal", "TRACKNUMBER": "5"}),
+    ("MP3 with ID3v1 alone", {
+        "ARTIST": "Somebody", "GENRE": "Metal", "TRACKNUMBER": "5", "DATE": "1973", "COMMENT": "hm",
+    }),
     ("WavPack with ID3v1 alone", {"ARTIST": "Somebody", "GENRE": "Metal", "DATE": "1973"}),
     ("FLAC with ID3v2 alone", {"ALBUM": ALBUM, "MUSICBRAINZ_TRACKID": RECORDING}),
 ]  # fmt: skip

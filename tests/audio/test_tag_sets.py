@@ -80,17 +80,8 @@ def test_every_field_can_be_set_and_all_be_undone_exactly(tmp_path: Path, varian
 
     redone = save_tags(path, lambda tags: apply_changes(tags, changes))
     assert redone.after.hash == saved.after.hash
-
-
-@by_variant
-def test_fields_removed_and_long_ones_added_leave_the_audio(
-    tmp_path: Path, variant: Variant
-) -> None:
-    path = variant.make(tmp_path)
-    audio = audio_hash(path)
     for texts in (("x" * 200_000,), ("short",), ()):
-        saved = save(path, {"album": texts})
-        assert field_texts(saved.after, "album") == texts
+        assert field_texts(save(path, {"album": texts}).after, "album") == texts
         assert audio_hash(path) == audio
 
 
@@ -221,21 +212,6 @@ def test_tags_behind_an_mp3_stay(tmp_path: Path) -> None:
     assert audio_hash(path) == audio
 
 
-def test_a_new_id3v2_tag_takes_over_the_fields_of_id3v1(tmp_path: Path) -> None:
-    path = CONTAINERS_BY_NAME["mp3-2.4"].copy(tmp_path)
-    add_tags_behind(path)
-    before = read_tag_set(path)
-    assert with_fields(before, {}) is before
-    saved = save(path, {"album": ["Time"]})
-    tags: Any = ID3(path, load_v1=False)
-    assert [str(tags[key]) for key in ("TIT2", "TPE1", "TALB", "TDRC", "TRCK")] == [
-        "Time", "Pink Floyd", "Time", "1973", "4"
-    ]  # fmt: skip
-    assert tags["TCON"].genres == ["Rock"]
-    assert str(tags["COMM::eng"]) == "remastered"
-    assert undo(path, saved).after == before
-
-
 @pytest.mark.parametrize("version", [3, 4])
 def test_id3_stays_of_its_version(tmp_path: Path, version: int) -> None:
     path = CONTAINERS_BY_NAME[f"mp3-2.{version}"].fully_tagged(tmp_path)
@@ -327,14 +303,3 @@ def test_changes_lead_from_any_tags_to_any_others_and_back(old: TagSet, new: Tag
     changes = changes_between(old, new)
     assert apply_changes(old, changes) == new
     assert apply_changes(new, changes.reversed) == old
-
-
-def test_undoing_some_keys_leaves_what_another_program_added(tmp_path: Path) -> None:
-    path = CONTAINERS_BY_NAME["flac"].tagged(tmp_path, [("ALBUM", ["Old"])])
-    saved = save(path, {"album": ["New"]})
-    audio = FLAC(path)
-    audio["MOOD"] = "calm"
-    audio.save()
-    undo(path, saved)
-    tags: Any = FLAC(path).tags
-    assert (tags["ALBUM"], tags["MOOD"]) == (["Old"], ["calm"])

@@ -31,11 +31,10 @@ FREE = "----:com.apple.iTunes:"
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys under which a form of tag keeps a field.
+    """The keys of a field in one form of tag.
 
-    All of `written` are set. `also` are keys of other programs that some readers look at first:
-    they are set where they are there already, lest they contradict. `gone` are older keys of the
-    same value, which are removed.
+    All of `written` are set, those of `also`, which some readers look at first, where they are
+    there already. `gone` are older keys of the same value, which are removed.
     """
 
     written: tuple[str, ...]
@@ -80,10 +79,7 @@ _PREFIXES: dict[Family, str] = {"id3": "TXXX:", "vorbis": "", "mp4": FREE, "ape"
 def _musicbrainz(
     name: str, words: str, vorbis: str, *, id3: str = "", ape: str = "", several: bool = False
 ) -> TagField:
-    """Return a field under MusicBrainz' words for it.
-
-    In every form of tag its names in the others, which some programs write, are further keys.
-    """
+    """Return a field under MusicBrainz' words; its names in the other forms are further keys."""
     keys: dict[Family, str] = {
         "id3": id3 or f"TXXX:MusicBrainz {words}", "vorbis": vorbis,
         "mp4": f"{FREE}MusicBrainz {words}", "ape": ape or vorbis, "asf": f"MusicBrainz/{words}",
@@ -312,12 +308,10 @@ _WITH_SLASH = frozenset({"labels", "catalog_numbers"})
 def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
     """Return the tags with each field set to these texts, or removed where there are none.
 
-    Names are those of `FIELDS`. A field that has these texts already keeps its bytes; where all do,
-    `tags` itself is returned. ID3 stays of its version; where the version cannot hold a value
-    (ID3v2.3 has room for the year of an original date, for one date, one text), what fits is
-    written. A tag is made where there is none; what other tags say goes into the new one, because
-    players read that one only. Raises `AudioError` for an unknown field or a value
-    that its form cannot hold.
+    Names are those of `FIELDS`. Fields that have these texts keep their bytes; where all do, `tags`
+    itself is returned. ID3 stays of its version, and holds of a value what fits. A tag is made
+    where there is none, and says what other tags do: players read that one only. Raises
+    `AudioError` for an unknown field or a value that its form cannot hold.
     """
     old = _written_block(tags) or new_block(tags)
     block = old
@@ -329,9 +323,8 @@ def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
 def field_texts(tags: TagSet, name: str) -> Texts:
     """Return the texts of a field: of the key that is written, else of another program's.
 
-    So is the key of another version of ID3: readers take it, too. Of an original date what all its
-    keys say is returned, for an earlier one is not to be lost. Raises `AudioError` for an unknown
-    field.
+    Of an original date what all its keys say is returned, for an earlier one is not to be lost.
+    Raises `AudioError` for an unknown field.
     """
     block = _written_block(tags)
     if block is None:
@@ -351,10 +344,7 @@ def field_texts(tags: TagSet, name: str) -> Texts:
 
 
 def with_dates_of_version(tags: TagSet, name: str) -> TagSet:
-    """Return the tags with a date of ID3v2.3 under that version's keys, not under those of 2.4.
-
-    mutagen saves it so for programs that do not call `update_to_v23`.
-    """
+    """Return the tags with a date of ID3v2.3 under that version's keys, not under those of 2.4."""
     block, keys = _written_block(tags), _OLD_DATES[name]
     if block is None or block.form != "id3v2.3":
         return tags
@@ -438,8 +428,7 @@ def _with_field(block: Block, name: str, texts: Texts) -> Block:
 def _with_texts(block: Block, key: str, texts: Texts) -> Block:
     """Return the block with these texts under a key; without any, the key is gone.
 
-    Records that have the same texts already stay, byte for byte. Otherwise the new record takes the
-    place of the first of that key, else it comes last.
+    Records that have the same texts already stay, byte for byte.
     """
     read, write = _FORMS[block.form]
     written = write(key, texts) if texts else ()
@@ -497,10 +486,7 @@ def _whole(block: Block, name: str, keys: Keys, texts: Texts) -> Texts:
 
 
 def _texts_of_other_tags(tags: TagSet, form: str) -> dict[str, Texts]:
-    """Return what the other tags say for a new one of this form, by its keys.
-
-    Where tags differ, the one that TagLib reads first counts.
-    """
+    """Return what the other tags say, as TagLib reads them, by the keys of a tag of this form."""
     said: dict[str, Texts] = {}
     for kind, read in _OTHER_TAGS.items():
         if (block := tags.block(kind)) and kind != form.partition(".")[0]:

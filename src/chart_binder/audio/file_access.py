@@ -89,10 +89,7 @@ class Source:
         return self.read(start, len(expected)) == expected
 
     def chunks(self, pieces: Iterable[Piece]) -> Iterator[bytes]:
-        """Yield the bytes of the pieces, at most a megabyte of a span at a time.
-
-        Raises `AudioError` where the file cannot be read or has become shorter.
-        """
+        """Yield the bytes of the pieces, at most a megabyte at a time; raise `AudioError`."""
         for piece in pieces:
             if isinstance(piece, bytes):
                 yield piece
@@ -114,10 +111,7 @@ class Source:
 
 
 def no_audio(path: Path, problem: str) -> AudioError:
-    """Return the error for a file without audio that can be read.
-
-    It is `NoAudioError` where the name says audio; whoever names another file has made a mistake.
-    """
+    """Return the error for a file without audio, `NoAudioError` if its name says audio."""
     kind = NoAudioError if path.suffix.lower() in AUDIO_SUFFIXES else AudioError
     return kind(f"{quoted(path)} {problem}")
 
@@ -154,10 +148,9 @@ def require_audio_file(path: Path, status: os.stat_result) -> None:
 
 @contextmanager
 def file_lock(target: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[Source]:
-    """Open and lock a file; the lock ends with the block.
+    """Open and lock a file against other runs of this program; the lock ends with the block.
 
-    The lock (`flock`) is advisory: it keeps out other runs of this program, on a file system that
-    has locks. Raises `AudioError` as `open_audio` does, and `FileInUseError`.
+    Raises `AudioError` as `open_audio` does, and `FileInUseError`.
     """
     until = time.monotonic() + timeout_s
     while True:
@@ -201,10 +194,7 @@ class Leftover:
 
 
 def new_temporary_name(target: Path) -> str:
-    """Return a name for a temporary copy: host, process id, start time, random.
-
-    It ends as the name of `target` does: some kinds of file are known by that alone.
-    """
+    """Return a name for a copy: host, process id, start time, random, suffix of `target`."""
     pid = os.getpid()
     suffix = target.suffix if _SUFFIX.fullmatch(target.suffix) else ""
     return f".canon-save-{_host()}-{pid}-{_start_time(pid)}-{secrets.token_hex(8)}.part{suffix}"
@@ -219,8 +209,7 @@ def is_of_another_host(name: str) -> bool:
 def remove_leftovers(folder: Path) -> Iterator[Leftover]:
     """Remove the temporary files that killed saves left in one folder, and yield each of them.
 
-    Those of living processes are skipped. One that cannot be removed, or that belongs to another
-    machine on a shared disk, is yielded with the reason it is kept.
+    One that cannot be removed, or is of another machine, is yielded with the reason.
     """
     try:
         names = os.listdir(folder)  # noqa: PTH208  # names
@@ -286,11 +275,10 @@ def find_audio_files(
 ) -> Iterator[AudioFile | UnreadablePath]:
     """Yield the audio files at `paths`, in the order given, those of a folder sorted by name.
 
-    A named file is yielded whatever its name. In folders, at any depth, only files with a suffix
-    of audio are; hidden files and folders, and links that lead nowhere, are skipped. No folder is
-    entered and no file below the named folders yielded twice, whatever links lead there. The walk
-    goes on after a path that cannot be read. `warn` is called for a folder without any audio.
-    Folders are listed one at a time, when their turn comes.
+    A named file is yielded whatever its name; in folders, at any depth, hidden files, those without
+    a suffix of audio and links that lead nowhere are skipped. Below the named folders nothing is
+    yielded twice, whatever links lead there. The walk goes on after a path that cannot be read.
+    Folders are listed when their turn comes; `warn` is called for one without any audio.
     """
     paths = list(paths)
     walk = _Walk(frozenset(Path(os.path.realpath(path)) for path in paths if path.is_dir()))

@@ -76,9 +76,8 @@ class TaggedAudio(MediaFile):  # type: ignore[misc]  # mediafile has no type inf
 def read_tags(path: Path) -> TrackTags:
     """Read the tags and the duration of one audio file.
 
-    Blank values are absent, as is a MusicBrainz id that is no UUID. Several artists are returned as
-    one text, joined the way Picard shows them. Raises `AudioError` for a path that is absent, a
-    folder, not permitted, empty, not audio or damaged.
+    Blank values and MusicBrainz ids that are no UUID are absent; several artists are one text.
+    Raises `AudioError` for what is no file, not permitted, empty, not audio or damaged.
     """
     audio = _opened(path)
     # mediafile guards the opening of a file against whatever mutagen raises, not what its fields
@@ -101,10 +100,7 @@ def require_identity(tags: TrackTags, path: Path) -> None:
 
 
 def format_name(path: Path) -> str:
-    """Return mediafile's name for the format of an audio file; raise `AudioError` like `read_tags`.
-
-    It is `mp3`, `flac`, `aac`, `alac` and so on.
-    """
+    """Return mediafile's name of the format (`mp3`, `aac`); raise `AudioError` like `read_tags`."""
     return str(_opened(path).type)
 
 

@@ -89,9 +89,9 @@ class Restoration(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class PreparedCopy:
-    """A copy that is on the disk, whole and proven, and about to take the place of `path`.
+    """A copy, whole and proven, that is about to take the place of `path`, no symbolic link.
 
-    `path` is never a symbolic link. `restoration` makes the file as it is now of the copy.
+    `restoration` makes the file as it is now of the copy.
     """
 
     path: Path
@@ -104,10 +104,7 @@ class PreparedCopy:
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """The outcome of a save; without a change the file was not touched.
-
-    `lost` names extended attributes that the system did not let the new file have.
-    """
+    """The outcome of a save; `lost` names extended attributes that the new file could not have."""
 
     path: Path
     changed: bool
@@ -143,14 +140,12 @@ def save_tags(
     (hard links) is refused unless `break_links`, which leaves the other names with the old tags.
     """
 
-    def draft(source: Source) -> _Draft | None:
+    def draft(source: Source) -> _Draft:
         layout = layout_of(source)
         kind, before = format_name(source.path), layout.tags
         after = change(before)
-        if after == before:
-            return None
-        prove = partial(_require_proven, before=before, after=after, kind=kind)
-        return _Draft(before, file_with_tags(layout, after), prove)
+        pieces = file_with_tags(layout, after) if after != before else []
+        return before, pieces, partial(_require_proven, before=before, after=after, kind=kind)
 
     return _replace_file(
         path, draft, before_replace,
@@ -174,51 +169,43 @@ def restore_file(
         if file_hash(source) != restoration.new_hash:
             raise ChangedSinceError(f"{quoted(path)} is not the file that was written")
         prove = partial(_require_restored, expected=restoration.old_hash)
-        return _Draft(layout_of(source).tags, restoration.pieces, prove)
+        return layout_of(source).tags, restoration.pieces, prove
 
     return _replace_file(path, draft, before_replace, keep_mtime=keep_mtime)
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A new file in pieces; `prove` returns the tags and the audio hash of its copy, or raises."""
-
-    before: TagSet
-    pieces: list[Piece]
-    prove: Callable[[Source, Path], tuple[TagSet, str]]
+_Draft = tuple[TagSet, list[Piece], Callable[[Source, Path], tuple[TagSet, str]]]
+"""The former tags, the new file (nothing for no change), what returns its tags and audio hash."""
 
 
 def _replace_file(
     path: Path,
-    draft: Callable[[Source], _Draft | None],
+    draft: Callable[[Source], _Draft],
     before_replace: Callable[[PreparedCopy], None],
     *,
     keep_mtime: bool,
     break_links: bool = False,
     timeout_s: float = file_access.LOCK_TIMEOUT_S,
 ) -> SaveResult:
-    """Replace a file by what is drafted for it, unless that is `None`."""
+    """Replace a file by what is drafted for it, if that is anything."""
     target = _resolved(path)
     with file_access.file_lock(target, timeout_s) as source:
         status = os.fstat(source.descriptor)
-        new = draft(source)
-        if new is None:
-            before = layout_of(source).tags
+        before, pieces, prove = draft(source)
+        if not pieces:
             return SaveResult(target, changed=False, before=before, after=before)
         _require_writable(path, target, status, break_links=break_links)
-        with _copy(target, source.chunks(new.pieces)) as (temporary, copy, new_hash):
+        with _copy(target, source.chunks(pieces)) as (temporary, copy, new_hash):
             lost = _copy_metadata(source, status, copy, keep_mtime=keep_mtime)
             os.fsync(copy)
-            after, found = new.prove(source, temporary)
+            after, found = prove(source, temporary)
             _require_unchanged(target, status)
-            restoration = restoration_of(source, new.pieces, new_hash)
-            before_replace(PreparedCopy(target, temporary, found, new.before, after, restoration))
+            restoration = restoration_of(source, pieces, new_hash)
+            before_replace(PreparedCopy(target, temporary, found, before, after, restoration))
             _require_unchanged(target, status)
             temporary.replace(target)
             _sync_folder(target.parent)
-    return SaveResult(
-        target, changed=True, before=new.before, after=after, audio_hash=found, lost=lost
-    )
+    return SaveResult(target, changed=True, before=before, after=after, audio_hash=found, lost=lost)
 
 
 def _resolved(path: Path) -> Path:
@@ -238,10 +225,7 @@ def require_writable(path: Path) -> None:
 def _require_writable(
     path: Path, target: Path, status: os.stat_result, *, break_links: bool
 ) -> None:
-    """Raise `SaveError`, with all reasons, if the file must not be replaced by a copy.
-
-    Replacing needs access to the folder only; a file that this user may not write is refused still.
-    """
+    """Raise `SaveError`, with all reasons, if the file must not be replaced by a copy."""
     reasons = []
     if status.st_nlink > 1 and not break_links:
         reasons.append(
@@ -278,10 +262,7 @@ def _free_bytes(folder: Path) -> int | None:
 
 @contextmanager
 def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int, bytes]]:
-    """Write a new file beside `target`, and yield its path, descriptor and SHA-256.
-
-    It is removed in the end unless it replaced `target`.
-    """
+    """Yield path, descriptor and SHA-256 of a new file, which is removed unless it was moved."""
     temporary = target.parent / file_access.new_temporary_name(target)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     made, digest = False, hashlib.sha256()
@@ -314,10 +295,7 @@ def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int, by
 def _copy_metadata(
     source: Source, status: os.stat_result, copy: int, *, keep_mtime: bool
 ) -> tuple[str, ...]:
-    """Give a copy the owner, mode and extended attributes (access lists too) of its source.
-
-    Returns the names of the attributes that could not be kept. Raises `SaveError`, `OSError`.
-    """
+    """Give a copy the owner, mode and attributes of its source; return those it cannot have."""
     now = os.fstat(copy)
     if (now.st_uid, now.st_gid) != (status.st_uid, status.st_gid):
         try:

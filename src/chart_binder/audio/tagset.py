@@ -36,8 +36,8 @@ class _Recorded(msgspec.Struct, frozen=True):
 class Item(msgspec.Struct, frozen=True):
     """One record of a tag: a frame, comment, atom, item or attribute.
 
-    `data` is enough to write the record again; `key` is its name, to find it; `place` says in
-    which part of the tag it stands, where there are several. Bytes that are no record have no key.
+    `data` is enough to write it again; `key` is its name, empty for bytes that are no record;
+    `place` says in which part of the tag it stands, where there are several.
     """
 
     key: str
@@ -48,9 +48,8 @@ class Item(msgspec.Struct, frozen=True):
 class Block(msgspec.Struct, frozen=True):
     """One tag; a file may have several, such as ID3v2 before the audio with ID3v1 behind it.
 
-    `form` is unique within a file: `id3v2.2`, `id3v2.3`, `id3v2.4`, `id3v1`, `lyrics3`, `apev2`,
-    `vorbis`, `flac-picture`, `mp4`, `asf`. `head` is what a form says before its items (the vendor
-    of Vorbis comments, the version of an APE tag). Items are in the order of the file.
+    `form` is unique within a file. `head` is what a form says before its items, such as the vendor
+    of Vorbis comments. Items are in the order of the file.
     """
 
     form: str
@@ -59,10 +58,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class TagSet(_Recorded, frozen=True):
-    """The tags of one file; two files with the same tag set are tagged identically, byte for byte.
-
-    Padding is no part of it, nor is the place of a tag in the file.
-    """
+    """The tags of one file, as bytes, without padding and the place of a tag in the file."""
 
     container: str
     blocks: tuple[Block, ...] = ()
@@ -112,7 +108,7 @@ class BlockHeader(msgspec.Struct, frozen=True):
 class TagChanges(_Recorded, frozen=True):
     """All changes from one tag set to another, in the order of the file.
 
-    `old_alike` and `new_alike` are the `normalized_hash` of both, or empty if it was not recorded.
+    `old_alike` and `new_alike` are the `normalized_hash` of both, or empty if not recorded.
     """
 
     old_blocks: tuple[BlockHeader, ...]
@@ -146,10 +142,9 @@ def changes_between(old: TagSet, new: TagSet) -> TagChanges:
 
 
 def apply_changes(current: TagSet, changes: TagChanges) -> TagSet:
-    """Return `current` with the changes made.
+    """Return `current` with the changes made; records of other keys stay.
 
-    Records of other keys stay. Where `current` is what the changes start from, the result is
-    exactly what they lead to, in the same order; `apply_changes(now, changes.reversed)` undoes.
+    Where `current` is what they start from, the result is exactly what they lead to.
     """
     blocks = []
     for header in changes.new_blocks:
@@ -177,7 +172,6 @@ def normalized(tags: TagSet) -> TagSet:
     """Return the tags with the names of Vorbis comments in capitals, sorted by name.
 
     Such names have no case, and fields no order: https://xiph.org/vorbis/doc/v-comment.html
-    The order of several values of one field counts, and stays.
     """
     block = tags.block(_VORBIS)
     if block is None:

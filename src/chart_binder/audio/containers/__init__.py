@@ -16,13 +16,12 @@ from chart_binder.files import quoted
 
 
 class Layout(Protocol):
-    """An audio file taken apart into its tags and the rest; `written` is the form that is written.
+    """An audio file taken apart; `written` is the form of the tag that is written.
 
     The pieces of `audio` are what is heard and what is needed to decode it. They do not depend on
-    the tags, their place in the file or their padding; a changed byte of the audio, or a table that
-    points elsewhere in it, changes them. The pieces of `with_tags` are the whole file with these
-    tags instead: everything else keeps its bytes, apart from sizes and offsets that follow from the
-    tags. Both raise `AudioError`, for a damaged file or what cannot be written.
+    the tags, their place or their padding; a changed byte of the audio, or a table that points
+    elsewhere in it, changes them. The pieces of `with_tags` are the whole file with other tags: all
+    else keeps its bytes, apart from sizes and offsets. Both raise `AudioError`.
     """
 
     written: str
@@ -67,10 +66,9 @@ _MPEG_FRAME = re.compile(b"\xff[" + re.escape(_SECOND) + b"][" + re.escape(_THIR
 
 
 def audio_hash(path: Path) -> str:
-    """Return the SHA-256 over the audio packets of a file, with what is needed to decode them.
+    """Return the SHA-256 over the audio of a file, with what is needed to decode it.
 
-    A megabyte is in memory at a time. Raises `AudioError` if the file cannot be read, is damaged or
-    of a kind whose tags are not written.
+    Raises `AudioError` if the file is unreadable, damaged or of a kind whose tags are not written.
     """
     digest = hashlib.sha256()
     with open_audio(path) as source:
@@ -97,10 +95,7 @@ def file_with_tags(layout: Layout, tags: TagSet) -> list[Piece]:
 
 
 def hash_if_same(source: Source, copy: Source) -> str | None:
-    """Return the `audio_hash` of two open files, or `None` if their audio is not the same.
-
-    One is hashed, the other compared with it byte by byte, which takes a fraction of hashing it.
-    """
+    """Return the `audio_hash` of two open files, or `None` if their audio is not the same."""
     digest = hashlib.sha256()
     ours, theirs = (each.chunks(layout_of(each).audio()) for each in (source, copy))
     for one, other in zip_longest(ours, theirs):

@@ -119,8 +119,7 @@ _FoundTag = tuple[int, Block]
 def find_tail(source: Source, first: int) -> tuple[int, tuple[Block, ...]]:
     """Return where the audio, which begins at `first`, ends, and the tags behind it in order.
 
-    Each form is found once; they may stand in any order, ID3v1 at the very end. Raises `AudioError`
-    for a damaged APE tag.
+    Each form is found once, ID3v1 at the very end. Raises `AudioError` for a damaged APE tag.
     """
     end, blocks = source.size, list[Block]()
     finders = [_id3v1, _lyrics3, _ape]
@@ -198,10 +197,7 @@ def _written_ape(block: Block) -> bytes:
 
 
 def find_id3(source: Source, start: int) -> tuple[Block | None, int]:
-    """Return the ID3v2 tag that begins at `start` with its size, `None` and 0 if none does.
-
-    Raises `AudioError` if it is damaged.
-    """
+    """Return the ID3v2 tag at `start` and its size, `None` and 0 if none is; raise `AudioError`."""
     if not source.has(start, b"ID3") or start + _HEADER > source.size:
         return None, 0
     major, revision, flags, *digits = source.read(start + 3, 7)
@@ -222,10 +218,9 @@ def find_id3(source: Source, start: int) -> tuple[Block | None, int]:
 
 
 def written_id3(block: Block, room: int = 0) -> bytes:
-    """Return the tag as it stands in a file.
+    """Return the tag as it stands in a file: in `room` bytes where it fits, else with padding.
 
-    It takes `room` bytes where it fits, else as many as it needs, with padding. Raises `AudioError`
-    for what an ID3 tag has no room for.
+    Raises `AudioError` for what an ID3 tag has no room for.
     """
     frames = sorted(block.items, key=lambda item: not item.key)  # what is no frame stands behind
     body = b"".join(_written_frame(block.form, item) for item in frames)
@@ -285,10 +280,7 @@ def _encoded(head: bytes, codec: str, description: str, text: str, mark: bytes =
 
 
 def _extension_size(source: Source, form: str, body: bytes) -> int:
-    """Return how long the extended header is, 0 if the flag lies; raise `AudioError` if damaged.
-
-    Some programs set the flag and write none, others count its length as in another version.
-    """
+    """Return how long the extended header is, 0 if the flag lies; raise `AudioError` if damaged."""
     plain, syncsafe = 4 + int.from_bytes(body[:4], "big"), _from_syncsafe(body[:4])
     said, other = (syncsafe, plain) if form == "id3v2.4" else (plain, syncsafe)
     for size in (0, said, other):
@@ -331,8 +323,7 @@ def _frame_spans(form: str, body: bytes, *, syncsafe: bool) -> tuple[list[tuple[
 def _frame(form: str, frame: bytes, *, unsynced: bool) -> Item:
     """Return a frame without its length, which is implied.
 
-    In ID3v2.4 the flag for unsynchronisation, of the tag or the frame, is the frame's own where its
-    content may be unsynchronised: every reader makes of it what it made before.
+    Where its content may be unsynchronised the frame has the flag, though the tag had it.
     """
     length = _name_length(form)
     name, rest = frame[:length], frame[2 * length :]
@@ -344,7 +335,6 @@ def _frame(form: str, frame: bytes, *, unsynced: bool) -> Item:
 
 
 def _key_of(form: str, data: bytes) -> str:
-    """Return the key of a frame: its name, with description and language where it has them."""
     name = data[: _name_length(form)].decode("latin-1")
     layout = _LAYOUTS.get(name)
     content = _content(form, data)

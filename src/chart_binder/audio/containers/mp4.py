@@ -86,10 +86,7 @@ class MP4:
         return TagSet("mp4", (Block("mp4", items),) if items else ())
 
     def audio(self) -> Iterator[Piece]:
-        """Yield the tables that describe the samples, and all media.
-
-        An offset counts by what it points at: which media box, and where in it.
-        """
+        """Yield the tables of samples, an offset as the place it points at, and all media."""
         for table, offsets in self._tables(self._movie):
             if offsets is None:
                 yield self._movie[table.start : table.end]
@@ -121,7 +118,6 @@ class MP4:
         return self._source.read(each.content, each.end - each.content)
 
     def _moved(self, each: Box, shift: int) -> list[Piece]:
-        """Return a box that stands behind `moov`."""
         if not shift or each.kind not in (_FRAGMENT, _INDEX):
             return [Span(each.start, each.end - each.start)]
         body = self._content(each)
@@ -177,10 +173,7 @@ class MP4:
 
 
 def texts_of(item: Item) -> tuple[str, ...] | None:
-    """Return the texts of an item, or `None` if it holds something else.
-
-    Number and total are `5/12`, or `5` without a total; a flag is `1` or `0`.
-    """
+    """Return the texts of an item, of a number `5/12` or `5`, of a flag `1` or `0`; else `None`."""
     if not item.key:
         return None
     (whole,), _ = _boxes_in(item.data)
@@ -197,10 +190,7 @@ def texts_of(item: Item) -> tuple[str, ...] | None:
 
 
 def text_item(key: str, texts: tuple[str, ...]) -> Item:
-    """Return an item that holds the texts; its key has four letters or begins with `----:`.
-
-    Raises `AudioError` for a number or flag that the item cannot hold.
-    """
+    """Return an item that holds the texts; raise `AudioError` for a number that it cannot hold."""
     if key in _PAIRS or key in _FLAGS:
         return Item(key, _box(key.encode("latin-1"), _box(b"data", _numbers(key, texts[0]))))
     values = b"".join(_box(b"data", _UTF_8 + _NO_LOCALE + text.encode()) for text in texts)
@@ -212,7 +202,7 @@ def text_item(key: str, texts: tuple[str, ...]) -> Item:
 
 
 def _numbers(key: str, text: str) -> bytes:
-    """Return what the `data` box of a flag, or of a number with its total, contains."""
+    """Return the content of the `data` box of a flag, or of a number with its total."""
     parts = text.split("/")
     most = 1 if key in _FLAGS else _MAX_NUMBER
     if len(parts) > len(_PAIRS) or not all(one.isdecimal() and int(one) <= most for one in parts):

@@ -80,10 +80,7 @@ def _with_length(data: bytes) -> bytes:
 
 
 class FLAC:
-    """A FLAC file: metadata blocks, the audio, and tags of other forms before and behind it.
-
-    Readers take the first block of comments; further ones are kept as they are.
-    """
+    """A FLAC file; readers take the first block of comments, further ones are kept as they are."""
 
     written = "vorbis"
 
@@ -137,7 +134,6 @@ class FLAC:
         return [self._source.read(content.start, content.size) for content in found]
 
     def _kept(self, comments: bytes | None) -> list[tuple[int, Piece]]:
-        """Return the metadata blocks in order, without padding, with the comments put in."""
         kept: list[tuple[int, Piece]] = [each for each in self._metadata if each[0] != _PADDING]
         first = next((at for at, (kind, _) in enumerate(kept) if kind == _COMMENTS), 0)
         if first:
@@ -204,7 +200,7 @@ class Page:
 class Codec:
     """How a codec begins its first packet and its comments, and how many headers it has.
 
-    `framed` says that the comments end with a byte of their own, and may have padding behind it.
+    `framed` comments end with a byte of their own, and may have padding behind it.
     """
 
     name: str
@@ -315,9 +311,9 @@ def _first_packet(source: Source) -> tuple[Page, Codec, bytes]:
 def _header_packets(
     source: Source, beginning: Page, codec: Codec
 ) -> tuple[tuple[Page, ...], tuple[bytes, ...]]:
-    """Return the pages from the comments to the last header, with the packets on them.
+    """Return the pages from the comments to the last header, and their packets.
 
-    They end where a packet ends with its page: only there can other pages take their place.
+    The last page ends with a packet: only there can other pages take their place.
     """
     pages, packets, open_packet = list[Page](), list[bytes](), bytearray()
     for page in _pages_from(source, beginning.end):
@@ -356,10 +352,9 @@ def _pages_from(source: Source, start: int) -> Iterator[Page]:
 
 
 def _paginated(packets: list[bytes], serial: int, number: int, *, pages: int) -> Iterator[bytes]:
-    """Yield pages that hold these packets, starting with `number`; `pages` of them if possible.
+    """Yield pages that hold just these packets, from `number` on; `pages` of them if possible.
 
-    The first packet begins the first page, the last one ends the last. The position of a page on
-    which a header ends is 0.
+    The position of a page on which a header ends is 0.
     """
     lacing = b"".join(_laced(packet) for packet in packets)
     content = b"".join(packets)
