@@ -174,24 +174,27 @@ UNRELATED = "has nothing to do with the recording 'Queen - Bohemian Rhapsody'"
 UNCHECKED = "whether it has to do with the recording was not checked"
 
 
+GROUPS: list[tuple[tuple[str, ...], int, str]] = [
+    ((SINGLE,), 0, ""),
+    ((BY_OTHERS,), 1, UNRELATED),
+    ((OPERA,), 1, UNRELATED),
+    ((BY_OTHERS, "--force"), 0, "not in the evidence"),
+    ((BY_OTHERS, "--offline"), 0, UNCHECKED),
+    ((ALBUM, OF_OTHERS), 1, f"is of release group {BY_OTHERS} 'The Dark Side of the Moon'"),
+    ((ALBUM, OF_OTHERS, "--force"), 0, "not in the evidence"),
+    ((ALBUM, OF_OTHERS, "--offline"), 0, "is of that release group was not checked"),
+    ((BY_QUEEN,), 0, "not in the evidence"),
+    ((BY_VARIOUS,), 0, "not in the evidence"),
+    ((ELSEWHERE,), 1, f"MusicBrainz knows no release group {ELSEWHERE}"),
+    ((ELSEWHERE, "--force"), 0, "not in the evidence"),
+]
+
+
 @pytest.mark.parametrize(
-    ("options", "status", "words"),
-    [
-        ((SINGLE,), 0, ""),
-        ((BY_OTHERS,), 1, UNRELATED),
-        ((OPERA,), 1, UNRELATED),
-        ((BY_OTHERS, "--force"), 0, "not in the evidence"),
-        ((BY_OTHERS, "--offline"), 0, UNCHECKED),
-        ((ALBUM, OF_OTHERS), 1, f"is of release group {BY_OTHERS} 'The Dark Side of the Moon'"),
-        ((ALBUM, OF_OTHERS, "--force"), 0, "not in the evidence"),
-        ((ALBUM, OF_OTHERS, "--offline"), 0, "is of that release group was not checked"),
-        ((BY_QUEEN,), 0, "not in the evidence"),
-        ((BY_VARIOUS,), 0, "not in the evidence"),
-        ((ELSEWHERE,), 1, f"MusicBrainz knows no release group {ELSEWHERE}"),
-        ((ELSEWHERE, "--force"), 0, "not in the evidence"),
-    ],
+    ("named", "options", "status", "words"),
+    [("song", *row) for row in GROUPS]
+    + [(named, *row) for named in ("id", "new id") for row in GROUPS[:5]],
 )
-@pytest.mark.parametrize("named", ["song", "id", "new id"])
 def test_a_group_that_has_nothing_to_do_with_the_recording_is_refused(
     canon: Canon, song: Path, named: str, options: tuple[str, ...], status: int, words: str
 ) -> None:
