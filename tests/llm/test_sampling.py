@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig
-from chart_binder.llm.react_adjudicator import WAYS, Method
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.transcript import Result, Run, read_transcript
@@ -244,11 +243,11 @@ def test_direct_answering_has_no_tools() -> None:
 @pytest.mark.parametrize("nothing", [[UNKNOWN], [*GIBBERISH, "never"]])
 @pytest.mark.parametrize("method", ["react_then_direct", "direct_then_react"])
 def test_the_second_way_is_tried_where_the_first_gives_nothing(
-    method: Method, nothing: list[str]
+    method: str, nothing: list[str]
 ) -> None:
     result, chat = sampled(*nothing, final(), method=method)
     assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, ALBUM)
-    first, second = WAYS[method]
+    first, second = method.split("_then_")
     detail = check(result, "method").detail
     assert detail.startswith(f"{first} gave nothing (")
     assert detail.endswith(f"so {second} was tried: review")

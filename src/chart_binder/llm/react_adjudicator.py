@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
 from msgspec.structs import astuple, replace
@@ -46,17 +46,6 @@ from chart_binder.react.transcript import (
     partial_findings,
 )
 from chart_binder.rules.labels import Labels
-
-Way: TypeAlias = Literal["react", "direct"]
-"""With tools, or without."""
-Method: TypeAlias = Literal["react", "direct", "react_then_direct", "direct_then_react"]
-
-WAYS: dict[Method, tuple[Way, ...]] = {
-    "react": ("react",),
-    "direct": ("direct",),
-    "react_then_direct": ("react", "direct"),
-    "direct_then_react": ("direct", "react"),
-}
 
 DISABLED = "LLM adjudication is disabled"
 _MAX_TITLES = 12
@@ -145,7 +134,7 @@ class ReActAdjudicator:
         tools = () if self._config.method == "direct" else self._tools
         return self._prompt.render(self._dialect, tools, self._numbers)
 
-    def _ask(self, case: "_AskedCase", way: Way) -> AdjudicationResult:
+    def _ask(self, case: "_AskedCase", way: str) -> AdjudicationResult:
         tools = self._tools if way == "react" else ()
         toolbox = Toolbox(tool.for_run(search_topic(case.open_case.bundle)) for tool in tools)
 
@@ -325,13 +314,13 @@ def _result(
     )
 
 
-def run_methods(method: Method, ask: Callable[[Way], AdjudicationResult]) -> AdjudicationResult:
+def run_methods(method: str, ask: Callable[[str], AdjudicationResult]) -> AdjudicationResult:
     """Return the result of the first method, or of the second where the first names nothing.
 
     Where neither does, a rejection is returned rather than an error. A model that never replied is
     not asked again.
     """
-    first, *others = WAYS[method]
+    first, *others = method.split("_then_")
     result = ask(first)
     for way in others:
         if _names_group(result) or not result.iterations:
