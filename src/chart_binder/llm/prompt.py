@@ -62,8 +62,6 @@ def _check_placeholders(key: str, text: str, allowed: Collection[str]) -> None:
         )
 
 
-PROMPT_VERSION: Final = PromptConfig().version
-"""The default prompt: the name of its file under `prompts/`."""
 TEXT_SECTIONS: Final = ("role", "tools", "format", "answer", "rules", "task")
 """The sections that are text, which is all but the exemplars."""
 _DIALECT_SECTIONS: Final = ("tools", "format")
@@ -185,7 +183,7 @@ def shipped_versions() -> tuple[str, ...]:
 
 
 @lru_cache
-def load_prompt(version: str = PROMPT_VERSION) -> Prompt:
+def load_prompt(version: str = PromptConfig().version) -> Prompt:
     """Read a prompt from package data; raises `ConfigError` for one that is not shipped."""
     if version not in shipped_versions():
         raise ConfigError(

@@ -47,7 +47,6 @@ from chart_binder.react.transcript import (
 )
 from chart_binder.rules.labels import Labels
 
-DISABLED = "LLM adjudication is disabled"
 _MAX_TITLES = 12
 _NOT_RECORDED: dict[str, Any] = {
     "base_url": True,
@@ -119,8 +118,8 @@ class ReActAdjudicator:
         """
         bundle = read_bundle(evidence_bundle)
         if not self._config.enabled:
-            known = evidence_hash(bundle)
-            return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
+            known, problem = evidence_hash(bundle), "LLM adjudication is disabled"
+            return AdjudicationResult(Outcome.ERROR, problem=problem, evidence_hash=known)
         task = self._prompt.question(self._numbers)
         case = _AskedCase(
             OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config, self._calibrated),

@@ -382,13 +382,9 @@ class _Conversation(Generic[T]):
         self.context.add(Round(_kept_text(step, reply, self.dialect), act, results))
         if self.budget.is_short_of_tokens(self.context.tokens):
             self.max_turns = min(self.max_turns, self.turn + 1)
-        self.context.close(self.turns_left())
-
-    def turns_left(self) -> str:
         left = self.max_turns - self.turn
-        if left > 1:
-            return _SHORT_OF_TIME if self.budget.is_short_of_time() else f"({left} turns left.)"
-        return _LAST_TURN
+        closing = _SHORT_OF_TIME if self.budget.is_short_of_time() else f"({left} turns left.)"
+        self.context.close(closing if left > 1 else _LAST_TURN)
 
     def force(self, last_word: LastWord, spent: str) -> Ending[T]:
         """Ask for the answer alone. The reply is read and judged like any other."""
