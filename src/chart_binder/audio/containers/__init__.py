@@ -131,9 +131,6 @@ def layout_of(source: Source) -> Layout:
 
 
 def _is_old_musepack(source: Source, head: bytes) -> bool:
-    """Say whether a file is Musepack of stream version 4, 5 or 6, which begins with no magic.
-
-    The version stands in the bits above the eleventh; the name has to say that it is Musepack.
-    """
+    """Say whether a file is Musepack 4 to 6: by its name, and the bits above the eleventh."""
     version = int.from_bytes(head[:4], "little") >> 11 & 0x3FF
     return source.path.suffix.lower() == ".mpc" and version in _OLD_MUSEPACK

@@ -217,16 +217,21 @@ _CODECS = (
 
 
 class Ogg:
-    """An Ogg file, of which the first audio stream counts."""
+    """An Ogg file that begins with Vorbis or Opus; other streams may follow behind its headers."""
 
     written = "vorbis"
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        page, self._codec, self._first = _first_packet(source)
+        page = next(_pages_from(source, 0), None)
+        self._first = source.read(page.content.start, page.content.size) if page else b""
+        codec = next((each for each in _CODECS if self._first.startswith(each.first)), None)
+        if page is None or codec is None:
+            raise source.damaged("it does not begin with Vorbis or Opus")
+        self._codec = codec
         # The pages from the comments to the last header, and the whole packets on them.
-        self._pages, self._packets = _header_packets(source, page, self._codec)
-        body, mark = self._packets[0], self._codec.comments
+        self._pages, self._packets = _header_packets(source, page, codec)
+        body, mark = self._packets[0], codec.comments
         found = read_comments(body[len(mark) :]) if body.startswith(mark) else None
         if found is None:
             raise source.damaged("it has no comments where they should stand")
@@ -238,11 +243,11 @@ class Ogg:
         for packet in (self._first, *self._packets[1:]):
             yield len(packet).to_bytes(8, "big")
             yield packet
-        skipped = {page.start for page in self._pages}
+        headers = range(self._pages[0].start, self._pages[-1].end)
         end = 0
         for page in _pages_from(self._source, 0):
             end = page.end
-            if page.start not in skipped:
+            if page.start not in headers:
                 yield repr((page.flags, page.position, page.serial)).encode() + page.lacing
                 yield page.content
         yield Span(end, self._source.size - end)
@@ -257,12 +262,6 @@ class Ogg:
         ours = list(_paginated(packets, first.serial, first.number, pages=len(self._pages)))
         yield Span(0, first.start)
         yield b"".join(ours)
-        known = {page.start for page in self._pages}
-        for page in _pages_from(self._source, first.start):
-            if page.start >= last.end:
-                break
-            if page.start not in known:  # of another stream, in between
-                yield Span(page.start, page.end - page.start)
         if shift := len(ours) - len(self._pages):
             yield from self._renumbered(last.end, shift)
         else:
@@ -296,18 +295,6 @@ class Ogg:
             raise self._source.damaged("what stands behind its last page is no page")
 
 
-def _first_packet(source: Source) -> tuple[Page, Codec, bytes]:
-    """Return the page on which the audio stream begins, its codec, and its first packet."""
-    for page in _pages_from(source, 0):
-        if not page.flags & _FIRST_PAGE:
-            break
-        packet = source.read(page.content.start, page.content.size)
-        for codec in _CODECS:
-            if packet.startswith(codec.first):
-                return page, codec, packet
-    raise source.damaged("none of its streams is Vorbis or Opus")
-
-
 def _header_packets(
     source: Source, beginning: Page, codec: Codec
 ) -> tuple[tuple[Page, ...], tuple[bytes, ...]]:
@@ -317,9 +304,7 @@ def _header_packets(
     """
     pages, packets, open_packet = list[Page](), list[bytes](), bytearray()
     for page in _pages_from(source, beginning.end):
-        if page.serial != beginning.serial:
-            continue
-        if len(pages) == _MAX_HEADER_PAGES:
+        if page.serial != beginning.serial or len(pages) == _MAX_HEADER_PAGES:
             break
         pages.append(page)
         content = source.read(page.content.start, page.content.size)
@@ -332,7 +317,7 @@ def _header_packets(
                 open_packet.clear()
         if len(packets) >= codec.headers - 1 and page.lacing and not open_packet:
             return tuple(pages), tuple(packets)
-    raise source.damaged("its headers do not end")
+    raise source.damaged("its headers do not end, or are mixed with those of another stream")
 
 
 def _pages_from(source: Source, start: int) -> Iterator[Page]:
