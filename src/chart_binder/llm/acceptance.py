@@ -48,15 +48,14 @@ class Examination:
     reader: SecondReader
     finder: RecordFinder
     can_look_up: bool
-    pending: FinalAnswer | None = None
-    """The last answer that was sent back."""
+    pending: AdjudicationResult | None = None
+    """What the last answer comes to that was sent back."""
     added: dict[str, RecordingCandidate] = field(default_factory=dict)
     """The recordings that records named in answers have added to the evidence, by id."""
     _sent_back: set[str] = field(default_factory=set)
-    _judged: tuple[FinalAnswer, AdjudicationResult] | None = None
 
-    def read(self, text: str, is_last: bool) -> FinalAnswer:  # noqa: FBT001 (the loop's word)
-        """Read an answer and resolve its labels.
+    def read(self, text: str, is_last: bool) -> AdjudicationResult:  # noqa: FBT001 (the loop's)
+        """Return what an answer comes to, without what is known of the run.
 
         Raises `RefusedError` for what cannot be read, for an unknown id, and, once for each reason,
         for what keeps the answer from a decision; in the last turn only for the first.
@@ -72,20 +71,13 @@ class Examination:
                     " of the evidence, such as C1 and C1.R1, or null if you cannot tell."
                 )
         result, problems = self._examine(answer)
-        self._judged = answer, result
         new = {key: text for key, text in problems.items() if key not in self._sent_back}
         if new and not is_last:
             self._sent_back |= new.keys()
-            self.pending = answer
+            self.pending = result
             listed = (f"- {text}" for text in new.values())
             raise RefusedError("\n".join((SENT_BACK, *listed, _ADVICE)))
-        return answer
-
-    def judge(self, answer: FinalAnswer) -> AdjudicationResult:
-        """Return the outcome of an answer after the checks, without what is known of the run."""
-        if self._judged and self._judged[0] == answer:
-            return self._judged[1]
-        return self._examine(answer)[0]
+        return result
 
     def _examine(self, answer: FinalAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
         """Return the outcome, and what the model can mend, by kind."""

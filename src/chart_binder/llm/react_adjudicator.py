@@ -21,7 +21,7 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_
 from chart_binder.domain.verdict import AS_STATED, ConfidenceMap, Verdict, read_confidence_map
 from chart_binder.errors import counted
 from chart_binder.llm.acceptance import Examination, with_outcome
-from chart_binder.llm.answer import FinalAnswer, last_word
+from chart_binder.llm.answer import last_word
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
@@ -188,7 +188,7 @@ class ReActAdjudicator:
         toolbox: Toolbox,
         opening: Sequence[Message],
         examination: Examination,
-    ) -> Ending[FinalAnswer]:
+    ) -> Ending[AdjudicationResult]:
         replay = chat if isinstance(chat, Replay) else None
         labels, record, finder = examination.case.labels, examination.record, examination.finder
         limits = Limits(
@@ -275,19 +275,18 @@ class _AskedCase:
 
 
 def _result(
-    ending: Ending[FinalAnswer],
+    ending: Ending[AdjudicationResult],
     examination: Examination,
     run: Run,
     record: Record,
     dialect: Dialect,
 ) -> AdjudicationResult:
     # An answer that was sent back stands where no other came after it.
-    answer = ending.answer or examination.pending
-    if answer is None:
+    result = ending.answer or examination.pending
+    if result is None:
         findings = partial_findings(record.events, dialect)
         result = AdjudicationResult(Outcome.ERROR, problem=ending.problem, rationale=findings)
     else:
-        result = examination.judge(answer)
         checks = (*result.checks, *failed_services(record.events))
         problem = result.problem
         if ending.problem and problem:
