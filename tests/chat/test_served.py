@@ -15,7 +15,7 @@ import pytest
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatError, Message, Terms
 from chart_binder.react.dialect import Classic
-from chart_binder.react.loop import StopAfterStep
+from chart_binder.react.loop import stop_after_step
 from servers.http import Response
 from servers.kinds import KINDS, Kind
 from servers.talk import Said
@@ -25,7 +25,7 @@ CALL = 'Thought: hm\nAction: web_search\nAction Input: {"query": "K"}'
 ANSWER = "Final Answer: C1"
 THINKING = "<think>\nI must write\nObservation: x\n</think>"
 ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
-ENOUGH = Terms(STOP, enough=StopAfterStep(Classic()))
+ENOUGH = Terms(STOP, enough=stop_after_step(Classic()))
 WAYS = pytest.mark.parametrize("prompting", ["chat", "raw"])
 SERVERS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 FAULTS = [(kind, fault) for kind in KINDS.values() for fault in kind.faults]

@@ -1,7 +1,7 @@
 """A stream is read the same however it is split, and ends where nothing more counts."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -15,18 +15,16 @@ from chart_binder.react.conversation import StopCheck
 
 @dataclass
 class AtX:
-    """StopCheck is where a line begins with x; remembers what it was asked."""
+    """A `StopCheck` where a line begins with x; remembers what it was asked."""
 
     looked_at: list[str] = field(default_factory=list)
     read: int = 0
 
-    def is_candidate(self, line: str) -> bool:
+    def __call__(self, line: str, text: Callable[[], str]) -> bool:
         self.looked_at.append(line)
-        return line.startswith("x")
-
-    def is_end(self, text: str, line: str) -> bool:
-        self.read += len(text)
-        return "a" in text
+        before = text() if line.startswith("x") else ""
+        self.read += len(before)
+        return "a" in before
 
 
 def cut_text(enough: StopCheck, *pieces: str) -> str | None:

@@ -14,7 +14,7 @@ from chart_binder import plugins
 from chart_binder.chat.streaming import Cut
 from chart_binder.react.arguments import clean_name
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
-from chart_binder.react.loop import StopAfterStep
+from chart_binder.react.loop import stop_after_step
 from chart_binder.react.parsing.calls import is_finisher, is_no_tool
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.sanitize import sanitize
@@ -378,7 +378,7 @@ LABELLED_ANSWER = "Final Answer: " + json.dumps({"crg_mbid": "C1", "rationale": 
 
 
 def left(dialect: Dialect, text: str) -> str | None:
-    cut = Cut(StopAfterStep(dialect))
+    cut = Cut(stop_after_step(dialect))
     through = "".join(map(cut.let_through, text))
     return through if cut.made else None
 

@@ -220,9 +220,12 @@ class Cut:
         start = self._line[:LINE_START]
         takes = self._length + LINE_START
         may_reread = self._reread + takes <= _REREAD_FACTOR * self._length + _REREAD_FREE
-        if self._enough and may_reread and self._enough.is_candidate(start):
+
+        def text() -> str:
             self._reread += takes
-            self.made = self._enough.is_end("".join(self._through) + self._break, start)
+            return "".join(self._through) + self._break
+
+        self.made = bool(self._enough and may_reread and self._enough(start, text))
         if not self.made:
             self._release(self._break + self._line)
         self._line = None

@@ -38,14 +38,9 @@ class Reply:
     seconds: float = 0.0
 
 
-class StopCheck(Protocol):
-    """Tells, while a reply is still being written, from where on it cannot count any more."""
-
-    def is_candidate(self, line: str) -> bool:
-        """Return cheaply whether the reply may end before a line, by the line's beginning."""
-
-    def is_end(self, text: str, line: str) -> bool:
-        """Return whether the reply may end before a suspected line; `text` is all before it."""
+StopCheck = Callable[[str, Callable[[], str]], bool]
+"""Tells whether a reply that is still being written may end before a line: of the line's beginning,
+and of what returns all before it, which takes time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from chart_binder.react.conversation import (
     Message,
     Reply,
     Role,
+    StopCheck,
     Terms,
     ask,
     encodable,
@@ -218,7 +219,7 @@ def converse(
     context = Context(opening, dialect, limits.observation_role, window)
     most = limits.observation_chars
     calls = CallRunner(toolbox, perform, watch, most, budget.out_of_time, recall)
-    terms = Terms(dialect.stop, listen=listen, enough=StopAfterStep(dialect))
+    terms = Terms(dialect.stop, listen=listen, enough=stop_after_step(dialect))
     return _Conversation(
         chat, dialect, context, calls, budget, judge, watch, limits, last_word, terms,
         limits.iterations,
@@ -421,27 +422,21 @@ def _object(answer: str) -> object:
         return answer
 
 
-class StopAfterStep:
-    """A `StopCheck` that stops a reply which invents an observation after a complete step.
+def stop_after_step(dialect: Dialect) -> StopCheck:
+    """Return what stops a reply which invents an observation after a complete step.
 
     One within a thought, a quotation or an answer changes the step, and so does not stop the reply.
     """
+    marks = tuple(filter(None, (each.strip() for each in dialect.stop)))
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
-        self._marks = tuple(filter(None, (each.strip() for each in dialect.stop)))
+    def is_end(line: str, text: Callable[[], str]) -> bool:
+        if not (line.lstrip().startswith(marks) or begins_observation(line, after_action=True)):
+            return False
+        before = text()
+        step = dialect.parse(before)
+        return not isinstance(step, Malformed) and is_same_step(dialect.parse(before + line), step)
 
-    def is_candidate(self, line: str) -> bool:
-        """Return whether a line begins an observation, in the dialect's form or any other."""
-        is_marked = line.lstrip().startswith(self._marks)
-        return is_marked or begins_observation(line, after_action=True)
-
-    def is_end(self, text: str, line: str) -> bool:
-        """Return whether a text holds a step that the line after it does not change."""
-        step = self._dialect.parse(text)
-        return not isinstance(step, Malformed) and is_same_step(
-            self._dialect.parse(text + line), step
-        )
+    return is_end
 
 
 def _kept_text(step: Step, reply: Reply, dialect: Dialect) -> str:
