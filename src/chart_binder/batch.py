@@ -405,10 +405,10 @@ def _album_writer(
                 clean(folder)
         for album in write_albums.albums_in([*of_path]):
             planned = write_albums.plan_album(planner, album, unsaved)
-            for line in write_albums.regrouping_of(planned).lines:
+            for line in write_albums.regrouping_lines(write_albums.album_moves(planned)):
                 said(line)
             reports: list[WriteReport] = []
-            for report in write_albums.write_album(planned, album, run):
+            for report in write_albums.write_album(planned, run):
                 reports.append(report)
                 yield of_path[report.path], report
             if run:

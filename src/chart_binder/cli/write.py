@@ -106,7 +106,7 @@ def _write_all(
             continue
         reports: list[WriteReport] = []
         planned = write_albums.plan_album(planner, item)
-        for report in write_albums.write_album(planned, item, run):
+        for report in write_albums.write_album(planned, run):
             reports.append(report)
             results.show(report)
             if stop.is_set():
@@ -119,17 +119,17 @@ def _write_all(
 
 def _show_regrouping(planner: Planner, named: Iterable[str], stop: Event, *, as_json: bool) -> None:
     """Print which albums fall apart and which come together, of all files that are named."""
-    found = write_albums.Regrouping()
+    moves: Counter[tuple[write_albums.AlbumName, write_albums.AlbumName]] = Counter()
     for item in _albums(named):
         if isinstance(item, write_albums.AlbumFiles):
-            for planned in write_albums.plan_album(planner, item):
-                found.add(planned)
+            moves.update(write_albums.album_moves(write_albums.plan_album(planner, item)))
         if stop.is_set():
             return
+    lines = write_albums.regrouping_lines(moves)
     if as_json:
-        output.print_notes(found.lines)
+        output.print_notes(lines)
     else:
-        output.print_lines(chain.from_iterable(output.wrap(line, "", 2) for line in found.lines))
+        output.print_lines(chain.from_iterable(output.wrap(line, "", 2) for line in lines))
 
 
 def _albums(

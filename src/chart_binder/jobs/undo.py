@@ -63,7 +63,7 @@ from chart_binder.jobs.journal import (
     write_of_file,
 )
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
-from chart_binder.jobs.write import WriteReport, WriteStatus, read_file_tags
+from chart_binder.jobs.write import WriteReport, WriteStatus, read_file_tags, why_text
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -163,8 +163,7 @@ def _report_on(
     except CanonError as error:
         is_refused = isinstance(error, FileInUseError | NotWritableError | _RefusedError)
         status = WriteStatus.REFUSED if is_refused else WriteStatus.FAILED
-        problem = error.why if isinstance(error, NotWritableError) else str(error)
-        report = WriteReport(path, status, why=problem)
+        report = WriteReport(path, status, why=why_text(error))
     why = report.why
     if path_bytes(path) != write.path:
         why = moved_text(write, why)

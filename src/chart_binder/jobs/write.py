@@ -160,18 +160,6 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """The reason why nothing may be written into a file."""
-
-    path: Path
-    why: str
-    decision: records.DecisionRecord | None = None
-
-
-Planned: TypeAlias = Plan | Refusal
-
-
-@dataclass(frozen=True, slots=True)
 class WriteReport:
     """The outcome for one file; `why` is there if nothing was written as expected.
 
@@ -211,6 +199,29 @@ class WriteReport:
         return self.status
 
 
+Planned: TypeAlias = Plan | WriteReport
+"""A plan, or the report of a file that nothing may be written into, or that could not be read."""
+
+
+def refused(
+    file: TaggedFile, why: str, decision: records.DecisionRecord | None = None
+) -> WriteReport:
+    """Return the report of a file that nothing may be written into."""
+    return WriteReport(
+        file.path,
+        WriteStatus.REFUSED,
+        why=why,
+        decision_id=decision.id if decision else None,
+        file=file,
+        in_review=decision is not None and decision.state in WAITING_STATES,
+    )
+
+
+def why_text(error: CanonError) -> str:
+    """Return why a file is not written, without its path where that is known."""
+    return error.why if isinstance(error, NotWritableError) else str(error)
+
+
 def read_file_tags(path: Path) -> TaggedFile:
     """Read the tags of a file, or note why they cannot be read."""
     try:
@@ -225,24 +236,30 @@ def _album_key(path: Path, fields: Fields) -> AlbumKey:
     return album_key(Path(absolute_path(path)), fields)
 
 
-def write_planned(
-    planned: "Planned | WriteReport", run: journal.WritingRun | None, file: TaggedFile | None = None
-) -> WriteReport:
+def write_planned(planned: Planned, run: journal.WritingRun | None) -> WriteReport:
     """Write what is planned if there is a `run` to write in, else say what would change.
 
-    The report of a file that could not be planned is returned as it is. Raises `StoreError`,
-    without which nothing can be journalled.
+    A report is returned as it is. Raises `StoreError`, without which nothing can be journalled.
     """
     if isinstance(planned, WriteReport):
         return planned
-    report = _report_of(planned, file)
-    if run is None or isinstance(planned, Refusal):
+    report = WriteReport(
+        planned.path,
+        WriteStatus.PLANNED if planned.is_changed else WriteStatus.UNCHANGED,
+        planned.changes,
+        plan=planned,
+        decision_id=planned.decision.id,
+        notes=planned.notes,
+        withheld=planned.withheld,
+        file=planned.draft.file,
+        in_review=planned.chosen.release_group is None,
+    )
+    if run is None:
         return report
     try:
         saved, write = run.save(planned.path, planned.change, planned.decision.id)
     except (FileInUseError, NotWritableError) as error:
-        why = error.why if isinstance(error, NotWritableError) else str(error)
-        return replace(report, status=WriteStatus.REFUSED, changes=(), why=why)
+        return replace(report, status=WriteStatus.REFUSED, changes=(), why=why_text(error))
     except (CanonError, OSError) as error:
         if isinstance(error, StoreError) and not isinstance(error, DamagedRecordError):
             raise
@@ -254,31 +271,6 @@ def write_planned(
         write_id=write.id if write else None,
         run_id=run.run.id if write else None,
         lost=saved.lost,
-    )
-
-
-def _report_of(planned: "Plan | Refusal", file: TaggedFile | None) -> WriteReport:
-    """Return what is reported of a plan before anything is written."""
-    if isinstance(planned, Refusal):
-        kept = planned.decision
-        return WriteReport(
-            planned.path,
-            WriteStatus.REFUSED,
-            why=planned.why,
-            decision_id=kept.id if kept else None,
-            file=file,
-            in_review=kept is not None and kept.state in WAITING_STATES,
-        )
-    return WriteReport(
-        planned.path,
-        WriteStatus.PLANNED if planned.is_changed else WriteStatus.UNCHANGED,
-        planned.changes,
-        plan=planned,
-        decision_id=planned.decision.id,
-        notes=planned.notes,
-        withheld=planned.withheld,
-        file=planned.draft.file,
-        in_review=planned.chosen.release_group is None,
     )
 
 
@@ -304,7 +296,7 @@ class Planner:
     releases: ReleaseLookup | None = None
     rules: RulesConfig | None = None
 
-    def draft(self, file: TaggedFile, unsaved: StoredDecision | None = None) -> Draft | Refusal:
+    def draft(self, file: TaggedFile, unsaved: StoredDecision | None = None) -> Draft | WriteReport:
         """Return what may be written of the decision on a file, or why nothing may.
 
         `unsaved` is a decision in place of the stored one. Raises `AudioError`, `OSError` and
@@ -314,7 +306,7 @@ class Planner:
         if found is None:
             kept = stored_decisions.current_decision(self.store, file.path)
             if kept is None:
-                return Refusal(file.path, NOT_DECIDED)
+                return refused(file, NOT_DECIDED)
             found = StoredDecision(kept, partial(stored_decisions.stored_bundle, self.store, kept))
         kept, evidence = found.record, found.evidence
         decision = complete(stored_decisions.read_decision(kept), evidence, self.rules)
@@ -322,7 +314,7 @@ class Planner:
         withheld = chosen if isinstance(chosen, str) else None
         if isinstance(chosen, str):
             if not self.options.also_date or file.album.release or file.problem:
-                return self._refusal(file.path, found, decision, chosen)
+                return self._refusal(file, found, decision, chosen)
             chosen = Chosen(None, None, None, None)
         if file.problem:
             raise file.problem
@@ -330,12 +322,12 @@ class Planner:
         if bundle is None and withheld:
             bundle = EvidenceBundle(())
         if bundle is None:
-            return Refusal(file.path, _NO_EVIDENCE, kept)
+            return refused(file, _NO_EVIDENCE, kept)
         if contradiction := self._contradiction(kept, bundle, chosen):
-            return Refusal(file.path, contradiction, kept)
+            return refused(file, contradiction, kept)
         if changed := identity_change(self.store, file.path, kept):
             how = ", and unpin what was decided before" if kept.pinned else ""
-            return Refusal(file.path, f"{changed}{how}", kept)
+            return refused(file, f"{changed}{how}", kept)
         notes = () if chosen.release_group or withheld else (_OPEN,)
         own_dates = _written_dates(self.store, file.path) if _is_dated(file.fields) else frozenset()
         track = Track(chosen, bundle, None if withheld else decision.first_release)
@@ -358,16 +350,14 @@ class Planner:
             withheld=draft.withheld or said.withheld,
         )
 
-    def move(self, draft: Draft) -> Callable[[Fields], Wanted] | Refusal:
+    def move(self, draft: Draft) -> Callable[[Fields], Wanted] | WriteReport:
         """Return what makes a file a track of the representative release, or why nothing does."""
-        refusal = partial(Refusal, draft.path, decision=draft.decision)
+        refusal = partial(refused, draft.file, decision=draft.decision)
         track = draft.track
         if not track.chosen.release:
             return refusal("no release of its group was decided for, so there is none to move to")
-        if self.releases is None:
-            return refusal("the tracks of its release can be looked up nowhere")
         try:
-            release = self.releases(track.chosen.release)
+            release = self.releases(track.chosen.release) if self.releases else None
         except LookupFailedError as error:
             return refusal(f"the tracks of its release are not known: {error}")
         if release is None:
@@ -388,27 +378,26 @@ class Planner:
 
         A first release may be written of an open case too: it is decided apart from the group.
         """
-        chosen = writable_ids(decision, stored_decisions.verdict_on(self.store, kept))
-        first = decision.first_release
-        is_open = decision.state in (State.INDETERMINATE, State.REVIEW) and not decision.is_stale
-        is_dated = first is not None and first.year_certain
-        if isinstance(chosen, Chosen) or not (is_open and is_dated):
-            return chosen
         verdict = stored_decisions.verdict_on(self.store, kept)
-        if self.options.policy is not Policy.DATES or verdict:
-            return chosen
-        return Chosen(None, None, None, decision.trace)
+        chosen = writable_ids(decision, verdict)
+        is_open = decision.state in (State.INDETERMINATE, State.REVIEW) and not decision.is_stale
+        is_dated = decision.first_release is not None and decision.first_release.year_certain
+        is_date_asked = self.options.policy is Policy.DATES and not verdict
+        if isinstance(chosen, str) and is_open and is_dated and is_date_asked:
+            return Chosen(None, None, None, decision.trace)
+        return chosen
 
-    def _refusal(self, path: Path, found: StoredDecision, decision: Decision, why: str) -> Refusal:
+    def _refusal(
+        self, file: TaggedFile, found: StoredDecision, decision: Decision, why: str
+    ) -> WriteReport:
         kept = found.record
         bundle = found.evidence() if self.overrides and not decision.failure else None
         if bundle and override_for(bundle, self.overrides):
             why = f"a person decided on it since: {_unpin_first(kept)}decide again"
         elif decision.failure:  # what failed then may be well by now
             when = records.local_time(kept.decided_at_utc)
-            advice = advice_for(decision.cause)
-            why = f"{why} (looked at {when}); {advice}"
-        return Refusal(path, why, kept)
+            why = f"{why} (looked at {when}); {advice_for(decision.cause)}"
+        return refused(file, why, kept)
 
     def _contradiction(
         self, kept: records.DecisionRecord, bundle: EvidenceBundle, chosen: Chosen

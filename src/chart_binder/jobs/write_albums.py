@@ -1,9 +1,10 @@
 """Plan the tags of an album's files together, so that players show it as one album still."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -21,12 +22,13 @@ from chart_binder.jobs.write import (
     Plan,
     Planned,
     Planner,
-    Refusal,
     StoredDecision,
     TaggedFile,
     WriteReport,
     WriteStatus,
     read_file_tags,
+    refused,
+    why_text,
     write_planned,
 )
 
@@ -56,9 +58,7 @@ _FORMER = " before 0.55"
 """Of Navidrome: versions that have the date in the album's key where there is an original date."""
 
 T = TypeVar("T")
-PlannedOrFailed: TypeAlias = Planned | WriteReport
-"""A plan, a refusal, or the report of a file that could not be read."""
-_Drafted: TypeAlias = Draft | Refusal | WriteReport
+_Drafted: TypeAlias = Draft | WriteReport
 _Wish: TypeAlias = Callable[[tags.Fields], Wanted]
 _ObstacleTo: TypeAlias = Callable[[Path], SaveError | None]
 
@@ -128,7 +128,7 @@ def plan_album(
     planner: Planner,
     album: AlbumFiles,
     unsaved: Mapping[Path, StoredDecision] | None = None,
-) -> Sequence[PlannedOrFailed]:
+) -> Sequence[Planned]:
     """Plan the files of an album, in their order.
 
     `unsaved` has decisions in place of the stored ones. Raises `StoreError`.
@@ -141,31 +141,30 @@ def plan_album(
         case tags.Policy.DATES:
             return _plan_dates(planner, album, drafts)
         case tags.Policy.NOTE:
-            return [_plan_by(planner, one, _noted) for one in drafts]
+            return [
+                _plan_by(planner, one, lambda draft: partial(tags.note, draft.track))
+                for one in drafts
+            ]
         case tags.Policy.MOVE:
             return [_plan_by(planner, one, planner.move) for one in drafts]
 
 
-def _noted(draft: Draft) -> _Wish:
-    return partial(tags.note, draft.track)
-
-
 def _plan_by(
-    planner: Planner, draft: _Drafted, wish: Callable[[Draft], _Wish | Refusal]
-) -> PlannedOrFailed:
+    planner: Planner, draft: _Drafted, wish: Callable[[Draft], _Wish | WriteReport]
+) -> Planned:
     if not isinstance(draft, Draft):
         return draft
 
     def plan() -> Planned:
         try:
             wanted = wish(draft)
-            if isinstance(wanted, Refusal):
+            if isinstance(wanted, WriteReport):
                 return wanted
             planned = planner.plan(draft, wanted)
             if planned.is_changed:
                 require_writable(draft.path)
         except NotWritableError as error:
-            return Refusal(draft.path, error.why, draft.decision)
+            return refused(draft.file, error.why, draft.decision)
         return planned
 
     return _or_report(draft.file, plan)
@@ -194,7 +193,7 @@ def _or_report(file: TaggedFile, make: Callable[[], T]) -> T | WriteReport:
 
 def _plan_dates(
     planner: Planner, album: AlbumFiles, drafted: Sequence[_Drafted]
-) -> Sequence[PlannedOrFailed]:
+) -> Sequence[Planned]:
     """Plan the original dates of an album, so that Navidrome's keys of it stay equal.
 
     Where no way of writing them does that and `in_parts` does not ask for it, or `whole_albums`
@@ -204,25 +203,27 @@ def _plan_dates(
     options, has_ids = planner.options, bool(album.key.release)
     of_whole = options.whole_albums or not (has_ids or options.in_parts)
     obstacle: _ObstacleTo = cache(_obstacle) if of_whole else lambda _: None
-    drafts = _drafts(drafted)
+    drafts = [one for one in drafted if isinstance(one, Draft)]
     everyone = (*album.files, *(album.others() if of_whole else ()))
     tried = _attempt(everyone, drafts, options, obstacle, has_ids=has_ids)
     dated = [one for one in drafts if one.track.certain_date and one.path in tried.wishes]
     undated = len(everyone) - len(dated) if options.whole_albums else 0
-    none = options.whole_albums and (undated or tried.split)
+    is_left_out = options.whole_albums and (undated or tried.split)
     why = ""
     if undated:
         why = _NOT_WHOLE.format(undated=undated, tracks=counted(len(everyone), "track"))
     elif tried.split:
         why = _in_parts(everyone, tried.wishes, "" if options.also_date else _FORMER)
-    why += _named(tried.blocked)
+    for path, error in islice(tried.blocked.items(), 1):
+        others = f", and {len(tried.blocked) - 1} more" if len(tried.blocked) > 1 else ""
+        why += f"; {quoted(Path(path.name))}{others}: {why_text(error)}"
 
-    def planned(one: _Drafted) -> PlannedOrFailed:
+    def planned(one: _Drafted) -> Planned:
         if not isinstance(one, Draft):
             return one
         keys = tags.navidrome_keys(one.file.container, one.file.fields)
-        if one.path in tried.wishes and (none or keys in tried.split):
-            return Refusal(one.path, why, one.decision)
+        if one.path in tried.wishes and (is_left_out or keys in tried.split):
+            return refused(one.file, why, one.decision)
         plan = _plan_by(planner, one, tried.wish)
         return replace(plan, of_whole=of_whole) if isinstance(plan, Plan) else plan
 
@@ -247,19 +248,6 @@ class _Attempt:
         return self.wishes[draft.path]
 
 
-def _drafts(drafted: Sequence[_Drafted]) -> Sequence[Draft]:
-    return [one for one in drafted if isinstance(one, Draft)]
-
-
-def _named(blocked: Mapping[Path, SaveError]) -> str:
-    """Return the first of the files that may not be written, with the reason and how many more."""
-    for path, error in blocked.items():
-        why = error.why if isinstance(error, NotWritableError) else str(error)
-        others = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
-        return f"; {quoted(Path(path.name))}{others}: {why}"
-    return ""
-
-
 def _attempt(
     everyone: Sequence[TaggedFile],
     drafts: Sequence[Draft],
@@ -274,7 +262,13 @@ def _attempt(
         wishes: dict[Path, _Wish] = {}
         blocked: dict[Path, SaveError] = {}
         for draft in drafts:
-            wish = _dated(draft, options, shared, has_ids=has_ids, is_cut=is_cut)
+            dates = AlbumDates(
+                tags.dates_of_album(draft.track, draft.file.fields) | shared | draft.own_dates,
+                also_date=options.also_date,
+                with_release_date=options.also_date and not has_ids,
+                no_finer_than_date=is_cut,
+            )
+            wish = partial(tags.dates, draft.track, album=dates)
             error = obstacle(draft.path)
             if error and _fields_after(draft.file, wish) != draft.file.fields:
                 blocked[draft.path] = error
@@ -284,7 +278,11 @@ def _attempt(
         split = tags.split_keys((one.container, one.fields, fields) for one, fields in after)
         return _Attempt(wishes, blocked, frozenset() if options.in_parts else split)
 
-    shared = _shared_date(everyone, drafts)
+    originals = {file.fields.get("original_date", ()) for file in everyone}
+    years = {draft.track.first.year for draft in drafts if draft.track.first}
+    # One date on all tracks is the album's, where they came out in different years.
+    is_shared = len(originals) == 1 and len(years) > 1
+    shared: frozenset[str] = frozenset(*originals) if is_shared else frozenset()
     whole = attempt(is_cut=False)
     return attempt(is_cut=True) if whole.split and not has_ids else whole
 
@@ -298,19 +296,6 @@ def _in_parts(everyone: Sequence[TaggedFile], wishes: Mapping[Path, _Wish], vers
     return _IN_PARTS.format(version=version, is_partly=is_partly)
 
 
-def _dated(
-    draft: Draft, options: tags.WriteOptions, shared: frozenset[str], *, has_ids: bool, is_cut: bool
-) -> _Wish:
-    """Return what dates a file; `shared` are dates of the album, `is_cut` is `AlbumDates`'."""
-    dates = AlbumDates(
-        tags.dates_of_album(draft.track, draft.file.fields) | shared | draft.own_dates,
-        also_date=options.also_date,
-        with_release_date=options.also_date and not has_ids,
-        no_finer_than_date=is_cut,
-    )
-    return partial(tags.dates, draft.track, album=dates)
-
-
 def _fields_after(file: TaggedFile, wish: _Wish | None) -> tags.Fields:
     """Return the fields of a file as they would be, without those that are removed."""
     if wish is None:
@@ -319,28 +304,19 @@ def _fields_after(file: TaggedFile, wish: _Wish | None) -> tags.Fields:
     return {name: texts for name, texts in after.items() if texts}
 
 
-def _shared_date(files: Sequence[TaggedFile], drafts: Sequence[Draft]) -> frozenset[str]:
-    """Return the original date that all tracks have though they came out in different years."""
-    dates = {file.fields.get("original_date", ()) for file in files}
-    years = {draft.track.first.year for draft in drafts if draft.track.first}
-    return frozenset(*dates) if len(dates) == 1 and len(years) > 1 else frozenset()
-
-
-def write_album(
-    planned: Sequence[PlannedOrFailed], album: AlbumFiles, run: WritingRun | None
-) -> Iterator[WriteReport]:
+def write_album(planned: Sequence[Planned], run: WritingRun | None) -> Iterator[WriteReport]:
     """Write the files of an album as planned, if there is a `run`, and yield a report for each.
 
     Where one of an album that is written whole or not at all fails before any is written, the
     others are left out; where it fails later, its report says how to go on. Raises `StoreError`.
     """
     written, failed = 0, ""
-    for file, one in zip(album.files, planned, strict=True):
+    for one in planned:
         plan = one if isinstance(one, Plan) and one.of_whole and one.is_changed else None
         if plan and failed and not written:
-            yield write_planned(Refusal(plan.path, failed, plan.decision), run, file)
+            yield refused(plan.draft.file, failed, plan.decision)
             continue
-        report = write_planned(one, run, file)
+        report = write_planned(one, run)
         if plan and run and report.status in (WriteStatus.FAILED, WriteStatus.REFUSED):
             failed = _FAILED_BEFORE.format(name=quoted(Path(one.path.name)), why=report.why)
             if written:
@@ -356,80 +332,60 @@ def record_unwritten(store: "Store", reports: Iterable[WriteReport]) -> None:
 
     What waits there anyhow, or failed and may be tried again, is not saved.
     """
-    refused: list[UnwrittenRecord] = []
+    unwritten: list[UnwrittenRecord] = []
     written: list[bytes] = []
     for one in reports:
         why = one.why if one.status is WriteStatus.REFUSED else one.withheld
         path = path_bytes(one.path)
         if why and not one.in_review:
-            record = UnwrittenRecord(
-                path=path, decision_id=one.decision_id, why=why, at_utc=now_utc()
+            unwritten.append(
+                UnwrittenRecord(path=path, decision_id=one.decision_id, why=why, at_utc=now_utc())
             )
-            refused.append(record)
         elif one.status is not WriteStatus.FAILED:
             written.append(path)
-    store.unwritten.update(refused, written)
+    store.unwritten.update(unwritten, written)
 
 
-@dataclass(frozen=True, slots=True)
-class AlbumName:
-    """An album's title, with its release id, if it has one."""
-
-    title: str
-    release: str = ""
-
-    @classmethod
-    def of(cls, fields: tags.Fields) -> "AlbumName":
-        """Return that of a file's tags."""
-        return cls(*(next(iter(fields.get(name, ())), "") for name in ("album", "release_mbid")))
-
-    def __str__(self) -> str:
-        return repr(self.title) if self.title else "no album"
+AlbumName: TypeAlias = tuple[str, str]
+"""An album's title and release id; empty where it has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Regrouping:
-    """Which albums fall apart and which come together where files become tracks of releases.
-
-    `moves` counts files by the album that they are of and the one that they go to.
-    """
-
-    moves: Counter[tuple[AlbumName, AlbumName]] = field(default_factory=Counter)
-
-    def add(self, planned: PlannedOrFailed) -> None:
-        """Count a file; one into which nothing may be written stays where it is."""
-        if isinstance(planned, Plan):
-            source = AlbumName.of(planned.draft.file.fields)
-            self.moves[source, AlbumName.of(planned.after)] += 1
-
-    @property
-    def lines(self) -> Iterator[str]:
-        """A line for each album that falls apart or comes together, with its files."""
-        leaving: dict[AlbumName, Counter[AlbumName]] = {}
-        arriving: dict[AlbumName, Counter[AlbumName]] = {}
-        for (source, goal), count in self.moves.items():
-            leaving.setdefault(source, Counter())[goal] += count
-            arriving.setdefault(goal, Counter())[source] += count
-        for source, goals in leaving.items():
-            if len(goals) > 1:
-                whole = counted(goals.total(), "file")
-                yield f"falls apart: {source}, {whole} into {_counts(goals)}"
-            elif source not in goals:
-                yield f"becomes another release: {source} to {_counts(goals)}"
-        for goal, sources in arriving.items():
-            if len(sources) > 1:
-                whole = counted(sources.total(), "file")
-                yield f"comes together: {goal}, {whole} from {_counts(sources)}"
+def album_moves(planned: Iterable[Planned]) -> Counter[tuple[AlbumName, AlbumName]]:
+    """Count files by the album that they are of and the one whose ids would be written."""
+    return Counter(
+        (_album_name(one.draft.file.fields), _album_name(one.after))
+        for one in planned
+        if isinstance(one, Plan) and one.policy is tags.Policy.MOVE
+    )
 
 
-def regrouping_of(planned: Iterable[PlannedOrFailed]) -> Regrouping:
-    """Return what becomes of an album's files as an album; nothing where no ids are written."""
-    found = Regrouping()
-    for one in planned:
-        if isinstance(one, Plan) and one.policy is tags.Policy.MOVE:
-            found.add(one)
-    return found
+def _album_name(fields: tags.Fields) -> AlbumName:
+    title, release = (next(iter(fields.get(name, ())), "") for name in ("album", "release_mbid"))
+    return title, release
+
+
+def regrouping_lines(moves: Counter[tuple[AlbumName, AlbumName]]) -> Iterator[str]:
+    """Yield a line for each album that falls apart or comes together, with its files."""
+    leaving: defaultdict[AlbumName, Counter[AlbumName]] = defaultdict(Counter)
+    arriving: defaultdict[AlbumName, Counter[AlbumName]] = defaultdict(Counter)
+    for (source, goal), count in moves.items():
+        leaving[source][goal] += count
+        arriving[goal][source] += count
+    for source, goals in leaving.items():
+        if len(goals) > 1:
+            whole = counted(goals.total(), "file")
+            yield f"falls apart: {_shown(source)}, {whole} into {_counts(goals)}"
+        elif source not in goals:
+            yield f"becomes another release: {_shown(source)} to {_counts(goals)}"
+    for goal, sources in arriving.items():
+        if len(sources) > 1:
+            whole = counted(sources.total(), "file")
+            yield f"comes together: {_shown(goal)}, {whole} from {_counts(sources)}"
+
+
+def _shown(name: AlbumName) -> str:
+    return repr(name[0]) if name[0] else "no album"
 
 
 def _counts(albums: Counter[AlbumName]) -> str:
-    return ", ".join(f"{name} ({count})" for name, count in albums.most_common())
+    return ", ".join(f"{_shown(name)} ({count})" for name, count in albums.most_common())
