@@ -18,7 +18,14 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, with_recordings
 from chart_binder.domain.tags import TrackTags, artifact_of
-from chart_binder.domain.verdict import FirstRelease, Open, OverrideRecord, Question, Verdict
+from chart_binder.domain.verdict import (
+    Decided,
+    FirstRelease,
+    Open,
+    OverrideRecord,
+    Question,
+    Verdict,
+)
 from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
@@ -269,21 +276,25 @@ class Decider:
         """Decide by override, else by rules, or leave the case open. Raises `StoreError`."""
         override = override_for(bundle, self.overrides())
         verdict = decide(bundle, self.rules, override.ruling if override else None)
-        if isinstance(verdict, Open):
-            return self._case(self._open(verdict, evidence_hash(bundle)), bundle, verdict)
-        if override:
+        if override and isinstance(verdict, Decided):
             verdict = replace(verdict, recording=override.recording_mbid)
+        is_decided = isinstance(verdict, Decided)
+        proposal = verdict if isinstance(verdict, Decided) else verdict.proposal
+        by = "override" if override and is_decided else "rules"
+        left_open = State.REVIEW if proposal else State.INDETERMINATE
         decision = Decision(
-            state=State.DECIDED,
-            decided_by="override" if override else "rules",
-            crg_mbid=verdict.crg,
-            rr_mbid=verdict.rr,
-            recording_mbid=verdict.recording,
-            crg_rule=verdict.crg_rule,
-            rr_rule=verdict.rr_rule,
-            confidence=1.0,
+            state=State.DECIDED if is_decided else left_open,
+            decided_by=by if proposal else None,
+            crg_mbid=proposal.crg if proposal else None,
+            rr_mbid=proposal.rr if proposal else None,
+            recording_mbid=proposal.recording if proposal else None,
+            crg_rule=proposal.crg_rule if proposal else f"CRG:{INDETERMINATE}",
+            rr_rule=proposal.rr_rule if proposal else f"RR:{INDETERMINATE}",
+            confidence=1.0 if is_decided else 0.0,
             rationale=verdict.because,
+            hint=UNSET if proposal else self.why_not or UNSET,
             missing_facts=verdict.missing_facts,
+            questions=() if isinstance(verdict, Decided) else verdict.questions,
             evidence_hash=evidence_hash(bundle),
         )
         return self._case(decision, bundle, verdict)
@@ -315,15 +326,19 @@ class Decider:
         bundle = with_recordings(case.bundle, result.added)
         state = _STATES[result.outcome]
         is_answer = state in (State.DECIDED, State.REVIEW)
-        crg = result.crg_mbid if is_answer else None
-        rr = result.rr_mbid if is_answer else None
-        because = "no reason was given" if crg else case.verdict.because
+        crg, rr = (result.crg_mbid, result.rr_mbid) if is_answer else (None, None)
+        because = _NO_REASON if crg else case.verdict.because
+        recordings = (
+            one
+            for one in bundle.recording_candidates
+            if any(group.mb_rg_id == crg for group in one.groups)
+        )
         decision = Decision(
             state=state,
             decided_by="llm" if crg else None,
             crg_mbid=crg,
             rr_mbid=rr,
-            recording_mbid=_recording_in(bundle, crg),
+            recording_mbid=next((one.mb_recording_id for one in recordings), None),
             crg_rule=f"CRG:{LLM_ADJUDICATION if crg else INDETERMINATE}",
             rr_rule=f"RR:{LLM_ADJUDICATION if rr else INDETERMINATE}",
             confidence=result.confidence,
@@ -336,25 +351,6 @@ class Decider:
             cause=Cause.MODEL if state is State.ERROR else UNSET,
         )
         return self._case(decision, bundle, case.verdict)
-
-    def _open(self, verdict: Open, known: str) -> Decision:
-        """Return the decision on an open case: for review, where the rules have a proposal."""
-        proposal, why_not = verdict.proposal, self.why_not if verdict.proposal is None else ""
-        return Decision(
-            state=State.REVIEW if proposal else State.INDETERMINATE,
-            decided_by="rules" if proposal else None,
-            crg_mbid=proposal.crg if proposal else None,
-            rr_mbid=proposal.rr if proposal else None,
-            recording_mbid=proposal.recording if proposal else None,
-            crg_rule=proposal.crg_rule if proposal else f"CRG:{INDETERMINATE}",
-            rr_rule=proposal.rr_rule if proposal else f"RR:{INDETERMINATE}",
-            confidence=0.0,
-            rationale=verdict.because,
-            hint=why_not or UNSET,
-            missing_facts=verdict.missing_facts,
-            questions=verdict.questions,
-            evidence_hash=known,
-        )
 
     def _case(self, decision: Decision, bundle: EvidenceBundle, verdict: Verdict) -> Case:
         """Return the case of a decision, which gets its first release and its trace."""
@@ -461,15 +457,14 @@ def case_or_error(make: Callable[[], Case]) -> Case:
         return make()
     except errors.CanonError as error:
         state, cause = next(row for kind, row in _FAILURES.items() if isinstance(error, kind))
-        if state is State.ERROR:
-            return Case(Decision(state, error=str(error), cause=cause))
-        return Case(Decision(state, rationale=str(error), cause=cause))
+        field = "error" if state is State.ERROR else "rationale"
+        return Case(replace(Decision(state, cause=cause), **{field: str(error)}))
     except BrokenPipeError:  # nobody reads what is printed meanwhile
         raise
     except Exception as error:  # noqa: BLE001 (one item of many: the next must not suffer)
         _log.exception("a fault of canon, or of a plug-in")
-        told = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
-        return Case(Decision(State.ERROR, error=told, cause=Cause.FAULT))
+        problem = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
+        return Case(Decision(State.ERROR, error=problem, cause=Cause.FAULT))
 
 
 def with_tags(case: Case, path: Path) -> Case:
@@ -523,12 +518,3 @@ def override_for(
 def advice_for(cause: Cause | msgspec.UnsetType | None) -> str:
     """Return what a user can do about an error of this cause, as half a sentence."""
     return _ADVICE[cause] if isinstance(cause, Cause) else _TRY_AGAIN
-
-
-def _recording_in(bundle: EvidenceBundle, release_group: str | None) -> str | None:
-    found = (
-        recording.mb_recording_id
-        for recording in bundle.recording_candidates
-        if any(group.mb_rg_id == release_group for group in recording.groups)
-    )
-    return next(found, None)
