@@ -19,10 +19,7 @@ from chart_binder.llm.result import AdjudicationResult
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
-
 _BANDS = 10
-
-
 Confidence = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -113,13 +110,13 @@ def read_answers(lines: Iterable[bytes], place: str) -> Iterator[KnownAnswer]:
         try:
             yield _DECODER.decode(text)
         except msgspec.ValidationError as error:
-            told = ": ".join(filter(None, defect(error)))
+            problem = ": ".join(filter(None, defect(error)))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            told = str(error)
+            problem = str(error)
         else:
             continue
         raise CanonError(
-            f'{place}: line {number}: {told}; {{"confidence": 0.9, "right": true}} is allowed'
+            f'{place}: line {number}: {problem}; {{"confidence": 0.9, "right": true}} is allowed'
         )
 
 
@@ -152,14 +149,10 @@ def fit_and_measure(answers: Sequence[KnownAnswer]) -> FittedCalibration:
             f"a calibration needs {MIN_ANSWERS} answers known to be right or wrong, and there are"
             f" {len(answers)}"
         )
-    held_out = [
-        known
-        for fold in range(_FOLDS)
-        for known in _calibrated(
-            answers[fold::_FOLDS],
-            fit_map([one for n, one in enumerate(answers) if n % _FOLDS != fold]),
-        )
-    ]
+    held_out: list[KnownAnswer] = []
+    for fold in range(_FOLDS):
+        worth = fit_map([one for n, one in enumerate(answers) if n % _FOLDS != fold])
+        held_out += (KnownAnswer(worth(one.confidence), one.right) for one in answers[fold::_FOLDS])
     stated = measure_calibration(answers)
     calibrated = measure_calibration(held_out)
     assert stated is not None
@@ -186,8 +179,6 @@ def fit_map(answers: Sequence[KnownAnswer]) -> ConfidenceMap:
 
 
 class _Pool(NamedTuple):
-    """Neighbouring answers that are pooled: the sum of their confidence, and counts."""
-
     total: float
     answers: int
     right: int
@@ -195,12 +186,6 @@ class _Pool(NamedTuple):
     @property
     def share(self) -> float:
         return (self.right + 1) / (self.answers + 2)
-
-
-def _calibrated(
-    answers: Sequence[KnownAnswer], calibrate: Callable[[float], float]
-) -> list[KnownAnswer]:
-    return [KnownAnswer(calibrate(known.confidence), known.right) for known in answers]
 
 
 def reviewed_answers(

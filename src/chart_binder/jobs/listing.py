@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -139,9 +139,6 @@ class YearSpan:
         return (self.first or 0) <= year <= (self.last or year)
 
 
-Value: TypeAlias = str | bytes | frozenset[str] | tuple[YearSpan, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Term:
     """One condition of a query: a key with its value as `written` and as it was read.
@@ -151,7 +148,7 @@ class Term:
 
     key: str
     written: str
-    value: Value
+    value: Any
     is_negated: bool = False
 
     def matches(self, row: ListedDecision) -> bool:
@@ -173,8 +170,7 @@ class Query:
     def states(self) -> frozenset[str]:
         """The states, as they are stored, that a match must have one of; empty for any."""
         named = [term.value for term in self.terms if term.key == "state" and not term.is_negated]
-        found = [each for each in named if isinstance(each, frozenset)]
-        return frozenset.intersection(*found) if found else frozenset()
+        return frozenset.intersection(*named) if named else frozenset()
 
 
 def read_query(written: Sequence[str]) -> Query:
@@ -226,22 +222,22 @@ def _term(name: str, value: str, *, is_negated: bool = False) -> Term:
         raise UsageError(f"query: {name}: found {path_text(value)!r}; {error}") from error
 
 
-def _one_of(allowed: Mapping[str, str]) -> Callable[[str], frozenset[str]]:
-    """Return what reads words with commas between them as the values of a table."""
-    folded = {name.casefold(): value for name, value in allowed.items()}
+def _one_of(*allowed: str) -> Callable[[str], frozenset[str]]:
+    """Return what reads words with commas between them, of those that are allowed."""
+    folded = {name.casefold(): name for name in allowed}
 
     def read(written: str) -> frozenset[str]:
-        found = [folded.get(word.strip().casefold()) for word in written.split(",")]
-        if None in found:
+        found = [folded.get(word.strip().casefold(), "") for word in written.split(",")]
+        if not all(found):
             raise ValueError(f"{', '.join(allowed)} are allowed, several with commas")
-        return frozenset(filter(None, found))
+        return frozenset(found)
 
     return read
 
 
 def _read_rules(written: str) -> frozenset[str]:
     bare = re.sub(r"(?i)\b(CRG|RR):", "", written)
-    return _one_of({code: code for code in _RULES})(re.sub(r"(?<=\w) (?=\w)", "_", bare))
+    return _one_of(*_RULES)(re.sub(r"(?<=\w) (?=\w)", "_", bare))
 
 
 def _read_years(written: str) -> tuple[YearSpan, ...]:
@@ -255,10 +251,8 @@ def _read_span(written: str) -> YearSpan:
     if not span or not (span[1] or span[3]) or (span[1] and span[3] and not span[2]):
         raise ValueError("a year (1977), years (1977..1979, ..1979, 1977..) or none is allowed")
     first, last = (int(year) if year else None for year in (span[1], span[3]))
-    if 0 in (first, last):
-        raise ValueError("0001 is the first year that is allowed")
-    if first and last and first > last:
-        raise ValueError(f"the first year comes first: {last}..{first}")
+    if 0 in (first, last) or (first and last and first > last):
+        raise ValueError("a year from 0001 on is allowed, and the first one comes first")
     return YearSpan(first, last) if span[2] else YearSpan(first, first)
 
 
@@ -279,55 +273,47 @@ def _read_text(written: str) -> str:
 
 
 def _read_path(written: str) -> bytes:
-    if not written:
-        raise ValueError("a file or folder is allowed")
+    _read_text(written)
     return path_bytes(os.path.expanduser(written))  # noqa: PTH111 - of any bytes
 
 
-def _holds(text: object, *values: str | None) -> bool:
-    return any(str(text) in fold(value) for value in values if value)
+def _holds(text: str, *values: str | None) -> bool:
+    return any(text in fold(value) for value in values if value)
 
 
-def _is_below(row: ListedDecision, path: Value) -> bool:
-    assert isinstance(path, bytes)
+def _is_below(row: ListedDecision, path: bytes) -> bool:
     return row.kept.path == path or row.kept.path.startswith(path.rstrip(b"/") + b"/")
 
 
-def _is_of_years(row: ListedDecision, spans: Value) -> bool:
-    assert isinstance(spans, tuple)
+def _is_of_years(row: ListedDecision, spans: tuple[YearSpan, ...]) -> bool:
     return any(span.holds(row.first_year) for span in spans)
 
 
-def _is_by_rule(row: ListedDecision, names: Value) -> bool:
+def _is_by_rule(row: ListedDecision, names: frozenset[str]) -> bool:
     codes = (row.decision.crg_rule, row.decision.rr_rule)
-    return any(code.partition(":")[2] in _words(names) for code in codes if code)
+    return any(code.partition(":")[2] in names for code in codes if code)
 
 
-def _is_certain(row: ListedDecision, answers: Value) -> bool:
+def _is_certain(row: ListedDecision, answers: frozenset[str]) -> bool:
     found = row.decision.first_release
-    return found is not None and ("yes" if found.year_certain else "no") in _words(answers)
-
-
-def _words(value: Value) -> frozenset[str]:
-    assert isinstance(value, frozenset)
-    return value
+    return found is not None and ("yes" if found.year_certain else "no") in answers
 
 
 @dataclass(frozen=True, slots=True)
 class _Key:
     """How the value of a key is read (raises `ValueError`), and which decisions match it."""
 
-    read: Callable[[str], Value]
-    matches: Callable[[ListedDecision, Value], bool]
+    read: Callable[[str], Any]
+    matches: Callable[[ListedDecision, Any], bool]
 
 
 _RULES = dict.fromkeys(rule.partition(":")[2] for rule in (*CRG_RULES, *RR_RULES))
 KEYS: Mapping[str, _Key] = {
-    "state": _Key(read_states, lambda row, value: row.decision.state in _words(value)),
+    "state": _Key(read_states, lambda row, value: row.decision.state in value),
     "rule": _Key(_read_rules, _is_by_rule),
     "by": _Key(
-        _one_of({name: name for name in ("rules", "llm", "override")}),
-        lambda row, value: row.decision.decided_by in _words(value),
+        _one_of("rules", "llm", "override"),
+        lambda row, value: row.decision.decided_by in value,
     ),
     "artist": _Key(_read_text, lambda row, value: _holds(value, row.decision.artist)),
     "title": _Key(_read_text, lambda row, value: _holds(value, row.decision.title)),
@@ -335,7 +321,7 @@ KEYS: Mapping[str, _Key] = {
     "group": _Key(_read_text, lambda row, value: _holds(value, row.decision.crg_title)),
     "year": _Key(_read_years, _is_of_years),
     "decade": _Key(_read_decades, _is_of_years),
-    "certain": _Key(_one_of({name: name for name in ("yes", "no")}), _is_certain),
+    "certain": _Key(_one_of("yes", "no"), _is_certain),
     "path": _Key(_read_path, _is_below),
     "text": _Key(
         _read_text,
@@ -350,13 +336,15 @@ KEYS: Mapping[str, _Key] = {
 
 # Playlists.
 
+_NO_YEAR, _LAST_YEAR = 1, 9999
+
 
 def by_first_release(rows: Iterable[ListedDecision]) -> list[ListedDecision]:
     """Return the decisions that have a first release, the earliest first."""
 
     def place(row: ListedDecision) -> tuple[str, str, str, bytes]:
-        first, names = row.decision.first_release, (row.decision.artist, row.decision.title)
-        artist, title = (fold(name or "") for name in names)
+        artist, title = (fold(name or "") for name in (row.decision.artist, row.decision.title))
+        first = row.decision.first_release
         return first.date if first else "", artist, title, row.kept.path
 
     return sorted((row for row in rows if row.decision.first_release), key=place)
@@ -392,9 +380,6 @@ def smart_playlist(query: Query, name: str) -> dict[str, object]:
     return {"name": name, "all": conditions, "sort": "originaldate", "order": "asc"}
 
 
-_NO_YEAR, _LAST_YEAR = 1, 9999
-
-
 def _smart_condition(term: Term) -> object:
     operator = "notContains" if term.is_negated else "contains"
     match term.key, term.value:
@@ -402,15 +387,12 @@ def _smart_condition(term: Term) -> object:
             return {operator: {field: term.written}}
         case (("year" | "decade"), tuple(spans)) if not term.is_negated:
             if not any(span.is_none for span in spans):
-                return {"any": [_smart_years(span) for span in spans]}
+                years = ([span.first or _NO_YEAR, span.last or _LAST_YEAR] for span in spans)
+                return {"any": [{"inTheRange": {"originalyear": each}} for each in years]}
     raise UsageError(
         f"--format nsp: Navidrome knows no {term.key!r} of this form: artist, title, album, year"
         " and decade are allowed there; --format m3u takes every query"
     )
-
-
-def _smart_years(span: YearSpan) -> object:
-    return {"inTheRange": {"originalyear": [span.first or _NO_YEAR, span.last or _LAST_YEAR]}}
 
 
 # Samples, what a person says of them, and the share of errors by rule.
@@ -481,12 +463,10 @@ def audit_report(
         else:
             counts[row.rule or _NO_RULE][verdict] += 1
     total = sum(counts.values(), Counter())
-    by_rule = sorted((_errors(rule, found) for rule, found in counts.items()), key=_by_size)
-    return AuditReport(tuple(by_rule), _errors("all", total), left)
-
-
-def _by_size(row: RuleErrors) -> tuple[int, str]:
-    return -(row.right + row.wrong + row.unsure), row.rule
+    by_size = sorted(counts.items(), key=lambda each: (-each[1].total(), each[0]))
+    return AuditReport(
+        tuple(_errors(rule, found) for rule, found in by_size), _errors("all", total), left
+    )
 
 
 def _errors(rule: str, found: Mapping[AuditVerdict, int]) -> RuleErrors:
@@ -531,5 +511,4 @@ def judged(store: "Store") -> dict[Outcome, AuditVerdict]:
 
 def judge(store: "Store", row: ListedDecision, verdict: AuditVerdict) -> None:
     """Save what a person says of a decision. Raises `StoreError`."""
-    audit = AuditRecord(decision_id=row.kept.id, verdict=verdict, at_utc=now_utc())
-    store.audits.put(audit)
+    store.audits.put(AuditRecord(decision_id=row.kept.id, verdict=verdict, at_utc=now_utc()))
