@@ -23,8 +23,7 @@ _EVERYWHERE = {"action", "format", "formatversion"}
 class WikipediaStandIn(StandIn):
     """`with WikipediaStandIn({"Killer Queen": "<p>..."}) as wiki:` serves rendered pages.
 
-    `redirects` lead from one title to another; `suggestion` is what a search for nothing says;
-    `behave` spoils answers.
+    `redirects` lead from one title to another; `behave` spoils answers.
     """
 
     def __init__(
@@ -32,13 +31,11 @@ class WikipediaStandIn(StandIn):
         pages: Mapping[str, str],
         *,
         redirects: Mapping[str, str] | None = None,
-        suggestion: str = "",
         behave: Behave | None = None,
     ) -> None:
         super().__init__(self._answer)
         self.pages = dict(pages)
         self.redirects = dict(redirects or {})
-        self.suggestion = suggestion
         self.behave = behave
 
     def _answer(self, request: Request) -> Response:
@@ -69,13 +66,7 @@ class WikipediaStandIn(StandIn):
             {"ns": 0, "title": title, "pageid": number}
             for number, title in enumerate(found[: int(query["srlimit"])], start=1)
         ]
-        answer: dict[str, Any] = {"batchcomplete": True, "query": {"search": hits}}
-        if "suggestion" in query.get("srinfo", "") and self.suggestion and not hits:
-            answer["query"]["searchinfo"] = {
-                "suggestion": self.suggestion,
-                "suggestionsnippet": f"<em>{self.suggestion}</em>",
-            }
-        return answer
+        return {"batchcomplete": True, "query": {"search": hits}}
 
     def _parse(self, query: Mapping[str, str]) -> dict[str, Any]:
         asked = query["page"]

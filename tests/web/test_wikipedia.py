@@ -112,13 +112,12 @@ def test_a_private_host_is_reached_only_where_the_operator_allows_it() -> None:
         assert wiki.requests == []
 
 
-def test_nothing_found_is_an_answer_with_what_else_to_look_for() -> None:
-    with WikipediaStandIn(PAGES, suggestion="night tram") as wiki:
-        plain = read(config(wiki), "zzz")
-        gone = read(config(wiki), f"{wiki.url}/wiki/Gone")
-    assert plain.content == "Wikipedia has no such article. Try 'night tram'."
-    assert gone.content == "Wikipedia has no such article. Try other words, or another language."
-    assert plain.sources == gone.sources == ()
+def test_nothing_found_is_an_answer_without_a_source() -> None:
+    with WikipediaStandIn(PAGES) as wiki:
+        for query in ("zzz", f"{wiki.url}/wiki/Gone"):
+            seen = read(config(wiki), query)
+            assert seen.content.startswith("Wikipedia has no such article. Try other words,")
+            assert seen.sources == ()
 
 
 @pytest.mark.parametrize(

@@ -187,11 +187,6 @@ _MIN_NAME = 4
 _RESULT_NUMBER = re.compile(
     r"(?:search )?(?:result|source|observation)?\s*[\[(#]?(\d{1,2})[\])]?\.?"
 )
-_NO_NAME = re.compile(
-    r"(?:(?:the|above|this|that|fetched|web|search|internet|page|site|source|result|observation|turn"
-    r"|tool|article|_fetch|_search)s?[ :#]*|[\[(]?\d{1,2}(?!\d)[\])]?\.?[ ]*)+"
-)
-"""A source in words that name none: what is cited is looked for in all that was read."""
 _BARE_HOST = re.compile(r"(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})/?", re.IGNORECASE)
 
 
@@ -223,8 +218,6 @@ def _named_by(
         yield [d for d in documents if plain in " ".join(fold(d.title).split())]
         yield [d for d in documents if (title := fold(d.title)) and title in plain]
         yield [d for d in documents if d.site.partition(".")[0] in plain.split()]
-    if _NO_NAME.fullmatch(plain) and not plain.strip("[]().# ").isdigit():
-        yield documents
 
 
 def _of_addresses(written: Iterable[str], documents: Sequence[Document]) -> Sequence[Document]:

@@ -413,7 +413,7 @@ _PARSE: Final = {
     "disablelimitreport": "1",
 }  # fmt: skip
 _SEARCH: Final = {
-    "action": "query", "list": "search", "srlimit": "4", "srprop": "", "srinfo": "suggestion"
+    "action": "query", "list": "search", "srlimit": "4", "srprop": "", "srinfo": ""
 }  # fmt: skip
 
 
@@ -433,7 +433,6 @@ class _Article(msgspec.Struct, frozen=True):
 
 class _Query(msgspec.Struct, frozen=True):
     search: tuple[_Article, ...] = ()
-    searchinfo: Mapping[str, object] = {}
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -444,11 +443,10 @@ class _Answer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The page that fits best, if any, and others' addresses by title, or what to look for."""
+    """The page that fits best, if any, and others' addresses by title."""
 
     page: Page | None
     others: Mapping[str, str] = field(default_factory=dict)
-    suggestion: str = ""
 
 
 class Wikipedia:
@@ -481,18 +479,18 @@ class Wikipedia:
         deadline = Deadline(self._fetch.timeout_s)
         if address := in_address(query):
             return Found(self._page(address[1], deadline))
-        found = self._search(query, deadline)
-        titles = [hit.title for hit in found.search]
+        titles = [hit.title for hit in self._search(query, deadline)]
         exact = [title for title in titles if fold(title) == fold(query.strip())]
         for title in [*exact, *titles]:
             if page := self._page(title, deadline):
                 others = {each: self._address(each) for each in titles if each != title}
                 return Found(page, others)
-        return Found(None, suggestion=str(found.searchinfo.get("suggestion", "")))
+        return Found(None)
 
-    def _search(self, query: str, deadline: Deadline) -> _Query:
+    def _search(self, query: str, deadline: Deadline) -> tuple[_Article, ...]:
         words = _SYNTAX.sub(r'"\1"', one_line(query)[:_LONGEST_QUERY])  # -word is "not that word"
-        return self._ask({**_SEARCH, "srsearch": words}, deadline).query or _Query()
+        found = self._ask({**_SEARCH, "srsearch": words}, deadline).query
+        return found.search if found else ()
 
     def _page(self, title: str, deadline: Deadline) -> Page | None:
         asked = {**_PARSE, "page": title}

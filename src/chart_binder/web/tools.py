@@ -138,9 +138,7 @@ def _look_up(config: "LLMConfig", query: str, language: str) -> "Found":
 
 def _article(found: "Found", about: str, max_chars: int) -> Observation:
     if found.page is None:
-        instead = one_line(found.suggestion, 80)
-        advice = f"Try {instead!r}." if instead else "Try other words, or another language."
-        return Observation(f"Wikipedia has no such article. {advice}")
+        return Observation("Wikipedia has no such article. Try other words, or another language.")
     entries = [
         (f"{number}. {one_line(title, 80)}\n   {url}", url)
         for number, (title, url) in enumerate(found.others.items(), start=1)
