@@ -440,11 +440,9 @@ _SPELLINGS = {"pt": "part", "pts": "parts", "n": "and"}
 
 def bare_song(title: str) -> str:
     """Return a title without the remarks that make no other performance."""
-    return without_remarks(title, _says_no_version)
-
-
-def _says_no_version(remark: str) -> bool:
-    return not any(map(str.isalnum, _NO_VERSION.sub(" ", remark)))
+    return without_remarks(
+        title, lambda remark: not any(map(str.isalnum, _NO_VERSION.sub(" ", remark)))
+    )
 
 
 def title_key(title: str) -> str:

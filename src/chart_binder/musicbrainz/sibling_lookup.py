@@ -151,7 +151,8 @@ class _Lookup:
 
     def _by_isrc(self, hits: Hits) -> None:
         codes = {isrc(code) for one in self._own.values() for code in one.isrcs}
-        for code in sorted(codes, key=_assigned)[:1]:
+        # By the year of assignment, `CC-XXX-YY-NNNNN`.
+        for code in sorted(codes, key=lambda code: (code[5:7] < "40", code[5:]))[:1]:
             if self._budget.allows(ws.look_up("isrc", code)):
                 hits.add(self._client.recordings_with(code))
 
@@ -326,11 +327,6 @@ def _may_be_original(recording: Recording, day: int) -> bool:
     groups = [one.release_group for one in recording.release_list if one.release_group]
     is_gathered = groups and all("Compilation" in one.secondary_type_list for one in groups)
     return _first_day(recording) < day and not is_gathered
-
-
-def _assigned(code: str) -> tuple[bool, str]:
-    """Return a key by which ISRCs sort by the year of assignment (`CC-XXX-YY-NNNNN`)."""
-    return code[5:7] < "40", code[5:]
 
 
 def look_up_together(

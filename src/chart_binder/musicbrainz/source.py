@@ -101,18 +101,17 @@ class MusicBrainzSource:
         That takes at most ten requests for ten files or fewer.
         """
         look_up = look_up_together(self._service, self._catalogues, bundles)
-        return lambda bundle: self._widened(bundle, look_up)
 
-    def _widened(
-        self, bundle: EvidenceBundle, look_up: Callable[[EvidenceBundle], EvidenceBundle]
-    ) -> EvidenceBundle:
-        try:
-            return look_up(bundle)
-        except LookupFailedError as error:
-            if self._server is not None:
-                raise
-            _log.info("siblings are not looked up", extra={"why": str(error)})
-            return bundle
+        def widened(bundle: EvidenceBundle) -> EvidenceBundle:
+            try:
+                return look_up(bundle)
+            except LookupFailedError as error:
+                if self._server is not None:
+                    raise
+                _log.info("siblings are not looked up", extra={"why": str(error)})
+                return bundle
+
+        return widened
 
     @property
     def requests(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, starmap
+from itertools import starmap
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, minutes
@@ -17,7 +17,7 @@ from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool, ToolError
 
 if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
-    from chart_binder.domain.evidence import Release, ReleaseGroup
+    from chart_binder.domain.evidence import ReleaseGroup
     from chart_binder.musicbrainz import web_service as ws
     from chart_binder.musicbrainz.client import Client
     from chart_binder.musicbrainz.source import MusicBrainzSource
@@ -154,8 +154,7 @@ def _search(asked: _Asked) -> Observation:
 
 
 def _numbered_group(number: int, group: "ws.ReleaseGroup") -> _Entry:
-    """Return a group with its address below it, as a search lists pages."""
-    address = _address("release-group", group.id)
+    address = _address("release-group", group.id)  # below it, as a search lists pages
     return f"{number}. {_group_title(group)}\n   {address}", address
 
 
@@ -263,7 +262,8 @@ def _relations(asked: _Asked) -> Observation:
     recording = asked.client.relations_of(RecordingId(named[2].lower()))
     if recording is None:
         return _nothing_found(f"recording with the id {named[2].lower()}")
-    entries = list(chain.from_iterable(map(_relation_entry, recording.recording_relation_list)))
+    relations = recording.recording_relation_list
+    entries = [_relation_entry(each, each.recording) for each in relations if each.recording]
     for work in [each.work for each in recording.work_relation_list if each.work][:_MAX_WORKS]:
         found, count = asked.client.recordings_of_work(work.id)
         head = f'Work "{_name(work.title)}": {count} recordings, {len(found)} of them read, first'
@@ -331,15 +331,14 @@ def _recording_title(recording: "ws.Recording") -> str:
     return f"{', '.join(parts)}, recording id {recording.id}"
 
 
-def _relation_entry(relation: "ws.Relation") -> Iterator[_Entry]:
-    if other := relation.recording:
-        kind = _name(relation.type or "related")
-        said = f"has the {kind}" if relation.direction == "backward" else f"{kind} of"
-        yield f"- {said} {_recording_title(other)}", _address("recording", other.id)
+def _relation_entry(relation: "ws.Relation", other: "ws.Recording") -> _Entry:
+    kind = _name(relation.type or "related")
+    said = f"has the {kind}" if relation.direction == "backward" else f"{kind} of"
+    return f"- {said} {_recording_title(other)}", _address("recording", other.id)
 
 
 def _release_line(release: "ws.Release") -> str:
-    (known,) = _as_evidence((release,))
+    (known,) = _groups_of((release,))[0].editions
     imprint = " ".join(filter(None, (known.label, known.catno)))
     parts = (
         str(known.when) if known.when.is_known else "date unknown",
@@ -363,10 +362,6 @@ def _by_date(releases: Iterable["ws.Release"]) -> list["ws.Release"]:
     from chart_binder.musicbrainz.web_service import partial_date
 
     return sorted(releases, key=lambda one: (partial_date(one.date).last, one.id))
-
-
-def _as_evidence(releases: Iterable["ws.Release"]) -> tuple["Release", ...]:
-    return tuple(each for known in _groups_of(releases) for each in known.editions)
 
 
 def _groups_of(releases: Iterable["ws.Release"]) -> tuple["ReleaseGroup", ...]:
