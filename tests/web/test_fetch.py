@@ -103,7 +103,6 @@ def test_a_redirect_to_another_host_does_not_count_as_two_sources() -> None:
             "r.date: 1974-11-08\nr.t: a & b",
         ),
         ("", b"<p>no type", "no type"),
-        ("text/html, Text/HTML; charset=utf-8", b"<p>twice", "twice"),
         ("", b"no type", "no type"),
     ],
 )
@@ -124,8 +123,6 @@ def test_what_text_there_is_is_read_in_its_characters(
         (Response(b"%PDF", content_type="application/pdf"), "sent application/pdf"),
         (Response(b"\xff\xfb", content_type="audio/mpeg"), "sent audio/mpeg"),
         (Response(b"x", content_type="binary"), "sent binary"),
-        (Response(b"x", content_type="image"), "sent image"),
-        (Response(b"x", content_type=";"), "sent ;"),
         (Response(b"x", content_type="text/html/x"), "sent text/html/x"),
         (Response(b"x", content_type="image/png, text/html"), "sent image/png, text/html"),
         (Response(b"\x89PNG\r\n\0\0\0", content_type="text/html"), "not text"),

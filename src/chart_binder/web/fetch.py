@@ -57,7 +57,6 @@ READERS: Mapping[str, Callable[[str], Extract]] = MappingProxyType(
 _MOST_RUN_PAGES = 30
 _BINARY_WITHIN = 1_024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 # From the most telling class to the least; the first that fits names the failure.
 _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
     (httpx.TimeoutException, "did not answer completely in {seconds:g} s"),
@@ -170,7 +169,8 @@ def user_agent(config: FetchConfig) -> str:
 
 def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Page:
     asked, url = str(trail[0]), str(trail[-1])
-    host, content_type = answer.url.host, _content_type(answer)
+    host, named = answer.url.host, answer.headers.get("content-type", "")
+    content_type = named.partition(";")[0].strip().lower()
     if not answer.is_success:
         raise FetchError(_status(answer))
     if content_type and content_type not in READERS:
@@ -186,14 +186,6 @@ def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Pag
     extract = READERS[content_type](text)
     via = tuple(map(str, trail[1:-1]))
     return Page(url, asked, content_type, extract, body.cut or extract.cut, via)
-
-
-def _content_type(answer: httpx.Response) -> str:
-    """Return the content type, or as it came what names no one type, such as `image` or `;`."""
-    named = str(answer.headers.get("content-type", "")).strip()
-    types = {each.strip().lower() for each in named.partition(";")[0].split(",")}
-    only = types.pop()
-    return only if not types and _TYPE.fullmatch(only) else named
 
 
 def _status(answer: httpx.Response) -> str:

@@ -45,9 +45,7 @@ def from_html(markup: str) -> Extract:
     """Read a page of HTML, XHTML or other tagged text, however broken."""
     page = reduced(markup)
     blocks = tidy(_blocks(BeautifulSoup(page.body, "html.parser")))
-    title = one_line(page.title)
-    title = title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…"
-    return Extract(title, one_line(page.published), blocks, page.cut)
+    return Extract(one_line(page.title, _LONGEST_TITLE), one_line(page.published), blocks, page.cut)
 
 
 def from_text(text: str) -> Extract:

@@ -179,7 +179,7 @@ def search_results(found: Hits, max_results: int, max_chars: int) -> Observation
 def nothing_found(found: NothingFound) -> Observation:
     """Say that the search worked and found nothing, with what the engines suggest instead."""
     instead = " or ".join(
-        repr(_cut(text, _LONGEST_QUERY)) for text in found.suggestions[:_MOST_SUGGESTIONS]
+        repr(one_line(text, _LONGEST_QUERY)) for text in found.suggestions[:_MOST_SUGGESTIONS]
     )
     advice = f"Try {instead}." if instead else "Try fewer or other words."
     return Observation(f"No results. {advice}")
@@ -197,15 +197,8 @@ def _hit_entries(hits: tuple[Hit, ...], query: str) -> Iterator[tuple[str, str]]
     for number, hit in enumerate(hits, start=1):
         host = (urlsplit(hit.url).hostname or "").removeprefix("www.")
         about = f"{host}, {hit.date}" if hit.date else host
-        lines = [f"{number}. {_cut(hit.title, _LONGEST_TITLE)} ({about})", f"   {hit.url}"]
+        lines = [f"{number}. {one_line(hit.title, _LONGEST_TITLE)} ({about})", f"   {hit.url}"]
         if hit.snippet:
             shown = excerpt((hit.snippet,), _LONGEST_SNIPPET, query)
             lines.append(f"   {' '.join(shown.lines)}")
         yield "\n".join(lines), hit.url
-
-
-def _cut(text: str, longest: int) -> str:
-    if len(text) <= longest:
-        return text
-    head, _, _ = text[:longest].rpartition(" ")
-    return f"{head or text[: longest - 1]}…"
