@@ -1,6 +1,5 @@
 """What MusicBrainz knows comes back as the evidence it was."""
 
-from collections.abc import Iterator
 from itertools import groupby
 
 from msgspec.structs import replace
@@ -8,9 +7,7 @@ from msgspec.structs import replace
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.vocabulary import RecordingId
-from musicbrainz.albums import as_one_by_one, mbid
-from musicbrainz.harness import Harness, StoreInMemory
+from musicbrainz.harness import Harness
 from servers.musicbrainz import MusicBrainzStandIn
 
 
@@ -72,30 +69,6 @@ def test_every_golden_bundle_comes_back(
             assert gathered.artist == expected.artist, name
             assert evidence_hash(gathered) == evidence_hash(expected), name
             assert read_bundle(write_bundle(gathered)) == gathered, name
-
-
-def with_siblings(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
-    """Yield a bundle, then two more recordings that stand on the same releases."""
-    (recording,) = bundle.recording_candidates
-    yield bundle
-    for number in (1, 2):
-        another = RecordingId(mbid(recording.mb_recording_id, str(number)))
-        changed = replace(recording, mb_recording_id=another, length_ms=number)
-        yield replace(bundle, recording_candidates=(changed,))
-
-
-def test_every_golden_bundle_is_the_same_together(golden: dict[str, EvidenceBundle]) -> None:
-    for name, bundle in looked_up(golden).items():
-        served = list(with_siblings(bundle))
-        files = [
-            TrackTags(
-                recording_mbid=one.recording_candidates[0].mb_recording_id,
-                artist_mbid=one.performer.mb_artist_id,
-            )
-            for one in served
-        ]
-        with MusicBrainzStandIn(served) as server:
-            assert as_one_by_one(Harness(StoreInMemory(), server), files) == 3, name
 
 
 def test_the_file_itself_is_told_apart_from_the_evidence(
