@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 import msgspec
+from msgspec.structs import replace
 
 from chart_binder.domain.dates import LAST_DAY, PartialDate
 from chart_binder.domain.evidence import (
@@ -20,7 +21,6 @@ from chart_binder.domain.evidence import (
     RecordingFlags,
     Release,
     ReleaseGroup,
-    intents_in,
     set_off,
 )
 from chart_binder.domain.tags import ReleaseTrack, WholeRelease
@@ -33,7 +33,12 @@ from chart_binder.domain.vocabulary import (
     type_names,
 )
 from chart_binder.musicbrainz import web_service as ws
-from chart_binder.musicbrainz.matching import credited_words, without_remarks, words_of
+from chart_binder.musicbrainz.matching import (
+    credited_words,
+    first_artist,
+    without_remarks,
+    words_of,
+)
 from chart_binder.musicbrainz.web_service import Recording, partial_date
 
 
@@ -246,18 +251,10 @@ class Performance(msgspec.Struct, frozen=True):
 
 def performance_of(recording: Recording) -> Performance:
     """Return what MusicBrainz says about a recording."""
-    title, comment = recording.title or "", recording.disambiguation or ""
-    artists = recording.artist_ids
-    return Performance(
-        title,
-        comment,
-        recording.length_ms,
-        _codes(recording.isrc_list),
-        recording.artist_credit_phrase or "",
-        artists[0] if artists else None,
-        frozenset(artists),
-        intents_in(title, comment),
-        recording.video == "true",
+    artist = Artist(recording.artist_credit_phrase, first_artist(recording))
+    known = performance_in(candidate_of(recording, (), None), artist)
+    return replace(
+        known, artists=frozenset(recording.artist_ids), is_video=recording.video == "true"
     )
 
 

@@ -7,7 +7,6 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlencode
 
@@ -432,18 +431,13 @@ def error_text(body: bytes) -> str | None:
     return texts[0] if texts else None
 
 
-def _recordings(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    if "recording" in tree:
-        yield tree["recording"]
-        related = tree["recording"].get("recording-relation-list", ())
-        yield from (relation["recording"] for relation in related if "recording" in relation)
-    yield from tree.get("recording-list", ())
-    yield from tree.get("isrc", {}).get("recording-list", ())
-    for release in [tree.get("release", {}), *tree.get("release-list", ())]:
-        for medium in release.get("medium-list", ()):
-            hidden = [medium["pregap"]] if "pregap" in medium else []
-            tracks = chain(hidden, medium.get("track-list", ()), medium.get("data-track-list", ()))
-            yield from (track["recording"] for track in tracks if "recording" in track)
+def _recordings(tree: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield all recordings in a response, however deep."""
+    for name, value in tree.items():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, dict):
+                yield from [one] if name in {"recording", "recording-list"} else ()
+                yield from _recordings(one)
 
 
 def partial_date(text: str | None) -> PartialDate:
