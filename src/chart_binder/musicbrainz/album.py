@@ -27,7 +27,7 @@ from chart_binder.domain.vocabulary import (
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import CachedService, Client, KnownRecording, ReleaseList
-from chart_binder.musicbrainz.matching import Found, first_artist, main_artist, searches
+from chart_binder.musicbrainz.matching import first_artist, first_found, main_artist, searches
 from chart_binder.musicbrainz.web_service import Medium, Recording, Release
 
 MIN_FILES = 3
@@ -88,8 +88,7 @@ def _artist_of(service: CachedService, files: Iterable[TrackTags]) -> ArtistId |
     artist = None
     for tags in files:
         try:
-            tried = (one.find().recordings for one in searches(Client(service), tags))
-            found = next(filter(None, tried), ())
+            found = first_found(searches(Client(service), tags)).recordings
         except LookupFailedError:
             break  # the look-up of the file itself will fail with this error
         artists = [*filter(None, map(first_artist, found))]
@@ -131,9 +130,7 @@ class AlbumArtists:
 
     def _artists_of(self, tags: TrackTags) -> frozenset[ArtistId]:
         if tags not in self._found:
-            client = Client(self._service, self._known)
-            results = (one.find() for one in searches(client, tags))
-            found = next((one for one in results if one.recordings), Found())
+            found = first_found(searches(Client(self._service, self._known), tags))
             every = (*found.recordings, *found.unread)
             self._found[tags] = frozenset(each for one in every for each in one.artist_ids)
         return self._found[tags]

@@ -75,6 +75,11 @@ def searches(client: Client, tags: TrackTags, on_album: Artists = frozenset) -> 
         yield Search(wanted, partial(_by_name, client, tags, on_album))
 
 
+def first_found(tried: Iterable[Search]) -> Found:
+    """Return what the first search that finds anything finds."""
+    return next((found for one in tried if (found := one.find()).recordings), Found())
+
+
 def _checked(form: re.Pattern[str], text: str, name: str) -> str | None:
     if not text or form.fullmatch(text):
         return text

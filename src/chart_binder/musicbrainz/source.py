@@ -23,7 +23,7 @@ from chart_binder.musicbrainz.evidence import (
     out_by,
     performance_of,
 )
-from chart_binder.musicbrainz.matching import Artists, Found, artists_apart, searches
+from chart_binder.musicbrainz.matching import Artists, Found, artists_apart, first_found, searches
 from chart_binder.musicbrainz.sibling_lookup import look_up_together, possibly_earlier
 from chart_binder.net import RateLimiter, Throttle
 
@@ -131,8 +131,7 @@ class MusicBrainzSource:
             raise UnidentifiedError(
                 "no valid recording id, no ISRC, not both artist and title: nothing to look up"
             )
-        results = (search.find() for search in tried)
-        read = next((one for one in results if one.recordings), Found())
+        read = first_found(tried)
         found = read.recordings
         if not found:
             wanted = ", nor ".join(search.wanted for search in tried)

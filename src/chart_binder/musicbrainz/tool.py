@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from itertools import starmap
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, minutes
 from chart_binder.errors import CanonError, counted
@@ -407,8 +407,7 @@ def _name(text: str | None) -> str:
     return one_line(text or "", _MAX_NAME)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cached:
+class _Cached(NamedTuple):
     body: bytes
     fetched_at: float
 
