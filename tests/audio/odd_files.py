@@ -1,7 +1,6 @@
 """Files as other programs leave them, their bytes set by hand: each has a defect or an oddity."""
 
 import struct
-from collections.abc import Callable
 from pathlib import Path
 
 from audio.tagging import FILES
@@ -45,35 +44,11 @@ def tagged_mp3(version: int, flags: int, body: bytes, padding: int = 0) -> bytes
     return id3(version, flags, body, padding) + bare("bare.mp3")
 
 
-def lying_extension(version: int) -> bytes:
-    return tagged_mp3(version, 0x40, texts(version) + picture(JPEG, version), padding=100)
+def described_mp3(version: int, flags: int, padding: int = 100) -> bytes:
+    return tagged_mp3(version, flags, texts(version) + picture(JPEG, version), padding)
 
 
-def true_extension(version: int) -> bytes:
-    header = syncsafe(6) + b"\1\0" if version == 4 else struct.pack(">IHI", 6, 0, 0)
-    return tagged_mp3(version, 0x40, header + texts(version))
-
-
-def extension_counted_otherwise() -> bytes:
-    """Return a file of ID3v2.3 whose extended header says its length as that of ID3v2.4 does."""
-    return tagged_mp3(3, 0x40, syncsafe(10) + bytes(6) + texts(3))
-
-
-def lying_unsync(version: int) -> bytes:
-    return tagged_mp3(version, 0x80, texts(version) + picture(JPEG, version), padding=100)
-
-
-def lying_frame_unsync() -> bytes:
-    return tagged_mp3(4, 0, texts(4) + picture(JPEG, 4, flags=b"\0\2"))
-
-
-def doubtful_unsync() -> bytes:
-    """Return a file whose tag says that it is unsynchronised, and one frame that it is not."""
-    return tagged_mp3(4, 0x80, texts(4) + picture(JPEG, 4) + frame("PRIV", b"x\0" + PLAIN, 4))
-
-
-def both_flags(version: int) -> bytes:
-    return tagged_mp3(version, 0xC0, texts(version) + picture(JPEG, version))
+EXTENSIONS = {3: struct.pack(">IHI", 6, 0, 0), 4: syncsafe(6) + b"\1\0"}
 
 
 def mpeg_frames(header: int, size: int) -> bytes:
@@ -104,15 +79,8 @@ def with_chunks(name: str, order: str, chunks: bytes) -> bytes:
     return whole[:4] + struct.pack(f"{order}I", len(whole) - 8) + whole[8:]
 
 
-def wav_with_info() -> bytes:
-    entries = (("INAM", TITLE), ("IART", ARTIST), ("IPRD", ALBUM), ("ICRD", "1996"), ("IPRT", "5"),
-               ("IGNR", "Metal"), ("ICMT", "hm"))  # fmt: skip
-    body = b"".join(chunk(key.encode(), text.encode() + b"\0", "<") for key, text in entries)
-    return with_chunks("bare.wav", "<", chunk(b"LIST", b"INFO" + body, "<"))
-
-
-def wav_with_info_in_latin_1() -> bytes:
-    body = chunk(b"INAM", TITLE.encode("latin-1"), "<") + chunk(b"IART", ARTIST.encode(), "<")
+def wav_with_info(**entries: bytes) -> bytes:
+    body = b"".join(chunk(key.encode(), text, "<") for key, text in entries.items())
     return with_chunks("bare.wav", "<", chunk(b"LIST", b"INFO" + body, "<"))
 
 
@@ -170,22 +138,7 @@ def flac(*blocks: bytes) -> bytes:
     return b"fLaC\0" + whole[5:42] + b"".join(blocks) + padding + whole[at:]
 
 
-def tagged_flac() -> bytes:
-    return flac(flac_block(4, comments(f"TITLE={TITLE}", f"ARTIST={ARTIST}", f"ALBUM={ALBUM}")))
-
-
-def flac_with_two_comments() -> bytes:
-    first = comments(f"TITLE={TITLE}", f"ARTIST={ARTIST}", f"ALBUM={ALBUM}")
-    return flac(flac_block(4, first), flac_block(4, comments("TITLE=Second", "NOTE=kept")))
-
-
-def flac_behind_id3() -> bytes:
-    return id3(4, 0, frame("TIT2", b"\3Other", 4), padding=50) + tagged_flac()
-
-
-def flac_with_id3_alone() -> bytes:
-    frames = texts(4) + frame("UFID", b"http://musicbrainz.org\0" + RECORDING.encode(), 4)
-    return id3(4, 0, frames) + flac()
+COMMENTS = flac_block(4, comments(f"TITLE={TITLE}", f"ARTIST={ARTIST}", f"ALBUM={ALBUM}"))
 
 
 def mp4_without_media() -> bytes:
@@ -202,41 +155,66 @@ def mp4_with_media_elsewhere() -> bytes:
     return whole[:at] + padding + whole[at : at + size] + whole[at + size :]
 
 
-# The name of the file, and what makes it.
-ODD: dict[str, tuple[str, Callable[[], bytes]]] = {
+# The name of the file, and its content.
+ODD: dict[str, tuple[str, bytes]] = {
     **{
-        f"{name} 2.{version}": ("song.mp3", lambda make=make, version=version: make(version))  # type: ignore[misc]
+        f"{name} 2.{version}": ("song.mp3", content)
         for version in (3, 4)
-        for name, make in (
-            ("extended header that is not there", lying_extension),
-            ("extended header", true_extension),
-            ("unsynchronisation that is not there", lying_unsync),
-            ("both flags", both_flags),
+        for name, content in (
+            ("extended header that is not there", described_mp3(version, 0x40)),
+            ("extended header", tagged_mp3(version, 0x40, EXTENSIONS[version] + texts(version))),
+            ("unsynchronisation that is not there", described_mp3(version, 0x80)),
+            ("both flags", described_mp3(version, 0xC0, padding=0)),
         )
     },
-    "extended header counted otherwise": ("song.mp3", extension_counted_otherwise),
-    "unsynchronised frame that is not": ("song.mp3", lying_frame_unsync),
-    "doubtful unsynchronisation": ("song.mp3", doubtful_unsync),
-    "MPEG-2.5": ("song.mp3", lambda: MPEG_2_5),
-    "layer II": ("song.mp2", lambda: LAYER_2),
-    "leading junk": ("song.MP3", lambda: b"junk" * 300 + bare("bare.mp3")),
-    "Musepack 5": ("song.mpc", musepack_5),
-    "WAV with INFO": ("song.wav", wav_with_info),
-    "WAV with INFO in Latin-1": ("song.wav", wav_with_info_in_latin_1),
-    "AIFF with text chunks": ("song.aiff", aiff_with_texts),
-    "MP3 with APE alone": ("song.mp3", mp3_with_ape),
-    "MP3 with APE and ID3v1": ("song.mp3", lambda: mp3_with_ape() + id3v1(ARTIST, "1996")),
-    "MP3 with ID3v1 alone": ("song.mp3", lambda: bare("bare.mp3") + id3v1()),
-    "WavPack with ID3v1 alone": ("song.wv", lambda: bare("bare.wv") + id3v1()),
-    "FLAC with two comment blocks": ("song.flac", flac_with_two_comments),
-    "FLAC behind ID3v2": ("song.flac", flac_behind_id3),
-    "FLAC with ID3v2 alone": ("song.flac", flac_with_id3_alone),
-}
+    # In ID3v2.3, with its length as ID3v2.4 says it.
+    "extended header counted otherwise": (
+        "song.mp3", tagged_mp3(3, 0x40, syncsafe(10) + bytes(6) + texts(3)),
+    ),
+    "unsynchronised frame that is not": (
+        "song.mp3", tagged_mp3(4, 0, texts(4) + picture(JPEG, 4, flags=b"\0\2")),
+    ),
+    # The tag says that it is unsynchronised, and one frame that it is not.
+    "doubtful unsynchronisation": (
+        "song.mp3",
+        tagged_mp3(4, 0x80, texts(4) + picture(JPEG, 4) + frame("PRIV", b"x\0" + PLAIN, 4)),
+    ),
+    "MPEG-2.5": ("song.mp3", MPEG_2_5),
+    "layer II": ("song.mp2", LAYER_2),
+    "leading junk": ("song.MP3", b"junk" * 300 + bare("bare.mp3")),
+    "Musepack 5": ("song.mpc", musepack_5()),
+    "WAV with INFO": (
+        "song.wav",
+        wav_with_info(
+            INAM=TITLE.encode() + b"\0", IART=ARTIST.encode() + b"\0", IPRD=ALBUM.encode() + b"\0",
+            ICRD=b"1996\0", IPRT=b"5\0", IGNR=b"Metal\0", ICMT=b"hm\0",
+        ),
+    ),
+    "WAV with INFO in Latin-1": (
+        "song.wav", wav_with_info(INAM=TITLE.encode("latin-1"), IART=ARTIST.encode()),
+    ),
+    "AIFF with text chunks": ("song.aiff", aiff_with_texts()),
+    "MP3 with APE alone": ("song.mp3", mp3_with_ape()),
+    "MP3 with APE and ID3v1": ("song.mp3", mp3_with_ape() + id3v1(ARTIST, "1996")),
+    "MP3 with ID3v1 alone": ("song.mp3", bare("bare.mp3") + id3v1()),
+    "WavPack with ID3v1 alone": ("song.wv", bare("bare.wv") + id3v1()),
+    "FLAC with two comment blocks": (
+        "song.flac", flac(COMMENTS, flac_block(4, comments("TITLE=Second", "NOTE=kept"))),
+    ),
+    "FLAC behind ID3v2": (
+        "song.flac", id3(4, 0, frame("TIT2", b"\3Other", 4), padding=50) + flac(COMMENTS),
+    ),
+    "FLAC with ID3v2 alone": (
+        "song.flac",
+        id3(4, 0, texts(4) + frame("UFID", b"http://musicbrainz.org\0" + RECORDING.encode(), 4))
+        + flac(),
+    ),
+}  # fmt: skip
 
 
 def make(name: str, folder: Path) -> Path:
     """Make one of the files in a folder."""
     file, content = ODD[name]
     path = folder / file
-    path.write_bytes(content())
+    path.write_bytes(content)
     return path
