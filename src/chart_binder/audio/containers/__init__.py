@@ -2,11 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Protocol
 
 from chart_binder.audio.containers import asf, mp3, mp4, riff, vorbis
 from chart_binder.audio.file_access import Piece, Source, open_audio
@@ -14,28 +13,16 @@ from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError
 from chart_binder.files import quoted
 
+Layout = (
+    asf.ASF | mp3.APE | mp3.MP3 | mp4.MP4 | riff.DSF | riff.IFF | vorbis.FLAC | vorbis.Ogg
+)  # fmt: skip
+"""An audio file taken apart; `written` is the form of the tag that is written.
 
-class Layout(Protocol):
-    """An audio file taken apart; `written` is the form of the tag that is written.
-
-    The pieces of `audio` are what is heard and what is needed to decode it. They do not depend on
-    the tags, their place or their padding; a changed byte of the audio, or a table that points
-    elsewhere in it, changes them. The pieces of `with_tags` are the whole file with other tags: all
-    else keeps its bytes, apart from sizes and offsets. Both raise `AudioError`.
-    """
-
-    written: str
-
-    @property
-    def tags(self) -> TagSet:
-        """All tags."""
-
-    def audio(self) -> Iterator[Piece]:
-        """Yield the audio."""
-
-    def with_tags(self, tags: TagSet) -> Iterable[Piece]:
-        """Return the whole file with these tags instead."""
-
+The pieces of `audio` are what is heard and what is needed to decode it. They do not depend on the
+tags, their place or their padding; a changed byte of the audio, or a table that points elsewhere in
+it, changes them. The pieces of `with_tags` are the whole file with other tags: all else keeps its
+bytes, apart from sizes and offsets. Both raise `AudioError`.
+"""
 
 _Parser = Callable[[Source], Layout]
 
