@@ -208,19 +208,17 @@ class EvidenceSource(Protocol):
         """
 
 
-SiblingNeed: TypeAlias = Callable[[EvidenceBundle], str | None]
-"""Returns why other recordings of the performance should be looked up, if they should."""
+SiblingNeed: TypeAlias = Callable[[EvidenceBundle], bool]
+"""Returns whether other recordings of the performance should be looked up."""
 
 
 def sibling_need(when: str, rules: RulesConfig) -> SiblingNeed:
     """Return what tells whether siblings are looked up, by `[musicbrainz] siblings`."""
 
-    def need(bundle: EvidenceBundle) -> str | None:
+    def need(bundle: EvidenceBundle) -> bool:
         if when == "never" or bundle.siblings == "looked_up":
-            return None
-        if when == "always":
-            return "musicbrainz.siblings is always"
-        return needs_siblings(bundle, decide(bundle, rules), rules)
+            return False
+        return when == "always" or needs_siblings(bundle, decide(bundle, rules), rules)
 
     return need
 

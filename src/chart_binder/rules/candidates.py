@@ -174,6 +174,17 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
         return f"the {self.kind} '{self.title}' ({self.when}{remark})"
 
 
+_MAX_NAMED = 3
+
+
+def either(candidates: Sequence[Candidate]) -> str:
+    """Name candidates as alternatives, only the first few of many."""
+    names = [one.dated_name for one in candidates[:_MAX_NAMED]]
+    if len(candidates) > _MAX_NAMED:
+        names.append(f"{len(candidates) - _MAX_NAMED} more")
+    return " or ".join(names)
+
+
 _SPAN = attrgetter("first", "last")
 _ORDER = attrgetter("first", "last", "group.mb_rg_id")
 

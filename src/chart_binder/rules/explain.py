@@ -21,6 +21,7 @@ from chart_binder.rules.candidates import (
     Role,
     candidates_of,
     count_unofficial,
+    either,
     first_day_on_sale,
     with_span,
 )
@@ -165,14 +166,6 @@ def _undecided_reason(ruling: Ruling) -> str:
 
 
 # Questions: what would settle an open case.
-
-
-def either(candidates: Sequence[Candidate]) -> str:
-    """Name candidates as alternatives, only the first few of many."""
-    names = [one.dated_name for one in candidates[:_MAX_NAMES]]
-    if len(candidates) > _MAX_NAMES:
-        names.append(f"one of {len(candidates) - _MAX_NAMES} others")
-    return " or ".join(names)
 
 
 def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -28,10 +29,11 @@ from chart_binder.rules.candidates import (
     candidate_of,
     candidates_of,
     earliest_day,
+    either,
     is_before_its_time,
 )
 from chart_binder.rules.contest import TieBreak, home_countries, intent_of, possibly_earliest
-from chart_binder.rules.missing_original import WORKS, YearCase, gathers, names_of, year_doubt
+from chart_binder.rules.missing_original import WORKS, YearCase, gathers, year_doubt
 from chart_binder.rules.questions import Contradiction, find_contradictions, with_groups
 from chart_binder.rules.recordings import recording_of, sort_recordings, title_wanted
 from chart_binder.rules.representative import first_by_content, first_of_day
@@ -206,7 +208,8 @@ def _close(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     soonest = min([one.last for one in dated])
     close = [one for one in dated if one.first <= soonest]
     is_day = min([one.first for one in close]) == soonest
-    return [one for one in close if one.first == one.last] if is_day else close
+    close = [one for one in close if one.first == one.last] if is_day else close
+    return sorted(close, key=attrgetter("first", "last", "name"))
 
 
 def _vaguest_first(date: PartialDate) -> tuple[int, int]:
@@ -266,4 +269,4 @@ def _certainty(chosen: Sequence[Candidate], case: YearCase) -> str:
         return "only compilations have it, and no other recording of it was found"
     if len(chosen) == 1:
         return "nothing in the evidence is earlier"
-    return f"whichever was first, it is of this year: {names_of(chosen)}"
+    return f"whichever was first, it is of this year: {either(chosen)}"

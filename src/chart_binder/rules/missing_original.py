@@ -5,9 +5,10 @@ recordings of the same performance are looked up.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, PartialDate, before, same_day
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, set_off
-from chart_binder.domain.verdict import Decided, Open, Verdict
+from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.candidates import (
     NEVER_OUT,
@@ -23,6 +24,7 @@ from chart_binder.rules.candidates import (
     Role,
     candidates_of,
     describe_unofficial,
+    either,
     is_before_its_time,
 )
 from chart_binder.rules.contest import Contest
@@ -32,21 +34,16 @@ from chart_binder.rules.recordings import sort_recordings
 from chart_binder.rules.representative import is_marked_reissue
 
 MISSING = "the original release is missing from the evidence"
-PROMO_DAYS = 60
+_PROMO_DAYS = 60
 """A promotional copy comes out so many days before its own record at most."""
-
 _MAX_DOUBTS = 3
-_FIRST_DATE, _ISRCS = attrgetter("first_release_date"), attrgetter("isrcs")
-_COPIES = attrgetter("unofficial")
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
 _FIRST_YEAR_OF_1900S = 40
 
 
-def is_promo_of(copy: Release, record: Candidate) -> bool:
-    """Whether a promotional copy came out at most 60 days before the record it is a copy of."""
-    if copy.standing != "Promotion" or not record.official:
-        return False
-    return record.last - copy.when.first <= PROMO_DAYS
+def _is_promo_of(copy: Release, record: Candidate) -> bool:
+    is_promo = copy.standing == "Promotion" and bool(record.official)
+    return is_promo and record.last - copy.when.first <= _PROMO_DAYS
 
 
 def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[Asked, ...]:
@@ -56,9 +53,8 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     where the only one is the first listed, and its group is of that date: what is not listed is
     another release of it.
     """
-    recordings = contest.recordings
-    is_any_hint = any(map(_FIRST_DATE, recordings)) or any(map(_ISRCS, recordings))
-    if not is_any_hint and not any(map(_COPIES, contest.candidates)):
+    is_any_hint = any(one.first_release_date or one.isrcs for one in contest.recordings)
+    if not is_any_hint and not any(one.unofficial for one in contest.candidates):
         return ()
     listed = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
     if not listed:
@@ -66,14 +62,14 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     first = min(listed, key=attrgetter("first", "last", "name"))
     is_its_own = len(possible) == 1 and possible[0].group.mb_rg_id == first.group.mb_rg_id
     dates = [first.group.first_date] if is_its_own and first.group.first_release_date else []
-    found = sorted(_before_all(first, dates, contest), key=lambda one: (one.text, one.about))
-    return tuple(found[:_MAX_DOUBTS])
+    found = sorted(_before_all(first, dates, contest))[:_MAX_DOUBTS]
+    return tuple(Asked("missing_original", text, about) for text, about in found)
 
 
 def _before_all(
     first: Candidate, explained: Sequence[PartialDate], contest: Contest
-) -> Iterator[Asked]:
-    """Yield what is certainly earlier than the first record listed.
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield what is certainly earlier than the first record listed, with the ids it is about.
 
     It is a recording's own first date, or the year of an ISRC, earlier by more than one calendar
     year, unless a listed copy may be of then: MusicBrainz takes a recording's first date from
@@ -86,20 +82,24 @@ def _before_all(
         about = (first.group.mb_rg_id, recording.mb_recording_id)
         hint = recording.first_date
         if hint.last < first.first and all(same_day(hint, one) is False for one in dates):
-            text = f"{MISSING}: the recording is dated {hint}, before {first.dated_name}"
-            yield Asked("missing_original", text, about)
+            yield _is_earlier(f"the recording is dated {hint}", first), about
         assigned = isrc_year([recording], contest.bundle) or year
         if assigned < year - 1 and all(_year(copy) > assigned + 1 for copy in copies):
-            text = f"{MISSING}: an ISRC was assigned in {assigned}, before {first.dated_name}"
-            yield Asked("missing_original", text, about)
+            yield _is_earlier(f"an ISRC was assigned in {assigned}", first), about
     gap = contest.settings.reissue_long_gap_years
     for one in contest.candidates:
-        that_tell = ("Promotion", "Bootleg") if one.role is Role.COMPILATION else ("Promotion",)
+        telling = ("Promotion", "Bootleg") if one.role is Role.COMPILATION else ("Promotion",)
         for copy in one.unofficial:
-            if copy.standing in that_tell and copy.when.is_known and _year(copy) < year - gap:
+            if copy.standing in telling and copy.when.is_known and _year(copy) < year - gap:
                 text = f"{describe_unofficial(copy)} of {copy.when} is older than"
                 text = f"{text} {first.dated_name}: what is it a copy of?"
-                yield Asked("missing_original", text, (one.group.mb_rg_id, copy.mb_release_id))
+                yield text, (one.group.mb_rg_id, copy.mb_release_id)
+
+
+def _is_earlier(said: str, record: Candidate) -> str:
+    if record.since.is_known:
+        return f"{MISSING}: {said}, before {record.dated_name}"
+    return f"{said}, and {record.name} has no date: on which record did it come out then?"
 
 
 def _year(release: Release) -> int:
@@ -116,10 +116,8 @@ def _copies(contest: Contest) -> Iterator[Release]:
 def contradictions(compilation: Candidate, contest: Contest) -> tuple[Asked, ...]:
     """Return what says that the recording was out, or may have been, before a compilation."""
     found = (*_contradicting_dates(compilation, contest), *_earlier_copies(compilation, contest))
-    doubts: dict[str, Asked] = {}
-    for one in sorted(found, key=lambda one: (one.text, one.about)):
-        doubts.setdefault(one.text, one)
-    return tuple(doubts.values())[:_MAX_DOUBTS]
+    ordered = sorted(found, key=lambda one: (one.text, one.about), reverse=True)
+    return tuple({one.text: one for one in ordered}.values())[: -_MAX_DOUBTS - 1 : -1]
 
 
 def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
@@ -129,77 +127,55 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
     unofficial ones included. So it contradicts nothing where it may be the date of the compilation
     itself, of an unofficial copy of it, or of any release that never came out.
     """
-    is_dated = compilation.since.is_known
     copies = [copy for copy in compilation.unofficial if copy.when.is_known]
     for other in contest.candidates:
         copies += [one for one in other.unofficial if one.date and one.standing in NEVER_OUT]
-    where, read = "on which record did it come out then?", year_read(contest.bundle)
+    read, is_dated = year_read(contest.bundle), compilation.since.is_known
     for recording in contest.recordings:
-        about = (compilation.group.mb_rg_id, recording.mb_recording_id)
-        hint = recording.first_date
-        if not any(same_day(hint, copy.when) is not False for copy in copies):
-            if hint.is_known and not is_dated:
-                text = f"the recording is dated {hint}, and {compilation.name} has no date: {where}"
-                yield Asked("missing_original", text, about)
-            elif hint.last < compilation.first:
-                later = f"{compilation.dated_name} is later"
-                text = f"{MISSING}: the recording is dated {hint}, and {later}"
-                yield Asked("missing_original", text, about)
+        hint, said = recording.first_date, []
+        is_earlier = hint.is_known and (hint.last < compilation.first or not is_dated)
+        if is_earlier and all(same_day(hint, copy.when) is False for copy in copies):
+            said.append(f"the recording is dated {hint}")
         for code in recording.isrcs or ():
             year = _year_assigned(code, read)
-            if not year or date(year, 12, 31).toordinal() >= compilation.last:
-                continue
-            assigned = f"ISRC {code} was assigned in {year}"
-            text = f"{assigned}, and {compilation.name} has no date: {where}"
-            if is_dated:
-                text = f"{MISSING}: {assigned}, before {compilation.dated_name}"
-            yield Asked("missing_original", text, about)
+            if year and date(year, 12, 31).toordinal() < compilation.last:
+                said.append(f"ISRC {code} was assigned in {year}")
+        about = (compilation.group.mb_rg_id, recording.mb_recording_id)
+        for one in said:
+            yield Asked("missing_original", _is_earlier(one, compilation), about)
 
 
 def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
     """Yield the promotional copies and bootlegs of other records that came out earlier.
 
     And promotional copies of the compilation that are, or may be, no promos of it: those more than
-    60 days older.
+    60 days older. Of these a bare year or month that its whole date lies in tells nothing.
     """
+    own = compilation.group.mb_rg_id
     for other in contest.candidates:
-        if other.group.mb_rg_id == compilation.group.mb_rg_id:
-            yield from _long_before_it(compilation)
-            continue
-        for release in other.unofficial:
-            is_earlier = before(release.when, compilation)
-            if is_earlier is False or not release.when.is_known or release.standing in NEVER_OUT:
+        is_own = other.group.mb_rg_id == own
+        for copy in other.unofficial if compilation.is_dated or not is_own else ():
+            when, subject, limit = copy.when, other.name, compilation.dated_name
+            if not when.is_known or copy.standing in NEVER_OUT or _is_promo_of(copy, other):
                 continue
-            if is_promo_of(release, other):
+            is_earlier = before(when, compilation)
+            if is_own:
+                is_day = compilation.first == compilation.last
+                is_vague = when.first < when.last and when.last >= compilation.first
+                if copy.standing != "Promotion" or (is_day and is_vague):
+                    continue
+                is_earlier = when.last + _PROMO_DAYS < compilation.first or None
+                subject, limit = compilation.dated_name, "it"
+            if is_earlier is False:
                 continue
-            what = f"{describe_unofficial(release)} of {other.name} is dated {release.when}"
-            about = other.group.mb_rg_id, release.mb_release_id
+            how = f"more than {_PROMO_DAYS} days before" if is_own else "before"
+            what = f"{describe_unofficial(copy)} of {subject} is dated {when}"
+            about = other.group.mb_rg_id, copy.mb_release_id
             if is_earlier:
-                text = f"{what}, before {compilation.dated_name}: what is it a copy of?"
+                text = f"{what}, {how} {limit}: what is it a copy of?"
                 yield Asked("missing_original", text, about)
             else:
-                yield Asked("date", f"{what}: before {compilation.dated_name}?", about)
-
-
-def _long_before_it(compilation: Candidate) -> Iterator[Asked]:
-    """Yield the promotional copies of a compilation that are more than 60 days older, or may be.
-
-    A bare year or month that the compilation's whole date lies in tells nothing, as everywhere.
-    """
-    is_day = compilation.first == compilation.last
-    for copy in compilation.unofficial if compilation.is_dated else ():
-        when = copy.when
-        if copy.standing != "Promotion" or not when.is_known or is_promo_of(copy, compilation):
-            continue
-        if is_day and when.first < when.last and when.last >= compilation.first:
-            continue
-        what = f"{describe_unofficial(copy)} of {compilation.dated_name} is dated {when}"
-        about = compilation.group.mb_rg_id, copy.mb_release_id
-        if when.last + PROMO_DAYS < compilation.first:
-            text = f"{what}, more than {PROMO_DAYS} days before it: what is it a copy of?"
-            yield Asked("missing_original", text, about)
-        else:
-            yield Asked("date", f"{what}: more than {PROMO_DAYS} days before it?", about)
+                yield Asked("date", f"{what}: {how} {limit}?", about)
 
 
 def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) -> int | None:
@@ -237,7 +213,6 @@ WORKS = (Role.ALBUM, Role.SINGLE, Role.LIVE, Role.SOUNDTRACK)
 """The roles of records that do not gather earlier recordings."""
 
 _UNDATED_FIRSTS = (Role.SINGLE, Role.SOUNDTRACK)
-_MAX_NAMED = 3
 _TAPING_YEARS = 2
 _FIRST_YEAR = 1877
 """No record is older: the phonograph."""
@@ -276,7 +251,8 @@ class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 def year_doubt(case: YearCase) -> str | None:
     """Return why the year is not certain, in words; `None` if it is."""
-    return next((reason for row in YEAR_DOUBTS if (reason := row(case))), None)
+    found = (_in_collections(case), _in_hints(case), _in_editions(case), _in_gaps(case))
+    return next(chain.from_iterable(found), None)
 
 
 def gathers(one: Candidate, bundle: EvidenceBundle) -> bool:
@@ -286,13 +262,6 @@ def gathers(one: Candidate, bundle: EvidenceBundle) -> bool:
     if one.role is Role.OTHER and not is_various(one.group, one.official):
         return False
     return "Live" not in one.group.kinds or _is_own(one, bundle)
-
-
-def names_of(records: Sequence[Candidate]) -> str:
-    """Name records as alternatives, the first few of many."""
-    names = sorted(one.dated_name for one in records)
-    more = [f"{len(names) - _MAX_NAMED} more"] if len(names) > _MAX_NAMED else []
-    return " or ".join([*names[:_MAX_NAMED], *more])
 
 
 def _is_own(one: Candidate, bundle: EvidenceBundle) -> bool:
@@ -318,188 +287,128 @@ def are_remasters(recordings: Sequence[RecordingCandidate]) -> bool:
     return True
 
 
-# The rows: each returns its reason in words, or None.
+# Why a year is not certain; docs/decisions.md has every reason, in this order.
 
 
-def _collection(case: YearCase) -> str | None:
-    """Return that the original may be missing, where only collections are of the year.
+def _in_collections(case: YearCase) -> Iterator[str]:
+    """Yield that the original may be missing, where only collections are of the year.
 
     Not where a verified fact says that one of them was the premiere, or where siblings were looked
     up and none is there; for compilations of the artist's own also not where the earliest ISRC or a
     promotional single is of the year.
     """
     firsts, year = case.firsts, int(case.year)
-    if firsts[0].role in WORKS or case.is_any_work_of_the_year:
-        return None
     assigned = isrc_year(case.recordings, case.bundle)
     is_none_there = case.bundle.has_no_sibling and not (assigned and assigned < year)
-    if is_none_there or any(one.group.premiere for one in firsts):
-        return None
-    perhaps = case.bundle.possible_sibling
+    is_work = firsts[0].role in WORKS or case.is_any_work_of_the_year
+    if is_work or is_none_there or any(one.group.premiere for one in firsts):
+        return
+    gathering, perhaps = "may gather earlier recordings", case.bundle.possible_sibling
     if others := [one for one in firsts if not _is_own(one, case.bundle)]:
-        missing = f"{names_of(others)} may gather earlier recordings"
-        return f"{missing}, so the original may be missing{perhaps}"
+        yield f"{either(others)} {gathering}, so the original may be missing{perhaps}"
     is_promo = any(
         one.role is Role.SINGLE and copy.standing == "Promotion" and copy.when.text[:4] == case.year
         for one, copy in case.copies
     )
-    if assigned == year or is_promo:
-        return None
-    return (
-        f"{names_of(firsts)} may gather earlier recordings, and nothing else says {year}{perhaps}"
+    if assigned != year and not is_promo:
+        yield f"{either(firsts)} {gathering}, and nothing else says {year}{perhaps}"
+
+
+def _in_hints(case: YearCase) -> Iterator[str]:
+    """Yield what is of an earlier year: groups, first dates, ISRCs and comments."""
+    named, year = either(case.firsts), int(case.year)
+    own = [one.group.first_release_date or case.year for one in case.firsts]
+    if all(date[:4] < case.year for date in own):
+        yield f"no earlier release than {named} is known, but its group is of {min(own)[:4]}"
+    dated = [copy.when for _, copy in case.copies if copy.when.is_known]
+    for hint in sorted({one.first_date.text for one in case.recordings} - {""}):
+        when = PartialDate.parse(hint)
+        if hint[:4] < case.year and all(same_day(when, one) is False for one in dated):
+            yield f"MusicBrainz dates the recording {hint}, and no release of then is listed"
+    assigned = isrc_year(case.recordings, case.bundle) or year
+    if assigned < year - 1 and all(int(one.text[:4]) > assigned + 1 for one in dated):
+        yield f"an ISRC of the recording was assigned in {assigned}"
+    if taped := taping_year(case.recordings, year):
+        yield f"its comment names {taped}, so an earlier release may be missing"
+
+
+def _in_editions(case: YearCase) -> Iterator[str]:
+    """Yield which releases of the first records are no originals, or are undated or unofficial.
+
+    A remaster or reissue that a verified fact calls the premiere says nothing, nor does a `2009
+    remaster` on a record of 1969, which is listed as one recording with the original.
+    """
+    named, unproved = either(case.firsts), not any(one.group.premiere for one in case.firsts)
+    if unproved and all(_is_only_remaster(one, case.year) for one in case.firsts):
+        yield f"the recording on {named} is a remaster, so the original may be missing"
+    if unproved and all(map(_is_only_reissue, case.firsts)):
+        yield f"the earliest release known of {named} is a reissue"
+    for one in sorted(filter(_may_be_earlier, case.candidates), key=attrgetter("name")):
+        yield f"{one.name} has no date, so it may be earlier"
+    early = min((one.hint.text for one in case.candidates if one.hint), default=case.year)
+    if early[:4] < case.year:
+        yield f"a release is dated {early}, on a medium of later years: the first may be of then"
+    yield from sorted(
+        f"{describe_unofficial(copy)} of {one.name} is of {copy.when}"
+        for one, copy in case.copies
+        if copy.when.is_known and copy.when.text[:4] < case.year and _counts(copy, one, case)
     )
 
 
-def _group(case: YearCase) -> str | None:
-    first = case.year
-    for one in case.firsts:
-        own = one.group.first_release_date
-        if not own or own[:4] >= case.year:
-            return None
-        first = min(own, first)
-    return f"no earlier release than {names_of(case.firsts)} is known, but its group is of {first}"
+def _is_only_remaster(one: Candidate, year: str) -> bool:
+    remarks = (f"{each.title} {each.disambiguation}" for each in one.recordings)
+    is_also_older = any(named > year for text in remarks for named in _YEAR.findall(text))
+    return are_remasters(one.recordings) and not is_also_older
 
 
-def _recording(case: YearCase) -> str | None:
-    hints = [one.first_release_date for one in case.recordings if one.first_release_date]
-    for hint in sorted([hint for hint in hints if hint[:4] < case.year]):
-        when = PartialDate.parse(hint)
-        if all(same_day(when, copy.when) is False for _, copy in case.copies if copy.date):
-            return f"MusicBrainz dates the recording {hint}, and no release of then is listed"
-    return None
+def _is_only_reissue(one: Candidate) -> bool:
+    first = [copy for copy in one.official if copy.date == one.since.text]
+    return bool(first) and all(is_marked_reissue(copy, one.group, _EDITIONS) for copy in first)
 
 
-def _isrc(case: YearCase) -> str | None:
-    assigned = isrc_year(case.recordings, case.bundle)
-    if not assigned or assigned >= int(case.year) - 1:
-        return None
-    years = [int(copy.when.text[:4]) for _, copy in case.copies if copy.when.is_known]
-    if any(year <= assigned + 1 for year in years):
-        return None
-    return f"an ISRC of the recording was assigned in {assigned}"
+def _may_be_earlier(one: Candidate) -> bool:
+    """Whether a record without any date may be the first: a single, soundtrack or untyped one."""
+    if one.first > FIRST_DAY or any(copy.date for copy in one.official):  # a medium before its time
+        return False
+    unstated = [copy for copy in one.unofficial if copy.may_be_official]
+    may_be_official = one.counts or not all(copy.when.is_known for copy in unstated)
+    is_single = one.role in _UNDATED_FIRSTS or "Soundtrack" in one.group.kinds
+    return may_be_official and (is_single or not (one.group.types[0] or one.group.kinds))
 
 
-def _taping(case: YearCase) -> str | None:
-    year = taping_year(case.recordings, int(case.year))
-    return f"its comment names {year}, so an earlier release may be missing" if year else None
+def _counts(copy: Release, record: Candidate, case: YearCase) -> bool:
+    """Whether an unofficial copy says that its recording was out: no promo of its own record.
 
-
-def _remaster(case: YearCase) -> str | None:
-    """Return that only a remaster is known; not where a verified fact calls it the premiere.
-
-    A `2009 remaster` on a record of 1969 is listed as one recording with the original.
+    Such a promo is also one of the December before the January in which its record came out.
     """
-    for one in case.firsts:
-        remarks = (f"{each.title} {each.disambiguation}" for each in one.recordings)
-        is_also_older = any(year > case.year for text in remarks for year in _YEAR.findall(text))
-        if one.group.premiere or is_also_older or not are_remasters(one.recordings):
-            return None
-    return f"the recording on {names_of(case.firsts)} is a remaster, so the original may be missing"
+    if copy.standing == "Promotion":
+        year, month = copy.when.text[:4], copy.when.text[5:7]
+        is_new_year = month == "12" and record.since.text[:7] == f"{int(year) + 1:04}-01"
+        return not (is_new_year or _is_promo_of(copy, record))
+    if copy.standing == "Bootleg":
+        return not case.is_any_work_of_the_year
+    return copy.may_be_official
 
 
-def _reissue(case: YearCase) -> str | None:
-    """Return that each pressing of the first date is a reissue, but for a verified premiere."""
-    for one in case.firsts:
-        marks = [
-            is_marked_reissue(copy, one.group, _EDITIONS)
-            for copy in one.official
-            if copy.date == one.since.text
-        ]
-        if one.group.premiere or not marks or not all(marks):
-            return None
-    return f"the earliest release known of {names_of(case.firsts)} is a reissue"
-
-
-def _undated(case: YearCase) -> str | None:
-    undated = [one for one in case.candidates if one.first == FIRST_DAY]
-    for one in sorted(undated, key=attrgetter("name")) if undated else ():
-        if any(copy.date for copy in one.official):  # a medium before its time
-            continue
-        unstated = [copy for copy in one.unofficial if copy.may_be_official]
-        may_be_official = one.counts or not all(copy.when.is_known for copy in unstated)
-        is_untyped = not one.group.types[0] and not one.group.kinds
-        is_single = one.role in _UNDATED_FIRSTS or "Soundtrack" in one.group.kinds
-        if may_be_official and (is_untyped or is_single):
-            return f"{one.name} has no date, so it may be earlier"
-    return None
-
-
-def _medium(case: YearCase) -> str | None:
-    hints = [one.hint.text for one in case.candidates if one.hint]
-    early = min(hints, default=case.year)
-    if early[:4] >= case.year:
-        return None
-    return f"a release is dated {early}, on a medium of later years: the first may be of then"
-
-
-def _copy(case: YearCase) -> str | None:
-    found = []
-    for one, copy in case.copies:
-        if copy.when.text[:4] >= case.year or not copy.when.is_known:
-            continue
-        counts = copy.may_be_official
-        if copy.standing == "Promotion":
-            counts = not (is_promo_of(copy, one) or _is_of_december(copy, one))
-        elif copy.standing == "Bootleg":
-            counts = not case.is_any_work_of_the_year
-        if counts:
-            found.append(f"{describe_unofficial(copy)} of {one.name} is of {copy.when}")
-    return min(found) if found else None
-
-
-def _is_of_december(copy: Release, record: Candidate) -> bool:
-    """Whether a copy is of the December before the January in which its own record came out."""
-    year, month = copy.when.text[:4], copy.when.text[5:7]
-    return month == "12" and record.since.text[:7] == f"{int(year) + 1:04}-01"
-
-
-def _possible_sibling(case: YearCase) -> str | None:
-    return case.bundle.possible_sibling.removeprefix("; ") or None
-
-
-def _impossible(case: YearCase) -> str | None:
-    """Return that the year is before all records, or after the next of when evidence was read."""
+def _in_gaps(case: YearCase) -> Iterator[str]:
+    """Yield what was not read, and that the year is before all records or after the evidence."""
+    if possible := case.bundle.possible_sibling:
+        yield possible.removeprefix("; ")
     year, read = int(case.year), year_read(case.bundle)
     if year < _FIRST_YEAR:
-        return f"no record is of {year}: the date of {names_of(case.firsts)} is wrong"
+        yield f"no record is of {year}: the date of {either(case.firsts)} is wrong"
     if read and year > read + 1:
-        return f"the evidence is of {read}: the date of {names_of(case.firsts)} may be wrong"
-    return None
-
-
-def _incomplete(case: YearCase) -> str | None:
-    is_cut = case.bundle.complete is False
-    return "the evidence is cut short: more was found than was read" if is_cut else None
-
-
-YEAR_DOUBTS: tuple[Callable[[YearCase], str | None], ...] = (
-    _collection, _group, _recording, _isrc, _taping, _remaster, _reissue, _undated, _medium, _copy,
-    _possible_sibling, _impossible, _incomplete,
-)  # fmt: skip
-"""The first row that returns a reason makes the year uncertain (docs/decisions.md has them all).
-
-Hints of the same year change nothing: the date is that of a listed official release.
-"""
+        yield f"the evidence is of {read}: the date of {either(case.firsts)} may be wrong"
+    if case.bundle.complete is False:
+        yield "the evidence is cut short: more was found than was read"
 
 
 _FINAL = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")
 """Rules that decide by what a person or a verified fact said: nothing is looked up for them."""
 
 
-class _Decision(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A decision with what is listed: the chosen record, and the first that has a date."""
-
-    bundle: EvidenceBundle
-    settings: RulesConfig
-    recordings: Sequence[RecordingCandidate]
-    candidates: Sequence[Candidate]
-    chosen: Candidate
-    rr: str | None
-    first: Candidate
-
-
-def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig) -> str | None:
-    """Return why other recordings of the performance should be looked up; None if they need not.
+def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig) -> bool:
+    """Whether other recordings of the performance should be looked up.
 
     They may hold the original where a case is open for want of it, and where the rules decide for a
     compilation, a reissue, or a release later than an ISRC's year, the recording's first date, a
@@ -507,100 +416,57 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
     they were looked up already.
     """
     if bundle.siblings == "looked_up":
-        return None
+        return False
     if isinstance(verdict, Open) and verdict.proposal:
         verdict = verdict.proposal
+    recordings = sort_recordings(bundle).kept
+    candidates = candidates_of(recordings)
+    counting = [one for one in candidates if one.counts]
     if isinstance(verdict, Open):
-        asked = [one.text for one in verdict.questions if one.kind == "missing_original"]
-        if asked or _is_any_work(bundle):
-            return asked[0] if asked else None
-        return "only compilations carry it, so the original may be missing"
-    if verdict.crg_rule in _FINAL:
-        return None
-    case = _decision(bundle, verdict, settings)
-    return (
-        next((reason for row in _SIBLING_REASONS if (reason := row(case))), None) if case else None
+        is_asked = any(one.kind == "missing_original" for one in verdict.questions)
+        return is_asked or all(one.role is Role.COMPILATION for one in counting)
+    chosen = next((one for one in candidates if one.group.mb_rg_id == verdict.crg), None)
+    if chosen is None or verdict.crg_rule in _FINAL:
+        return False
+    dated = [one for one in counting if one.is_dated]
+    first = min(dated, key=attrgetter("first", "last"), default=chosen)
+    return _may_be_later(chosen, verdict.rr, bundle, settings) or _is_anything_before(
+        first, recordings, candidates, bundle
     )
 
 
-def _is_any_work(bundle: EvidenceBundle) -> bool:
-    candidates = candidates_of(sort_recordings(bundle).kept)
-    return any(one.counts and one.role is not Role.COMPILATION for one in candidates)
+def _may_be_later(
+    chosen: Candidate, rr: str | None, bundle: EvidenceBundle, settings: RulesConfig
+) -> bool:
+    """Whether the record chosen may have come out later than the recording did elsewhere."""
+    group, own = chosen.group, chosen.group.first_date
+    release = next((one for one in group.editions if one.mb_release_id == rr), None)
+    return (
+        chosen.role is Role.COMPILATION
+        or gathers(chosen, bundle)
+        or (release is not None and is_marked_reissue(release, group, settings))
+        or (own.is_known and chosen.is_dated and own.last < chosen.first)
+    )
 
 
-def _decision(bundle: EvidenceBundle, verdict: Decided, settings: RulesConfig) -> _Decision | None:
-    recordings = sort_recordings(bundle).kept
-    candidates = candidates_of(recordings)
-    chosen = next((one for one in candidates if one.group.mb_rg_id == verdict.crg), None)
-    if chosen is None:
-        return None
-    dated = [one for one in candidates if one.counts and one.is_dated]
-    first = min(dated, key=attrgetter("first", "last"), default=chosen)
-    return _Decision(bundle, settings, recordings, candidates, chosen, verdict.rr, first)
-
-
-# The rows: each returns its reason in words, or None.
-
-
-def _by_compilation(case: _Decision) -> str | None:
-    if case.chosen.role is Role.COMPILATION or gathers(case.chosen, case.bundle):
-        return f"{case.chosen.dated_name} may gather earlier recordings"
-    return None
-
-
-def _by_reissue(case: _Decision) -> str | None:
-    group = case.chosen.group
-    release = next((one for one in group.editions if one.mb_release_id == case.rr), None)
-    if release and is_marked_reissue(release, group, case.settings):
-        return f"the earliest release known of {case.chosen.dated_name} is a reissue"
-    return None
-
-
-def _by_remaster(case: _Decision) -> str | None:
-    if are_remasters(case.first.recordings):
-        return f"the recording on {case.first.dated_name} is a remaster"
-    return None
-
-
-def _by_isrc(case: _Decision) -> str | None:
-    year = isrc_year(case.recordings, case.bundle)
-    if year and case.first.is_dated and year < int(case.first.since.text[:4]):
-        return f"an ISRC was assigned in {year}, before {case.first.dated_name}"
-    return None
-
-
-def _by_first_date(case: _Decision) -> str | None:
-    hints = [one.first_release_date for one in case.recordings if one.first_release_date]
-    for hint in sorted(hints):
-        if PartialDate.parse(hint).last < case.first.first:
-            return f"the recording is dated {hint}, before {case.first.dated_name}"
-    return None
-
-
-def _by_promo(case: _Decision) -> str | None:
-    for one in case.candidates:
-        for copy in one.unofficial:
-            if copy.standing != "Promotion" or copy.when.last >= case.first.first:
-                continue
-            if not is_promo_of(copy, one):
-                what = f"{describe_unofficial(copy)} of {one.name} is of {copy.when}"
-                return f"{what}, before {case.first.dated_name}"
-    return None
-
-
-def _by_taping(case: _Decision) -> str | None:
-    year = taping_year(case.recordings, int(case.first.since.text[:4] or 0))
-    return f"its comment names {year}, before {case.first.dated_name}" if year else None
-
-
-def _by_group(case: _Decision) -> str | None:
-    own = case.chosen.group.first_date
-    if own.is_known and own.last < case.chosen.first and case.chosen.is_dated:
-        return f"{case.chosen.dated_name} is later than its group, which is of {own}"
-    return None
-
-
-_SIBLING_REASONS: tuple[Callable[[_Decision], str | None], ...] = (
-    _by_compilation, _by_reissue, _by_remaster, _by_isrc, _by_first_date, _by_promo, _by_taping,
-    _by_group,
-)  # fmt: skip
+def _is_anything_before(
+    first: Candidate,
+    recordings: Sequence[RecordingCandidate],
+    candidates: Sequence[Candidate],
+    bundle: EvidenceBundle,
+) -> bool:
+    """Whether anything is known of the recording that is earlier than its first dated record."""
+    year = int(first.since.text[:4] or 0)
+    return (
+        are_remasters(first.recordings)
+        or (isrc_year(recordings, bundle) or year) < year
+        or any(one.first_date.last < first.first for one in recordings)
+        or taping_year(recordings, year) is not None
+        or any(
+            copy.standing == "Promotion"
+            and copy.when.last < first.first
+            and not _is_promo_of(copy, one)
+            for one in candidates
+            for copy in one.unofficial
+        )
+    )
