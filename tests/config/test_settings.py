@@ -139,8 +139,8 @@ def test_limits_are_checked_on_the_merged_configuration(tmp_path: Path) -> None:
 def test_a_file_that_is_absent_or_no_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"absent\.toml: cannot be read"):
         load_settings(tmp_path / "absent.toml", {}, {})
-    (tmp_path / "config.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="no TOML"):
+    (tmp_path / "config.toml").write_bytes(b"[llm]\nmodel_id = '\xff'")
+    with pytest.raises(ConfigError, match=r"config\.toml, line 2: no TOML"):
         load_settings(tmp_path / "config.toml", {}, {})
 
 
@@ -165,10 +165,8 @@ def test_a_repeated_table_or_key_is_reported_in_words_of_toml(tmp_path: Path) ->
     text = SHIPPED.read_text() + "\n[llm.searxng]\nurl = 'http://127.0.0.1:8888'\n"
     with pytest.raises(ConfigError) as refusal:
         load(tmp_path, text)
-    told = str(refusal.value)
-    assert "the table [llm.searxng] is there twice (at line" in told
-    assert "put the keys of the second into the first" in told
-    assert "('" not in told
+    assert "the table [llm.searxng] is there twice (at line" in str(refusal.value)
+    assert "put the keys of the second into the first" in str(refusal.value)
     with pytest.raises(ConfigError, match="a key is there twice"):
         load(tmp_path, "[llm]\nseed = 1\nseed = 2\n")
 

@@ -25,7 +25,6 @@ KEYS_NOT_TAKEN_HERE = {
     "llm.api_key_env": "it sends a variable of the environment to a server",
 }
 """Keys never taken from a file in the current folder, which may be somebody else's, and why."""
-_MARK = re.compile(r"^[ \t]*\[[ \t]*canon[ \t]*[.\]]", re.MULTILINE)
 _TABLE = re.compile(r"\s*\[{1,2}([^\[\]#]+)\]")
 _KEY = re.compile(r"\s*((?:[\w.\s-]|\"[^\"]*\"|'[^']*')+?)\s*=")
 _TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice (\(.*\))")
@@ -126,7 +125,7 @@ def _is_marked(path: Path) -> bool:
     try:
         return isinstance(tomli.loads(text).get("canon"), dict)
     except (ValueError, RecursionError):
-        return _MARK.search(text) is not None
+        return "[canon" in text
 
 
 def _remove_keys_not_taken(tree: Tree) -> Iterator[str]:
@@ -158,7 +157,8 @@ def _read_file(path: Path) -> tuple[Tree, dict[str, int]]:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: no TOML: {error}") from error
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ConfigError(f"{path}, line {line}: no TOML: {error}") from error
     except tomli.TOMLDecodeError as error:
         defect = str(error).replace("Cannot overwrite a value", "a key is there twice")
         if twice := _TABLE_TWICE.fullmatch(defect):  # it shows Python's values
