@@ -16,8 +16,8 @@ from servers.ollama import OllamaStandIn
 from servers.openai import FAULTS, OpenAIStandIn
 
 LATE = "did not finish its answer for model 'llama3.2' within 0.3 s: raise llm.timeout_s"
-NOT_OLLAMA = "does not speak Ollama's format ("
-NOT_OPENAI = "does not speak OpenAI's format ("
+NOT_OLLAMA = "does not speak Ollama's format (its answer cannot be read): set llm.base_url to an"
+NOT_OPENAI = "does not speak OpenAI's format (its answer cannot be read): set llm.base_url to the"
 TOO_LONG = "set llm.num_ctx to what the server gives it, or start the server with more"
 MISSING = "model 'llama3.2' is not on the server at {url}/v1: set llm.model_id to one it has: qwen3"
 ENDLESS = "went on past 1000000 bytes, more than llm.max_tokens hold"
@@ -38,7 +38,7 @@ OF_OLLAMA = {
     "absent, old wording": "is not on the server at {url}: ollama pull llama3.2",
     "400": "does not support chat): choose another model",
     "401": "refuses the key or wants one (HTTP 401: unauthorized): set llm.api_key_env",
-    "404 page": NOT_OLLAMA,
+    "404 page": "does not speak Ollama's format (HTTP 404): set llm.base_url",
     "500": "failed (HTTP 500: model requires more system memory (9.2 GiB) than is available)",
     "503": "is busy or still loading (HTTP 503: server busy, please try again. maximum pending",
     "error in mid-stream": "broke its reply off with an error: llama runner process has terminated",
@@ -58,7 +58,7 @@ OF_OPENAI = {
     "400": "refuses the request for model 'llama3.2' (HTTP 400: Image input is not supported)",
     "401": "refuses the key or wants one (HTTP 401: Invalid API Key): set llm.api_key_env",
     "403": "refuses the key or wants one (HTTP 403: Forbidden): set llm.api_key_env",
-    **dict.fromkeys(("404", "404 page"), NOT_OPENAI),
+    **dict.fromkeys(("404", "404 page"), "does not speak OpenAI's format (HTTP 404"),
     **dict.fromkeys(("too long, vLLM", "too long, 200"), TOO_LONG),
     "too long, llama.cpp": "(HTTP 400: the request exceeds the available context size, try incr",
     "too long, 500": "(HTTP 500: Context size has been exceeded.): set llm.num_ctx",

@@ -289,9 +289,11 @@ class Server:
             ((httpx.TransportError,), BROKEN_OFF),
             ((httpx.InvalidURL,), IMPOSSIBLE_ADDRESS),
         )
-        # Else the body is not what its reader takes it for: no JSON, another shape, too deep.
-        of_kind = (row for kinds, row in rows if isinstance(error, kinds))
-        fault = next(of_kind, self.faults.wrong_format)
+        fault = next((row for kinds, row in rows if isinstance(error, kinds)), None)
+        if (
+            fault is None
+        ):  # no JSON, another shape, too deep: what a library says of it tells little
+            return self.faults.wrong_format.error(self, "its answer cannot be read")
         # The client library of Ollama hides a failed connection behind words of its own.
         cause = error.__context__ if isinstance(error, ConnectionError) else None
         return fault.error(self, ERROR_NUMBER.sub("", str(cause or error)) or type(error).__name__)
