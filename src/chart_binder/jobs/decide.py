@@ -50,11 +50,7 @@ _NOT_A_WORD = re.compile(r"[^\w-]+")
 
 
 class State(StrEnum):
-    """The outcome of deciding one file.
-
-    `unmatched`: no recording was found. `unreadable`: there is no audio that can be read. `error`:
-    something failed that may succeed later.
-    """
+    """The outcome of deciding one file; an `error` is something that may succeed later."""
 
     DECIDED = "decided"
     REVIEW = "review"
@@ -76,10 +72,7 @@ WAITING_STATES = (State.REVIEW, State.INDETERMINATE, State.UNMATCHED, State.UNRE
 
 
 def read_states(written: str, allowed: Collection[State] = tuple(State)) -> frozenset[str]:
-    """Return the states, as stored, of words with commas between: for people, or as in JSON.
-
-    Raises `ValueError` with the words that are allowed.
-    """
+    """Return the states that words with commas between them name. Raises `ValueError`."""
     by_name = {name: state.value for state in allowed for name in (state.word, state.value)}
     found = [by_name.get(name.strip().casefold()) for name in written.split(",")]
     if None in found:
@@ -184,10 +177,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A decision with the evidence and the rules' verdict behind it, where there are any.
-
-    `artifact` is what the file's tags say, where no evidence was found for them.
-    """
+    """A decision with the evidence and verdict behind it; without, with what the tags say."""
 
     decision: Decision
     bundle: EvidenceBundle | None = None
@@ -202,10 +192,7 @@ class EvidenceSource(Protocol):
         """Return the evidence, or raise `LookupFailedError` or `NothingFoundError`."""
 
     def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
-        """Return evidence with other recordings of the same performance.
-
-        Raises `LookupFailedError`.
-        """
+        """Return evidence with sibling recordings. Raises `LookupFailedError`."""
 
 
 SiblingNeed: TypeAlias = Callable[[EvidenceBundle], bool]
@@ -224,10 +211,7 @@ def sibling_need(when: str, rules: RulesConfig) -> SiblingNeed:
 
 
 def gather_evidence(source: EvidenceSource, tags: TrackTags, need: SiblingNeed) -> EvidenceBundle:
-    """Return the evidence about a file, with siblings where they are needed.
-
-    Raises `LookupFailedError`, `UnidentifiedError` and `NothingFoundError`.
-    """
+    """Return the evidence about a file, with siblings if needed. Raises as `gather` does."""
     bundle = source.gather(tags)
     return source.with_siblings(bundle) if need(bundle) else bundle
 
@@ -248,10 +232,7 @@ def no_overrides() -> Mapping[str, OverrideRecord]:
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """The pipeline from evidence to a decision.
-
-    Without an `adjudicator`, `why_not` is the hint on open cases: why there is none.
-    """
+    """The pipeline from evidence to a decision; `why_not` says why no adjudicator is asked."""
 
     rules: RulesConfig
     adjudicator: Adjudicator | None = None
@@ -263,10 +244,7 @@ class Decider:
         return case_or_error(lambda: self.decide(gather()))
 
     def decide(self, bundle: EvidenceBundle) -> Case:
-        """Decide by override, else by rules, else by the adjudicator, or leave the case open.
-
-        Raises `StoreError` if the overrides cannot be read.
-        """
+        """Decide by override, rules or the adjudicator, or leave it open. Raises `StoreError`."""
         case = self.decide_by_rules(bundle)
         return self.adjudicate(case) if self.needs_adjudicator(case) else case
 
@@ -298,11 +276,7 @@ class Decider:
         return self._case(decision, bundle, verdict)
 
     def needs_adjudicator(self, case: Case) -> bool:
-        """Return whether the case is open and there is an adjudicator to ask.
-
-        It is not asked where the evidence is cut short and the rules have a proposal: no fact makes
-        that evidence whole.
-        """
+        """Return whether there is an adjudicator to ask about it; cut evidence it cannot mend."""
         is_open = isinstance(case.verdict, Open) and case.verdict.proposal is None
         return self.adjudicator is not None and is_open
 
@@ -313,10 +287,7 @@ class Decider:
         return self.apply_answer(case, self.adjudicator.adjudicate(case.bundle, case.verdict))
 
     def apply_answer(self, case: Case, result: AdjudicationResult) -> Case:
-        """Decide an open case by an adjudicator's answer to the same evidence.
-
-        The evidence of the case returned has what the answer brought in.
-        """
+        """Decide an open case by an answer to its evidence, and what that brought in."""
         assert case.bundle is not None
         assert isinstance(case.verdict, Open)
         if not result.basis:  # an adjudicator of a plug-in has one of its own
@@ -388,10 +359,7 @@ def complete(
     evidence: Callable[[], EvidenceBundle | None],
     rules: RulesConfig | None = None,
 ) -> Decision:
-    """Return a stored decision with the names and the first release that older ones lack.
-
-    They are taken from the `evidence` that it was made by, which is called only then.
-    """
+    """Return a stored decision with names and first release, of its `evidence` if it lacks them."""
     if decision.title is not None or decision.evidence_hash is None:
         return decision
     bundle = evidence()
@@ -466,10 +434,7 @@ def case_or_error(make: Callable[[], Case]) -> Case:
 
 
 def with_tags(case: Case, path: Path) -> Case:
-    """Return a case without evidence with what the file's tags say, if they can be read.
-
-    So a list of decisions can name a file that MusicBrainz does not know.
-    """
+    """Return a case without evidence with the names in the file's tags, if they can be read."""
     if case.bundle is not None:
         return case
     from chart_binder.audio.reading import read_tags  # slow, and needed for failures alone

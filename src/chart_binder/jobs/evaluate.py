@@ -317,10 +317,7 @@ def evaluate(
 
 
 def score(golden: GoldenCase, case: Case) -> ScoredCase:
-    """Score one decision; an answer for review counts as open.
-
-    Releases are scored if the release group is right, rules if the rules decided.
-    """
+    """Score one decision; an answer for review counts as open, a release of a wrong group not."""
     decision, expected = case.decision, golden.expected
     crg = _mark(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
     rr = Mark.UNSCORED
@@ -451,10 +448,7 @@ class ListedYear(msgspec.Struct, frozen=True):
 
 
 class ComparedYear(msgspec.Struct, frozen=True):
-    """A row with what was decided; `off` is how many years that is later than the list says.
-
-    `problem` says why nothing is known.
-    """
+    """A row with what was decided, `off` years later than listed, or the `problem`."""
 
     row: ListedYear
     first_release: FirstRelease | None
@@ -498,10 +492,7 @@ class YearReport(msgspec.Struct, frozen=True):
 
 
 def read_years(content: bytes, name: str) -> Iterator[ListedYear | InvalidLine]:
-    """Yield the rows of a list, and the lines that are none.
-
-    Raises `CanonError` for a file that is empty, is not UTF-8, or lacks a column.
-    """
+    """Yield the rows of a list, and the lines that are none. Raises `CanonError` for no list."""
     try:
         lines = content.decode("utf-8-sig").splitlines(keepends=True)
     except UnicodeDecodeError as error:

@@ -69,10 +69,7 @@ class FieldChange(msgspec.Struct, frozen=True):
 
 
 class ChangedKey(FieldChange, frozen=True, omit_defaults=True):
-    """A key that differs from what it was after a write: `old` texts then, `new` ones now.
-
-    `before` is what it said before the write, if that wrote it.
-    """
+    """A key that changed since a write; `before` is what it said before, if that wrote it."""
 
     before: Texts | None = None
 

@@ -141,10 +141,7 @@ class YearSpan:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One condition of a query: a key with its value as `written` and as it was read.
-
-    One that is negated must not hold.
-    """
+    """One condition of a query: a key with its value as `written` and as read, or its negation."""
 
     key: str
     written: str

@@ -156,10 +156,7 @@ class OverrideEffect(msgspec.Struct, frozen=True):
 
 
 def override_effect(store: "Store", override: OverrideRecord) -> OverrideEffect:
-    """Return the files that an override applies to; damaged evidence is passed over.
-
-    Raises `StoreError`.
-    """
+    """Return the files that an override applies to, with evidence that can be read."""
     decisions = store.verdicts.reached_by(override)
     files = tuple(dict.fromkeys(each.path for each in decisions))
     found = (_readable_bundle(store, each) for each in reversed(decisions))
@@ -275,10 +272,7 @@ def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[st
 def _new_override(
     store: "Store", case: ReviewCase, crg: str, rr: str | None, reason: str, recording: str | None
 ) -> OverrideRecord:
-    """Return the override for a verdict.
-
-    Raises `CanonError` if the case is not open, or for ids that the override cannot have.
-    """
+    """Return the override for a verdict on an open case. Raises `CanonError`."""
     _require_open(store, case)
     override = OverrideRecord(
         _recording_of(case, crg, recording),
@@ -294,10 +288,7 @@ def _new_override(
 
 
 def _recording_of(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
-    """Return the recording to override: the one named, else the only one on the release group.
-
-    Raises `CanonError` that lists the recordings if several may be meant.
-    """
+    """Return the recording named, else the only one on the group, or raise `CanonError`."""
     kept = sort_recordings(case.bundle).kept if case.bundle else ()
     wanted = bare_id(crg)
     carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
@@ -393,10 +384,7 @@ def _replacements(
     *,
     replaces: bool,
 ) -> Iterator[str]:
-    """Yield which overrides a new one replaces, and which other files that concerns.
-
-    Raises `CanonError` if it contradicts an override from elsewhere and `replaces` is false.
-    """
+    """Yield which overrides a new one replaces, and for which files, or raise `CanonError`."""
     current = store.overrides.all().get(new.recording_mbid)
     replaced = tuple(before)
     if current is not None and current not in before:

@@ -65,10 +65,7 @@ class CandidateRow(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """The adjudicator's answer, however sure it was, or what the rules say of cut evidence.
-
-    The release is optional.
-    """
+    """The answer of the adjudicator, however sure, or what the rules say of cut evidence."""
 
     crg_mbid: str
     rr_mbid: str | None
@@ -159,10 +156,7 @@ class ReviewCase:
 
 
 def review_case(store: "Store", kept: DecisionRecord, files: int = 1) -> ReviewCase:
-    """Return a decision as a case, which says so if its records are damaged.
-
-    Raises `StoreError`.
-    """
+    """Return a decision as a case; damage of its records is in it. Raises `StoreError`."""
     decision = None
     try:
         decision, bundle = read_decision(kept), stored_bundle(store, kept)
@@ -224,10 +218,7 @@ def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ..
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """A case in the queue; `left` is how many cases there are from this one on.
-
-    Cases that an override decides are counted in `left`, and not yielded.
-    """
+    """A case in the queue, with how many are left, those that an override decides included."""
 
     case: ReviewCase
     left: int

@@ -71,10 +71,7 @@ _WITHOUT_EFFECT: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class RunVersions:
-    """The run that decisions are saved under, and the versions of rules and adjudicator.
-
-    `rules` is a `rules_version`, `adjudicator` the `adjudicator_version` of a model's answers.
-    """
+    """The run that decisions are saved under, and the versions of rules and adjudicator."""
 
     run_id: str
     rules: str
@@ -157,10 +154,7 @@ def file_status(path: Path) -> os.stat_result | None:
 def stored_case(
     case: Case, path: Path, before: os.stat_result | None, versions: RunVersions
 ) -> StoredCase:
-    """Return the records of a case.
-
-    `before` is the status of its file before the tags were read; without it, size and time are 0.
-    """
+    """Return the records of a case, with the file's status `before` its tags were read."""
     decision = case.decision
     known = decision.evidence_hash
     gathered = _without_added(case)
@@ -268,10 +262,7 @@ def save_decisions(
     rules: RulesConfig,
     adjudicator: str = "",
 ) -> Iterator[DecisionSaver]:
-    """Yield a saver for the decisions of one run; save how the run ended if it is cut short.
-
-    `adjudicator` is the `adjudicator_version` of a model's answers.
-    """
+    """Yield a saver for the decisions of one run; save how the run ended if it is cut short."""
     run = new_run(command, arguments)
     versions = RunVersions(run.id, rules_version(rules), adjudicator)
     saver = DecisionSaver(store, run, versions=versions)
@@ -317,10 +308,7 @@ def earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision) -> 
 
 
 def _is_same_case(before: DecisionRecord, answer: Decision, kept: DecisionRecord) -> bool:
-    """Return whether two decisions are of the same tags, and the earlier one is not outdated.
-
-    It is if rules have to decide it again (stale), or if it is certain by older rules.
-    """
+    """Return whether tags are the same, and no newer rules or acceptance outdate the answer."""
     if before.artifact != kept.artifact:
         return False
     is_certain = before.state == State.DECIDED
@@ -329,19 +317,13 @@ def _is_same_case(before: DecisionRecord, answer: Decision, kept: DecisionRecord
 
 
 def gathered_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
-    """Return the evidence that was gathered for a decision, with the file's tags; `None` if none.
-
-    Raises `StoreError`.
-    """
+    """Return the evidence gathered for a decision, with the file's tags. Raises `StoreError`."""
     evidence = store.evidence.get(kept.evidence_hash) if kept.evidence_hash else None
     return bundle_with_tags(kept, evidence) if evidence else None
 
 
 def stored_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
-    """Return the evidence of a decision as `gathered_bundle`, with what a model brought into it.
-
-    Raises `StoreError`.
-    """
+    """Return evidence as `gathered_bundle`, with what a model brought into it."""
     bundle = gathered_bundle(store, kept)
     answer = read_decision(kept).adjudication if b'"added":[{' in kept.document else None
     return with_recordings(bundle, answer.added) if bundle and answer else bundle
@@ -367,10 +349,7 @@ def stored_artifact(kept: DecisionRecord) -> Artifact | None:
 
 
 def current_decision(store: "Store", path: Path) -> DecisionRecord | None:
-    """Return the decision that applies to a file: the newest that is pinned, else the newest.
-
-    Raises `StoreError`, and `DamagedRecordError` if the decision cannot be read.
-    """
+    """Return the newest pinned decision of a file, else its newest. Raises `StoreError`."""
     (found,) = current_decisions(store, [path_bytes(path)])
     if isinstance(found, UnreadDecision):
         raise DamagedRecordError(found.problem)
@@ -408,10 +387,7 @@ _OPEN = (*NOT_ATTEMPTED, State.INDETERMINATE)
 
 
 class DriftCause(StrEnum):
-    """Why a decision would differ today; several may apply.
-
-    `ACCEPTANCE` is a model's answer that was accepted under an earlier acceptance.
-    """
+    """Why a decision would differ today; `ACCEPTANCE`: it was accepted as was usual earlier."""
 
     ACCEPTANCE = "acceptance"
     EVIDENCE = "evidence"
@@ -420,10 +396,7 @@ class DriftCause(StrEnum):
 
 
 class DriftState(StrEnum):
-    """How a stored decision compares with today's; `NOT_ASKED` if no evidence was fetched.
-
-    `NEVER` is a file that never was decided: nothing was found, read or gathered for it.
-    """
+    """How a stored decision compares with today's; `NEVER`: there was nothing to decide on."""
 
     UNCHANGED = "unchanged"
     DIFFERS = "differs"
@@ -551,11 +524,7 @@ def accept_new_decision(check: DriftCheck, drift: Drift, run: RunRecord) -> Deci
 
 
 def _outcome(was: Decision, now: Case | None = None) -> tuple[str | None, ...]:
-    """Return what is compared: whether it is decided, the release group and the release.
-
-    A model's answer stands as long as the rules leave the case open and its release group is among
-    the candidates, or was brought in by it.
-    """
+    """Return what is compared; a model's group holds while it is a candidate of an open case."""
     decision = now.decision if now else was
     if now and was.decided_by == "llm" and decision.state in _OPEN:
         added = was.adjudication.added if was.adjudication else ()

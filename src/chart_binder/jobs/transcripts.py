@@ -216,10 +216,7 @@ def _flatten(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference between two runs; `None` stands for what a run does not have.
-
-    `part` is settings, evidence, opening, turn or result; `where` is the name inside it.
-    """
+    """What differs in a part of two runs, `where` in it; `None` is what a run does not have."""
 
     part: str
     where: str
@@ -364,10 +361,7 @@ class ReplyToParse(msgspec.Struct, frozen=True):
 
 
 class ParsedReply(msgspec.Struct, frozen=True):
-    """The step in a reply: arguments as the tool would get them, the answer in normal form.
-
-    With `takes_any`, arguments are as the reply has them, and the answer is text.
-    """
+    """The step in a reply: arguments as the tool would get them, the answer in normal form."""
 
     kind: str
     tool: str | None = None
@@ -386,10 +380,7 @@ def read_reply_line(line: bytes | str) -> ReplyToParse:
 
 
 class ReplyParser:
-    """Parses replies as the adjudicator does, with its tools and its form of an answer.
-
-    With `takes_any`, replies are judged by their dialect alone.
-    """
+    """Parses replies as the adjudicator does, or with `takes_any` by their dialect alone."""
 
     def __init__(self, config: LLMConfig, *, takes_any: bool = False) -> None:
         self._config = config

@@ -103,10 +103,7 @@ def writes_to_undo(store: "Store", run: RunRecord) -> Iterator[WriteRecord]:
 def writes_since(
     store: "Store", at_utc: str, moved: MovedFiles, paths: Iterable[Path] | None = None
 ) -> Iterator[WriteRecord]:
-    """Yield the writes since a time that can be undone, of each file the newest first.
-
-    Those of `paths` that were moved since are known by their last write, which `moved` finds.
-    """
+    """Yield the writes since a time that can be undone, of all files or `paths`, newest first."""
     if paths is None:
         return not_undoing(store, store.journal.since(at_utc))
     names = (write.path for path in paths if (write := moved.last_write(path)))
@@ -422,10 +419,7 @@ class VerifyState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The finding for one file; `changes` lead from what was written to what is there now.
-
-    Where a write was put back in part, they are the written keys that `undo` kept.
-    """
+    """The finding for one file; `changes` lead from what was written, or what `undo` kept."""
 
     path: Path
     finding: VerifyState

@@ -81,10 +81,7 @@ class WriteStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaggedFile:
-    """A file with the texts of its tags, and the album that it is of by these.
-
-    `problem` says why they could not be read.
-    """
+    """A file with the texts of its tags and its album by these, or the `problem` in reading."""
 
     path: Path
     container: str
@@ -444,10 +441,7 @@ def _why_not(decision: Decision, verdict: records.VerdictRecord | None) -> str |
 
 
 def identity_change(store: "Store", path: Path, kept: records.DecisionRecord) -> str | None:
-    """Return why a file may be another recording than the one decided, `None` if it is the same.
-
-    Raises `AudioError`, `OSError` and `StoreError`.
-    """
+    """Return why a file may be another recording than the one decided, else `None`."""
     status = path.stat()
     if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
         return None
@@ -464,10 +458,7 @@ def identity_change(store: "Store", path: Path, kept: records.DecisionRecord) ->
 
 
 def _are_written_tags(store: "Store", path: Path, kept: records.DecisionRecord) -> bool:
-    """Return whether the tags are those last written by canon into the file that was decided.
-
-    Another file may have had this path since, and have been written by a decision of its own.
-    """
+    """Return whether the tags are those that canon wrote last into the file that was decided."""
     writes = store.journal.of_path(stored_decisions.path_bytes(path))
     done = next((write for write in writes if write.state is records.WriteState.DONE), None)
     if done is None or done.decision_id is None:

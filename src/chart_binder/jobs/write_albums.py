@@ -73,10 +73,7 @@ class AlbumFiles:
 
 
 def album_folders(paths: Iterable[Path | WriteReport]) -> Iterator[Sequence[Path] | WriteReport]:
-    """Yield the files of each folder together as they come, and reports as they are.
-
-    The folders of an album's discs are one.
-    """
+    """Yield the files of each folder, with its disc folders, together; reports as they are."""
     held: list[Path] = []
     entered: Path | None = None
     for item in paths:
@@ -129,10 +126,7 @@ def plan_album(
     album: AlbumFiles,
     unsaved: Mapping[Path, StoredDecision] | None = None,
 ) -> Sequence[Planned]:
-    """Plan the files of an album, in their order.
-
-    `unsaved` has decisions in place of the stored ones. Raises `StoreError`.
-    """
+    """Plan an album's files, by `unsaved` decisions if there are any. Raises `StoreError`."""
     drafts = [
         _or_report(file, partial(planner.draft, file, (unsaved or {}).get(file.path)))
         for file in album.files
@@ -232,10 +226,7 @@ def _plan_dates(
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A way to date an album's files, and the keys of Navidrome's that it would split.
-
-    The files that are `blocked` may not be written, would change, and stay as they are.
-    """
+    """A way to date files, those that may not be written, and the keys that it would split."""
 
     wishes: Mapping[Path, _Wish]
     blocked: Mapping[Path, SaveError]
@@ -328,10 +319,7 @@ def write_album(planned: Sequence[Planned], run: WritingRun | None) -> Iterator[
 
 
 def record_unwritten(store: "Store", reports: Iterable[WriteReport]) -> None:
-    """Save for `canon review` why files were not written, or not all; raises `StoreError`.
-
-    What waits there anyhow, or failed and may be tried again, is not saved.
-    """
+    """Save for `canon review` why files were not written, if they do not wait there anyhow."""
     unwritten: list[UnwrittenRecord] = []
     written: list[bytes] = []
     for one in reports:
