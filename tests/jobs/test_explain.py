@@ -32,51 +32,41 @@ def reasons(case: Case) -> dict[str, str]:
     return {one.title: one.why_not for one in why_not(case, RULES)}
 
 
-def test_what_the_rules_left_possible_lost_by_the_models_word() -> None:
-    assert reasons(adjudicated(year_only_single(), ALBUM)) == {
-        "Bohemian Rhapsody": "single (1975): the model chose the album 'A Night at the Opera': So.",
-        "Greatest Hits": "compilation (1981-11-03): 6 years later than the album"
-        " 'A Night at the Opera'",
-    }
+OPERA, HITS = "A Night at the Opera", "compilation (1981-11-03): 6 years later than the album"
+CITED = Fact(SINGLE, "first_release_date", "1975-10-31", "https://a.example/")
+CHOSEN = f"single (1975): the model chose the album '{OPERA}': "
+# (claim, release group of the answer, its facts, its rationale, ends of the reasons by title)
+REASONS: list[tuple[str, str, tuple[Fact, ...], str, dict[str, str]]] = [
+    ("the model's word", ALBUM, (), "So.",
+     {"Bohemian Rhapsody": f"{CHOSEN}So.", "Greatest Hits": f"{HITS} '{OPERA}'"}),
+    ("verified facts", ALBUM, (DATED,), "So.",
+     {"Bohemian Rhapsody": f"single (1975-10-31): led to the album '{OPERA}' 21 days later, with"
+      " the verified facts in",
+      "Greatest Hits": f"{HITS} '{OPERA}', with the verified facts in"}),
+    ("a fact without a source", ALBUM, (CITED,), "So.",
+     {"Bohemian Rhapsody": f"{CHOSEN}So.", "Greatest Hits": f"{HITS} '{OPERA}'"}),
+    ("against the rules with the facts", SINGLE, (DATED,), "So.",
+     {OPERA: "album (1975-11-21): with the verified facts in, CRG:ALBUM_LEAD_WINDOW gives the"
+      f" album '{OPERA}', but the model chose the single 'Bohemian Rhapsody': So."}),
+    ("a record of a page alone", "elsewhere", (), "So.", dict.fromkeys(
+        ("Bohemian Rhapsody", OPERA, "Greatest Hits"),
+        "the model chose a record that the evidence lacks: So.")),
+    ("a long reason", ALBUM, (), "word " * 100,
+     {"Bohemian Rhapsody": f"{CHOSEN}{'word ' * 40}..."}),
+    ("no reason", ALBUM, (), "", {"Bohemian Rhapsody": f"{CHOSEN}no reason was given"}),
+]  # fmt: skip
 
 
-def test_what_verified_facts_let_the_rules_confirm_is_their_reason() -> None:
-    assert reasons(adjudicated(year_only_single(), ALBUM, DATED)) == {
-        "Bohemian Rhapsody": "single (1975-10-31): led to the album 'A Night at the Opera' 21 days"
-        " later, with the verified facts in",
-        "Greatest Hits": "compilation (1981-11-03): 6 years later than the album"
-        " 'A Night at the Opera', with the verified facts in",
-    }
-
-
-def test_what_the_rules_would_choose_with_the_facts_is_not_kept_quiet() -> None:
-    told = reasons(adjudicated(year_only_single(), SINGLE, DATED, outcome=Outcome.REVIEW))
-    assert told["A Night at the Opera"] == (
-        "album (1975-11-21): with the verified facts in, CRG:ALBUM_LEAD_WINDOW gives the album"
-        " 'A Night at the Opera', but the model chose the single 'Bohemian Rhapsody': So."
-    )
-
-
-def test_a_fact_that_no_source_bears_out_is_no_reason() -> None:
-    cited = Fact(SINGLE, "first_release_date", "1975-10-31", "https://a.example/")
-    assert reasons(adjudicated(year_only_single(), ALBUM, cited)) == reasons(
-        adjudicated(year_only_single(), ALBUM)
-    )
-
-
-def test_a_record_from_a_page_alone_is_told_of_as_such() -> None:
-    told = reasons(adjudicated(year_only_single(), "elsewhere", outcome=Outcome.REVIEW))
-    assert len(told) == 3
-    for said in told.values():
-        assert said.endswith("the model chose a record that the evidence lacks: So.")
-
-
-def test_a_long_reason_is_cut_and_an_absent_one_said_to_be() -> None:
-    told = reasons(adjudicated(year_only_single(), ALBUM, why="word " * 100))
-    assert told["Bohemian Rhapsody"].endswith("word ...")
-    assert len(told["Bohemian Rhapsody"]) < 300
-    told = reasons(adjudicated(year_only_single(), ALBUM, why=""))
-    assert told["Bohemian Rhapsody"].endswith(": no reason was given")
+@pytest.mark.parametrize(
+    ("crg", "facts", "why", "expected"), [pytest.param(*row[1:], id=row[0]) for row in REASONS]
+)
+def test_a_candidate_lost_by_the_rules_or_by_the_models_word(
+    crg: str, facts: tuple[Fact, ...], why: str, expected: dict[str, str]
+) -> None:
+    found = reasons(adjudicated(year_only_single(), crg, *facts, outcome=Outcome.REVIEW, why=why))
+    assert len(found) == 2 + (crg == "elsewhere")
+    for title, reason in expected.items():
+        assert found[title].endswith(reason)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.REJECTED, Outcome.ERROR])
@@ -103,8 +93,8 @@ def test_of_every_golden_open_case_each_other_candidate_has_one_line() -> None:
             continue
         all_of_them = [one.release_group for one in before.verdict.rivals]
         for crg in all_of_them:
-            told = why_not(adjudicated(case["bundle"], crg), RULES)
-            assert sorted([crg, *(one.release_group for one in told)]) == sorted(all_of_them)
-            assert all(one.why_not.partition(": ")[2] for one in told)
+            lost = why_not(adjudicated(case["bundle"], crg), RULES)
+            assert sorted([crg, *(one.release_group for one in lost)]) == sorted(all_of_them)
+            assert all(one.why_not.partition(": ")[2] for one in lost)
             seen += 1
     assert seen >= 20

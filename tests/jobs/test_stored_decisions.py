@@ -25,22 +25,11 @@ from chart_binder.jobs.stored_decisions import (
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.transcript import Said
-from chart_binder.store import Store, open_store
+from chart_binder.store import Store
 from golden.bundles import golden, year_only_single
 
 RULES = RulesConfig()
 ALBUM = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def store(place: Path) -> Iterator[Store]:
-    with open_store(f"sqlite:///{place}?timeout=0.1") as opened:
-        yield opened
 
 
 @pytest.fixture

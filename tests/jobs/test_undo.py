@@ -58,6 +58,10 @@ def undo(store: Store, *writes: WriteRecord, force: bool = False) -> list[WriteR
     return reports
 
 
+def since(store: Store, start: str, *paths: Path) -> list[WriteRecord]:
+    return list(writes_since(store, start, MovedFiles(store), paths or None))
+
+
 def state(store: Store, record: WriteRecord) -> WriteState:
     found = store.journal.get(record.id)
     assert found is not None
@@ -307,16 +311,16 @@ def test_a_plan_changes_nothing_and_follows_several_writes_of_a_file(
     write(store, path)
     write(store, path, {"album": ("Ænima",), "media": ("CD",)})
     before = path.read_bytes()
-    planned = list(plan_undo(store, writes_since(store, start, MovedFiles(store))))
+    planned = list(plan_undo(store, since(store, start)))
     assert path.read_bytes() == before
     changes = [{each.field: each.new for each in report.changes} for report in planned]
     assert changes[0] == {"album": ("Lateralus",), "media": ()}
     assert changes[1]["album"] == ("Undertow",)
     assert next(runs_to_undo(store)).command == "write"
     run = WritingRun.of(store, UNDO, (), keep_mtime=False)
-    done = list(undo_writes(writes_since(store, start, MovedFiles(store)), run))
+    done = list(undo_writes(since(store, start), run))
     assert [report.changes for report in done] == [report.changes for report in planned]
-    assert not list(writes_since(store, start, MovedFiles(store)))
+    assert not list(since(store, start))
 
 
 def test_writes_since_a_time_are_those_of_files_and_no_undoings(
@@ -330,16 +334,12 @@ def test_writes_since_a_time_are_those_of_files_and_no_undoings(
     start = now_utc()
     newer = [write(store, path, FIELDS | {"album": ("Ænima",)}) for path in paths]
     paths[1] = paths[1].rename(tmp_path / "renamed.flac")
-    assert [each.id for each in writes_since(store, start, MovedFiles(store))] == [
-        each.id for each in newer[::-1]
-    ]
+    assert [each.id for each in since(store, start)] == [each.id for each in newer[::-1]]
     assert [each.id for each in writes_since(store, start, MovedFiles(store), paths[:2])] == [
         each.id for each in newer[:2]
     ]
     undo(store, newer[0])
-    assert {each.id for each in writes_since(store, start, MovedFiles(store))} == {
-        each.id for each in newer[1:]
-    }
+    assert {each.id for each in since(store, start)} == {each.id for each in newer[1:]}
     last = last_write(store, paths[0])
     assert last is not None
     assert last.id == old.id

@@ -191,7 +191,7 @@ def _id_text(change: FieldChange, names: Mapping[str, str], *, verbose: bool) ->
 
 def _names(plan: Plan) -> Mapping[str, str]:
     """Return what ids stand for: that of the file's group for its album, others by the evidence."""
-    before, bundle = plan.draft.file.fields, plan.bundle
+    before, bundle = plan.draft.file.fields, plan.draft.track.bundle
     title = next(iter(before.get("album", ())), "")
     recordings = {one.mb_recording_id: one.title or "" for one in bundle.recording_candidates}
     own = dict.fromkeys(before.get("release_group_mbid", ()), title)

@@ -254,7 +254,7 @@ class TagResults:
 
 
 def _write_object(report: WriteReport) -> dict[str, Any]:
-    chosen = report.plan.chosen if report.plan else None
+    chosen = report.plan.draft.track.chosen if report.plan else None
     return {
         "state": report.status,
         "why": report.why or report.withheld,

@@ -168,8 +168,8 @@ def _by_facts(again: Decided, before: Open) -> Iterator[Rival]:
     known = {one.release_group: one.why_not for one in before.rivals}
     for one in again.rivals:
         is_old = known.get(one.release_group) == one.why_not
-        told = one.why_not if is_old else f"{one.why_not}, with the verified facts in"
-        yield replace(one, why_not=told)
+        marked = one.why_not if is_old else f"{one.why_not}, with the verified facts in"
+        yield replace(one, why_not=marked)
 
 
 def _by_word(

@@ -34,6 +34,7 @@ from chart_binder.files import path_text
 from chart_binder.jobs.decide import Decision, complete, read_states, year_of
 from chart_binder.jobs.evaluate import CRG_RULES, RR_RULES
 from chart_binder.jobs.stored_decisions import (
+    is_below,
     path_bytes,
     path_from_bytes,
     read_decision,
@@ -278,10 +279,6 @@ def _holds(text: str, *values: str | None) -> bool:
     return any(text in fold(value) for value in values if value)
 
 
-def _is_below(row: ListedDecision, path: bytes) -> bool:
-    return row.kept.path == path or row.kept.path.startswith(path.rstrip(b"/") + b"/")
-
-
 def _is_of_years(row: ListedDecision, spans: tuple[YearSpan, ...]) -> bool:
     return any(span.holds(row.first_year) for span in spans)
 
@@ -319,7 +316,7 @@ KEYS: Mapping[str, _Key] = {
     "year": _Key(_read_years, _is_of_years),
     "decade": _Key(_read_decades, _is_of_years),
     "certain": _Key(_one_of("yes", "no"), _is_certain),
-    "path": _Key(_read_path, _is_below),
+    "path": _Key(_read_path, lambda row, value: is_below(row.kept.path, value)),
     "text": _Key(
         _read_text,
         lambda row, value: _holds(

@@ -1,6 +1,5 @@
 """The cases that wait for a person: their queue, and what is shown of each."""
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +19,7 @@ from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import WAITING_STATES, Decision, State, complete, override_for
 from chart_binder.jobs.stored_decisions import (
     current_decisions,
+    is_below,
     path_bytes,
     path_from_bytes,
     read_decision,
@@ -324,7 +324,9 @@ def unwritten_files(
     """
     names = [*map(path_bytes, paths)]
     for why, files in groupby(store.unwritten.all(), lambda one: one.why):
-        found = [one for one in files if _is_below(one.path, names)]
+        found = [
+            one for one in files if not names or any(is_below(one.path, name) for name in names)
+        ]
         kept = current_decisions(store, [one.path for one in found])
         there = [
             one
@@ -341,10 +343,3 @@ def unwritten_files(
 def _is_left_alone(store: "Store", decision: DecisionRecord) -> bool:
     verdict = store.verdicts.on_the_same(decision)
     return verdict is not None and verdict.verdict is not VerdictKind.ACCEPT
-
-
-def _is_below(path: bytes, names: Collection[bytes]) -> bool:
-    separator = os.fsencode(os.sep)
-    return not names or any(
-        path == name or path.startswith(name.rstrip(separator) + separator) for name in names
-    )

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptRecord | None]
 """The records of a decision: itself, its evidence, and the transcript of the adjudicator's run."""
 
-_UNMATCHED = (Cause.NOTHING_FOUND, Cause.UNIDENTIFIED)
 _HASH_DIGITS = 16
 _WITHOUT_EFFECT: dict[str, Any] = {
     "enabled": True,
@@ -140,6 +139,11 @@ def path_bytes(path: str | Path) -> bytes:
 def path_from_bytes(kept: bytes) -> Path:
     """Return a path of the store."""
     return Path(os.fsdecode(kept))
+
+
+def is_below(path: bytes, folder: bytes) -> bool:
+    """Return whether a path of the store is a file or folder, or in that."""
+    return path == folder or path.startswith(folder.rstrip(b"/") + b"/")
 
 
 def file_status(path: Path) -> os.stat_result | None:
@@ -275,19 +279,12 @@ def save_decisions(
 
 
 def read_decision(kept: DecisionRecord) -> Decision:
-    """Return the decision in a record. Raises `DamagedRecordError`.
-
-    What an earlier version stored as an error, because no recording was found, is `unmatched`.
-    """
+    """Return the decision in a record. Raises `DamagedRecordError`."""
     try:
-        decision = decode_json(kept.document, Decision)
+        return decode_json(kept.document, Decision)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem = f"the decision {kept.id} in the store is damaged: {error}"
         raise DamagedRecordError(problem) from error
-    if decision.state is State.ERROR and decision.cause in _UNMATCHED:
-        changes = {"state": State.UNMATCHED, "rationale": decision.error, "error": None}
-        return msgspec.structs.replace(decision, **changes)
-    return decision
 
 
 def earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision) -> Decision | None:

@@ -136,21 +136,6 @@ class Plan:
         """The file."""
         return self.draft.path
 
-    @property
-    def decision(self) -> records.DecisionRecord:
-        """The decision that is written."""
-        return self.draft.decision
-
-    @property
-    def chosen(self) -> Chosen:
-        """The ids that were decided for."""
-        return self.draft.track.chosen
-
-    @property
-    def bundle(self) -> EvidenceBundle:
-        """The evidence."""
-        return self.draft.track.bundle
-
     def change(self, tags: TagSet) -> TagSet:
         """Return the tags with the planned values. Raises `AudioError`."""
         return with_fields(tags, self.wanted(journal.all_fields(tags)).fields)
@@ -187,7 +172,7 @@ class WriteReport:
     @property
     def waits(self) -> bool:
         """Whether a person has to look at the file, although something may be written into it."""
-        is_open = self.plan is not None and self.plan.chosen.release_group is None
+        is_open = self.plan is not None and self.plan.draft.track.chosen.release_group is None
         return is_open or self.withheld is not None or bool(self.kept)
 
     @property
@@ -245,16 +230,16 @@ def write_planned(planned: Planned, run: journal.WritingRun | None) -> WriteRepo
         WriteStatus.PLANNED if planned.is_changed else WriteStatus.UNCHANGED,
         planned.changes,
         plan=planned,
-        decision_id=planned.decision.id,
+        decision_id=planned.draft.decision.id,
         notes=planned.notes,
         withheld=planned.withheld,
         file=planned.draft.file,
-        in_review=planned.chosen.release_group is None,
+        in_review=planned.draft.track.chosen.release_group is None,
     )
     if run is None:
         return report
     try:
-        saved, write = run.save(planned.path, planned.change, planned.decision.id)
+        saved, write = run.save(planned.path, planned.change, planned.draft.decision.id)
     except (FileInUseError, NotWritableError) as error:
         return replace(report, status=WriteStatus.REFUSED, changes=(), why=why_text(error))
     except (CanonError, OSError) as error:

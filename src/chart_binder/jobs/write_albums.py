@@ -305,7 +305,7 @@ def write_album(planned: Sequence[Planned], run: WritingRun | None) -> Iterator[
     for one in planned:
         plan = one if isinstance(one, Plan) and one.of_whole and one.is_changed else None
         if plan and failed and not written:
-            yield refused(plan.draft.file, failed, plan.decision)
+            yield refused(plan.draft.file, failed, plan.draft.decision)
             continue
         report = write_planned(one, run)
         if plan and run and report.status in (WriteStatus.FAILED, WriteStatus.REFUSED):

@@ -261,11 +261,11 @@ def _meant(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Se
 
     The file's ids tell, then its album, then the album's other files; guests are named in the tags.
     """
-    for is_told in (_is_by_tagged_id, _is_on_tagged_release, _is_on_tagged_album):
+    for fits in (_is_by_tagged_id, _is_on_tagged_release, _is_on_tagged_album):
         if len(set(map(first_artist, found))) <= 1:
             break
-        told = {first_artist(one) for one in found if is_told(one, tags)}
-        found = [one for one in found if first_artist(one) in told] or found
+        fitting = {first_artist(one) for one in found if fits(one, tags)}
+        found = [one for one in found if first_artist(one) in fitting] or found
     if found and (artists := on_album()):
         found = [one for one in found if artists.intersection(one.artist_ids)] or found
     if len(_by_credit(found)) <= 1:
