@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import NormalDist
 
@@ -15,7 +14,7 @@ from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import AuditVerdict, UnreadDecision, new_id
 from chart_binder.errors import NothingFoundError, UsageError
-from chart_binder.jobs.decide import Case, Decider, case_or_error
+from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.listing import (
     KEYS,
     ListedDecision,
@@ -32,7 +31,7 @@ from chart_binder.jobs.listing import (
     wilson_interval,
 )
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
-from chart_binder.store import Store, open_store
+from chart_binder.store import Store
 from golden.bundles import golden
 
 RULES = RulesConfig()
@@ -74,13 +73,12 @@ def put(store: Store, name: str, case: Case) -> str:
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Iterator[Store]:
+def library(store: Store) -> Store:
     """A store with a decision for each file; of one an earlier decision is pinned."""
-    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-        ids = {name: put(store, name, case_of(bundle, tags)) for name, bundle, tags in LIBRARY}
-        put(store, "c/pinned", case_or_error(lambda: case_of("comp-savage", {})))
-        store.decisions.pin(ids["c/pinned"])
-        yield store
+    ids = {name: put(store, name, case_of(bundle, tags)) for name, bundle, tags in LIBRARY}
+    put(store, "c/pinned", case_of("comp-savage", {}))
+    store.decisions.pin(ids["c/pinned"])
+    return store
 
 
 def refuse(unread: UnreadDecision) -> None:
