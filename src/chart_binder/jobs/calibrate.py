@@ -24,10 +24,7 @@ Confidence = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class KnownAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An answer known to be right or wrong: `{"confidence": 0.9, "right": true}`.
-
-    `confidence` is 0..1, in files what the model stated before any calibration; `id` is for people.
-    """
+    """An answer known to be right or wrong: the confidence stated (0..1), an `id` for people."""
 
     confidence: Confidence
     right: bool

@@ -390,10 +390,7 @@ class NotAskedError(errors.LookupFailedError):
 def limited_lookup(
     look_up: Callable[[T], EvidenceBundle], why_not: str = _GIVEN_UP
 ) -> Callable[[T], EvidenceBundle]:
-    """Return a look-up that raises `NotAskedError` after three failures in a row.
-
-    `why_not` is its text, in which `{count}` is the number of failures and `{last}` the last one.
-    """
+    """Return a look-up that raises `NotAskedError` (`why_not`) after three failures in a row."""
     failures: list[str] = []
 
     def limited(what: T) -> EvidenceBundle:
@@ -414,11 +411,7 @@ def limited_lookup(
 
 
 def case_or_error(make: Callable[[], Case]) -> Case:
-    """Return the case that `make` returns, or one that says why there is none.
-
-    A fault of the program or of a plug-in is logged with its traceback; the run goes on with the
-    next file.
-    """
+    """Return the case that `make` returns, or one that says why it failed; faults are logged."""
     try:
         return make()
     except errors.CanonError as error:

@@ -70,10 +70,7 @@ class ExpectedRelease(msgspec.Struct, frozen=True):
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """The expected decision; a `crg_mbid` of null means that the case must stay open.
-
-    A `first_release` of null means that none is known. Other fields that are absent are not scored.
-    """
+    """The expected decision; null means that it stays open. What is absent is not scored."""
 
     crg_mbid: _Id | None
     rr_mbid: _Id | UnsetType | None = UNSET
@@ -274,10 +271,7 @@ def evaluate(
     decide: Callable[[EvidenceBundle], Case],
     learn: Callable[[KnownAnswer], object] = lambda _: None,
 ) -> EvaluationReport:
-    """Decide every case and return the scores; `learn` is called with the adjudicator's answers.
-
-    Cases that are as expected are only counted, so that a file may have any length.
-    """
+    """Decide and score every case; `learn` is called with the adjudicator's answers."""
     crg, rr = Counter[Mark](), Counter[Mark]()
     counts: Counter[str] = Counter()
     rules: Counter[tuple[str, str]] = Counter()
@@ -469,10 +463,7 @@ class YearShares(msgspec.Struct, frozen=True):
 
 
 class YearReport(msgspec.Struct, frozen=True):
-    """The comparison of a list; `share_decided` is the share of rows with a first release.
-
-    `worst` has the rows that are furthest off, `failed` those that could not be looked up.
-    """
+    """The comparison of a list, with the rows that are furthest off and those without a year."""
 
     rows: int
     share_decided: float
@@ -541,10 +532,7 @@ def compare_years(
     worst: int,
     on_row: Callable[[Case], None] = lambda _: None,
 ) -> YearReport:
-    """Decide every row and compare its first release, until three look-ups in a row fail.
-
-    At most `worst` of the furthest are listed; `on_row` is called with each row's case.
-    """
+    """Decide every row and compare its year, until three look-ups in a row fail."""
     look_up = limited_lookup(gather)
     compared: list[tuple[ComparedYear, Case]] = []
     ill_formed: list[InvalidLine] = []

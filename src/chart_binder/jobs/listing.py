@@ -101,11 +101,7 @@ def listed(store: "Store", kept: DecisionRecord, rules: RulesConfig) -> ListedDe
 def listing(
     store: "Store", query: "Query", rules: RulesConfig, unread: "UnreadHandler"
 ) -> Iterator[ListedDecision]:
-    """Yield the decisions that count and match a query, one for each file, the oldest first.
-
-    The decision that counts is the pinned one, else the last. `unread` is called with those that
-    cannot be read. Raises `StoreError`.
-    """
+    """Yield the matching decisions that count, one a file, oldest first. Raises `StoreError`."""
     pinned = store.decisions.pinned()
     states = () if pinned else query.states
     for latest in store.decisions.iterate(states, unread=unread):
@@ -351,10 +347,7 @@ def fits_m3u(row: ListedDecision) -> bool:
 
 
 def m3u_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
-    """Yield the lines of an M3U8 file: UTF-8, an absolute path for each file that fits it.
-
-    RFC 8216, sections 4.3.1.1 and 4.3.2.1, describes the lines that begin with `#EXT`.
-    """
+    """Yield the lines of an M3U8 file (RFC 8216, 4.3.1.1 and 4.3.2.1), with absolute paths."""
     yield "#EXTM3U"
     for row in rows:
         name = " - ".join(filter(None, (row.decision.artist, row.decision.title)))
@@ -421,11 +414,7 @@ def sample(
 
 
 class RuleErrors(msgspec.Struct, frozen=True):
-    """How a rule was judged; shares are of those that are right or wrong.
-
-    `low` and `high` bound the share of errors with a confidence of 95 %. Without a judgement that
-    counts, shares are absent.
-    """
+    """How a rule was judged; `low` and `high` bound the share of errors, with 95 % confidence."""
 
     rule: str
     right: int

@@ -121,10 +121,7 @@ def reject(
 
 
 def keep(store: "Store", case: ReviewCase, reason: str = "") -> VerdictResult:
-    """Leave a case as it is: it waits no more until it is decided otherwise.
-
-    Raises `CanonError` if the case is not open, and `StoreError`.
-    """
+    """Leave an open case as it is until it is decided otherwise. Raises `CanonError`."""
     return _save(store, case, VerdictKind.KEEP, reason)
 
 
@@ -177,11 +174,7 @@ def list_files(kept: Iterable[DecisionRecord]) -> str:
 
 
 def recording_meant(bundle: EvidenceBundle) -> RecordingId:
-    """Return the one recording that evidence leads to.
-
-    Raises `CanonError` that lists them if there are several, or says that there is none, or that
-    its id is no MusicBrainz id, by which overrides are kept.
-    """
+    """Return the one recording that evidence leads to, or raise `CanonError` with the choice."""
     kept = [one for one in sort_recordings(bundle).kept if not one.is_sibling]
     return _only_recording(kept, "by its id")
 
@@ -324,10 +317,7 @@ def _save(
     *,
     replaces: bool = False,
 ) -> VerdictResult:
-    """Keep a verdict with its override; without one, overrides of earlier verdicts are removed.
-
-    A file without a match or without audio leaves the queue by it until it is decided again.
-    """
+    """Keep a verdict with its override; without one, overrides of earlier verdicts are removed."""
     if override is None and case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
         _require_open(store, case)
     before = _overrides_of_verdicts(store, case)
@@ -367,10 +357,7 @@ def _removals(
 
 
 def _overrides_of_verdicts(store: "Store", case: ReviewCase) -> tuple[OverrideRecord, ...]:
-    """Return the overrides that came with earlier verdicts on the decision.
-
-    An override that was set by itself since is not among them.
-    """
+    """Return the overrides of earlier verdicts that were not set by themselves since."""
     given = {(each.at_utc, each.crg_mbid) for each in store.verdicts.history(case.kept.id)}
     everything = store.overrides.all().values() if given else ()
     return tuple(each for each in everything if (each.set_at_utc, each.crg_mbid) in given)

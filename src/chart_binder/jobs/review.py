@@ -76,11 +76,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ReviewCase:
-    """A decision with what a person needs to judge it.
-
-    `files` is how many files wait on the same evidence, `damage` is what cannot be read of the
-    case in the store.
-    """
+    """A decision, `files` with the same evidence, and what is damaged of its records."""
 
     kept: DecisionRecord
     decision: Decision
@@ -167,10 +163,7 @@ def review_case(store: "Store", kept: DecisionRecord, files: int = 1) -> ReviewC
 
 
 def find_case(store: "Store", name: str) -> ReviewCase:
-    """Return the case of a file or of a decision's id, with the number of files that share it.
-
-    Raises `CanonError` if there is none, or if the file has a newer decision; and `StoreError`.
-    """
+    """Return the case of a file or a decision's id. Raises `CanonError` if it is not the latest."""
     found = None if Path(name).exists() else store.decisions.by_id(name)
     latest = store.decisions.latest(found.path if found else path_bytes(name))
     if latest is None:

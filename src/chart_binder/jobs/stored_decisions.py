@@ -365,11 +365,7 @@ def current_decisions(
 
 
 def verdict_on(store: "Store", decision: DecisionRecord) -> VerdictRecord | None:
-    """Return the newest acceptance or rejection of a decision, if any.
-
-    A rejection also holds for an equal decision that was made again by the same evidence and
-    rules. Raises `StoreError`.
-    """
+    """Return the newest acceptance of a decision, or rejection of it or of an equal one, if any."""
     history = store.verdicts.history(decision.id)
     found = next((each for each in history if each.verdict is not VerdictKind.KEEP), None)
     if found or history or decision.adjudicator is None:

@@ -79,11 +79,7 @@ _DATES = ("date", "original_date")
 
 @dataclass(frozen=True, slots=True)
 class PutBack:
-    """Tags with what was written taken back.
-
-    `kept` are written keys that somebody changed since, which say that still; `others` are keys
-    that were not written, changed since.
-    """
+    """Tags with what was written taken back but for `kept` keys; `others` changed since, too."""
 
     tags: TagSet
     kept: tuple[ChangedKey, ...] = ()

@@ -219,10 +219,7 @@ def _album_key(path: Path, fields: Fields) -> AlbumKey:
 
 
 def write_planned(planned: Planned, run: journal.WritingRun | None) -> WriteReport:
-    """Write what is planned if there is a `run` to write in, else say what would change.
-
-    A report is returned as it is. Raises `StoreError`, without which nothing can be journalled.
-    """
+    """Write a plan if there is a `run`; a report is returned as it is. Raises `StoreError`."""
     if isinstance(planned, WriteReport):
         return planned
     report = WriteReport(
@@ -279,11 +276,7 @@ class Planner:
     rules: RulesConfig | None = None
 
     def draft(self, file: TaggedFile, unsaved: StoredDecision | None = None) -> Draft | WriteReport:
-        """Return what may be written of the decision on a file, or why nothing may.
-
-        `unsaved` is a decision in place of the stored one. Raises `AudioError`, `OSError` and
-        `StoreError`.
-        """
+        """Return what may be written of a file's decision, or `unsaved` one, or why nothing may."""
         found = unsaved
         if found is None:
             kept = stored_decisions.current_decision(self.store, file.path)
@@ -356,10 +349,7 @@ class Planner:
         return partial(move, track, release=release, place=place, own_dates=draft.own_dates)
 
     def _writable(self, decision: Decision, kept: records.DecisionRecord) -> Chosen | str:
-        """Return the ids that may be written, or the reason why none may.
-
-        A first release may be written of an open case too: it is decided apart from the group.
-        """
+        """Return the ids to write (none for an open case that is dated), or why none."""
         verdict = stored_decisions.verdict_on(self.store, kept)
         chosen = writable_ids(decision, verdict)
         is_open = decision.state in (State.INDETERMINATE, State.REVIEW) and not decision.is_stale
