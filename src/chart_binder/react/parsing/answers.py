@@ -159,6 +159,7 @@ _ASIDE: Final = re.compile(
     r"[^\n:：({]{0,40}\([^\n:)]{0,40}\b(?:not|page|site|user|example|fake)\b", re.IGNORECASE
 )
 _ITEM: Final = re.compile(r"[ \t*]{0,8}(\d{1,2})[.)]")
+_TAGS: Final = re.compile(r"<[^<>\n]{0,80}>")
 _PLAN: Final = re.compile(r"\bplan\b[^\n]{0,40}:", re.IGNORECASE)
 _ACTION: Final = re.compile(r"\n\W{0,4}Action\b", re.IGNORECASE)
 
@@ -178,7 +179,7 @@ def is_introduced(text: str, at: int) -> bool:
         sign = lead[:_CODE_INDENT].rstrip("<*") or " "
         above = [line for line in lines if line.strip() and not line.startswith(sign)]
         lines = above or lines
-    line = next((line for line in reversed(lines) if re.search(r"\w", line)), "")
+    line = next((line for line in reversed(lines) if re.search(r"\w", _TAGS.sub("", line))), "")
     amid = text[start:at]
     return introduces(amid if re.search(r"\w", amid) else line)
 
@@ -198,7 +199,7 @@ def _is_planned(text: str, at: int, above: list[str]) -> bool:
 
 def introduces(line: str) -> bool:
     """Tell whether a line introduces somebody else's words."""
-    line = re.sub(r"<[^<>]{0,80}>", "", line[-_MAX_NEARBY:]).strip(" \t*_`~")
+    line = _TAGS.sub("", line[-_MAX_NEARBY:]).strip(" \t*_`~")
     sentence = re.split(r"[.!?](?=\s)|[。！？]", line)[-1]
     is_led = sentence.endswith((":", "：")) or _UNFINISHED.search(sentence) is not None
     return is_led and not _OWN.search(sentence)

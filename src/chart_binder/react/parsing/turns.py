@@ -269,8 +269,8 @@ class _Pass:
     def run(self, directives: list[Directive]) -> list[Directive]:
         """Return the directives that stand in no body of another, in order."""
         events: list[tuple[int, int, Callable[[], int]]] = [
-            *((each.start, 0, partial(self.take, each)) for each in directives),
-            *((mark.start(), 1, partial(self.fence, mark)) for mark in _find_fences(self.text)),
+            *((mark.start(), 0, partial(self.fence, mark)) for mark in _find_fences(self.text)),
+            *((each.start, 1, partial(self.take, each)) for each in directives),
             *((event[0], 2, partial(self.enclose, event)) for event in _enclosing(self.text)),
         ]
         end = 0
@@ -299,7 +299,8 @@ class _Pass:
         if found.kind in ("answer", "input") and not self.fences:
             self.repaired += 1
             return object_end(text, found.value, repairs=self.repaired < _MAX_REPAIRED)
-        if found.kind in ("answer", "input", "action", "object"):
+        is_body = found.kind == "named" and found.name.islower() and not self.fences
+        if is_body or found.kind in ("answer", "input", "action", "object"):
             return object_end(text, found.value, repairs=False)
         return found.start
 
