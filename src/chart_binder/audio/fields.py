@@ -62,7 +62,6 @@ def _field(  # the columns of the table
     several: bool = False,
     also: Mapping[Family, Texts] | None = None,
 ) -> TagField:
-    """Return a field; of the keys of a form of tag there may be several or none."""
     cells: dict[Family, str | Texts] = {
         "id3": id3, "vorbis": vorbis, "mp4": mp4, "ape": ape, "asf": asf
     }  # fmt: skip
@@ -95,7 +94,6 @@ def _musicbrainz(
 
 
 def _own(name: str, key: str) -> TagField:
-    """Return a field under a key of this program, the same in every form of tag."""
     return _field(name, f"TXXX:{key}", key, f"{FREE}{key}", key, key)
 
 
@@ -465,7 +463,6 @@ def _part(part: _Part, text: str) -> str:
 
 
 def _whole(block: Block, name: str, keys: Keys, texts: Texts) -> Texts:
-    """Return a field's texts, put together from those of its keys that hold a part."""
     match name:
         case "date":  # ID3v2.3 has it in two frames
             days = (*_texts_at(block, "TDAT"), *_texts_at(block, "TDA"))

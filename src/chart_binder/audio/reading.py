@@ -33,16 +33,9 @@ _ISRC = re.compile(r"(?<![A-Z0-9])[A-Z]{2}[ -]?[A-Z0-9]{3}[ -]?[0-9]{2}[ -]?[0-9
 
 # What Picard and beets put between several values where ID3v2.3 has room for one text.
 _BETWEEN_IDS = re.compile(r"[\s/;,|\0]+")
-
-# What Picard shows between several values of one field.
-_BETWEEN_NAMES = "; "
-
-# Stray terminators and byte order marks around a name are no part of it.
-_AROUND_TEXT = " \t\r\n\0\ufeff"
-
-# No recording lasts a week; a longer duration is a damaged header.
-_MAX_DURATION_S = 7 * 24 * 3600
-
+_BETWEEN_NAMES = "; "  # as Picard shows several values of one field
+_AROUND_TEXT = " \t\r\n\0\ufeff"  # stray terminators and byte order marks
+_MAX_DURATION_S = 7 * 24 * 3600  # a longer one is a damaged header
 _WAVE_HEADER_BYTES = 12
 
 

@@ -187,7 +187,6 @@ def _replace_file(
     break_links: bool = False,
     timeout_s: float = file_access.LOCK_TIMEOUT_S,
 ) -> SaveResult:
-    """Replace a file by what is drafted for it, if that is anything."""
     target = _resolved(path)
     with file_access.file_lock(target, timeout_s) as source:
         status = os.fstat(source.descriptor)
@@ -225,7 +224,6 @@ def require_writable(path: Path) -> None:
 def _require_writable(
     path: Path, target: Path, status: os.stat_result, *, break_links: bool
 ) -> None:
-    """Raise `SaveError`, with all reasons, if the file must not be replaced by a copy."""
     reasons = []
     if status.st_nlink > 1 and not break_links:
         reasons.append(
@@ -355,7 +353,6 @@ def _require_proven(
 
 
 def _require_restored(source: Source, temporary: Path, *, expected: bytes) -> tuple[TagSet, str]:
-    """Return the tags and audio hash of the former file; raise `SaveError` if it is not that."""
     with file_access.open_audio(temporary) as copy:
         if file_hash(copy) != expected:
             raise SaveError(
@@ -365,7 +362,6 @@ def _require_restored(source: Source, temporary: Path, *, expected: bytes) -> tu
 
 
 def _require_unchanged(target: Path, status: os.stat_result) -> None:
-    """Raise `SaveError` if the file is not the one that was opened, or was written since."""
     try:
         now = os.stat(target, follow_symlinks=False)  # noqa: PTH116  # as it was opened
     except OSError as error:

@@ -123,7 +123,6 @@ def sorted_by_place(items: Iterable[Item]) -> tuple[Item, ...]:
 
 
 def _read_description(body: bytes, place: str) -> Iterator[Item]:
-    """Yield the five texts of a content description, without those that are empty."""
     at = 10
     for key, size in zip(_DESCRIPTION_KEYS, struct.unpack("<5H", body[:10]), strict=True):
         if at + size > len(body):
@@ -221,7 +220,6 @@ def _padded(objects: list[_Object], room: int) -> list[_Object]:
 
 
 def _written(each: _Object, total: int | None = None) -> bytes:
-    """Return an object as it stands in a file of `total` bytes."""
     guid, content = each
     if guid == _FILE and total is not None:
         sized = bytearray(content)

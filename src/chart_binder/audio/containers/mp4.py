@@ -356,7 +356,6 @@ def _fragment_offsets(moof: bytes) -> Iterator[Offsets]:
 
 
 def _index_offsets(mfra: bytes) -> Iterator[Offsets]:
-    """Yield the offsets of fragments in the content of an `mfra` box."""
     for each in _boxes_in(mfra)[0]:
         if each.kind != b"tfra":
             continue

@@ -88,7 +88,6 @@ class IFF:
 
     @property
     def _texts(self) -> tuple[Block, ...]:
-        """The INFO list of a WAV, or the text chunks of AIFF."""
         items = []
         for chunk in self._chunks:
             if self._kind is AIFF and chunk.name in _TEXT_CHUNKS:
@@ -143,7 +142,6 @@ def _chunks(source: Source, kind: Kind, end: int) -> Iterator[Chunk]:
 
 
 def _info(body: bytes) -> Iterator[Item]:
-    """Yield the entries of a list chunk, if it is one of INFO, up to what is damaged."""
     at = len(_INFO) if body.startswith(_INFO) else len(body)
     while at + _CHUNK_HEADER <= len(body):
         end = at + _CHUNK_HEADER + int.from_bytes(body[at + 4 : at + 8], "little")

@@ -144,7 +144,6 @@ class FLAC:
 
 
 def _metadata(source: Source, at: int) -> Iterator[tuple[int, Span]]:
-    """Yield the type and the content of each metadata block."""
     last = False
     while not last:
         header = source.read(at, _BLOCK_HEADER)
@@ -363,7 +362,6 @@ def _laced(packet: bytes) -> bytes:
 
 
 def _page_header(page: Page, content: bytes) -> bytes:
-    """Return the header of the page as it stands in a file before its content."""
     fields = (page.flags, page.position, page.serial, page.number)
 
     def header(checksum: int) -> bytes:
