@@ -16,8 +16,8 @@ from chart_binder.errors import ConfigError, FetchError, RefusedError
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
-_NOT_PUBLIC_4 = tuple(
-    IPv4Network(network)
+_NOT_PUBLIC = tuple(
+    ip_network(network)
     for network in (
         "0.0.0.0/8",  # this host
         "10.0.0.0/8",  # private
@@ -38,14 +38,6 @@ _NOT_PUBLIC_4 = tuple(
         "203.0.113.0/24",  # documentation
         "224.0.0.0/4",  # multicast
         "240.0.0.0/4",  # reserved; broadcast
-    )
-)
-# Only 2000::/3 is given out as global unicast. What lies outside (::1, ::ffff:0:0/96, fc00::/7,
-# fe80::/10, fec0::/10, ff00::/8, 64:ff9b:1::/48, 5f00::/16 ...) needs no list.
-_GLOBAL_UNICAST_6 = IPv6Network("2000::/3")
-_NOT_PUBLIC_6 = tuple(
-    IPv6Network(network)
-    for network in (
         "2001::/23",  # protocol assignments; Teredo carries an IPv4 address
         "2001:db8::/32",  # documentation
         "2002::/16",  # 6to4 carries an IPv4 address
@@ -53,6 +45,9 @@ _NOT_PUBLIC_6 = tuple(
         "3fff::/20",  # documentation
     )
 )
+# Only 2000::/3 is given out as global unicast. What lies outside (::1, ::ffff:0:0/96, fc00::/7,
+# fe80::/10, fec0::/10, ff00::/8, 64:ff9b:1::/48, 5f00::/16 ...) needs no list.
+_GLOBAL_UNICAST_6 = IPv6Network("2000::/3")
 # On a network without IPv4 every IPv4 site is reached through this prefix: its last 32 bits count.
 _NAT64 = IPv6Network("64:ff9b::/96")
 
@@ -65,12 +60,9 @@ def is_public(address: Address) -> bool:
     if isinstance(address, IPv6Address):
         if address in _NAT64:
             return is_public(IPv4Address(int(address) & 0xFFFF_FFFF))
-        return (
-            address in _GLOBAL_UNICAST_6
-            and address.scope_id is None
-            and not any(address in network for network in _NOT_PUBLIC_6)
-        )
-    return not any(address in network for network in _NOT_PUBLIC_4)
+        if address not in _GLOBAL_UNICAST_6 or address.scope_id is not None:
+            return False
+    return not any(address in network for network in _NOT_PUBLIC)
 
 
 def parse_address(host: str) -> Address | None:
