@@ -171,37 +171,23 @@ class _Lookup:
         """Return a sibling as evidence; the hits are not complete if not all releases are known.
 
         Those of one that is much later than `day`, by which the performance was out, need not be.
-        """
-        is_later = is_much_later(recording, day)
-        releases, are_all = self._releases(recording, hits, is_much_later=is_later)
-        hits.is_complete &= are_all or is_later
-        home = self._bundle.performer.begin_area_country
-        return replace(candidate_of(recording, releases, home), relation=SIBLING, because=why)
-
-    def _releases(
-        self, recording: Recording, hits: Hits, *, is_much_later: bool
-    ) -> tuple[Sequence[Release], bool]:
-        """Return the releases of a recording, as far as the budget goes, and whether they are all.
-
         Those that a search shows, with less detail, stand in where not all can be read.
         """
-        if recording.id in hits.releases:
-            return hits.releases[recording.id], True
         shown = [one.release for one in recording.release_list]
         is_shown = any(one.release_list for one in hits.recordings.values()) and all(shown)
-        read: Sequence[Release] = ()
-        are_all = False
-        if not is_much_later and not (is_shown and len(shown) >= ws.PAGE):
-            read, are_all = self._read(recording.id)
-        if is_shown and not are_all:
-            return [one for one in shown if one], True
-        return read, are_all
-
-    def _read(self, recording_id: RecordingId) -> tuple[Sequence[Release], bool]:
-        if not self._budget.allows(ws.browse_releases("recording", recording_id)):
-            return (), False
-        page, count = self._client.first_releases_of("recording", recording_id)
-        return page, count == len(page)
+        is_later = is_much_later(recording, day)
+        releases = hits.releases.get(recording.id)
+        is_all = releases is not None
+        is_read = not (is_all or is_later or (is_shown and len(shown) >= ws.PAGE))
+        if is_read and self._budget.allows(ws.browse_releases("recording", recording.id)):
+            releases, count = self._client.first_releases_of("recording", recording.id)
+            is_all = count == len(releases)
+        if is_shown and not is_all:
+            releases, is_all = [one for one in shown if one], True
+        hits.is_complete &= is_all or is_later
+        home = self._bundle.performer.begin_area_country
+        known = candidate_of(recording, releases or (), home)
+        return replace(known, relation=SIBLING, because=why)
 
     def _provenance(self, hits: Hits, unread: str | None) -> Provenance | None:
         """Return the provenance with the age of the oldest response, and what was not read."""
