@@ -77,8 +77,11 @@ class Counter:
 
 class _Response(NamedTuple):
     status: int
-    headers: Mapping[str, str]
+    headers: Mapping[bytes, bytes]
     body: bytes
+
+    def header(self, name: bytes) -> str:
+        return self.headers.get(name, b"").decode("latin-1")
 
 
 class Server:
@@ -118,35 +121,24 @@ class Server:
         self._throttle.wait_turn(f"musicbrainz {self._host}")
         self.sent.add_one()
         started = time.monotonic()
+        pool = httpcore.ConnectionPool(
+            ssl_context=self._ssl_context,
+            proxy=self._proxy,
+            max_keepalive_connections=0,
+            network_backend=TimedBackend(Deadline(self._timeout_s)),
+        )
+        name, colon, port = self._host.partition(":")
         try:
-            response = self._send(target)
+            url = f"{self._scheme}://{name.encode('idna').decode('ascii')}{colon}{port}{target}"
+            with pool, pool.stream("GET", url, headers=self._headers) as response:
+                body = _read_bounded(response)
         except _ERRORS as error:
             raise _translated(error, self._timeout_s) from error
-        seconds = round(time.monotonic() - started, 3)
-        _log.debug(
-            "musicbrainz",
-            extra={"path": target, "cached": False, "status": response.status, "seconds": seconds},
-        )
-        return response
-
-    def _send(self, target: str) -> _Response:
-        name, colon, port = self._host.partition(":")
-        url = f"{self._scheme}://{name.encode('idna').decode('ascii')}{colon}{port}{target}"
-        with (
-            httpcore.ConnectionPool(
-                ssl_context=self._ssl_context,
-                proxy=self._proxy,
-                max_keepalive_connections=0,
-                network_backend=TimedBackend(Deadline(self._timeout_s)),
-            ) as connections,
-            connections.stream("GET", url, headers=self._headers) as response,
-        ):
-            body = _read_bounded(response)
-        headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1")
-            for name, value in response.headers
-        }
-        return _Response(response.status, headers, body)
+        status, seconds = response.status, round(time.monotonic() - started, 3)
+        extra = {"path": target, "cached": False, "status": status, "seconds": seconds}
+        _log.debug("musicbrainz", extra=extra)
+        headers = {key.lower(): value for key, value in response.headers}
+        return _Response(status, headers, body)
 
 
 def _content(response: _Response, query: Query) -> Metadata | None:
@@ -159,7 +151,7 @@ def _content(response: _Response, query: Query) -> Metadata | None:
         problem += f" ({error})" if error else ""
         if response.status not in _TEMPORARY:
             raise RequestError(problem, _WRONG_SERVER)
-        after_s = retry_after_s(response.headers.get("retry-after", ""))
+        after_s = retry_after_s(response.header(b"retry-after"))
         advice = f"try again in {after_s:.0f} s" if after_s else "try again later"
         raise RequestError(problem, advice, is_temporary=True, retry_after_s=after_s)
     try:
@@ -172,7 +164,7 @@ def _redirect_target(response: _Response, target: str) -> str | None:
     """Return the target of a redirect on this server; it keeps our query if it names none."""
     if response.status not in _REDIRECTS:
         return None
-    location = response.headers.get("location", "")
+    location = response.header(b"location")
     refused = RequestError(f"the server sends us on to {location[:200]!r}", _WRONG_SERVER)
     try:
         there = urlsplit(location)
