@@ -20,6 +20,7 @@ from chart_binder.domain.vocabulary import (
     ReleaseGroupId,
     ReleaseId,
     country_code,
+    fold,
     status_name,
     type_names,
 )
@@ -87,6 +88,32 @@ def intents_in(title: str | None, comment: str | None) -> "RecordingFlags":
 def set_off(title: str) -> str:
     """Return the remarks of a title: in brackets, behind a dash or between dashes at the end."""
     return " / ".join("".join(found) for found in _SET_OFF.findall(title))
+
+
+REMASTER = (
+    r"(?:\b(?:19|20)\d\d\s+)?\b(?:digital(?:ly)?\s+)?re-?master(?:ed|ing|s)?\b"
+    r"(?:\s+version\b)?(?:\s+(?:in\s+)?(?:19|20)\d\d\b)?(?:\s+version\b)?|リマスター"
+)
+"""Words for a remaster, with its year."""
+# The part of a comment that is about a remaster (who made it, when, for what) or guests; a year.
+_NO_OTHER = re.compile(
+    rf"(?<!\w)(?:(?!\b(?:recording|take|mix|ver(?:sion)?)\b)[^,;/]){{0,60}}"
+    rf"(?:{REMASTER})(?!\s+of\b)[^,;/]*"
+    r"|\b(?:feat(?:uring)?|ft)\b[^/]*|\bmastered for itunes\b|\A\s*(?:19|20)\d\d\s*\Z",
+    re.IGNORECASE,
+)
+_TELLS_NOTHING = re.compile(
+    r"original|album|lp|main|standard|studio|stereo|mono|full|length|version|ver|recording|mix|the"
+    r"|single|radio|video|edit|edited|clean|explicit|(?:un)?censored|bonus|track|deluxe|edition"
+    r"|digital|cd|vinyl|sacd|dsd|hd|hi|res|hires|\d*bit|\d*khz|7|16|24|44|48|88|96|176|192"
+)
+"""A word of a comment that tells a recording from no other."""
+
+
+def telling_words(comment: str) -> frozenset[str]:
+    """Return the words of a comment that is of another performance (`Spanish`, `at the BBC`)."""
+    words = re.findall(r"\w+", fold(_NO_OTHER.sub(" ", comment)))
+    return frozenset(word for word in words if not _TELLS_NOTHING.fullmatch(word))
 
 
 Text = Annotated[str, Meta(max_length=10_000)]

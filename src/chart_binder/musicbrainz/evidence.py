@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from chart_binder.domain.dates import LAST_DAY, PartialDate
 from chart_binder.domain.evidence import (
     BACKING,
+    REMASTER,
     Artist,
     EvidenceBundle,
     RecordingCandidate,
@@ -22,6 +23,7 @@ from chart_binder.domain.evidence import (
     Release,
     ReleaseGroup,
     set_off,
+    telling_words,
 )
 from chart_binder.domain.tags import ReleaseTrack, WholeRelease
 from chart_binder.domain.vocabulary import (
@@ -337,7 +339,7 @@ def _differences(one: Performance, other: Performance) -> set[str] | None:
     apart = {
         "common title": key in _COMMON_TITLES,
         "credit": not _is_same_credit(one, other),
-        "comment": _telling_words(one.comment) != _telling_words(other.comment),
+        "comment": telling_words(one.comment) != telling_words(other.comment),
         "edit": _is_edit(one) != _is_edit(other),
         "mono": one.flags.is_mono != other.flags.is_mono,
     }
@@ -380,17 +382,13 @@ def _codes(written: Iterable[str]) -> frozenset[str]:
 
 _UNNAMED = re.compile(r"^\[[^\]]*\]$")
 """`[untitled]`, `[silence]`: a description in place of a title, which many recordings share."""
-_REMASTER = (
-    r"(?:\b(?:19|20)\d\d\s+)?\b(?:digital(?:ly)?\s+)?re-?master(?:ed|ing|s)?\b"
-    r"(?:\s+version\b)?(?:\s+(?:in\s+)?(?:19|20)\d\d\b)?(?:\s+version\b)?|リマスター"
-)
 _EDIT = (
     r"\b(?:(?:single|radio|7[\"”″]|''|video)[-\s]+)(?:edit|version|mix)\b"
     r"|\b(?:edited|edit|clean|censored)\b"
 )
-_REMASTERED = re.compile(_REMASTER, re.IGNORECASE)
+_REMASTERED = re.compile(REMASTER, re.IGNORECASE)
 _NO_VERSION = re.compile(
-    rf"{_REMASTER}|{_EDIT}"
+    rf"{REMASTER}|{_EDIT}"
     r"|\b(?:original|album|lp|main|standard|studio|stereo|mono|full[- ]length|explicit)"
     r"[-\s]+(?:version|mix|recording)\b"
     r"|\b(?:stereo|mono|explicit|bonus track|deluxe|(?:feat(?:uring)?|ft)\b[^/]*)"
@@ -418,19 +416,6 @@ _OTHER_PERFORMANCE = re.compile(
 _COMMON_TITLES = frozenset(
     "intro outro interlude skit prelude introduction finale overture untitled".split()  # noqa: SIM905
 )
-_REMASTERED_BY = re.compile(
-    rf"(?<!\w)(?:(?!\b(?:recording|take|mix|ver(?:sion)?)\b)[^,;/]){{0,60}}"
-    rf"(?:{_REMASTER})(?!\s+of\b)[^,;/]*",
-    re.IGNORECASE,
-)
-"""The part of a comment that is about a remaster: who made it, when, and for what."""
-_TELLS_NOTHING = re.compile(
-    r"\b(?:original|album|lp|main|standard|studio|stereo|mono|full|version|ver|recording|edition"
-    r"|digital|cd|vinyl|sacd|dsd|hd|hi-?res|\d+[ -]?bit|[\d.]+ ?khz|mastered for itunes"
-    r"|single|the|uncensored)\b",
-    re.IGNORECASE,
-)
-"""Words of a comment that tell a recording from no other, beside those of `_NO_VERSION`."""
 _EDITED = re.compile(_EDIT, re.IGNORECASE)
 _SPELLINGS = {"pt": "part", "pts": "parts", "n": "and"}
 
@@ -445,12 +430,6 @@ def bare_song(title: str) -> str:
 def title_key(title: str) -> str:
     """Return what a title is compared by: its letters and digits, without such remarks."""
     return "".join(_SPELLINGS.get(word, word) for word in words_of(bare_song(title)))
-
-
-def _telling_words(comment: str) -> frozenset[str]:
-    for harmless in (_REMASTERED_BY, _NO_VERSION, _TELLS_NOTHING):
-        comment = harmless.sub(" ", comment)
-    return frozenset(filter(str.isalnum, words_of(comment)))
 
 
 def _is_same_credit(one: Performance, other: Performance) -> bool:

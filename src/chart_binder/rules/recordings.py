@@ -15,6 +15,7 @@ from chart_binder.domain.evidence import (
     RecordingFlags,
     intents_in,
     set_off,
+    telling_words,
 )
 from chart_binder.domain.vocabulary import RecordingId, fold, isrc
 from chart_binder.rules.candidates import Role, candidates_of
@@ -260,13 +261,6 @@ _NO_VERSION = re.compile(
 )
 """Remarks that make no other version: of a remaster, and of guests."""
 _WORD = re.compile(r"\w+")
-_YEAR = re.compile(r"\s*(?:19|20)\d\d\s*")
-_TELLS_NOTHING = frozenset(
-    "original album lp main standard studio stereo mono full length version ver recording mix the"  # noqa: SIM905
-    " single radio video edit edited clean explicit censored uncensored bonus track deluxe edition"
-    " digital cd vinyl sacd dsd hd hires bit khz 24bit 24 96khz 96 7".split()
-)
-"""Words of a comment that tell a recording from no other."""
 
 
 def _remark_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
@@ -382,7 +376,7 @@ def _split_by_remark(version: list[RecordingCandidate]) -> list[list[RecordingCa
         for same in _merged_by_isrc([[one] for one in version])
     ]
     found = dict.fromkeys((kind, remark) for kind, remark, _ in described)
-    telling = frozenset[str]().union(*map(_telling_words, version))
+    telling = frozenset[str]().union(*(telling_words(one.disambiguation or "") for one in version))
     longest = [
         (kind, remark)
         for kind, remark in found
@@ -401,13 +395,6 @@ def _remark_of(recording: RecordingCandidate) -> frozenset[str]:
     """Return the words of its title and comment that tell a recording from others of the song."""
     words = _remark_words(f"{set_off(recording.title or '')} {recording.disambiguation or ''}")
     return words | {"mono"} if recording.intent.is_mono else words
-
-
-def _telling_words(recording: RecordingCandidate) -> frozenset[str]:
-    """Return the words of a comment that is of another performance (`Spanish`, `at the BBC`)."""
-    comment = recording.disambiguation or ""
-    is_harmless = "master" in fold(comment) or _YEAR.fullmatch(comment)
-    return frozenset() if is_harmless else _remark_words(comment) - _TELLS_NOTHING
 
 
 def _merged_by_isrc(
