@@ -135,17 +135,12 @@ _WRITTEN_KEYS = {each.name: {*map(str.casefold, written_keys(each.name))} for ea
 
 
 class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
-    """The texts of one key, with the beginning of the SHA-256 of its items."""
+    """The texts of one key, long ones as a hash, and the beginning of its items' SHA-256."""
 
     form: str
     key: str
     texts: Texts
     mark: str
-
-
-def written_snapshot(tags: TagSet) -> bytes:
-    """Return the texts of every key as they are saved with a write; long texts as hashes."""
-    return zlib.compress(msgspec.json.encode(tuple(_snapshots(tags))))
 
 
 def changes_since_write(
@@ -279,7 +274,7 @@ class WritingRun(LazyRun):
             tags_before_hash=prepared.before.hash,
             tags_after_hash=prepared.after.hash,
             changes=changes.json,
-            tags_left=written_snapshot(prepared.after),
+            tags_left=zlib.compress(msgspec.json.encode(tuple(_snapshots(prepared.after)))),
             restoration=prepared.restoration.document,
             undoes=undoes,
             at_utc=now_utc(),

@@ -1,5 +1,6 @@
 """The cases that wait for a person: their queue, and what is shown of each."""
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -103,12 +104,8 @@ class ReviewCase:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the file does not exist any more; false if that cannot be found out."""
-        try:
-            self.path.lstat()
-        except (OSError, ValueError) as error:
-            return isinstance(error, FileNotFoundError | NotADirectoryError)
-        return False
+        """Whether the file does not exist any more."""
+        return not os.path.lexists(self.kept.path)
 
     @cached_property
     def labels(self) -> Labels:
@@ -258,7 +255,7 @@ def is_queue_empty(
 
 
 def _ignore(unread: UnreadDecision) -> None:
-    """Report nothing: whoever lists the queue is told."""
+    """Report nothing: listing the queue does."""
 
 
 def _entries(
@@ -327,12 +324,12 @@ def unwritten_files(
             if isinstance(decision, DecisionRecord | None)
             and (decision.id if decision else None) == one.decision_id
             and path_from_bytes(one.path).exists()
-            and not (decision and _is_left_alone(store, decision))
+            and not (decision and _is_rejected_or_kept(store, decision))
         ]
         if there:
             yield why, there
 
 
-def _is_left_alone(store: "Store", decision: DecisionRecord) -> bool:
+def _is_rejected_or_kept(store: "Store", decision: DecisionRecord) -> bool:
     verdict = store.verdicts.on_the_same(decision)
     return verdict is not None and verdict.verdict is not VerdictKind.ACCEPT

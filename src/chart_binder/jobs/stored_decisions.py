@@ -162,7 +162,10 @@ def stored_case(
     decision = case.decision
     known = decision.evidence_hash
     gathered = _without_added(case)
-    evidence = EvidenceRecord(known, bundle_json(gathered)) if known and gathered else None
+    evidence = None
+    if known and gathered:  # without the file's tags: files share evidence
+        document = write_bundle(msgspec.structs.replace(gathered, artifact=None))
+        evidence = EvidenceRecord(known, document)
     transcript = _transcript(decision)
     artifact = case.bundle.artifact if case.bundle else case.artifact
     answer = decision.adjudication
@@ -199,11 +202,6 @@ def _without_added(case: Case) -> EvidenceBundle | None:
     recordings = case.bundle.recording_candidates
     kept = tuple(one for one in recordings if one.mb_recording_id not in added)
     return msgspec.structs.replace(case.bundle, recording_candidates=kept)
-
-
-def bundle_json(bundle: EvidenceBundle) -> bytes:
-    """Return a bundle as JSON, without what the file's tags say: files share evidence."""
-    return write_bundle(msgspec.structs.replace(bundle, artifact=None))
 
 
 def _transcript(decision: Decision) -> TranscriptRecord | None:
@@ -300,17 +298,10 @@ def earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision) -> 
         before = store.decisions.latest(kept.path)
         if before and before.adjudicator is not None and before.evidence_hash == kept.evidence_hash:
             answer = read_decision(before)
-            return answer if not is_unasked or _is_same_case(before, answer, kept) else None
+            is_older = before.state == State.DECIDED and before.rules_version != kept.rules_version
+            is_outdated = before.artifact != kept.artifact or is_older or answer.is_stale
+            return None if is_unasked and is_outdated else answer
     return None
-
-
-def _is_same_case(before: DecisionRecord, answer: Decision, kept: DecisionRecord) -> bool:
-    """Return whether tags are the same, and no newer rules or acceptance outdate the answer."""
-    if before.artifact != kept.artifact:
-        return False
-    is_certain = before.state == State.DECIDED
-    is_older = is_certain and before.rules_version != kept.rules_version
-    return not is_older and not answer.is_stale
 
 
 def gathered_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:

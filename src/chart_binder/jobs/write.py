@@ -56,7 +56,6 @@ from chart_binder.llm.result import why_not_written
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
-NO_TITLE = "(a release group that evidence has no title of)"
 NOT_DECIDED = "no decision on it is kept: `canon decide` makes one"
 _NO_EVIDENCE = "what it was decided by is not in the store: decide again"
 _OPEN = (
@@ -113,7 +112,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The changes to one file; `title` is that of the release group, if one was decided for.
+    """The changes to one file.
 
     `wanted` says what the fields should be by what they are. `is_changed` says whether any raw tag
     would differ, `changes` what a person is shown of it, `after` has the fields after it. A plan
@@ -122,7 +121,6 @@ class Plan:
 
     draft: Draft
     policy: Policy
-    title: str
     wanted: Callable[[Fields], Wanted]
     changes: tuple[journal.FieldChange, ...]
     is_changed: bool
@@ -304,7 +302,7 @@ class Planner:
             how = ", and unpin what was decided before" if kept.pinned else ""
             return refused(file, f"{changed}{how}", kept)
         notes = () if chosen.release_group or withheld else (_OPEN,)
-        own_dates = _written_dates(self.store, file.path) if _is_dated(file.fields) else frozenset()
+        own_dates = _written_dates(self.store, file)
         track = Track(chosen, bundle, None if withheld else decision.first_release)
         return Draft(file, kept, track, notes, own_dates, withheld)
 
@@ -316,7 +314,6 @@ class Planner:
         return Plan(
             draft=draft,
             policy=self.options.policy,
-            title=_group_title(draft.track),
             wanted=wanted,
             changes=journal.field_changes(tags, new),
             is_changed=new != tags,
@@ -435,7 +432,7 @@ def identity_change(store: "Store", path: Path, kept: records.DecisionRecord) ->
 def _are_written_tags(store: "Store", path: Path, kept: records.DecisionRecord) -> bool:
     """Return whether the tags are those that canon wrote last into the file that was decided."""
     writes = store.journal.of_path(stored_decisions.path_bytes(path))
-    done = next((write for write in writes if write.state is records.WriteState.DONE), None)
+    done = next(journal.only_done(writes), None)
     if done is None or done.decision_id is None:
         return False
     if done.tags_after_hash != read_tag_set(path).hash:
@@ -448,26 +445,22 @@ def _are_written_tags(store: "Store", path: Path, kept: records.DecisionRecord) 
     return by is not None and (by.file_size, by.file_mtime_ns, by.artifact) == file
 
 
-def _is_dated(fields: Fields) -> bool:
-    return "original_date" in fields or "original_year" in fields
-
-
-def _written_dates(store: "Store", path: Path) -> frozenset[str]:
-    """Return the original dates that this program last wrote into a file."""
+def _written_dates(store: "Store", file: TaggedFile) -> frozenset[str]:
+    """Return the original dates that this program last wrote into a file that has any."""
     names = ("original_date", "original_year")
+    if not file.fields.keys() & {*names}:
+        return frozenset()
     keys = {key.casefold() for name in names for key in written_keys(name)}
-    for write in store.journal.of_path(stored_decisions.path_bytes(path)):
-        if write.state is not records.WriteState.DONE:
-            continue
-        found = [
+    for write in journal.only_done(store.journal.of_path(stored_decisions.path_bytes(file.path))):
+        found = frozenset(
             text
             for change in TagChanges.from_json(write.changes).changes
             if change.key.casefold() in keys
             for placed in change.new
             for text in item_texts(change.form, placed.item) or ()
-        ]
+        )
         if found:
-            return frozenset(found)
+            return found
     return frozenset()
 
 
@@ -481,12 +474,3 @@ def _contradicts(override: OverrideRecord, chosen: Chosen) -> bool:
         return True
     release = bare_id(chosen.release) if chosen.release else None
     return override.rr_mbid is not None and bare_id(override.rr_mbid) != release
-
-
-def _group_title(track: Track) -> str:
-    if track.chosen.release_group is None:
-        return ""
-    found = track.group
-    if found is None:
-        return NO_TITLE
-    return found.title or next((one.title for one in found.editions if one.title), NO_TITLE)
