@@ -95,7 +95,6 @@ def ls(
     size: int | None,
     by: str | None,
     seed: int,
-    *,
     print0: bool,
 ) -> int:
     """List the decisions that match a QUERY, or all; of each file the one that counts.
@@ -115,8 +114,7 @@ def ls(
     if by and size is None:
         raise UsageError("--by rule goes with --sample N")
     skipped = output.SkippedRecords()
-    form = "jsonl" if session.as_json else form or "table"
-    form = "paths" if print0 else form
+    form = "paths" if print0 else "jsonl" if session.as_json else form or "table"
     is_table = form == "table" and sys.stdout.isatty()
     most = _SHOWN if limit is None and is_table else limit
     wanted = listing.read_query(query)
@@ -125,11 +123,10 @@ def ls(
         if size is not None:
             rows = iter(sample(rows, size, seed, is_by_rule=by is not None))
         shown = islice(rows, most or None)
-        if is_table and session.verbosity:
-            for number, row in enumerate(shown):
-                output.print_lines(chain([""] * bool(number), row_lines(row)))
-        elif is_table:
-            output.print_lines(table_lines([*shown]))
+        if is_table:
+            blocks = ((*[""] * bool(at), *row_lines(row)) for at, row in enumerate(shown))
+            whole = session.verbosity > 0
+            output.print_lines(chain.from_iterable(blocks) if whole else table_lines([*shown]))
         else:
             _print(form, shown)
         if is_table and (left := sum(1 for _ in rows)):
@@ -276,6 +273,10 @@ def playlist(
         if out is not None:
             output.print_notes([f"smart playlist {path_text(out)}: its player chooses the files"])
         return 0
+    return _write_m3u(session, wanted, out)
+
+
+def _write_m3u(session: options.Session, wanted: listing.Query, out: str | None) -> int:
     skipped = output.SkippedRecords()
     with session.open_store() as store:
         every = list(listing.listing(store, wanted, session.config.rules, skipped.decision))
