@@ -16,11 +16,10 @@ _DIALECTS_OF: Final[dict[Writing, tuple[str, ...]]] = {
     "tags": ("xml",),
 }
 """The dialects that a writing belongs to; a turn written as an object belongs to all."""
-_SENTENCES: Final = {
-    "empty": "Your reply was empty.",
+SENTENCES: Final = {
     "countless": "Your reply has too many lines, tags or marks to be read.",
-    "unclosed thinking": "You opened a thinking block, and your whole reply stayed inside it.",
-    "only thinking": "You only thought: outside the thinking block your reply was empty.",
+    "thinking": "You only thought: outside the thinking block your reply was empty.",
+    "empty": "Your reply was empty.",
     "observation": (
         "You wrote {an_observation} yourself. Observations come from the tools alone, so nothing "
         "after that line was read."
@@ -29,6 +28,21 @@ _SENTENCES: Final = {
         "You wrote a line for somebody else, such as the user. Only your own turn counts, so "
         "nothing from that line on was read."
     ),
+    "pause": "You wrote PAUSE with no {action} before it.",
+    "empty answer": "You wrote {answer} with nothing after it.",
+    "no tool": "You wrote {an_action} that names no tool, and no {answer} after it.",
+    "input": "You wrote an Action Input with no Action before it.",
+    "thought": "Your {action} or {answer} stands inside your thought. Write it after the thought.",
+    "fenced": (
+        "Your {action} or {answer} stands inside a code fence or a quotation, where it is only "
+        "an example. Write it outside."
+    ),
+    "inline": "Your {problem} stands in the middle of a line. It must begin a line of its own.",
+    "among words": (
+        "A JSON object stands among your other words, as if you quoted it. If it is your turn, "
+        "write nothing after it, or use the form below."
+    ),
+    "unlabelled": "You wrote a JSON object without {answer} before it, so it is no answer.",
     "called": (
         "You wrote a call where it asks for nothing, and then {an_answer}. No tool was called, so "
         "no answer can rest on what it would say."
@@ -37,22 +51,6 @@ _SENTENCES: Final = {
         "Your {answer} stands right under words that tell what somebody else says, as if you "
         "quoted it. If it is your own, write it again with nothing but your own reasons before it."
     ),
-    "pause": "You wrote PAUSE with no {action} before it.",
-    "input": "You wrote an Action Input with no Action before it.",
-    "no tool": "You wrote {an_action} that names no tool, and no {answer} after it.",
-    "no tool in object": "You wrote a JSON object as {action} that names no tool.",
-    "empty answer": "You wrote {answer} with nothing after it.",
-    "fenced": (
-        "Your {action} or {answer} stands inside a code fence or a quotation, where it is only "
-        "an example. Write it outside."
-    ),
-    "thought": "Your {action} or {answer} stands inside your thought. Write it after the thought.",
-    "inline": "Your {problem} stands in the middle of a line. It must begin a line of its own.",
-    "unlabelled": "You wrote a JSON object without {answer} before it, so it is no answer.",
-    "among words": (
-        "A JSON object stands among your other words, as if you quoted it. If it is your turn, "
-        "write nothing after it, or use the form below."
-    ),
     "turn": "Your reply looks like JSON, but cannot be read: {problem}.",
     "given": (
         "Your {given} cannot be read: {problem}. Write the whole call again, with one JSON object "
@@ -60,6 +58,7 @@ _SENTENCES: Final = {
     ),
     "neither": "You wrote neither {an_action} nor {an_answer}.",
 }
+"""What is said of each defect; of several that a reply has, of the first one here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ class Defect:
 
     def worded(self, wording: Wording) -> Malformed:
         """Return the advice about it: what it is, then the form that is right."""
-        sentence = _SENTENCES[self.kind].format(
+        sentence = SENTENCES[self.kind].format(
             action=wording.action,
             an_action=_with_article(wording.action),
             answer=wording.answer,

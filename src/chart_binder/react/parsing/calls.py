@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from chart_binder.react.arguments import clean_name, folded, members_end, read_members
 from chart_binder.react.parsing.advice import Defect
-from chart_binder.react.parsing.labels import Directive, is_known
+from chart_binder.react.parsing.labels import Directive, is_known_tag
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     begins_member,
@@ -250,18 +250,16 @@ def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
 # A call in words.
 
 
-def read_action(own: str, given: str | None) -> Taken | None:  # noqa: PLR0911 (a row of forms)
+def read_action(own: str, given: str | None) -> Taken | None:
     """Read an action: its `own` words, and what is `given` under a label of its own.
 
     Returns None where no tool is named; a name such as `finish` makes it the final answer.
     """
     own, _ = _without_fence(own)
-    if _opens_object(own):
-        return _object_action(own)
-    line, _, below = own.partition("\n")
-    name, rest = _name(line)
-    if not name and given is not None and _opens_object(_without_fence(given)[0]):
-        return _object_action(_without_fence(given)[0])
+    name, rest = _name(own)
+    blob = own if name or given is None or _opens_object(own) else _without_fence(given)[0]
+    if _opens_object(blob):
+        return _object_action(blob)
     if is_no_tool(name):
         return None
     said = _TOOL_IN_WORDS.findall(name) if " " in name else ()
@@ -269,56 +267,55 @@ def read_action(own: str, given: str | None) -> Taken | None:  # noqa: PLR0911 (
         name = said[0]
     behind = rest.lstrip(" \t,;|")
     if label := _INPUT_LABEL.match(behind):
-        given, rest, below = given or f"{behind[label.end() :]}\n{below}", "", ""
+        given, rest = given or behind[label.end() :], ""
     try:
-        arguments, notes = _given(name, rest, below, given)
+        arguments, notes = _given(name, rest, given)
     except LenientJSONError as error:
         return Defect("given", str(error), name)
-    if is_finisher(name):
-        answer = given or f"{rest}\n{below}".strip().lstrip(":：").strip()
-        if isinstance(arguments, Mapping) and arguments:
-            return step_named(name, arguments)
-        return Finish(answer.strip()) if answer.strip(" :：()\n") else None
-    return Act(name, arguments, notes=notes)
+    if not is_finisher(name):
+        return Act(name, arguments, notes=notes)
+    if isinstance(arguments, Mapping) and arguments:
+        return step_named(name, arguments)
+    answer = (given or rest).strip().lstrip(":：").strip()
+    return Finish(answer) if answer.strip("()") else None
 
 
-def _given(name: str, rest: str, below: str, given: str | None) -> Given:
+def _given(name: str, rest: str, given: str | None) -> Given:
     """Return what a tool is given: under a label, behind its name, or in the lines below it."""
     if given is not None:
         again = given.strip().strip("`")
         if again.startswith(f"{name}("):  # named once more
             return read_in_brackets(again[len(name) :])
         found = read_given(given)
-        if found[0] or not rest.strip(" :："):
+        if found[0] or not rest.partition("\n")[0].strip(" :："):
             return found
-    rest = rest.lstrip(" \t*_`")
+    rest = rest.lstrip(_EMPHASIS)
     if rest[:1] in ("(", "（", "["):
-        return read_in_brackets(f"{rest}\n{below}" if below else rest)
+        return read_in_brackets(rest)
     is_colon = rest[:1] in (":", "：")
-    words = rest[is_colon:].lstrip(" \t,;|-")
-    if words:
-        is_given = is_colon or words[0] in "{[\"“'`" or "=" in words or words.startswith("http")
-        return read_given(f"{words}\n{below}" if below else words) if is_given else ({}, ())
-    end = members_end(below, 0, len(below))
+    line, _, below = rest[is_colon:].partition("\n")
+    end = 0 if line.strip(" \t,;|-") else members_end(below, 0, len(below))
     if end and (members := read_members(below[:end].rstrip("\n"))):
         return members, ()
-    words = below.strip()
-    is_line = is_colon and "\n" not in words
-    begins = words.startswith(("{", "[", '"', "“", "```", "~~~", "http")) or begins_member(words, 0)
-    return read_given(words) if is_line or begins else ({}, ())
+    words = rest[is_colon:].lstrip(" \t\n,;|-").rstrip()
+    begins = words.startswith(("{", "[", '"', "“", "`", "~~~", "http")) or begins_member(words, 0)
+    is_one = bool(line.strip()) or "\n" not in words
+    return read_given(words) if begins or (is_colon and is_one) else ({}, ())
 
 
-def _name(line: str) -> tuple[str, str]:
-    """Return the tool's name on the first line of an action, and the rest of the line."""
-    line = line[:_MAX_NAME] if len(line) > _MAX_NAME and "{" not in line[:_MAX_NAME] else line
+def _name(own: str, *, is_announced: bool = False) -> tuple[str, str]:
+    """Return the tool's name on the first line of an action, and all that follows it."""
+    line, _, below = own.partition("\n")
     stripped = line.lstrip(_EMPHASIS)
     if inner := re.match(r"[\[(<【]\s*([^\[\](){}<>【】\n]{1,80})[\])>】]", stripped):
-        return clean_name(inner[1]), stripped[inner.end() :]
+        return clean_name(inner[1]), f"{stripped[inner.end() :]}\n{below}"
     found = _NAME_END.search(line, 0, _MAX_NAME)
     if found is None or found.start() == 0:
-        return clean_name(_PAUSE.sub("", line)), ""
-    name, rest = clean_name(line[: found.start()]), line[found.start() :]
-    return _name(rest[1:]) if rest[0] in ":：" and announces(name) else (name, rest)
+        return clean_name(_PAUSE.sub("", line[:_MAX_NAME])), f"\n{below}"
+    name, rest = clean_name(line[: found.start()]), own[found.start() :]
+    if rest[0] in ":：" and announces(name) and not is_announced:
+        return _name(rest[1:], is_announced=True)
+    return name, rest
 
 
 def _object_action(own: str) -> Taken:
@@ -326,7 +323,7 @@ def _object_action(own: str) -> Taken:
         step, _ = read_object(own, tagged=True)
     except LenientJSONError as error:
         return Defect("turn", str(error))
-    return step or Defect("no tool in object")
+    return step or Defect("no tool")
 
 
 def _opens_object(text: str) -> bool:
@@ -349,7 +346,7 @@ def _without_fence(text: str) -> tuple[str, bool]:
 # The arguments of a call.
 
 
-def read_given(words: str) -> Given:  # noqa: PLR0911 (a row of forms)
+def read_given(words: str) -> Given:
     """Read arguments: an object, one in a list or a string, else bare text.
 
     Bare text is all of a fence, the lines of the form `name: value`, or else one line.
@@ -362,21 +359,15 @@ def read_given(words: str) -> Given:  # noqa: PLR0911 (a row of forms)
         text = text.strip("`") if not text.startswith("``") else text
         if text[:1] not in ("{", "[") and (observed := _INVENTED.search(text)):
             text = text[: observed.start()].rstrip()
-    if not text:
-        return {}, ()
-    if text[0] in "{｛":
+    if text[:1] in ("{", "｛"):
         return _object(text)
-    if text[0] == "[" and text[1:].lstrip()[:1] in ("{", '"', "'", "]"):
+    if text.startswith("[") and text[1:].lstrip()[:1] in ("{", '"', "'", "]"):
         listed = scan(text, 0)
-        match listed.value:
-            case [dict() | str() as only]:
-                return only, listed.notes
-            case []:
-                return {}, ()
-        return text[: listed.end], listed.notes
-    if opens_string(text[0]) and (quoted := _string(text)):
-        return quoted
-    return _bare(text, is_fenced=is_fenced)
+        only = listed.value[0] if isinstance(listed.value, list) and listed.value else {}
+        is_one = len(listed.value) < 2 and isinstance(only, dict | str)  # type: ignore[arg-type]  # noqa: PLR2004
+        return (only, listed.notes) if is_one else (text[: listed.end], listed.notes)
+    quoted = _string(text) if opens_string(text[:1]) else None
+    return quoted or _bare(text, is_fenced=is_fenced)
 
 
 def _object(text: str) -> Given:
@@ -407,17 +398,16 @@ def _string(text: str) -> Given | None:
 def read_in_brackets(text: str) -> Given:
     """Read what stands in the brackets of a call: `("x")`, `(a=1)`, `({...})`, `[x]`."""
     inside = skip_space(text, 1)
-    if text[0] == "(" and begins_member(text, inside) and not opens_string(text[inside]):
+    is_string = opens_string(text[inside : inside + 1])
+    if text[0] == "(" and begins_member(text, inside) and not is_string:
         called = scan_call(text, 0, len(text))
         assert isinstance(called.value, dict)
         return called.value, called.notes
     if text.startswith("{", inside) and opens_object(text, inside):
         return _object(text[inside:])
-    if inside < len(text) and opens_string(text[inside]):
+    if is_string:
         found = scan_string(text, inside, len(text))
-        after = skip_space(text, found.end)
-        after = skip_space(text, after + 1) if text.startswith(",", after) else after
-        if after >= len(text) or text[after] in ")）]":
+        if re.match(r"\s*+,?\s*+(?:[)）\]]|\Z)", text[found.end :]):
             return str(found.value) or {}, found.notes
     line = text.partition("\n")[0]
     closed = line.rfind({"(": ")", "（": "）"}.get(text[0], "]"))
@@ -429,8 +419,7 @@ def read_in_brackets(text: str) -> Given:
 def _bare(text: str, *, is_fenced: bool) -> Given:
     end = len(text) if is_fenced else members_end(text, 0, len(text))
     words = text[:end].strip() or text.partition("\n")[0].strip()
-    element = re.fullmatch(r"<(\w{1,24})>([^<>\n]+)</\1>", words)
-    words = element[2].strip() if element else without_closing_tags(words)
+    words = without_closing_tags(words)
     words = words.strip(_EMPHASIS) if not is_fenced and words.endswith(("`", "**")) else words
     if link := _LINK.fullmatch(words):
         words = link[1] or link[2]
@@ -486,7 +475,7 @@ def call_in(body: str, tag: Directive) -> Taken | None:
     own = re.match(r"=\s*[\"']?([\w.-]{1,80})", tag.attributes)
     named = next(filter(None, (*names, own[1] if own else "")), "")
     identifier = attributes.pop("id", "")
-    named = named or ("" if is_known(tag.name) else tag.name)
+    named = named or ("" if is_known_tag(tag.name) else tag.name)
     body = re.sub(r"\A\s*<(?:tool_call|function_call)>", "", body)
     body = re.sub(r"\A```(?:json|xml)?\s*", "", body.strip()).removesuffix("```").rstrip()
     body = body.replace("&quot;", '"') if body.startswith("{&quot;") else body
@@ -529,7 +518,7 @@ def _unnamed_call(body: str) -> Taken | None:
         step, end = read_object(body, tagged=True)
         if step is None:
             is_none = re.search(r"[\"'](?:name|tool|action)[\"']\s*:", body)
-            return None if is_none else Defect("no tool in object")
+            return None if is_none else Defect("no tool")
         if steps and not isinstance(step, Act):
             break
         steps.append(step)

@@ -396,6 +396,6 @@ def is_talked_about(text: str, tag: Directive) -> bool:
     return re.search(r"\w", before) is not None and before[-1] not in ".!?:;>)]}*。！？：*`"
 
 
-def is_known(name: str) -> bool:
+def is_known_tag(name: str) -> bool:
     """Tell whether a tag has a name of its own rather than that of a tool."""
     return name.replace("_", "").replace("-", "") in _TAGS

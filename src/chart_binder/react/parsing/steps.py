@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from chart_binder.react.parsing.advice import NO_DIALECT, Defect, DialectRules, Writing
+from chart_binder.react.parsing.advice import NO_DIALECT, SENTENCES, Defect, DialectRules, Writing
 from chart_binder.react.parsing.answers import is_introduced, read_answer_object
 from chart_binder.react.parsing.calls import (
     Taken,
@@ -63,6 +63,10 @@ _OBSERVED_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
+_THOUGHT_BEGINS: Final = re.compile(r"\A(?:```\w*\s+)?<thoughts?>", re.IGNORECASE)
+_WRAPPER_BEGINS: Final = re.compile(
+    r"(?:^|\s)(?:(?:`{3,}|~{3,})\w{0,12}|json|xml|<tool_calls>|<function_calls>)\Z"
+)
 _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
 
 
@@ -95,7 +99,7 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
             found, turn = called, before
     notes = (*said.notes, *turn.notes)
     if found is None:
-        return replace(_defect(reply, said, turn), notes=notes).worded(rules.wording)
+        return replace(_defect(said, turn), notes=notes).worded(rules.wording)
     return _finished(found, turn, notes)
 
 
@@ -219,38 +223,30 @@ def _place_of_input(turn: Turn, place: int) -> int | None:
 
 
 def _read_answer_at(turn: Turn, place: int) -> _Found | str:
+    """Return the answer in a tag, or under a label up to what asks for something else."""
     found = turn.directives[place]
+    further = turn.directives[place + 1 :]
     if found.is_tag:
         words = turn.text[found.value : found.end if found.closed else turn.end].strip()
         label = label_at(words)
-        step = _answer(words[label.value :] if label and label.kind == "answer" else words)
-        further = (each for each in turn.directives[place + 1 :] if each.kind == "answer")
-        other = next(further, None)
-        if step and other and other.closed and not other.is_fenced and "{" in step.answer:
-            # two answers that differ are none
-            step = Finish(f"{step.answer}\n{turn.text[other.value : other.end]}")
+        words = words[label.value :] if label and label.kind == "answer" else words
+        other = next((each for each in further if each.kind == "answer"), None)
+        if other and other.closed and not other.is_fenced and "{" in words:
+            words += f"\n{turn.text[other.value : other.end]}"  # two that differ are none
     else:
-        step = _labelled_answer(turn, place)
-    end = found.after if found.is_tag else turn.end
+        end = max(turn.end, object_end(turn.text, found.value, repairs=False))
+        asking = (
+            each.start
+            for each in further
+            if each.kind in (("call",) if each.is_tag else ("thought", "action", "answer"))
+            and not (each.kind == "answer" and each.is_fenced)
+        )
+        words = turn.text[found.value : next(asking, end)].strip()
+        words = _without_emphasis(words, found)
+    answer = without_closing_tags(words).strip()
     writing: Writing = "tags" if found.is_tag else "labels"
-    return "empty answer" if step is None else _Found(step, found.start, end, writing)
-
-
-def _labelled_answer(turn: Turn, place: int) -> Finish | None:
-    """Return the answer under a label, up to the next one that asks for something else."""
-    found = turn.directives[place]
-    end = max(turn.end, object_end(turn.text, found.value, repairs=False))
-    for other in islice(turn.directives, place + 1, None):
-        kinds = ("call",) if other.is_tag else ("thought", "action", "answer")
-        if other.kind in kinds and not (other.kind == "answer" and other.is_fenced):
-            end = other.start
-            break
-    return _answer(_without_emphasis(turn.text[found.value : end].strip(), found))
-
-
-def _answer(words: str) -> Finish | None:
-    words = without_closing_tags(words).strip()
-    return Finish(words) if words else None
+    end = found.after if found.is_tag else turn.end
+    return _Found(Finish(answer), found.start, end, writing) if answer else "empty answer"
 
 
 def _read_call_at(turn: Turn, place: int) -> _Found | str | int:
@@ -359,9 +355,7 @@ def _finished(found: _Found, turn: Turn, notes: tuple[str, ...]) -> Step:
         own += ("further calls discarded",) if len(calls) < len(step.calls) else ()
         step = replace(calls[0], also=tuple(calls[1:]))
     thought = step.thought or _thought(turn, found.start)
-    said = tuple(note for note in notes if note != INVENTED)
-    late = tuple(note for note in notes if note == INVENTED)
-    return replace(step, thought=thought, notes=(*said, *step.notes, *own, *late))
+    return replace(step, thought=thought, notes=(*notes, *step.notes, *own))
 
 
 def _thought(turn: Turn, end: int) -> str:
@@ -373,36 +367,23 @@ def _thought(turn: Turn, end: int) -> str:
         words += [turn.text[at : found[0]], re.sub(r"\A<[^<>]*>|</[^<>]*>\Z", "", inner).strip()]
         at = found[1]
     before = "".join([*words, turn.text[at : max(at, end)]]).strip()
-    before = re.sub(
-        r"\A(?:```\w*\s+)?<thoughts?>", "", before, count=1, flags=re.IGNORECASE
-    ).strip()
+    before = _THOUGHT_BEGINS.sub("", before, count=1).strip()
     label = label_at(before)
     before = before[label.value :].strip() if label and label.kind == "thought" else before
-    return re.sub(
-        r"(?:^|\s)(?:(?:`{3,}|~{3,})\w{0,12}|json|xml|<tool_calls>|<function_calls>)\Z", "", before
-    ).strip()
+    return _WRAPPER_BEGINS.sub("", before).strip()
 
 
-def _defect(reply: str, said: Spoken, turn: Turn) -> Defect:
+def _defect(said: Spoken, turn: Turn) -> Defect:
     """Name the one defect that explains best why there is no step."""
     inline = ASKING.search(turn.text)
     shown = inline.group() if inline else ""
-    defects = (
-        ("empty", not reply.strip()),
-        ("countless", said.countless),
-        ("unclosed thinking", said.unclosed),
-        ("only thinking", not said.text.strip() and said.thought),
-        ("empty", not said.text.strip()),
-        ("observation", turn.ended_by == "observation"),
-        ("speaker", turn.ended_by == "speaker"),
-        ("pause", turn.ended_by == "pause"),
-        *(
-            (kind, kind in turn.refused)
-            for kind in ("empty answer", "no tool", "input", "thought", "fenced")
-        ),
-        ("inline", inline is not None or "inline" in turn.refused),
-        ("among words", "among words" in turn.refused),
-        ("unlabelled", "unlabelled" in turn.refused),
-    )
-    kind = next((name for name, is_so in defects if is_so), "neither")
+    found = {
+        turn.ended_by,
+        *turn.refused,
+        *(["empty"] * (not said.text.strip() and not said.thought)),
+        *(["thinking"] * (said.unclosed or (not said.text.strip() and said.thought))),
+        *(["countless"] * said.countless),
+        *(["inline"] * (inline is not None)),
+    }
+    kind = next((kind for kind in SENTENCES if kind in found), "neither")
     return Defect(kind, f"{shown}>" if shown.startswith("<") else shown.rstrip(" :："))

@@ -22,6 +22,7 @@ from chart_binder.react.parsing.labels import (
     Kind,
     find_labels,
     find_tags,
+    is_known_tag,
     is_talked_about,
     kind_of,
     label_at,
@@ -107,12 +108,8 @@ _TAG: Final = re.compile(
     r"|\[(?P<slash2>/?)(?P<name2>[A-Za-z]\w{2,20}+)(?P<rest2>[^<>\n\[\]]{0,200}+)\](?![(:])"
 )
 _SHOWING: Final = ("quote", "page", "code", "web")
-_KNOWN_TAGS: Final = re.compile(
-    r"(?:tool|function)_?calls?|invoke|tool_?use|function|call|action\w*"
-    r"|(?:final_?)?(?:answer|response)|thoughts?|think(?:ing)?|reasoning|observations?|tool_\w+"
-    r"|br|hr|json|\d+|\w*input",
-    re.IGNORECASE,
-)
+_PLAIN_TAG: Final = re.compile(r"br|hr|json|\d+|\w*input|action\w*|tool_\w+")
+"""Tags that neither announce nor enclose anything."""
 
 
 @dataclass(slots=True)
@@ -286,7 +283,8 @@ class _Pass:
         """Keep a directive; return where its body ends, in which nothing is live."""
         text = self.text
         line = text.rfind("\n", 0, found.start) + 1
-        found.is_shown = text[line : line + 80].lstrip()[:1] == ">"
+        is_in_line_of_code = found.kind == "answer" and "``" in found.emphasis
+        found.is_shown = text[line : line + 80].lstrip()[:1] == ">" or is_in_line_of_code
         found.is_fenced = bool(self.fences)
         if found.is_tag and found.kind in ("call", "answer") and not is_talked_about(text, found):
             inner = label_at(text[found.value : found.end].lstrip().partition("\n")[0])
@@ -363,7 +361,8 @@ def _enclosing(text: str) -> Iterator[_Event]:
         yield rule.start(), f"rule {sign}" * bool(is_quoting), (f"rule {sign}",), False
     for tag in islice(_TAG.finditer(text), _MAX_MARKS):
         name = (tag["name"] or tag["name2"]).casefold()
-        if (tag["name"] and _KNOWN_TAGS.fullmatch(name)) or (tag["rest"] or "").endswith("/"):
+        is_known = tag["name"] and (is_known_tag(name) or _PLAIN_TAG.fullmatch(name))
+        if is_known or (tag["rest"] or "").endswith("/"):
             continue
         if tag["slash"] or tag["slash2"]:
             yield tag.start(), "", (f"tag {name}",), False
