@@ -236,7 +236,10 @@ def test_a_record_that_a_sibling_led_to_says_so() -> None:
 def test_what_was_kept_out_is_told() -> None:
     live = take("b", S, disambiguation="live, 1986-07-12: Wembley Stadium, London, UK")
     (rival,) = ruled(take("a", A), live).rivals
-    assert (rival.release_group, rival.why_not) == ("S", "the recording on it is a live recording")
+    assert (rival.release_group, rival.why_not) == (
+        "S",
+        "the recording on it is of the kind 'live', not 'plain'",
+    )
     (rival,) = ruled(take("a", A), take("b", COVER)).rivals
     assert rival.why_not == "the recording on it is not credited to Queen"
     (rival,) = ruled(take("a", A), take("b", S | {"artist_credit": "クイーン"})).rivals

@@ -17,7 +17,7 @@ from chart_binder.domain.evidence import (
     set_off,
     telling_words,
 )
-from chart_binder.domain.vocabulary import RecordingId, fold, isrc
+from chart_binder.domain.vocabulary import RecordingId, fold, isrc, minutes
 from chart_binder.rules.candidates import Role, candidates_of
 from chart_binder.rules.names import is_by, is_various
 
@@ -98,8 +98,8 @@ def _siblings_of(
 def _is_of(sibling: RecordingCandidate, version: _Recordings) -> bool:
     if _isrcs([sibling]) & _isrcs(version):
         return True
-    length = _Length(sibling.length_ms)
-    return bool(sibling.length_ms) and any(one.length_ms and length.may_fit(one) for one in version)
+    length_ms = sibling.length_ms
+    return any(length_ms and one.length_ms and _may_fit(one, length_ms) for one in version)
 
 
 def recording_of(
@@ -111,7 +111,7 @@ def recording_of(
     """
     if len(recordings) == 1:
         return recordings[0].mb_recording_id
-    duration_ms = (bundle.artifact and bundle.artifact.duration_ms) or 0
+    duration_ms = _duration_ms(bundle) or 0
 
     def order(one: RecordingCandidate) -> tuple[bool, bool, int, tuple[str, str]]:
         releases = {edition.mb_release_id for group in one.groups for edition in group.editions}
@@ -128,9 +128,7 @@ def via_sibling(
 
     The text is empty if one of the recordings is no sibling.
     """
-    if not recordings or recordings[0].relation is None:  # the usual case
-        return ""
-    if not all(one.is_sibling for one in recordings):
+    if not recordings or not all(one.is_sibling for one in recordings):
         return ""
     sibling = min(recordings, key=lambda one: (one.mb_recording_id != decided, _order(one)))
     because = f" ({sibling.because})" if sibling.because else ""
@@ -139,20 +137,14 @@ def via_sibling(
 
 def format_length(length_ms: int | None) -> str:
     """Return a length as `3:58`."""
-    if not length_ms:
-        return "of unknown length"
-    seconds = round(length_ms / 1_000)
-    return f"{seconds // 60}:{seconds % 60:02}"
+    return minutes(length_ms) if length_ms else "of unknown length"
 
 
 def _order(recording: RecordingCandidate) -> tuple[str, str]:
     """Return a sort key by content, then id, whatever the order of the recording's own lists."""
     codes = tuple(sorted(recording.isrcs or ()))
-    plain = replace(recording, mb_recording_id=_NO_ID, isrcs=codes, rg_candidates=None)
+    plain = replace(recording, mb_recording_id=RecordingId(""), isrcs=codes, rg_candidates=None)
     return str(plain), recording.mb_recording_id
-
-
-_NO_ID = RecordingId("")
 
 
 # The tests, in the order in which they exclude.
@@ -199,11 +191,6 @@ _RE_RECORDED = re.compile(
     re.IGNORECASE,
 )
 _KIND_FLAGS = ("is_live", "is_remix", "is_demo", "is_radio_edit", "is_acoustic")
-_KIND_NOUNS = {
-    "live": "a live recording", "remix": "a remix", "demo": "a demo", "radio edit": "a radio edit",
-    "acoustic": "an acoustic recording", "instrumental": "an instrumental",
-    "re-recorded": "a re-recording",
-}  # fmt: skip
 
 
 def _kind_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
@@ -212,23 +199,19 @@ def _kind_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reaso
     Length goes before kind: where the file's length fits none of that kind, those of another kind
     that it fits pass too. Where they are edits, and the title says nothing, one of them is meant.
     """
-    wanted, length = _kind_wanted(bundle), _length_of(bundle)
+    wanted, duration_ms = _kind_wanted(bundle), _duration_ms(bundle)
     of_kind = [one for one in kept if _kind_of(one) == wanted]
     passing = of_kind
-    if of_kind and not any(length.may_fit(one) for one in of_kind):
-        others = [one for one in kept if length.may_fit(one) and one.length_ms]
+    if of_kind and not any(_may_fit(one, duration_ms) for one in of_kind):
+        others = [one for one in kept if _may_fit(one, duration_ms) and one.length_ms]
         is_edit = not wanted and all("radio edit" in _kind_of(one) for one in others)
         passing = others if others and is_edit else [*of_kind, *others]
     ids = {id(one) for one in passing}
 
-    def noun(kind: str) -> str:
-        return _KIND_NOUNS.get(kind, f"a recording of the kind '{kind}'")
-
     def reason(recording: RecordingCandidate, _: Answer) -> str:
-        found = _kind_of(recording)
-        if found == wanted:
-            return length.reason(recording)
-        return f"the recording on it is {noun(found) if found else f'not {noun(wanted)}'}"
+        if (found := _kind_of(recording)) == wanted:
+            return _length_reason(recording, duration_ms)
+        return f"the recording on it is of the kind '{found or 'plain'}', not '{wanted or 'plain'}'"
 
     return lambda recording: id(recording) in ids, reason
 
@@ -297,8 +280,11 @@ def _length_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Rea
 
     Every recording passes where some are left because the length fits none of the kind wanted.
     """
-    length, is_open = _length_of(bundle), _is_kind_open(bundle, kept)
-    return lambda one: is_open or length.may_fit(one), lambda one, _: length.reason(one)
+    duration_ms, is_open = _duration_ms(bundle), _is_kind_open(bundle, kept)
+    return (
+        lambda one: is_open or _may_fit(one, duration_ms),
+        lambda one, _: _length_reason(one, duration_ms),
+    )
 
 
 def _is_kind_open(bundle: EvidenceBundle, kept: _Recordings) -> bool:
@@ -307,29 +293,25 @@ def _is_kind_open(bundle: EvidenceBundle, kept: _Recordings) -> bool:
     return len(kinds) > 1 and _kind_wanted(bundle) in kinds
 
 
-class _Length(msgspec.Struct, frozen=True):
-    """The length of the file, where it is known."""
-
-    duration_ms: int | None
-
-    def may_fit(self, recording: RecordingCandidate) -> bool:
-        if not self.duration_ms or not recording.length_ms:
-            return True
-        return abs(recording.length_ms - self.duration_ms) <= LENGTH_TOLERANCE_MS
-
-    def reason(self, recording: RecordingCandidate) -> str:
-        own, file = format_length(recording.length_ms), format_length(self.duration_ms)
-        return f"the recording on it is {own} long, the file {file}"
+def _duration_ms(bundle: EvidenceBundle) -> int | None:
+    return bundle.artifact.duration_ms if bundle.artifact else None
 
 
-def _length_of(bundle: EvidenceBundle) -> _Length:
-    return _Length(bundle.artifact.duration_ms if bundle.artifact else None)
+def _may_fit(recording: RecordingCandidate, duration_ms: int | None) -> bool:
+    if not duration_ms or not recording.length_ms:
+        return True
+    return abs(recording.length_ms - duration_ms) <= LENGTH_TOLERANCE_MS
+
+
+def _length_reason(recording: RecordingCandidate, duration_ms: int | None) -> str:
+    own, file = format_length(recording.length_ms), format_length(duration_ms)
+    return f"the recording on it is {own} long, the file {file}"
 
 
 # Versions among the recordings kept.
 
 
-def _versions(recordings: Sequence[RecordingCandidate]) -> Sequence[Sequence[RecordingCandidate]]:
+def _versions(recordings: _Recordings) -> Sequence[_Recordings]:
     """Group recordings by version: by artist, and of one artist by length, ISRC and remark."""
     by_artist: dict[Artist | None, list[RecordingCandidate]] = {}
     for one in recordings:
@@ -337,23 +319,18 @@ def _versions(recordings: Sequence[RecordingCandidate]) -> Sequence[Sequence[Rec
     return [version for same in by_artist.values() for version in _versions_of_artist(same)]
 
 
-def _versions_of_artist(
-    recordings: Sequence[RecordingCandidate],
-) -> Sequence[Sequence[RecordingCandidate]]:
+def _versions_of_artist(recordings: _Recordings) -> Sequence[_Recordings]:
     """Group recordings by version: those of one length or with an ISRC in common are the same.
 
     One without a length may be any of them, so it is in each group. Those of one length are not the
     same if they are of two kinds, or if each has a remark that the other lacks.
     """
-    timed = [(one.length_ms, one) for one in recordings if one.length_ms]
     versions: list[list[RecordingCandidate]] = []
-    first_ms = -LENGTH_TOLERANCE_MS
-    for length_ms, one in sorted(timed, key=lambda pair: pair[0]):
-        if versions and length_ms - first_ms <= LENGTH_TOLERANCE_MS:
+    for one in sorted(recordings, key=lambda one: one.length_ms or 0):
+        if one.length_ms and versions and _may_fit(versions[-1][0], one.length_ms):
             versions[-1].append(one)
-        else:
+        elif one.length_ms:
             versions.append([one])
-            first_ms = length_ms
     untimed = [one for one in recordings if not one.length_ms]
     merged = [version + untimed for version in _merged_by_isrc(versions)] or [untimed]
     return [each for version in merged for each in _split_by_remark(version)]
@@ -367,16 +344,13 @@ def _split_by_remark(version: list[RecordingCandidate]) -> list[list[RecordingCa
     """
     if len(version) == 1:
         return [version]
-    described = [
-        (
-            frozenset.intersection(*(frozenset(_kind_of(one).split()) for one in same)),
-            frozenset.intersection(*map(_remark_of, same)),
-            same,
-        )
-        for same in _merged_by_isrc([[one] for one in version])
-    ]
+    described = []
+    for same in _merged_by_isrc([one] for one in version):
+        kinds, remarks = ({*_kind_of(one).split()} for one in same), map(_remark_of, same)
+        kind, remark = frozenset(set.intersection(*kinds)), frozenset.intersection(*remarks)
+        described.append((kind, remark, same))
     found = dict.fromkeys((kind, remark) for kind, remark, _ in described)
-    telling = frozenset[str]().union(*(telling_words(one.disambiguation or "") for one in version))
+    telling = {word for one in version for word in telling_words(one.disambiguation or "")}
     longest = [
         (kind, remark)
         for kind, remark in found
