@@ -152,7 +152,13 @@ def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
     crg = case.decision.crg_mbid
     again = weigh_facts(case.bundle, result.facts, rules_config).verdict
     if isinstance(again, Decided) and again.crg == crg:
-        return tuple(_by_facts(again, case.verdict))
+        before = {one.release_group: one.why_not for one in case.verdict.rivals}
+        return tuple(
+            one
+            if before.get(one.release_group) == one.why_not
+            else replace(one, why_not=f"{one.why_not}, with the verified facts in")
+            for one in again.rivals
+        )
     reason = result.rationale or "no reason was given"
     if len(reason) > _LONGEST_REASON:
         reason = f"{reason[:_LONGEST_REASON].rstrip()} ..."
@@ -161,15 +167,6 @@ def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
         other = _name(case.bundle, again.crg)
         said = f"with the verified facts in, {again.crg_rule} gives {other}, but {said}"
     return tuple(_by_word(case.bundle, crg, said, rules_config))
-
-
-def _by_facts(again: Decided, before: Open) -> Iterator[Rival]:
-    """Yield the reasons of the rules, marked if the verified facts changed them."""
-    known = {one.release_group: one.why_not for one in before.rivals}
-    for one in again.rivals:
-        is_old = known.get(one.release_group) == one.why_not
-        marked = one.why_not if is_old else f"{one.why_not}, with the verified facts in"
-        yield replace(one, why_not=marked)
 
 
 def _by_word(

@@ -6,6 +6,7 @@ with an override unless the case is left as it is. `canon override set` keeps on
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -135,10 +136,7 @@ def choose(
     *,
     replaces: bool = False,
 ) -> VerdictResult:
-    """Accept the proposal if `crg` is the proposed one, else reject it in favour of `crg`.
-
-    An `rr` is taken in place of the proposed one. Raises as `accept` and `reject` do.
-    """
+    """Accept the proposal if `crg` is the proposed one, else reject it for `crg` or `rr`."""
     is_proposed = case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg)
     if is_proposed and rr is None:
         return accept(store, case, reason, recording, replaces=replaces)
@@ -300,7 +298,11 @@ def _only_recording(found: Sequence[RecordingCandidate], how: str, prefix: str =
     if not found:
         raise CanonError(f"{prefix}the evidence knows no recording: `canon override set` takes ids")
     if len(found) > 1:
-        listed = "; ".join(map(_recording_text, found))
+        named = ((one.title, one.disambiguation, format_length(one.length_ms)) for one in found)
+        listed = "; ".join(
+            f"{one.mb_recording_id} ({', '.join(filter(None, names))})"
+            for one, names in zip(found, named, strict=True)
+        )
         raise CanonError(f"{prefix}several recordings may be meant: name one {how}: {listed}")
     meant = bare_id(found[0].mb_recording_id)
     if not MBID.fullmatch(meant):
@@ -416,9 +418,12 @@ def _decisions_concerned(
     mean another recording.
     """
     overrides: dict[str, OverrideRecord] = {override.recording_mbid: override} if override else {}
-    together = [each for one in before for each in store.verdicts.given_with(one)]
-    again = [_readable(store, each.decision_id) for each in together]
-    same = [each for each in again if each and each.evidence_hash == case.kept.evidence_hash]
+    same = []
+    for verdict in (each for one in before for each in store.verdicts.given_with(one)):
+        with suppress(DamagedRecordError):  # it waits no more, and is reported where it is named
+            found = store.decisions.by_id(verdict.decision_id)
+            if found and found.evidence_hash == case.kept.evidence_hash:
+                same.append(found)
     reached = [
         each.id
         for each in (*same_evidence(store, case.kept), *same)
@@ -427,13 +432,6 @@ def _decisions_concerned(
         or ((bundle := _readable_bundle(store, each)) and override_for(bundle, overrides))
     ]
     return tuple(dict.fromkeys(reached))
-
-
-def _readable(store: "Store", decision: str) -> DecisionRecord | None:
-    try:
-        return store.decisions.by_id(decision)
-    except DamagedRecordError:  # it waits no more, and is reported where it is named
-        return None
 
 
 def _readable_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
@@ -461,9 +459,3 @@ def _groups(bundle: EvidenceBundle) -> Sequence[ReleaseGroup]:
 
 def _release_ids(groups: Sequence[ReleaseGroup]) -> set[str]:
     return {bare_id(release.mb_release_id) for group in groups for release in group.editions}
-
-
-def _recording_text(recording: RecordingCandidate) -> str:
-    length = format_length(recording.length_ms)
-    more = filter(None, (recording.title, recording.disambiguation, length))
-    return f"{recording.mb_recording_id} ({', '.join(more)})"

@@ -302,11 +302,7 @@ def _tags_before(write: WriteRecord, changes: TagChanges, tags: TagSet) -> TagSe
 def _with_old_fields(
     tags: TagSet, changes: TagChanges, *, force: bool
 ) -> tuple[TagSet, tuple[str, ...], tuple[ChangedKey, ...]]:
-    """Put back the fields whose keys in ID3v2 are now those of another version.
-
-    These are all where the tag is of another version than the written one, else dates that somebody
-    moved. Returned are also the names of such fields, and those that somebody changed.
-    """
+    """Put back fields whose ID3v2 keys are of another version; return names, and kept ones."""
     form = next((change.form for change in changes.changes), "")
     block = tags.block("id3v2")
     if block is None or not form.startswith("id3v2"):
