@@ -211,7 +211,6 @@ _TABLE = word_table("date_words")
 
 
 def _pattern(kind: str) -> re.Pattern[str]:
-    """Compile the words of one kind, which the table has by language."""
     whole = "|".join(word for each in _TABLE[kind].values() for word in each)
     parts = "|".join(_TABLE["unspaced"][kind])
     return re.compile(rf"(?<![\w-])(?:{whole})(?!\w)|{parts}", re.IGNORECASE)
@@ -325,7 +324,6 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _is_beside(word: re.Match[str], date: tuple[int, int]) -> bool:
-    """Whether no year stands between a word and a date."""
     between = (word.end(), date[0]) if word.end() <= date[0] else (date[1], word.start())
     return not _YEAR.search(word.string, *between)
 
@@ -520,7 +518,6 @@ def is_of_other_year(text: str, subject: Subject) -> bool:
 
 
 def _any(kind: str) -> str:
-    """Return the pattern of the words of one kind."""
     return f"(?:{'|'.join(_WORDS[kind])})"
 
 

@@ -91,7 +91,6 @@ def _periods() -> re.Pattern[str]:
 
 
 def _period_of(words: str) -> str:
-    """Return the months, such as `03/06`, that words name."""
     periods: dict[str, list[str]] = _DATE_WORDS["period"]
     return next(span for span, names in periods.items() if re.fullmatch("|".join(names), words))
 
@@ -191,7 +190,6 @@ digits, `w` and `v` Latin and other words, one blank for several; the rest stand
 
 
 def _of(*roles: str) -> str:
-    """Return the class of the signs that have one of the roles."""
     return f"[{''.join(_HAVING[role] for role in roles)}]"
 
 
@@ -394,7 +392,6 @@ def _date(*parts: int | None) -> PartialDate | None:
 
 
 def _years(written: str) -> Iterable[int]:
-    """Return the years that may be meant."""
     if era := ERAS.get(written[:2]):
         return (era + (1 if written[2:] == "元" else _counted(written[2:])),)
     year = _counted(written)

@@ -292,7 +292,6 @@ _RECORDS: dict[type[Value], tuple[str, str, str]] = {
 
 
 def _each(values: Iterable[V], where: str) -> tuple[V, ...]:
-    """Return records rewritten, without duplicates."""
     written = (_record(one, f"{where}[{number}]") for number, one in enumerate(values))
     return tuple(dict.fromkeys(written))
 

@@ -240,7 +240,6 @@ def things(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list
 
 
 def _changed(bundle: EvidenceBundle, about: str, change: Callable[[Any], Any]) -> EvidenceBundle:
-    """Change the groups, or the releases, that have an id."""
 
     def release(it: Release) -> Release:
         return change(it) if it.mb_release_id == about else it

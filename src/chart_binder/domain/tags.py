@@ -272,7 +272,6 @@ class Track:
 
 
 def _with_every_policy(track: Track, now: Fields) -> dict[str, Texts]:
-    """Return the trace, and the recording id where the file has none."""
     wanted: dict[str, Texts] = {}
     if track.own_recording and not now.get("recording_mbid"):
         wanted["recording_mbid"] = (track.own_recording,)
@@ -372,7 +371,6 @@ def _comparison(old: PartialDate, first: PartialDate, *, is_replaceable: bool) -
 
 
 def _contradicts(texts: Texts | None, first: PartialDate) -> bool:
-    """Return whether a field holds a date that is another than the first."""
     dates = [date for text in texts or () if (date := _parsed(text)).is_known]
     return any(date.last < first.first or first.last < date.first for date in dates)
 

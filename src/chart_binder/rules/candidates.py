@@ -333,7 +333,7 @@ def _detail(group: ReleaseGroup) -> tuple[int, bool, bool, str, str]:
     """Return a sort key for descriptions of one group that ignores its releases and dates.
 
     Where descriptions contradict each other, a decision stands only if it is the same by each
-    (`ambiguity.contradictions_that_matter`).
+    (`questions.contradictions_that_matter`).
     """
     names = ("secondary_types", "labels", "countries")
     lists = {name: tuple(sorted(getattr(group, name) or ())) for name in names}

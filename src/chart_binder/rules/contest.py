@@ -379,7 +379,6 @@ def _early_compilations(
 
 
 def _two_least(days: Iterable[int]) -> tuple[int, int]:
-    """Return the two smallest days, `_NEVER` where there are fewer."""
     first, second, *_ = *sorted(days)[:2], _NEVER, _NEVER
     return first, second
 
@@ -391,7 +390,6 @@ def _least_of_others(two_least: tuple[int, int], own: int) -> int:
 
 
 def _artist_names(artist: Artist, works: Sequence[Candidate]) -> set[str]:
-    """Return the artist's names: as in the evidence, and as credited on singles and albums."""
     credited = [work for work in works if work.role in (Role.SINGLE, Role.ALBUM)]
     names = {name for work in credited for name in names_on(work.group, work.official)}
     return names | {artist.name} if artist.name else names

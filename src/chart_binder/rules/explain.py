@@ -130,7 +130,6 @@ def recordings_disagree(
 
 
 def _only_of(version: Sequence[RecordingCandidate]) -> BundleChange:
-    """Return the evidence as if it had been found for one of the versions alone."""
     ids = {one.mb_recording_id for one in version}
     return lambda bundle: replace(
         bundle,
@@ -194,7 +193,6 @@ def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
 
 
 def _in_country(country: str, one: Candidate, day: int) -> BundleChange:
-    """Return the change by which a record came out in a country on a day."""
     change = set_releases(
         lambda release: release.is_official and release.when.first == release.when.last == day,
         country=country,

@@ -153,7 +153,7 @@ def _of_reading(
         return None
     chosen, when = firsts, firsts[0].since
     if len(firsts) > 1:
-        when = min([one.since for one in firsts], key=_vaguest_first)
+        when = min([one.since for one in firsts], key=lambda date: (date.first, -date.last))
         if when.first == when.last:
             chosen = _before_others(firsts, recordings, bundle, crg, settings)
     copies = [(one, copy) for one in candidates for copy in one.unofficial]
@@ -212,10 +212,6 @@ def _close(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     return sorted(close, key=attrgetter("first", "last", "name"))
 
 
-def _vaguest_first(date: PartialDate) -> tuple[int, int]:
-    return date.first, -date.last
-
-
 def _before_others(
     firsts: Sequence[Candidate],
     recordings: Sequence[RecordingCandidate],
@@ -249,19 +245,10 @@ def _carrier(
 ) -> RecordingCandidate | None:
     """Return the recording on a release, a sibling only where no other is on it."""
     carriers = {one.mb_recording_id: one for each in records for one in each.recordings}
-    if len(carriers) == 1:
-        return next(iter(carriers.values()))
-    if len(records) > 1:
+    if len(records) > 1 and len(carriers) > 1:
         return None
     rr = release.mb_release_id if release else None
-    on_it = [
-        one
-        for one in carriers.values()
-        if rr in {copy.mb_release_id for group in one.groups for copy in group.editions}
-    ]
-    found = on_it or [*carriers.values()]
-    own = [one for one in found if not one.is_sibling]
-    return carriers[recording_of(own or found, rr, bundle)]
+    return carriers[recording_of([*carriers.values()], rr, bundle)]
 
 
 def _certainty(chosen: Sequence[Candidate], case: YearCase) -> str:

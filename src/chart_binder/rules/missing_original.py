@@ -107,7 +107,6 @@ def _year(release: Release) -> int:
 
 
 def _copies(contest: Contest) -> Iterator[Release]:
-    """Yield the dated releases that are listed, but decide nothing."""
     for one in contest.candidates:
         yield from (copy for copy in one.unofficial if copy.when.is_known)
         yield from filter(is_before_its_time, one.official if one.hint else ())
@@ -438,7 +437,6 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
 def _may_be_later(
     chosen: Candidate, rr: str | None, bundle: EvidenceBundle, settings: RulesConfig
 ) -> bool:
-    """Whether the record chosen may have come out later than the recording did elsewhere."""
     group, own = chosen.group, chosen.group.first_date
     release = next((one for one in group.editions if one.mb_release_id == rr), None)
     return (
@@ -455,7 +453,6 @@ def _is_anything_before(
     candidates: Sequence[Candidate],
     bundle: EvidenceBundle,
 ) -> bool:
-    """Whether anything is known of the recording that is earlier than its first dated record."""
     year = int(first.since.text[:4] or 0)
     return (
         are_remasters(first.recordings)

@@ -104,7 +104,6 @@ def album_lead_window(contest: Contest) -> Ruling:
 
 
 def _albums_within_window(singles: Sequence[Candidate], contest: Contest) -> list[Candidate]:
-    """Return the albums that may be within the window after a single that may be the first."""
     latest_single = min([one.last for one in contest.works])
     latest_album = min([one.last for one in contest.albums])
     if latest_album - min([one.first for one in singles]) < 1:
@@ -367,7 +366,6 @@ _MAX_NAMED = 3
 
 
 def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
-    """Yield why an early compilation may not be the premiere."""
     window = contest.settings.lead_window_days
     own = early.candidate.group.mb_rg_id
     yield from contradictions(early.candidate, contest)
@@ -397,7 +395,6 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
 
 
 def _whose(one: Candidate, contest: Contest) -> Asked:
-    """Ask whether a compilation is the artist's own."""
     group = one.group.mb_rg_id
     owners = (("the artist's own", contest.artist.name), ("by others", "Various Artists"))
     answers = [
@@ -410,7 +407,6 @@ def _whose(one: Candidate, contest: Contest) -> Asked:
 
 
 def _asked_whether_first(text: str, one: Candidate) -> Asked:
-    """Ask for the original, which a compilation may be."""
     group = one.group.mb_rg_id
     return Asked("missing_original", text, (group,), [premiere_answer(one.name, group)])
 

@@ -428,7 +428,6 @@ def _about_group(one: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Con
 
 
 def _about_releases(one: Candidate) -> Iterator[Contradiction]:
-    """Yield the releases that have two dates or two statuses."""
     described: dict[str, list[Release]] = {}
     for release in one.group.editions:
         described.setdefault(release.mb_release_id, []).append(release)

@@ -312,7 +312,6 @@ def _length_reason(recording: RecordingCandidate, duration_ms: int | None) -> st
 
 
 def _versions(recordings: _Recordings) -> Sequence[_Recordings]:
-    """Group recordings by version: by artist, and of one artist by length, ISRC and remark."""
     by_artist: dict[Artist | None, list[RecordingCandidate]] = {}
     for one in recordings:
         by_artist.setdefault(one.artist, []).append(one)
@@ -366,7 +365,6 @@ def _split_by_remark(version: list[RecordingCandidate]) -> list[list[RecordingCa
 
 
 def _remark_of(recording: RecordingCandidate) -> frozenset[str]:
-    """Return the words of its title and comment that tell a recording from others of the song."""
     words = _remark_words(f"{set_off(recording.title or '')} {recording.disambiguation or ''}")
     return words | {"mono"} if recording.intent.is_mono else words
 

@@ -88,7 +88,6 @@ def choose_release(
 
 @lru_cache(maxsize=512)
 def _home_places(country: str | None) -> frozenset[str]:
-    """Return the places from which a release is at home for an artist of a country."""
     own = home_countries(country)
     if not own:
         return own
@@ -105,7 +104,6 @@ def _is_world_first(one: Release, pool: Sequence[Release], own: frozenset[str]) 
 def _first(
     pool: Sequence[Release], home: frozenset[str], group: ReleaseGroup, settings: RulesConfig
 ) -> tuple[Release, bool]:
-    """Return the earliest release from home, else from anywhere, and whether it is from home."""
     at_home = [release for release in pool if release.place in home]
     candidates = at_home or pool
     if len(candidates) == 1:
