@@ -217,13 +217,6 @@ def test_doctor_asks_every_service_but_none_when_offline(canon: Canon) -> None:
     ]  # fmt: skip
 
 
-def test_doctor_says_what_is_broken_within_the_width_of_a_terminal(canon: Canon) -> None:
-    nowhere = {"CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:1", "CANON_MUSICBRAINZ__HTTPS": "false"}
-    broken = canon("doctor", **nowhere)
-    broken.must_end(1, "failed   musicbrainz")
-    assert all(len(line) <= 100 for line in broken.out.splitlines() if "canon.db" not in line)
-
-
 @pytest.mark.parametrize(
     ("mode", "fixes"),
     [

@@ -218,8 +218,3 @@ def test_what_is_read_is_never_replaced(canon: Canon, home: Path) -> None:
         canon(*arguments).must_end(2, told)
     assert known.read_text().count("right") == 40
     assert golden.read_bytes() == lines(RHAPSODY)
-
-
-@pytest.mark.parametrize("command", ["eval", "calibrate"])
-def test_what_is_no_document_is_an_error(canon: Canon, command: str) -> None:
-    canon(command, "-", stdin=b"{").must_end(1)

@@ -92,18 +92,6 @@ def test_a_failed_check_is_shown_though_it_is_the_reason(
     assert "NOT OK: the rules leave it open: the single 'Bohemian Rhapsody' is only dated" in checks
 
 
-def test_the_help_says_that_the_transcript_is_stored_and_no_decision(canon: Canon) -> None:
-    told = " ".join(canon("explain", "--help").out.split())
-    assert "The decision is not stored" in told
-    assert "the transcript of a model's run" in told
-
-
-def test_an_open_case_has_a_timeline(canon: Canon, open_bundle: Path) -> None:
-    ran = canon("explain", "-v", "--evidence", open_bundle)
-    ran.must_end(3, "[----")
-    assert "  > " not in ran.out
-
-
 def test_a_fact_is_shown_once_with_all_that_bears_it_out(
     canon: Canon, home: Path, open_bundle: Path
 ) -> None:
