@@ -21,6 +21,7 @@ from chart_binder.react.parsing.lenient_json import (
     opens_string,
     scan,
     scan_call,
+    scan_quoted,
     scan_string,
     skip_space,
 )
@@ -233,13 +234,8 @@ def _without_marks(value: str) -> str | None:
     value = value.strip().removesuffix(",")
     if not value or not opens_string(value[0]):
         return value
-    try:
-        found = scan_string(value, 0, len(value))
-    except LenientJSONError:
-        if value[0] in '"“' and value.count(value[0]) == 1:  # an apostrophe may begin a word
-            raise
-        return None
-    return str(found.value) if found.end == len(value) else None
+    found = scan_quoted(value)
+    return str(found.value) if found and found.end == len(value) else None
 
 
 def _members_on_one_line(text: str) -> Mapping[str, object] | None:

@@ -24,6 +24,7 @@ from chart_binder.react.parsing.lenient_json import (
     read_json,
     scan,
     scan_call,
+    scan_quoted,
     scan_string,
     skip_space,
 )
@@ -366,8 +367,7 @@ def read_given(words: str) -> Given:
         only = listed.value[0] if isinstance(listed.value, list) and listed.value else {}
         is_one = len(listed.value) < 2 and isinstance(only, dict | str)  # type: ignore[arg-type]  # noqa: PLR2004
         return (only, listed.notes) if is_one else (text[: listed.end], listed.notes)
-    quoted = _string(text) if opens_string(text[:1]) else None
-    return quoted or _bare(text, is_fenced=is_fenced)
+    return _string(text) or _bare(text, is_fenced=is_fenced)
 
 
 def _object(text: str) -> Given:
@@ -383,13 +383,8 @@ def _object(text: str) -> Given:
 
 def _string(text: str) -> Given | None:
     """Read a text that is one string, or an object inside one."""
-    try:
-        found = scan_string(text, 0, len(text))
-    except LenientJSONError:
-        if text[0] in '"“' and text.find(text[0], 1) < 0:
-            raise
-        return None
-    if text[found.end :].partition("\n")[0].strip(_EMPHASIS + ".,;"):
+    found = scan_quoted(text)
+    if found is None or text[found.end :].partition("\n")[0].strip(_EMPHASIS + ".,;"):
         return None
     inner = str(found.value)
     return _object(inner.lstrip()) if _opens_object(inner) else (inner, found.notes)

@@ -117,6 +117,21 @@ def scan_string(text: str, start: int, limit: int) -> Scanned:
     return Scanned(value, reader.pos, reader.all_notes())
 
 
+def scan_quoted(text: str) -> Scanned | None:
+    """Read the string that a text begins with; None where its mark only begins a word.
+
+    Raises `LenientJSONError` where the string is never closed.
+    """
+    if not opens_string(text[:1]):
+        return None
+    try:
+        return scan_string(text, 0, len(text))
+    except LenientJSONError:
+        if text[0] in '"“' and text.find(text[0], 1) < 0:  # an apostrophe may begin a word
+            raise
+        return None
+
+
 def read_strictly(text: str, start: int) -> Scanned | None:
     """Return the JSON value that begins at `start`, or None where the text is not quite JSON.
 
