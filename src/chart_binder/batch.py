@@ -294,11 +294,10 @@ def run_items(
 ) -> BatchResult:
     """Do what `run_batch` does, for albums and bundles as they come.
 
-    `items` is called with the open store and returns them. `arguments` are saved with the run, as
-    those of `canon batch`.
+    `items` is called with the open store. `arguments` are saved with the run as those of a command.
     """
-    if options.write and options.policy is None:
-        options = replace(options, policy=Policy(config.tags.policy))
+    if options.write:
+        options = replace(options, policy=options.policy or Policy(config.tags.policy))
     options.check()
     run = new_run("batch", arguments)
     with open_store(store_url(config)) as store:
@@ -322,8 +321,7 @@ def run_items(
                 should_stop=to_stop,
                 max_stopping_s=_MAX_STOPPING_S if options.executor == Executor.THREADS else inf,
             )
-            if buffer.store:
-                store.runs.begin(run)
+            buffer.begin_run()
             with on_error(partial(_save_failed_end, buffer, tally)):
                 batch.run(items(store))
         result = _result(run.id, batch, is_stopped=to_stop())

@@ -146,6 +146,11 @@ class OutcomeBuffer:
             for one in saved
         ]
 
+    def begin_run(self) -> None:
+        """Save that the run began. Raises `StoreError`."""
+        if self.store:
+            self.store.runs.begin(self.run)
+
     def save_run(self, found: Measures, status: int | None = None) -> None:
         """Save the measures of the run so far, with a status how it ended. Raises `StoreError`."""
         if self.store:
