@@ -165,8 +165,8 @@ def test_a_repeated_table_or_key_is_reported_in_words_of_toml(tmp_path: Path) ->
     text = SHIPPED.read_text() + "\n[llm.searxng]\nurl = 'http://127.0.0.1:8888'\n"
     with pytest.raises(ConfigError) as refusal:
         load(tmp_path, text)
-    assert "('llm', 'searxng') twice (at line" in str(refusal.value)
-    assert "put the keys of the second table into the first" in str(refusal.value)
+    assert "the table [llm.searxng] is there twice (at line" in str(refusal.value)
+    assert "put the keys of the second into the first" in str(refusal.value)
     with pytest.raises(ConfigError, match="a key is there twice"):
         load(tmp_path, "[llm]\nseed = 1\nseed = 2\n")
 

@@ -27,6 +27,7 @@ KEYS_NOT_TAKEN_HERE = {
 """Keys never taken from a file in the current folder, which may be somebody else's, and why."""
 _TABLE = re.compile(r"\s*\[{1,2}([^\[\]#]+)\]")
 _KEY = re.compile(r"\s*((?:[\w.\s-]|\"[^\"]*\"|'[^']*')+?)\s*=")
+_TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice (\(.*\))")
 _FOUND_HERE = " (it was read because it is in this folder; --config FILE names another)"
 Tree = dict[str, Any]
 
@@ -160,8 +161,12 @@ def _read_file(path: Path) -> tuple[Tree, dict[str, int]]:
         raise ConfigError(f"{path}, line {line}: no TOML: {error}") from error
     except tomli.TOMLDecodeError as error:
         defect = str(error).replace("Cannot overwrite a value", "a key is there twice")
-        if defect.startswith("Cannot declare"):
-            defect += "; put the keys of the second table into the first"
+        if twice := _TABLE_TWICE.fullmatch(defect):  # it shows Python's values
+            table = ".".join(re.findall(r"'([^']*)'", twice[1]))
+            defect = (
+                f"the table [{table}] is there twice {twice[2]}: put the keys of the second"
+                " into the first"
+            )
         raise ConfigError(f"{path}: no TOML: {defect}") from error
 
 
