@@ -1,26 +1,4 @@
-"""The errors that the program reports in one sentence, one class for each kind.
-
-CanonError                     one clear sentence for the person at the terminal
-├── ConfigError                a configuration that is not valid
-├── UsageError                 a call that is not valid
-├── PluginError                a plug-in that is not installed or cannot be loaded
-├── EvidenceError              an ill-formed evidence bundle (`where` is the path inside it)
-├── FileError                  a file that was named and cannot be read
-├── AudioError                 a file that cannot be read as audio
-│   └── NoAudioError           a file that is called audio and holds none that can be read
-├── SaveError                  a file whose tags could not be changed (it is as it was)
-├── UnidentifiedError          a file whose tags are not enough for a look-up
-├── LookupFailedError          a service that could not be asked
-│   ├── SearchError            the search service could not be asked
-│   └── FetchError             a page could not be read
-│       └── RefusedError       an address that may not be fetched
-├── NothingFoundError          a service that answered: it knows no such recording
-├── NotLookedUpError           no service was asked, as the caller wished, and nothing is stored
-├── StoreError                 the store cannot be opened, read or written
-│   └── DamagedRecordError     one record of the store is damaged
-├── ClusterError               a Dask cluster that cannot be reached, or cannot work
-└── TranscriptError            a transcript that cannot be read
-"""
+"""The errors that the program reports in one sentence, one class for each kind."""
 
 import re
 

@@ -133,13 +133,12 @@ def store_and_evidence(
     from chart_binder.audio.reading import read_tags, require_identity
 
     with open_store(store_url(config)) as store:
-        source: EvidenceSource = _connected(config, store, since)
-        need = sibling_need(config.musicbrainz.siblings, config.rules)
+        by_tags = _gatherer(config, store, since)
 
         def gather(path: Path) -> EvidenceBundle:
             tags = read_tags(path)
             require_identity(tags, path)
-            return gather_evidence(source, tags, need)
+            return by_tags(tags)
 
         yield store, gather
 
@@ -151,9 +150,14 @@ def evidence_by_tags(config: Config) -> Iterator[Callable[[TrackTags], EvidenceB
     It is as that of `store_and_evidence`. Raises `StoreError` and `PluginError`.
     """
     with open_store(store_url(config)) as store:
-        source: EvidenceSource = _connected(config, store, 0.0)
-        need = sibling_need(config.musicbrainz.siblings, config.rules)
-        yield partial(gather_evidence, source, need=need)
+        yield _gatherer(config, store, 0.0)
+
+
+def _gatherer(
+    config: Config, store: "Store", since: float
+) -> Callable[[TrackTags], EvidenceBundle]:
+    need = sibling_need(config.musicbrainz.siblings, config.rules)
+    return partial(gather_evidence, _connected(config, store, since), need=need)
 
 
 def album_source(config: Config, store: "Store", *, since: float = 0.0) -> "AlbumSource":
@@ -180,7 +184,6 @@ def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
 
     @lru_cache(_RELEASES)
     def look_up(release_id: str) -> "WholeRelease | None":
-        from chart_binder.domain.vocabulary import ReleaseId
         from chart_binder.musicbrainz.evidence import whole_release
 
         found = client().release(ReleaseId(release_id))
