@@ -11,15 +11,7 @@ from mutagen.flac import FLAC
 from mutagen.id3 import ID3, TALB, TDOR, TIT2, TXXX
 
 from audio.odd_files import ALBUM, ODD, TITLE, make
-from audio.tagging import (
-    CONTAINERS,
-    CONTAINERS_BY_NAME,
-    FEW,
-    VARIANTS,
-    WANTED,
-    Container,
-    Variant,
-)
+from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, FEW, VARIANTS, WANTED, Container, Variant
 from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import field_texts, with_fields

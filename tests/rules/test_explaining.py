@@ -150,11 +150,7 @@ def test_a_ruling_goes_before_why_a_recording_was_left_out() -> None:
              recording(single("L", "1975"), mb_recording_id="b", title="Song (live)"))  # fmt: skip
     for ruled, other, why_not in (
         ("A", "L", "a person chose the album 'A'; by the rules alone it does not count: "),
-        (
-            "L",
-            "A",
-            "album (1974): a person chose another record; by the rules alone it would",
-        ),
+        ("L", "A", "album (1974): a person chose another record; by the rules alone it would"),
     ):
         verdict = decide(read_bundle(document(*takes)), KNOBS, Override(ReleaseGroupId(ruled)))
         (rival,) = verdict.rivals

@@ -49,11 +49,7 @@ _STEPS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("undo", 3, ("undo",)),
     ("drift", 0, ("drift", TITLE)),
     ("doctor", 0, ("doctor",)),
-    (
-        "override_set",
-        0,
-        ("override", "set", _CERTAIN, "--crg", _GROUP, *_REASON),
-    ),
+    ("override_set", 0, ("override", "set", _CERTAIN, "--crg", _GROUP, *_REASON)),
     ("override_list", 0, ("override", "list")),
     ("review_choose", 0, ("review", "choose", _OPEN, "C1")),
     ("config_path", 0, ("config", "path")),
