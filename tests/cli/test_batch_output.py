@@ -115,11 +115,6 @@ def test_a_summary_gives_one_example_of_each_failure_and_counts_what_was_spent()
     assert f"spent {spent}" in text
 
 
-def test_the_summary_of_a_dry_run_names_no_run() -> None:
-    *_, last = summary_lines(BatchResult("r1", Measures(), 1), "", is_dry=True)
-    assert last == "run            dry run: nothing was kept or written"
-
-
 @pytest.mark.parametrize(
     ("error", "status"), [(BrokenPipeError(), 130), (KeyboardInterrupt(), 130), (OSError(), 1)]
 )

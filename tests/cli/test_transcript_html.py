@@ -183,17 +183,6 @@ def test_only_web_addresses_are_links(tmp_path: Path, capsys: Shown, address: st
     assert "<a" not in str(sources)
 
 
-def test_a_page_of_a_killed_run_says_so(tmp_path: Path, capsys: Shown) -> None:
-    file = recording(tmp_path)
-    file.write_bytes(file.read_bytes()[:-40])
-    page = page_of(file, capsys)
-    (note,) = page("p", class_="unfinished")
-    assert "killed" in note.get_text()
-    assert "half written" in note.get_text()
-    assert page.title
-    assert "no result" in page.title.get_text()
-
-
 def test_a_canned_transcript_has_a_page(tmp_path: Path, capsys: Shown) -> None:
     file = tmp_path / "canned.jsonl"
     file.write_text(json.dumps({"type": "reply", "content": answer()}))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -49,6 +50,12 @@ class Ran:
 
 
 Canon = Callable[..., Ran]
+
+
+def in_store(home: Path, statement: str, *values: object) -> list[Any]:
+    """Run a statement in the store of a home, as nobody but a test does."""
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        return database.execute(statement, values).fetchall()
 
 
 @pytest.fixture

@@ -3,18 +3,16 @@
 import json
 import shutil
 import signal
-import sqlite3
 import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mutagen.flac import FLAC
 
 from golden.bundles import Bundle, golden, year_only_single
-from integration.conftest import Canon, Ran, Start
+from integration.conftest import Canon, Ran, Start, in_store
 from integration.services import UNSURE, adjudicating, asking, file_of, flac, open_bundles
 from servers.http import Request, Response
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
@@ -34,14 +32,9 @@ def library(home: Path) -> Path:
     return home / "music"
 
 
-def rows(home: Path, query: str) -> list[Any]:
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        return database.execute(query).fetchall()
-
-
 def decided(home: Path) -> int:
     """How many decisions are kept, of all files and runs."""
-    return int(rows(home, "SELECT count(*) FROM decisions")[0][0])
+    return int(in_store(home, "SELECT count(*) FROM decisions")[0][0])
 
 
 def batch(canon: Canon, *arguments: object, bundles: list[Bundle] = BUNDLES) -> tuple[Ran, int]:
@@ -87,12 +80,10 @@ def test_decisions_stored_without_a_first_release_show_it(canon: Canon, home: Pa
     (before,) = batch(canon, file, "--output=json", bundles=bundles)[0].lines
     canon("drift", "pin", file)
     names = ("artist", "title", "first_release", "crg_title", "crg_type")
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        ((document,),) = database.execute("SELECT document FROM decisions").fetchall()
-        older = {key: value for key, value in json.loads(document).items() if key not in names}
-        database.execute(
-            "UPDATE decisions SET document = ?, pinned = 1", [json.dumps(older).encode()]
-        )
+    ((document,),) = in_store(home, "SELECT document FROM decisions")
+    gone = (*names, "questions")
+    older = {key: value for key, value in json.loads(document).items() if key not in gone}
+    in_store(home, "UPDATE decisions SET document = ?, pinned = 1", json.dumps(older).encode())
     ran, _ = batch(canon, file, "--output=json", bundles=bundles)
     assert ran.line["resumed"] is True
     assert before["first_release"]["date"] == "1975"
@@ -109,7 +100,7 @@ def test_what_musicbrainz_does_not_know_is_named_by_its_tags(canon: Canon, home:
         with MusicBrainzStandIn(BUNDLES) as mb:
             line = canon(command, file, "--output=json", **asking(mb)).line
         assert (line["artist"], line["title"], line["first_release"]) == ("Nobody", "Nothing", None)
-    ((kept,),) = rows(home, "SELECT artifact FROM decisions")
+    ((kept,),) = in_store(home, "SELECT artifact FROM decisions")
     assert json.loads(kept)["tags"]["title"] == "Nothing"
 
 
@@ -245,7 +236,7 @@ def test_a_dry_run_decides_and_leaves_no_trace(canon: Canon, library: Path, home
     assert {(line["state"], line["tags"]["fate"]) for line in ran.lines} == {("decided", "planned")}
     assert {path: path.read_bytes() for path in library.rglob("*.flac")} == before
     assert decided(home) == 0
-    assert rows(home, "SELECT * FROM runs") == []
+    assert in_store(home, "SELECT * FROM runs") == []
     assert "run            dry run: nothing was kept or written\n" in ran.err
     assert "canon runs show" not in ran.err
 
@@ -273,7 +264,9 @@ def test_frozen_decides_by_stored_evidence(canon: Canon, library: Path, home: Pa
     (failed,) = (line for line in ran.lines if line["state"] == "error")
     assert "without --frozen" in failed["error"]
     assert failed["cause"] == "not_looked_up"
-    (last,) = rows(home, "SELECT document FROM decisions WHERE CAST(path AS TEXT) LIKE '%new.flac'")
+    (last,) = in_store(
+        home, "SELECT document FROM decisions WHERE CAST(path AS TEXT) LIKE '%new.flac'"
+    )
     assert json.loads(last[0])["cause"] == "lookup_failed", "what it was before stays"
     canon("batch", library, "--refresh", "--offline")  # which fails for all of them
     ran = canon("batch", library, "--frozen", "--output=json", **narrow)
@@ -341,7 +334,7 @@ def test_a_run_that_waits_ends_within_two_seconds(
     assert len(out.splitlines()) == decided(home), "what is printed is kept"
     assert (b"stopped: interrupted; the same command goes on" in err) is (command == "batch")
     assert (b" decided and kept\n\ncanon: interrupted" in err) is (command == "decide")
-    ((status, ended),) = rows(home, "SELECT status, ended_at_utc FROM runs")
+    ((status, ended),) = in_store(home, "SELECT status, ended_at_utc FROM runs")
     assert (status, bool(ended)) == (130, True)
 
 

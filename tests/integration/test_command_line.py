@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from integration.conftest import REPOSITORY, Canon
+from integration.conftest import REPOSITORY, Canon, Start
 from integration.services import ALBUM, adjudicating, asking, flac
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn, always
@@ -371,15 +371,10 @@ def test_letters_that_the_terminal_lacks_are_replaced(canon: Canon) -> None:
     ran.must_end(3, "undecided")
 
 
-def test_an_interrupt_has_its_own_exit_status(environment: dict[str, str], home: Path) -> None:
+def test_an_interrupt_has_its_own_exit_status(start: Start, home: Path) -> None:
     file = flac(home, recording="00000000-0000-4000-8000-000000000000")
     with MusicBrainzStandIn([], behave=always(Response("", delay_s=30))) as mb:
-        running = subprocess.Popen(
-            [sys.executable, "-m", "chart_binder", "decide", str(file)],
-            env=environment | asking(mb) | {"CANON_MUSICBRAINZ__TIMEOUT_S": "30"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        running = start("decide", file, **asking(mb) | {"CANON_MUSICBRAINZ__TIMEOUT_S": "30"})
         while not mb.requests:
             assert running.poll() is None
             time.sleep(0.05)

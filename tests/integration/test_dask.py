@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -38,7 +37,7 @@ from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import RunVersions
 from chart_binder.store import open_store
 from golden.bundles import golden
-from integration.conftest import Canon, Start
+from integration.conftest import Canon, Start, in_store
 from integration.services import UNSURE, adjudicating, asking, file_of, flac, open_bundles
 from servers.cluster import RESOURCES, DaskCluster, Poison
 from servers.http import Response
@@ -160,8 +159,7 @@ def test_workers_take_as_many_cases_as_they_declare(
     assert ran.status == 3, ran.err
     assert Counter(line["state"] for line in ran.lines) == {"indeterminate": 6}
     assert at_once[0] == limit
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        assert database.execute("SELECT count(*) FROM transcripts").fetchone() == (6,)
+    assert in_store(home, "SELECT count(*) FROM transcripts") == [(6,)]
 
 
 @needs_dask

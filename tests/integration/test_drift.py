@@ -1,13 +1,11 @@
 """`canon drift` as a process: what would now be decided otherwise, and what people make of it."""
 
-import json
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from golden.bundles import Bundle, golden
-from integration.conftest import Canon
+from integration.conftest import Canon, in_store
 from integration.services import ALBUM, SINGLE, asking, file_of, flac
 from servers.http import Response
 from servers.musicbrainz import GARBAGE, MusicBrainzStandIn, always
@@ -42,36 +40,6 @@ def test_other_rules_make_other_decisions(canon: Canon, song: Path) -> None:
     assert (line["state"], line["causes"]) == ("differs", ["rules"])
     assert (line["old"]["crg_mbid"], line["new"]["crg_mbid"]) == (ALBUM, SINGLE)
     assert canon("drift", song.with_name("nothing.flac")).status == 1
-
-
-VERSION_2 = {
-    "state": "decided", "decided_by": "rules", "confidence": 1.0, "missing_facts": [],
-    "questions": [], "crg_mbid": "08a7e255-7d1e-5da3-89c6-4956535a4b08",
-    "rr_mbid": "0a993a87-8fec-586d-866f-43b80b8fad86", "crg_rule": "CRG:EARLIEST_OFFICIAL",
-    "rr_rule": "RR:ORIGIN_COUNTRY_EARLIEST", "rationale": "the album is the earliest work",
-}  # fmt: skip
-"""What version 2 of the table of rules decided of an album after a sampler."""
-
-
-def test_a_decision_by_an_earlier_table_of_rules_is_listed(canon: Canon, home: Path) -> None:
-    sampler = golden("rule-2-sampler-long-before")
-    song = file_of(sampler, home)
-    settings = {"CANON_MUSICBRAINZ__SIBLINGS": "never"}
-    canon("decide", song, knowing=[sampler], **settings).must_end(3)
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        ((document,),) = database.execute("SELECT document FROM decisions")
-        database.execute(
-            "UPDATE decisions SET state = :state, decided_by = :decided_by, crg_mbid = :crg_mbid,"
-            " rr_mbid = :rr_mbid, rules_version = 'f0e1c86eceaa79e2', document = :document",
-            VERSION_2 | {"document": json.dumps(json.loads(document) | VERSION_2).encode()},
-        )
-    (line,) = canon("drift", "--output=json", **settings).must_end(3).lines
-    assert (line["causes"], line["old"]["state"], line["new"]["state"]) == (
-        ["rules"], "decided", "indeterminate",
-    )  # fmt: skip
-    assert "is the original missing?" in line["new"]["missing_facts"][0]
-    canon("drift", "accept", song, **settings).must_end(0)
-    canon("drift", **settings).must_end(0, "1 unchanged")
 
 
 def test_other_evidence_makes_other_decisions(canon: Canon, song: Path) -> None:
@@ -129,8 +97,7 @@ def test_files_that_were_never_decided_are_left_out(canon: Canon, song: Path, ho
 
 
 def test_a_decision_whose_evidence_is_lost_is_named(canon: Canon, song: Path, home: Path) -> None:
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        database.execute("DELETE FROM evidence")
+    in_store(home, "DELETE FROM evidence")
     canon("drift").must_end(1, "the evidence that it was made by is not stored: `canon decide`")
 
 

@@ -1,14 +1,13 @@
 """`canon override` as a process: a person's verdict is kept, applied, listed and taken back."""
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from golden.bundles import golden
-from integration.conftest import Canon, Ran
+from integration.conftest import Canon, Ran, in_store
 from integration.services import ALBUM, LP, RHAPSODY, SINGLE, asking, flac
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn, always
@@ -35,13 +34,6 @@ def decided(canon: Canon, bundle: Path) -> dict[str, Any]:
 
 def listed(canon: Canon) -> list[dict[str, Any]]:
     return canon("override", "list", "--output=json").lines
-
-
-def change_store(home: Path, *statements: str) -> None:
-    (store,) = (home / "data").rglob("*.db")
-    with sqlite3.connect(store) as database:
-        for statement in statements:
-            database.execute(statement)
 
 
 def test_an_override_precedes_the_rules_until_removed(canon: Canon, bundle: Path) -> None:
@@ -136,10 +128,11 @@ def test_an_override_with_damaged_records_is_listed_and_removed(
 ) -> None:
     canon("decide", song, **asking(mb))
     put(canon, RECORDING, SINGLE, "--offline")
-    change_store(home, "UPDATE evidence SET document = 'x'", "DELETE FROM cached_answers")
+    for statement in ("UPDATE evidence SET document = 'x'", "DELETE FROM cached_answers"):
+        in_store(home, statement)
     (line,) = listed(canon)
     assert (line["name"], len(line["files"])) == (None, 1)
-    change_store(home, "UPDATE overrides SET recording_mbid = 'my-own-7'")
+    in_store(home, "UPDATE overrides SET recording_mbid = 'my-own-7'")
     assert canon("override", "remove", "my-own-7").status == 0
     assert listed(canon) == []
 

@@ -1,8 +1,6 @@
 """`canon review` as a process: what waits for a person, what they say, and what comes of it."""
 
-import json
 import os
-import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from chart_binder.jobs.decide import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
 from golden.bundles import Bundle, golden, year_only_single
-from integration.conftest import Canon
+from integration.conftest import Canon, in_store
 from integration.services import ALBUM, LP, SINGLE, adjudicating, asking, file_of, final
 from integration.terminal import walking
 from servers.musicbrainz import MusicBrainzStandIn
@@ -81,9 +79,8 @@ def test_a_damaged_decision_is_named(
     other = bundle_of(SINGLE)
     sound = file_of(other, home, "sound.flac")
     decided(canon, sound, other)
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        database.execute(f"UPDATE decisions SET {damage} WHERE seq = 1")
-        (known,) = database.execute("SELECT id FROM decisions WHERE seq = 1").fetchone()
+    in_store(home, f"UPDATE decisions SET {damage} WHERE seq = 1")
+    ((known,),) = in_store(home, "SELECT id FROM decisions WHERE seq = 1")
     listed, drift = canon("review", "list"), canon("drift")
     assert sound.name in listed.out
     assert known in listed.out + listed.err
@@ -211,14 +208,6 @@ def test_the_right_candidate_is_named_by_label_id_or_address(canon: Canon, open_
     assert waiting(canon) == []
     now = decided(canon, open_song)
     assert (now["decided_by"], now["crg_mbid"], now["rr_mbid"]) == ("override", ALBUM, LP)
-
-
-def test_batch_respects_verdicts(canon: Canon, home: Path, open_song: Path, proposed: Path) -> None:
-    assert canon("review", "reject", open_song, "--crg=C2", "--reason=I know").status == 0
-    ran = canon("batch", home, "--report=report.jsonl", knowing=[BUNDLE])
-    assert ran.status == 0, ran.err
-    lines = map(json.loads, (home / "work" / "report.jsonl").read_text().splitlines())
-    assert {(line["decided_by"], line["crg_mbid"]) for line in lines} == {("override", ALBUM)}
 
 
 def test_a_rejected_proposal_is_not_written(canon: Canon, proposed: Path) -> None:

@@ -1,13 +1,12 @@
 """`canon runs` as a process: what earlier calls did, and the metrics of a batch."""
 
 import json
-import sqlite3
 import time
 from pathlib import Path
 
 import pytest
 
-from integration.conftest import Canon
+from integration.conftest import Canon, in_store
 from integration.services import asking, file_of
 from integration.test_batch import BUNDLES, NAMES
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
@@ -26,11 +25,6 @@ def library(home: Path) -> Path:
 def ran(canon: Canon, *arguments: object) -> list[str]:
     """Run a batch over what MusicBrainz has two recordings of, and return its summary."""
     return canon("batch", *arguments, knowing=BUNDLES[:2]).out.splitlines()
-
-
-def change_store(home: Path, statement: str, *values: object) -> list[tuple[str]]:
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        return database.execute(statement, values).fetchall()
 
 
 def arguments(canon: Canon) -> list[list[str]]:
@@ -111,18 +105,18 @@ def test_runs_are_listed_the_newest_first(canon: Canon, library: Path) -> None:
 
 def test_a_killed_run_shows_what_it_had_done(canon: Canon, library: Path, home: Path) -> None:
     ran(canon, library)
-    change_store(home, "UPDATE runs SET ended_at_utc = NULL, status = NULL")
-    ((measures,),) = change_store(home, "SELECT measures FROM runs")
+    in_store(home, "UPDATE runs SET ended_at_utc = NULL, status = NULL")
+    ((measures,),) = in_store(home, "SELECT measures FROM runs")
     canon("runs", "list").must_end(0, " no end ")
     canon("runs", "show").must_end(
         0, "ended          it still goes on, or was killed; it was last seen ",
         "decided        2 (2 by rules)", f"go on          canon batch {library}",
     )  # fmt: skip
-    change_store(home, "UPDATE runs SET measures = NULL, counts = '{}'")
+    in_store(home, "UPDATE runs SET measures = NULL, counts = '{}'")
     canon("runs", "show").must_end(
         0, "it still goes on, or was killed\n", "kept           3 decisions\n"
     )
-    change_store(home, "UPDATE runs SET measures = ?", measures[:-1])
+    in_store(home, "UPDATE runs SET measures = ?", measures[:-1])
     for damaged in (canon("runs", "show"), canon("runs", "list")):
         damaged.must_end(1, "cost cannot be read")
         assert "canon batch" in damaged.out, "the rest is shown"
@@ -133,8 +127,8 @@ def test_a_damaged_run_is_named_and_the_others_listed(
 ) -> None:
     ran(canon, library)
     ran(canon, library)
-    change_store(home, "UPDATE runs SET counts = '{' WHERE seq = 1")
-    (broken,), (sound,) = change_store(home, "SELECT id FROM runs ORDER BY seq")
+    in_store(home, "UPDATE runs SET counts = '{' WHERE seq = 1")
+    (broken,), (sound,) = in_store(home, "SELECT id FROM runs ORDER BY seq")
     listed = canon("runs", "list")
     assert (listed.status, broken in listed.err, sound in listed.out) == (1, True, True)
     assert broken not in listed.out

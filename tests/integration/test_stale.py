@@ -1,12 +1,11 @@
 """What a model decided before the rules had to decide on its facts is shown, and not relied on."""
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from golden.bundles import year_only_single
-from integration.conftest import Canon
+from integration.conftest import Canon, in_store
 from integration.services import ALBUM, BY_CONFIDENCE, asking, file_of, final, replaying
 from servers.musicbrainz import MusicBrainzStandIn
 
@@ -25,9 +24,8 @@ def stale(canon: Canon, home: Path, model: dict[str, str]) -> Path:
     """A file with a decision as an earlier version has left it in the store."""
     song = file_of(BUNDLE, home)
     canon("decide", song, knowing=[BUNDLE], **model).must_end(0, "A Night at the Opera")
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        basis = "replace(CAST(document AS TEXT), '\"basis\":\"confidence\",', '')"
-        database.execute(f"UPDATE decisions SET document = CAST({basis} AS BLOB)")
+    basis = "replace(CAST(document AS TEXT), '\"basis\":\"confidence\",', '')"
+    in_store(home, f"UPDATE decisions SET document = CAST({basis} AS BLOB)")
     return song
 
 

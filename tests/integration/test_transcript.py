@@ -2,20 +2,18 @@
 
 import json
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
-from integration.conftest import Canon
+from integration.conftest import Canon, Start
 from integration.services import adjudicating, call
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
 
 
 def test_a_run_that_is_killed_leaves_all_it_had(
-    canon: Canon, home: Path, environment: dict[str, str], open_bundle: Path
+    canon: Canon, home: Path, start: Start, open_bundle: Path
 ) -> None:
     asked_again, killed = threading.Event(), threading.Event()
 
@@ -28,11 +26,7 @@ def test_a_run_that_is_killed_leaves_all_it_had(
 
     with OllamaStandIn(search_then_think) as model, Searxng() as search:
         settings = adjudicating(model, search) | {"CANON_LLM__TIMEOUT_S": "60"}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "chart_binder", "decide", "--evidence", str(open_bundle)],
-            env=environment | settings,
-            cwd=home / "work",
-        )
+        process = start("decide", "--evidence", open_bundle, **settings)
         assert asked_again.wait(60)
         process.kill()
         assert process.wait(10) == -signal.SIGKILL

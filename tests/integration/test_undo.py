@@ -1,7 +1,6 @@
 """`canon undo` as a process: by run, folder, path and time, of files that others changed since."""
 
 import shutil
-import sqlite3
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -11,11 +10,12 @@ import pytest
 from mutagen.flac import FLAC, Picture
 
 from golden.bundles import golden
-from integration.conftest import Canon
+from integration.conftest import Canon, in_store
 from integration.services import file_of
 
 BUNDLE = golden("lead-bohemian")
 TITLE = BUNDLE["recording_title"]
+COUNT = "SELECT count(*) FROM writes"
 
 
 @pytest.fixture
@@ -43,12 +43,6 @@ def states(canon: Canon, *arguments: object, status: int = 0) -> list[str]:
     return [line["state"] for line in ran.lines]
 
 
-def writes(home: Path) -> int:
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        (count,) = database.execute("SELECT count(*) FROM writes").fetchone()
-    return int(count)
-
-
 def test_undo_by_folder_path_and_run(canon: Canon, songs: list[Path]) -> None:
     lines = canon("undo", "../music/a", "--output=json").must_end(0).lines
     assert [(line["state"], line["why"]) for line in lines] == [("undone", None)] * 2
@@ -68,11 +62,11 @@ def test_undo_since_a_time(canon: Canon, songs: list[Path]) -> None:
 
 
 def test_a_dry_run_changes_nothing(canon: Canon, songs: list[Path], home: Path) -> None:
-    before, count = [song.read_bytes() for song in songs], writes(home)
+    before, count = [song.read_bytes() for song in songs], in_store(home, COUNT)
     assert states(canon, "--dry-run") == ["planned"] * 3
     shown = canon("undo", "--dry-run").must_end(0, "3 would be put back; without --dry-run it is")
     assert "decision trace     removed" in shown.out
-    assert ([song.read_bytes() for song in songs], writes(home)) == (before, count)
+    assert ([song.read_bytes() for song in songs], in_store(home, COUNT)) == (before, count)
     assert canon("undo").must_end(0, "3 put back").status == 0
 
 

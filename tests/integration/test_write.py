@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from mutagen.flac import FLAC
 
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from golden.bundles import golden, year_only_single
-from integration.conftest import Canon, Start
+from integration.conftest import Canon, Start, in_store
 from integration.services import ALBUM, LP, SINGLE, asking, file_of, flac
 from servers.musicbrainz import MusicBrainzStandIn
 
@@ -41,24 +40,16 @@ def tags_of(file: Path) -> dict[str, list[str]]:
     return read
 
 
-def stored(home: Path) -> sqlite3.Connection:
-    return sqlite3.connect(home / "data" / "canon" / "canon.db")
-
-
 def killed_write(home: Path, song: Path) -> Path:
     """Make the only write one that was killed, and return its left-over copy."""
-    with stored(home) as database:
-        database.execute("UPDATE writes SET state = 'intended', done_at_utc = NULL")
-        (temporary,) = database.execute("SELECT temporary FROM writes").fetchone()
+    in_store(home, "UPDATE writes SET state = 'intended', done_at_utc = NULL")
+    ((temporary,),) = in_store(home, "SELECT temporary FROM writes")
     return Path(shutil.copy(song, os.fsdecode(temporary)))
 
 
 def journal(home: Path) -> list[tuple[str, str]]:
-    with stored(home) as database:
-        return database.execute(
-            "SELECT runs.command, state FROM writes JOIN runs ON runs.id = run_id"
-            " ORDER BY writes.seq"
-        ).fetchall()
+    joined = "writes JOIN runs ON runs.id = run_id ORDER BY writes.seq"
+    return in_store(home, f"SELECT runs.command, state FROM {joined}")
 
 
 def test_a_diff_is_shown_and_nothing_is_written(canon: Canon, song: Path, home: Path) -> None:
@@ -180,15 +171,13 @@ def test_a_date_of_an_earlier_decision_is_replaced_by_a_later_one(
 def test_a_decision_of_an_earlier_version_is_given_its_first_release(
     canon: Canon, song: Path, home: Path
 ) -> None:
-    with stored(home) as database:
-        (document,) = database.execute("SELECT document FROM decisions").fetchone()
-        kept = json.loads(document)
-        for name in ("first_release", "artist", "title", "crg_title", "crg_type"):
-            del kept[name]
-        database.execute("UPDATE decisions SET document = ?", [json.dumps(kept).encode()])
+    ((document,),) = in_store(home, "SELECT document FROM decisions")
+    kept = json.loads(document)
+    for name in ("first_release", "artist", "title", "crg_title", "crg_type"):
+        del kept[name]
+    in_store(home, "UPDATE decisions SET document = ?", json.dumps(kept).encode())
     assert canon("write", song, "--output=json").line["changes"][0]["new"] == ["1975-10-31"]
-    with stored(home) as database:
-        database.execute("DELETE FROM evidence")
+    in_store(home, "DELETE FROM evidence")
     (line,) = canon("write", song, "--output=json").must_end(3).lines
     assert line["why"] == "what it was decided by is not in the store: decide again"
 
@@ -236,7 +225,9 @@ def test_verify_tells_other_audio_from_other_tags(canon: Canon, song: Path, home
     song.write_bytes(content)
     (line,) = (ran := canon("verify", song, "--output=json")).lines
     assert (ran.status, line["state"]) == (1, "audio differs")
-    assert canon("undo").status == 3
+    for options in ((), ("--dry-run",), ("--force",)):
+        canon("undo", *options).must_end(3, "its audio is not that which the tags were written for")
+    assert song.read_bytes() == content
     song.unlink()
     assert canon("verify", song).status == 1
 
@@ -257,8 +248,7 @@ def test_a_killed_write_is_repaired_by_the_next(canon: Canon, song: Path, home: 
     assert song.read_bytes() == after
     assert journal(home) == [("write", "failed"), ("write", "done")]
 
-    with stored(home) as database:
-        database.execute("UPDATE writes SET state = 'intended' WHERE state = 'done'")
+    in_store(home, "UPDATE writes SET state = 'intended' WHERE state = 'done'")
     ran = canon("undo", "--output=json")
     assert "cut short after it wrote the tags" in ran.err
     assert ran.lines[0]["state"] == "undone"

@@ -118,15 +118,6 @@ def test_an_argument_that_the_shell_unquoted_is_one_value(library: Store) -> Non
     assert names(found(library, "artist:nirvana", "title:smells like")) == ["nirvana"]
 
 
-def test_a_listed_decision_has_what_the_file_and_the_decision_say(library: Store) -> None:
-    queen, failed = found(library, "state:decided artist:queen") + found(library, "state:unmatched")
-    assert (queen.album, queen.year, queen.duration_s, queen.rule, queen.state) == (
-        "The Best of", 2004, 180, "ALBUM_LEAD_WINDOW", "decided",
-    )  # fmt: skip
-    assert (failed.decision.artist, failed.rule, failed.first_year) == ("Nobody", None, None)
-    assert failed.reason == "MusicBrainz knows no such recording"
-
-
 def test_decisions_that_cannot_be_read_are_reported_and_left_out(library: Store) -> None:
     with library._database.writing() as connection:
         connection.exec_driver_sql(

@@ -203,16 +203,6 @@ def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_pa
     assert f"holds for {tmp_path / 'copy'} too" in ruled.notes[0]
 
 
-def test_a_release_of_another_group_is_refused(store: Store, put: Put) -> None:
-    case = put("a", proposing(crg=SINGLE))
-    of_the_single = RECORDING.groups[0].editions[0].mb_release_id
-    with pytest.raises(CanonError, match=r"is of release group .*, not of"):
-        reject(store, case, "no", ALBUM, of_the_single)
-    assert store.overrides.all() == {}
-    ruled = reject(store, case, "no", ALBUM, OTHER)
-    assert any(OTHER in note for note in ruled.notes)
-
-
 def test_a_case_with_damaged_evidence_is_listed(store: Store, put: Put, tmp_path: Path) -> None:
     put("a", left_open())
     renamed = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)

@@ -18,7 +18,6 @@ from chart_binder.jobs.stored_decisions import (
     DecisionSaver,
     adjudicator_version,
     path_bytes,
-    read_decision,
     rules_version,
     save_decisions,
     stored_bundle,
@@ -67,39 +66,6 @@ def test_files_that_share_evidence_keep_their_tags(
     case = saver.decide_and_save(other, attempt(356_000))
     assert latest(saver.store, song).evidence_hash == latest(saver.store, other).evidence_hash
     assert stored_bundle(saver.store, latest(saver.store, other)) == case.bundle
-
-
-def test_what_is_new_is_kept_and_a_decision_of_before_it_is_read(
-    saver: DecisionSaver, song: Path
-) -> None:
-    bundle = read_bundle(year_only_single())
-    case = saver.decide_and_save(song, lambda: Decider(RULES).decide(bundle))
-    kept = latest(saver.store, song)
-    assert read_decision(kept) == case.decision
-    assert [one.kind for one in case.decision.questions] == ["date"]
-    assert case.decision.first_release is not None
-    assert case.decision.first_release.date == "1975"
-    document = msgspec.json.decode(kept.document)
-    del document["questions"], document["first_release"]
-    before = msgspec.structs.replace(kept, document=msgspec.json.encode(document))
-    then = msgspec.structs.replace(case.decision, questions=(), first_release=None)
-    assert read_decision(before) == then
-
-
-def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
-    def interrupted() -> Case:
-        raise KeyboardInterrupt
-
-    def run_of_two() -> None:
-        with save_decisions(store, "decide", (), RULES) as saver:
-            saver.decide_and_save(song, attempt())
-            saver.decide_and_save(song, interrupted)
-
-    with pytest.raises(KeyboardInterrupt):
-        run_of_two()
-    run = store.runs.latest()
-    assert run is not None
-    assert run.status == 130
 
 
 def test_what_is_no_file_is_not_kept(saver: DecisionSaver, tmp_path: Path) -> None:

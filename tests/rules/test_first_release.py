@@ -31,7 +31,7 @@ from rules.making import (
     single,
     various,
 )
-from rules.strategies import OF_THEIR_TIME, day_after, documents, every_release, recordings
+from rules.strategies import OF_THEIR_TIME, day_after, documents, every_release
 
 CONFIG = RulesConfig()
 LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -244,19 +244,6 @@ def test_the_first_release_of_golden_evidence(name: str) -> None:
 
 
 # Laws.
-
-
-@LAW
-@given(st.data())
-def test_the_order_of_the_evidence_changes_nothing(data: st.DataObject) -> None:
-    parts = [data.draw(recordings(f"r{number}", 3)) for number in range(3)]
-    parts[1]["rg_candidates"] += data.draw(st.lists(st.sampled_from(parts[0]["rg_candidates"])))
-    mixed = copy.deepcopy(document(*data.draw(st.permutations(parts))))
-    for part in mixed["recording_candidates"]:
-        part["rg_candidates"] = data.draw(st.permutations(part["rg_candidates"]))
-        for group in part["rg_candidates"]:
-            group["releases"] = data.draw(st.permutations(group["releases"]))
-    assert first_of(mixed) == first_of(document(*parts))
 
 
 @LAW

@@ -15,6 +15,7 @@ from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.errors import EvidenceError
 from chart_binder.rules.candidates import Role, candidates_of
 from chart_binder.rules.decide import decide
+from chart_binder.rules.first_release import first_release
 from chart_binder.rules.names import is_by
 from rules.making import Json, compilation, document, recording, release, various
 from rules.strategies import (
@@ -154,6 +155,10 @@ def test_the_order_of_the_evidence_changes_nothing(data: st.DataObject) -> None:
             for name in ("releases", "secondary_types"):
                 group[name] = data.draw(st.permutations(group[name]))
     assert ruled(mixed) == ruled(evidence)
+    first, second = (
+        first_release(read_bundle(one), ruled(one), KNOBS) for one in (mixed, evidence)
+    )
+    assert first == second
     assert evidence_hash(read_bundle(mixed)) == evidence_hash(read_bundle(evidence))
 
 
