@@ -317,7 +317,7 @@ def run_items(
                 buffer=buffer,
                 tag_writer=_tag_writer(config, store, run, options, said),
                 tally=tally,
-                on_finished=lambda one, told: on_file(FileResult(one, told, tally, run.id)),
+                on_finished=lambda one, outcome: on_file(FileResult(one, outcome, tally, run.id)),
                 should_stop=to_stop,
                 max_stopping_s=_MAX_STOPPING_S if options.executor == Executor.THREADS else inf,
             )

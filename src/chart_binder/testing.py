@@ -298,10 +298,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         for run in item.stash.get(_PLAYED, []):
             run.finish()
     except Departure as error:
-        told = str(error)
+        message = str(error)
     else:
         return
-    pytest.fail(told, pytrace=False)  # the way it came through the loop explains nothing
+    pytest.fail(message, pytrace=False)  # the way it came through the loop explains nothing
 
 
 @pytest.hookimpl(wrapper=True)

@@ -295,10 +295,10 @@ def _run(
         metrics.update()
         return stop.is_set()
 
-    told = "stops within two seconds, and keeps what is decided"
+    message = "stops within two seconds, and keeps what is decided"
     if wanted.executor is Executor.DASK:
-        told = "stops when the workers have finished their current albums"
-    with progress.stop_after_current(told) as stop:
+        message = "stops when the workers have finished their current albums"
+    with progress.stop_after_current(message) as stop:
         result = run_items(
             items,
             session.config,

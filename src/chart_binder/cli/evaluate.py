@@ -251,8 +251,8 @@ def _case_lines(case: evaluate.ScoredCase) -> Iterator[str]:
     if case.first is evaluate.Mark.WRONG:
         wanted = _expected_first(case)
         found_first = case.decision.first_release
-        told = first_release_text(found_first) if found_first else "none"
-        yield from output.labelled("first", f"expected {wanted}, found {told}")
+        found_text = first_release_text(found_first) if found_first else "none"
+        yield from output.labelled("first", f"expected {wanted}, found {found_text}")
         if found_first:
             yield from output.labelled("", found_first.because)
     yield from output.labelled("expected", _group(case, expected.crg_mbid, expected.crg_rule))

@@ -50,10 +50,10 @@ def exit_at_once(status: int) -> NoReturn:
 
 
 @contextmanager
-def stop_after_current(told: str = "stops after the current file") -> Iterator[threading.Event]:
+def stop_after_current(message: str = "stops after the current file") -> Iterator[threading.Event]:
     """Turn the first SIGINT or SIGTERM into a request to stop, the second into an interrupt.
 
-    `told` says in the message what is finished first. Raises `KeyboardInterrupt`.
+    `message` says what is finished first. Raises `KeyboardInterrupt`.
     """
     request = threading.Event()
 
@@ -62,7 +62,7 @@ def stop_after_current(told: str = "stops after the current file") -> Iterator[t
         if request.is_set():
             raise KeyboardInterrupt
         request.set()
-        print_error(f"{told}; press Ctrl-C again to stop at once")
+        print_error(f"{message}; press Ctrl-C again to stop at once")
 
     before = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
     try:

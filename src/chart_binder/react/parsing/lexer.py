@@ -113,7 +113,7 @@ _TOKEN_SIGNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What a reply says aloud; `notes` tell what was left out.
+    """What a reply says outside its thoughts; `notes` name what was left out.
 
     `thought` tells whether there was any thinking, `unclosed` that it never ended.
     """
@@ -213,7 +213,7 @@ def _own_turn(text: str) -> str:
 
 
 def speak(reply: str, said_in: frozenset[str]) -> Spoken:
-    """Return what a reply says aloud, its characters seen, its native tokens as tags."""
+    """Return a reply without thoughts and unseen characters, its native tokens as tags."""
     text = _LINE_END.sub("\n", encodable_text(reply))
     if any(text.count(sign) > most for sign, most in _MOST_SIGNS.items()):
         return Spoken("", countless=True)

@@ -1,9 +1,9 @@
 """A reply is read as the first step it takes, in whatever dialect it is written.
 
 Lenient for calls, strict for answers: a call that is understood does no harm, for its tool runs
-within its bounds; an answer counts only where the model itself gives it. A reply is read in four
-moves: what is said aloud (`lexer`), the labels and tags in it (`labels`, `tags`), the first of
-them that asks for something, and what it is given (`calls`, `lenient_json`).
+within its bounds; an answer counts only where the model itself gives it. `lexer` leaves out the
+thoughts, `labels` finds labels and tags, `turns` keeps those that are live, and the first that asks
+for something is read here, with what it is given (`calls`, `lenient_json`).
 """
 
 import re

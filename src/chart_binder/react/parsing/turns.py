@@ -137,7 +137,7 @@ class Turn:
 
 
 def find_turn(text: str, rules: DialectRules) -> Turn:
-    """Return the turn in what a model says aloud."""
+    """Return the turn in what a model says outside its thoughts."""
     turn = Turn(text, rules, len(text))
     tags = find_tags(text)
     turn.thoughts = _thoughts_in(text, tags)
