@@ -50,10 +50,12 @@ def test_a_table_that_is_too_wide_names_each_value(
 
 
 @given(text=WORDS, width=st.integers(2, 40), lead=st.integers(0, 12))
-def test_on_a_terminal_no_line_is_wider_than_it(text: str, width: int, lead: int) -> None:
+def test_on_a_terminal_no_line_is_wider_than_it_unless_it_is_one_word(
+    text: str, width: int, lead: int
+) -> None:
     lines = list(narrowed(" " * lead + text, width))
-    assert all(display_width(line) <= width for line in lines)
-    assert "".join("".join(lines).split()) == "".join(text.split())
+    assert all(display_width(line) <= width or len(line.split()) == 1 for line in lines)
+    assert " ".join(lines).split() == text.split()
     address = f"https://musicbrainz.org/release-group/{ID}"
     assert address in list(narrowed(f"{' ' * lead}{text} {address}", width))
 

@@ -255,10 +255,7 @@ def _decide_files(
 
 
 def _decide_requests(session: options.Session, wanted: BatchOptions, metrics: "MetricsFile") -> int:
-    """Answer every line of standard input with one, as soon as it is decided.
-
-    An answer has the `line` it is for, from 1, and the `id` that was in it.
-    """
+    """Answer every line of standard input with one, as soon as it is decided."""
     if sys.stdin is None:
         raise UsageError("--stdin: standard input is closed")
     begun = Requests()

@@ -145,22 +145,15 @@ _MODEL_SERVERS = {"ollama": ollama.check, "openai": openai.check}
 _MORE_ENGINES = "turn others on, or these off, under engines in its settings.yml"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What a check found; `remark` is something to know or do though it works."""
-
-    said: str
-    remark: str = ""
-    is_off: bool = False
+_Check = tuple[str, str]
+"""What works, and something to know or do though it does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of a check: what was found, or what is wrong and how to fix it.
+    """What a check found, or what is wrong and how to fix it; `state` is as `canon doctor` says.
 
-    `state` is ok, off (turned off, or this call is offline), warning (it works, with something to
-    know; or it does not, and canon can do without) or failed. `is_well` tells whether it works, or
-    was not asked, or is turned off.
+    `is_well` tells whether it works, or was not asked, or is turned off.
     """
 
     name: str
@@ -194,51 +187,49 @@ def _findings(config: Config) -> Iterator[Finding]:
     search_off = model_off and f"not used, for {model_off}"
     if not config.llm.searxng.enabled:
         search_off = "the model cannot search: llm.searxng.enabled is false"
-    checks: tuple[tuple[str, bool, str, Callable[[Config], Check]], ...] = (
-        ("store", True, "", _store),
-        ("musicbrainz", True, "", _musicbrainz),
-        ("model", not model_off, model_off, _model),
-        ("search", False, search_off, _search),
-    )
-    for name, is_needed, why_off, check in checks:
+    is_offline = config.musicbrainz.offline
+    checks: tuple[tuple[str, bool, str, bool, Callable[[Config], _Check]], ...] = (
+        ("store", True, "", True, _store),
+        ("musicbrainz", True, "", not is_offline, _musicbrainz),
+        ("model", not model_off, model_off,
+         config.llm.provider not in _MODEL_SERVERS or not is_offline, _model),
+        ("search", False, search_off, config.llm.searxng.enabled and not is_offline, _search),
+    )  # fmt: skip
+    for name, is_needed, why_off, is_asked, check in checks:
+        if not is_asked:
+            yield Finding(name, "off", is_needed, is_well=True, said=why_off or _OFFLINE)
+            continue
         try:
-            found, is_well = check(config), True
+            (found, remark), is_well = check(config), True
         except CanonError as error:
-            found, is_well = Check(str(error)), False
-        state = "ok"
-        if why_off or found.is_off:
-            state = "off"
-        elif not is_well or found.remark:
+            found, remark, is_well = str(error), "", False
+        state = "off" if why_off else "ok"
+        if not why_off and (remark or not is_well):
             state = "failed" if is_needed and not is_well else "warning"
-        texts = (found.said, found.remark) if not (why_off and found.is_off) else ()
-        said = "; ".join(filter(None, (why_off, *texts)))
+        said = "; ".join(filter(None, (why_off, found, remark)))
         yield Finding(name, state, is_needed, is_well or bool(why_off), said)
 
 
-def _store(config: Config) -> Check:
+def _store(config: Config) -> _Check:
     with open_store(store_url(config)) as store:
         store.answers.forget("")  # a write that changes nothing: no answer has an empty key
-    return Check(f"{masked(store_url(config))} can be written to (schema {VERSION})")
+    return f"{masked(store_url(config))} can be written to (schema {VERSION})", ""
 
 
-def _musicbrainz(config: Config) -> Check:
+def _musicbrainz(config: Config) -> _Check:
     with open_store(store_url(config)) as store:
         health = connect(config.musicbrainz, store.answers, store.slots).check()
-    if health.is_reachable is None:
-        return Check(_OFFLINE, is_off=True)
     if not health.is_reachable:
         raise LookupFailedError("; ".join(health.problems))
-    return Check(f"{health.host} answers", "; ".join(health.problems))
+    return f"{health.host} answers", "; ".join(health.problems)
 
 
-def _model(config: Config) -> Check:
+def _model(config: Config) -> _Check:
     llm = config.llm
     check = _MODEL_SERVERS.get(llm.provider)
     if check is None:
         model = plugins.load("chart_binder.chat_models", llm.provider)(llm)
-        return Check(f"{model.model_id} is loaded")
-    if config.musicbrainz.offline:
-        return Check(_OFFLINE, is_off=True)
+        return f"{model.model_id} is loaded", ""
     health = check(llm)
     if health.problems:
         raise LookupFailedError("; ".join(health.problems))
@@ -255,7 +246,7 @@ def _model(config: Config) -> Check:
             f" {loaded}, or give the server more memory"
         )
     said = f"{health.model_id} at {health.address}{server}{window}"
-    return Check(f"{said}{_NOT_REPORTED.get(llm.provider, '')}", remark)
+    return f"{said}{_NOT_REPORTED.get(llm.provider, '')}", remark
 
 
 _NOT_REPORTED = {
@@ -265,12 +256,8 @@ _NOT_REPORTED = {
 """What a kind of server does not report though it matters, and where it is set."""
 
 
-def _search(config: Config) -> Check:
+def _search(config: Config) -> _Check:
     searxng = config.llm.searxng
-    if not searxng.enabled:
-        return Check("", is_off=True)
-    if config.musicbrainz.offline:
-        return Check(_OFFLINE, is_off=True)
     answers = f"{masked(searxng.url)} answers"
     outcome = SearxngClient(searxng).search("MusicBrainz")  # which every engine knows
     failing = ", ".join(outcome.failing) if isinstance(outcome, Degraded | Hits) else ""
@@ -279,8 +266,7 @@ def _search(config: Config) -> Check:
         if failing:
             problem = f"its engines fail: {failing}: wait, or {_MORE_ENGINES}"
         raise LookupFailedError(f"{answers}, but {problem}")
-    if failing:
-        return Check(f"{answers} in JSON", f"failing engines: {failing}: {_MORE_ENGINES}")
-    if isinstance(outcome, NothingFound):
-        return Check(f"{answers} in JSON", "it finds nothing: is any engine on?")
-    return Check(f"{answers} in JSON")
+    remark = f"failing engines: {failing}: {_MORE_ENGINES}" if failing else ""
+    if not failing and isinstance(outcome, NothingFound):
+        remark = "it finds nothing: is any engine on?"
+    return f"{answers} in JSON", remark

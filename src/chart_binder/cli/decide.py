@@ -15,12 +15,7 @@ import click
 import msgspec
 
 from chart_binder.audio.file_access import AudioFile, UnreadablePath
-from chart_binder.cli import options, output
-from chart_binder.cli.decision_text import (
-    decision_lines,
-    decision_object,
-    entity_names,
-)
+from chart_binder.cli import decision_text, options, output
 from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
 from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig, StoreConfig
 from chart_binder.domain.evidence import EvidenceBundle
@@ -79,7 +74,7 @@ class _Results:
     """Prints cases as they come: `lines` as text, `more` as what JSON has beside the decision."""
 
     as_json: bool
-    lines: Callable[[str, Case], Iterator[str]] = decision_lines
+    lines: Callable[[str, Case], Iterator[str]] = decision_text.decision_lines
     more: Callable[[Case], dict[str, object]] = lambda _: {}
     printed: int = 0
     status: int = 0
@@ -90,7 +85,7 @@ class _Results:
         self.status = output.worst(self.status, _STATUS[case.decision.state])
         self.bar.clear()
         if self.as_json:
-            fields = decision_object(case.decision) | self.more(case)
+            fields = decision_text.decision_object(case.decision) | self.more(case)
             if pinned:
                 keys = ("crg_mbid", "rr_mbid", "decided_at_utc")
                 kept = {"decision_id": pinned.id} | {key: getattr(pinned, key) for key in keys}
@@ -104,7 +99,7 @@ class _Results:
 
 
 def _pinned_lines(case: Case, pinned: DecisionRecord) -> Iterator[str]:
-    name = entity_names(case.bundle).get(pinned.crg_mbid or "", pinned.crg_mbid)
+    name = decision_text.entity_names(case.bundle).get(pinned.crg_mbid or "", pinned.crg_mbid)
     said = f"{name} is kept, as decided on {local_time(pinned.decided_at_utc)}"
     yield from output.labelled("pinned", f"{said}: `canon drift unpin PATH` lets this one count")
     with suppress(StoreError):  # a damaged record is reported where it is used
@@ -128,7 +123,7 @@ def decide(session: options.Session, paths: tuple[str, ...], evidence: tuple[str
     """
     results = _Results(session.as_json)
     if not session.verbosity:
-        results.lines = _without_repeats(partial(decision_lines, brief=True))
+        results.lines = _without_repeats(partial(decision_text.decision_lines, brief=True))
     return _decide_all(session, paths, evidence, results, keeps=True)
 
 
@@ -165,22 +160,17 @@ def explain(session: options.Session, paths: tuple[str, ...], evidence: tuple[st
 
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
-    # Slow to import, and not needed for `canon decide`.
-    from chart_binder.cli.decision_text import (
-        case_timeline,
-        explanation_lines,
-        explanation_object,
-    )
-
     rules = session.config.rules
 
     def lines(path: str, case: Case) -> Iterator[str]:
-        yield from explanation_lines(path, case, rules)
+        yield from decision_text.explanation_lines(path, case, rules)
         if session.verbosity:
-            yield from case_timeline(case, rules)
+            yield from decision_text.case_timeline(case, rules)
 
-    results = _Results(session.as_json, lines, lambda case: explanation_object(case, rules))
-    return _decide_all(session, paths, evidence, results, keeps=False)
+    more = partial(decision_text.explanation_object, rules_config=rules)
+    return _decide_all(
+        session, paths, evidence, _Results(session.as_json, lines, more), keeps=False
+    )
 
 
 def _decide_all(
@@ -191,10 +181,7 @@ def _decide_all(
     *,
     keeps: bool,
 ) -> int:
-    """Decide what was named, print each result as it comes, and return the exit status.
-
-    If it `keeps`, decisions on files are stored; a decision on a bundle never is.
-    """
+    """Decide what was named; if it `keeps`, decisions on files, not on bundles, are stored."""
     if bool(paths) == bool(evidence):
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     pipeline = live_decider(session, respects_overrides=True)
@@ -309,10 +296,7 @@ def _is_given_up(decision: Decision, lookups: "CircuitBreaker") -> bool:
 
 
 def _print_summary(tally: "Tally", lookups: "CircuitBreaker", left: int) -> None:
-    """Print beside the results what they come to, as a batch does; reasons were printed there.
-
-    `left` is how many files were not tried.
-    """
+    """Print beside the results what they come to, as a batch does, and how many were not tried."""
     from chart_binder.cli.runs import measure_lines
 
     lines = measure_lines(msgspec.structs.replace(tally.measures(), errors={}))
@@ -346,15 +330,13 @@ def read_bundle_file(place: str) -> EvidenceBundle:
 @options.pass_session
 def demo(session: options.Session, *, full: bool) -> int:
     """Decide two shipped files, one by rules, one by a recorded run of a model."""
-    from chart_binder.cli.decision_text import explanation_lines
 
     def lines(path: str, case: Case) -> Iterator[str]:
-        """Yield the rule path of what the rules decided; a run of the model was shown before."""
         if not full:
             return _demo_lines(path, case)
         if isinstance(case.verdict, Decided):
-            return explanation_lines(path, case, config.rules)
-        return decision_lines(path, case, explained=True)
+            return decision_text.explanation_lines(path, case, config.rules)
+        return decision_text.decision_lines(path, case, explained=True)
 
     output.set_up_logging(LogConfig(), session.verbosity)
     has_text = not session.as_json
@@ -379,7 +361,7 @@ def _demo_lines(path: str, case: Case) -> Iterator[str]:
     tags = (case.bundle and case.bundle.artifact and case.bundle.artifact.tags) or {}
     plain = replace(case, decision=msgspec.structs.replace(decision, adjudication=None))
     head = f"{path} (album in its tags: {tags.get('album')})"
-    yield from decision_lines(head, plain, explained=True, brief=True)
+    yield from decision_text.decision_lines(head, plain, explained=True, brief=True)
     if result := decision.adjudication:
         found = {f"{fact.before} -> {fact.value}" for fact in result.facts if fact.verified}
         dates, turns = ", ".join(sorted(found)), counted(result.iterations, "turn")
@@ -389,10 +371,7 @@ def _demo_lines(path: str, case: Case) -> Iterator[str]:
 
 @contextmanager
 def _demo_files() -> Iterator[tuple[list[Path], Config]]:
-    """Yield the audio files, and a configuration that decides them without network or model.
-
-    It has a store of its own, with the shipped answers of MusicBrainz, which is removed afterwards.
-    """
+    """Yield the audio files, and a configuration whose temporary store has the shipped answers."""
     from importlib.resources import as_file, files
     from tempfile import TemporaryDirectory
 

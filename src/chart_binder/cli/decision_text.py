@@ -55,10 +55,7 @@ def musicbrainz_page(entity: str, mbid: str) -> str:
 
 
 def entity_names(bundle: EvidenceBundle | None, *, whole: bool = False) -> dict[str, str]:
-    """Return the names of the release groups and releases in evidence, by their ids.
-
-    If `whole`, those of releases have the group's behind them.
-    """
+    """Return names of release groups and releases by id; of `whole` releases with the group's."""
     names: dict[str, str] = {}
     for recording in bundle.recording_candidates if bundle else ():
         for group in recording.groups:
@@ -96,8 +93,7 @@ def recording_lines(
 ) -> Iterator[str]:
     """Yield artist and title, then the first release as far as it is known.
 
-    The reason why its year is certain is given if `explained`, why it is not unless `with_year` is
-    false. Of a case that waits it is said that its date is written all the same.
+    Why its year is certain is said if `explained`, why it is not unless `with_year` is false.
     """
     if name := " - ".join(filter(None, (decision.artist, decision.title))):
         yield from wrap(name, "  ")
@@ -116,9 +112,8 @@ def decision_lines(
 ) -> Iterator[str]:
     """Yield a decision as a short block: the recording, where it belongs, by which rule, why.
 
-    If `explained`, it has the reason why the year is certain, and questions have their kind and
-    what each answer leads to. A `brief` one has no addresses, one missing fact, and of a model only
-    what its answer came to.
+    If `explained`, questions have their kind and what each answer leads to. A `brief` one has no
+    addresses, one missing fact, and of a model only what its answer came to.
     """
     decision = case.decision
     yield path
@@ -221,10 +216,7 @@ def _model_text(result: AdjudicationResult) -> str:
 def adjudication_lines(
     result: AdjudicationResult, state: State, names: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield which model answered and how sure, what is missing, checks, facts, and the transcript.
-
-    `names` has those of what facts are about, by its id.
-    """
+    """Yield which model answered and how sure, checks, facts about what `names` has, by its id."""
     yield from labelled("model", f"{_model_text(result)}, confidence {result.confidence:.2f}")
     if result.problem and state is not State.ERROR:
         yield from labelled("", result.problem)
@@ -257,10 +249,7 @@ def outcome_rows(
 
 
 def examination(result: AdjudicationResult, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield label and text for checks and facts, each once.
-
-    A check is left out where the facts say the same.
-    """
+    """Yield label and text for checks and facts, each once."""
     label = "checks"
     for check in shown_checks(result):
         yield label, f"{'ok' if check.passed else 'NOT OK'}: {check.detail}"
@@ -287,10 +276,7 @@ def facts_by_claim(facts: Iterable[Fact]) -> Sequence[tuple[Fact, Sequence[Fact]
 
 
 def claim_text(fact: Fact, names: Mapping[str, str]) -> str:
-    """Return what a fact says, with the value that it replaces: `date 1975 -> 1975-10-31 of ...`.
-
-    What it is about has the name that `names` have for its id.
-    """
+    """Return what a fact says: `date 1975 -> 1975-10-31 of ...`; `names` are by id."""
     value = fact.value if fact.before is None else f"{fact.before} -> {fact.value}"
     about = names.get(bare_id(fact.about), fact.about) or "nothing that is named"
     return f"{fact.field} {value} of {about}"
@@ -356,19 +342,18 @@ def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Itera
 def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
     """Yield the other recordings of the performance, with what each is on."""
     found = siblings_of(bundle)
-    label = "siblings"
+    texts = []
     for one in found[:_MAX_SIBLINGS]:
         titles = [f"'{group.title}'" for group in one.groups]
         more = f" and {len(titles) - _MAX_TITLES} more" if len(titles) > _MAX_TITLES else ""
-        named = ", ".join(titles[:_MAX_TITLES])
-        yield from labelled(label, f"{sibling_text(one)}; on {named}{more}")
-        label = ""
+        texts.append(f"{sibling_text(one)}; on {', '.join(titles[:_MAX_TITLES])}{more}")
     if len(found) > _MAX_SIBLINGS:
-        yield from labelled("", f"and {len(found) - _MAX_SIBLINGS} more")
+        texts.append(f"and {len(found) - _MAX_SIBLINGS} more")
     if bundle.has_no_sibling:
-        yield from labelled(label, "none: MusicBrainz has no other recording of this performance")
+        texts.append("none: MusicBrainz has no other recording of this performance")
     elif bundle.possible_sibling:
-        yield from labelled(label, bundle.possible_sibling.removeprefix("; "))
+        texts.append(bundle.possible_sibling.removeprefix("; "))
+    yield from labelled_list("siblings", texts)
 
 
 def explanation_object(case: Case, rules_config: RulesConfig) -> dict[str, object]:

@@ -12,9 +12,7 @@ import click
 
 from chart_binder.audio.file_access import AudioFile
 from chart_binder.cli import options, output
-from chart_binder.cli.decision_text import (
-    entity_names,
-)
+from chart_binder.cli.decision_text import entity_names
 from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.files import path_text
@@ -163,10 +161,7 @@ def _drifting(session: options.Session, *, refresh: bool) -> Iterator[DriftCheck
 def _decisions(
     drifting: DriftCheck, names: tuple[str, ...], skip: Callable[[UnreadDecision], None]
 ) -> Iterator[DecisionRecord]:
-    """Yield the decisions that count, of all files or of those named, by path or id.
-
-    `skip` is called with those that cannot be read. Raises `CanonError` for a name without any.
-    """
+    """Yield the decisions that count, of all files or of those named. Raises `CanonError`."""
     store = drifting.store
 
     def read(found: DecisionRecord | UnreadDecision) -> Iterator[DecisionRecord]:
@@ -293,11 +288,7 @@ def _changes(found: Drift) -> Sequence[tuple[str, str | None, str | None]]:
     if found.now is None or found.was is None:
         return []
     was, now = found.was, found.now.decision
-    parts = {
-        "state": "state",
-        "release group": "crg_mbid",
-        "release": "rr_mbid",
-        "rule": "crg_rule",
-    }
+    parts = {"state": "state", "release group": "crg_mbid", "release": "rr_mbid",
+             "rule": "crg_rule"}  # fmt: skip
     pairs = ((name, getattr(was, key), getattr(now, key)) for name, key in parts.items())
     return [(name, old, new) for name, old, new in pairs if old != new]

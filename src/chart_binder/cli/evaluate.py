@@ -15,19 +15,11 @@ from chart_binder.cli.progress import progress
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
+from chart_binder.jobs import calibrate as calibration
 from chart_binder.jobs import evaluate
 from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.calibrate import (
-    Calibration,
-    FittedCalibration,
-    KnownAnswer,
-    fit_and_measure,
-    read_answers,
-    reviewed_answers,
-)
 from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.evaluate import ListedYear, YearReport, compare_years, read_years
 from chart_binder.wiring import evidence_by_tags
 
 _OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
@@ -106,7 +98,7 @@ def _decider(session: options.Session, *, adjudicate: bool) -> Decider:
 
 
 def _compare_years(session: options.Session, dates: str, decider: Decider) -> int:
-    rows = list(read_years(read_file(dates), path_text(dates)))
+    rows = list(evaluate.read_years(read_file(dates), path_text(dates)))
     with (
         evidence_by_tags(session.config) as gather,
         progress(total=len(rows), noun="rows", is_quiet=session.quiet) as bar,
@@ -117,12 +109,12 @@ def _compare_years(session: options.Session, dates: str, decider: Decider) -> in
             tally.add_file(FileOutcome(Path(), case.decision), None)
             bar.show(tally)
 
-        report = compare_years(rows, gather, decider, worst=_WORST, on_row=count)
+        report = evaluate.compare_years(rows, gather, decider, worst=_WORST, on_row=count)
     session.show(report, _year_lines(report))
     return report.status
 
 
-def _year_lines(report: YearReport) -> Iterator[str]:
+def _year_lines(report: evaluate.YearReport) -> Iterator[str]:
     bad = f", and {counted(len(report.ill_formed), 'ill-formed line')}" if report.ill_formed else ""
     yield from output.labelled("rows", f"{report.rows}{bad}")
     counts = (
@@ -160,7 +152,7 @@ def _year_lines(report: YearReport) -> Iterator[str]:
     yield from _ill_formed_lines(report.ill_formed)
 
 
-def _name(row: ListedYear) -> str:
+def _name(row: evaluate.ListedYear) -> str:
     return f"{row.artist} - {row.title} (line {row.line})"
 
 
@@ -175,7 +167,7 @@ def _ill_formed_lines(lines: Sequence[evaluate.InvalidLine]) -> Iterator[str]:
 
 
 @contextmanager
-def _answers_file(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]]:
+def _answers_file(file: Path | None) -> Iterator[Callable[[calibration.KnownAnswer], object]]:
     if file is None:
         yield lambda _: None
         return
@@ -232,7 +224,7 @@ def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
     yield ""
 
 
-def _calibration(found: Calibration) -> Iterator[str]:
+def _calibration(found: calibration.Calibration) -> Iterator[str]:
     bands = (
         (f"{band.least:.1f} to {band.most:.1f}", band.answers, f"{band.confidence:.2f}",
          _percent(band.share_right))
@@ -341,9 +333,11 @@ def calibrate(
         raise click.UsageError(f"-o {out} names the file that the answers are {done}")
     skipped = output.SkippedRecords()
     if file is None:
-        found = fit_and_measure(_reviewed_answers(session, answers_out, skipped))
+        found = calibration.fit_and_measure(_reviewed_answers(session, answers_out, skipped))
     else:
-        found = fit_and_measure(list(read_answers(read_lines(file), path_text(file))))
+        found = calibration.fit_and_measure(
+            list(calibration.read_answers(read_lines(file), path_text(file)))
+        )
     session.show(found, _fitted_lines(found))
     if not found.is_better:
         output.print_error("it would not help, so nothing is stored")
@@ -357,15 +351,15 @@ def calibrate(
 
 def _reviewed_answers(
     session: options.Session, answers_out: Path | None, skipped: output.SkippedRecords
-) -> list[KnownAnswer]:
+) -> list[calibration.KnownAnswer]:
     with session.open_store() as store:
-        answers = reviewed_answers(store, session.config.llm.model_id, skipped.record)
+        answers = calibration.reviewed_answers(store, session.config.llm.model_id, skipped.record)
     if answers_out:
         output.write_file(answers_out, b"".join(each.line() for each in answers))
     return answers
 
 
-def _fitted_lines(found: FittedCalibration) -> Iterator[str]:
+def _fitted_lines(found: calibration.FittedCalibration) -> Iterator[str]:
     points = ((f"{point.stated:.2f}", f"{point.right:.2f}") for point in found.map.points)
     yield from output.table([("stated", "calibrated"), *points])
     yield ""

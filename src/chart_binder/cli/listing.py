@@ -21,16 +21,6 @@ from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs import listing
 from chart_binder.jobs.decide import State
-from chart_binder.jobs.listing import (
-    AuditReport,
-    ListedDecision,
-    RuleErrors,
-    audit_report,
-    judge,
-    judged,
-    outcome,
-    sample,
-)
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 if TYPE_CHECKING:
@@ -121,7 +111,7 @@ def ls(
     with session.open_store() as store:
         rows = listing.listing(store, wanted, session.config.rules, skipped.decision)
         if size is not None:
-            rows = iter(sample(rows, size, seed, is_by_rule=by is not None))
+            rows = iter(listing.sample(rows, size, seed, is_by_rule=by is not None))
         shown = islice(rows, most or None)
         if is_table:
             blocks = ((*[""] * bool(at), *row_lines(row)) for at, row in enumerate(shown))
@@ -134,7 +124,7 @@ def ls(
     return skipped.status
 
 
-def _print(form: str, rows: Iterable[ListedDecision]) -> None:
+def _print(form: str, rows: Iterable[listing.ListedDecision]) -> None:
     """Print rows in a form for other programs."""
     if form == "table":
         output.print_lines(separated_lines(rows))
@@ -184,21 +174,21 @@ def audit(
     with session.open_store() as store:
         rows = listing.listing(store, wanted, session.config.rules, skipped.decision)
         if asks or by or size:
-            drawn = sample(rows, size or _SAMPLE, seed, is_by_rule=by is not None)
+            drawn = listing.sample(rows, size or _SAMPLE, seed, is_by_rule=by is not None)
         else:
-            said = judged(store)
-            drawn = [row for row in rows if outcome(row.kept, row.decision) in said]
+            said = listing.judged(store)
+            drawn = [row for row in rows if listing.outcome(row.kept, row.decision) in said]
         if asks:
             _walk(store, drawn)
-        found = audit_report(drawn, judged(store))
+        found = listing.audit_report(drawn, listing.judged(store))
     session.show(found, report_lines(found))
     return skipped.status or (3 if found.left else 0)
 
 
 def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
     """Ask for a verdict on each decision that has none."""
-    said = judged(store)
-    left = [row for row in drawn if outcome(row.kept, row.decision) not in said]
+    said = listing.judged(store)
+    left = [row for row in drawn if listing.outcome(row.kept, row.decision) not in said]
     given: set[int] = set()
     number = 0
     while number < len(left) or number - 1 in given:
@@ -216,7 +206,7 @@ def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
                 store.audits.take_back(left[number].kept.id)
                 output.print_lines(["taken back"])
         elif key in _VERDICTS:
-            judge(store, left[number], _VERDICTS[key])
+            listing.judge(store, left[number], _VERDICTS[key])
             output.print_lines([f"kept: {_VERDICTS[key].value}"])
             given.add(number)
             number += 1
@@ -325,7 +315,7 @@ _TABLE_GAP, _UNBROKEN = 3, 12
 """Words of so many columns are not broken in a table, where there is room for all columns."""
 
 
-def row_object(row: ListedDecision) -> dict[str, Any]:
+def row_object(row: listing.ListedDecision) -> dict[str, Any]:
     """Return a listed decision for JSON."""
     of_decision = (
         "artist", "title", "first_release", "crg_mbid", "crg_title", "crg_type", "crg_rule",
@@ -344,14 +334,14 @@ def row_object(row: ListedDecision) -> dict[str, Any]:
     return output.file_object(path_from_bytes(row.kept.path), fields)
 
 
-def _address(row: ListedDecision) -> str | None:
+def _address(row: listing.ListedDecision) -> str | None:
     crg, recording = row.decision.crg_mbid, row.decision.recording_mbid
     if crg:
         return musicbrainz_page("release-group", crg)
     return musicbrainz_page("recording", recording) if recording else None
 
 
-def _values(row: ListedDecision) -> tuple[str, ...]:
+def _values(row: listing.ListedDecision) -> tuple[str, ...]:
     """Return the texts of `_COLUMNS`."""
     decision, first = row.decision, row.decision.first_release
     known: tuple[object, ...] = ("",) * 5
@@ -365,7 +355,7 @@ def _values(row: ListedDecision) -> tuple[str, ...]:
     return tuple("" if value is None else str(value) for value in values)
 
 
-def csv_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
+def csv_lines(rows: Iterable[listing.ListedDecision]) -> Iterator[str]:
     """Yield CSV with a header; a record has its line end, and line breaks within values stay."""
     for values in chain([_COLUMNS], map(_values, rows)):
         record = io.StringIO()
@@ -374,14 +364,14 @@ def csv_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
         yield record.getvalue()
 
 
-def separated_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
+def separated_lines(rows: Iterable[listing.ListedDecision]) -> Iterator[str]:
     """Yield a line for each decision, with tabs between the values and none within."""
     yield "\t".join(_COLUMNS)
     for row in rows:
         yield "\t".join(" ".join(value.split()) for value in _values(row))
 
 
-def table_lines(rows: Sequence[ListedDecision]) -> Iterator[str]:
+def table_lines(rows: Sequence[listing.ListedDecision]) -> Iterator[str]:
     """Yield a table for a terminal."""
     if not rows:
         yield "nothing was decided that matches"
@@ -411,7 +401,7 @@ def table_lines(rows: Sequence[ListedDecision]) -> Iterator[str]:
     yield from (line.rstrip() for line in text.getvalue().strip("\n").splitlines())
 
 
-def _cells(row: ListedDecision) -> Iterator[str]:
+def _cells(row: listing.ListedDecision) -> Iterator[str]:
     decision, first = row.decision, row.decision.first_release
     yield _stacked(decision.artist, decision.title)
     yield _stacked(Path(row.path).name, ", ".join(filter(None, (row.album, str(row.year or "")))))
@@ -432,7 +422,7 @@ def _stacked(*parts: str | None) -> str:
     return "\n".join(filter(None, parts)) or "-"
 
 
-def row_lines(row: ListedDecision) -> Iterator[str]:
+def row_lines(row: listing.ListedDecision) -> Iterator[str]:
     """Yield all that is listed of a decision: names, the file, dates, group, reason, address."""
     yield f"{row.path}{' (not there any more)' if row.is_gone else ''}"
     yield from recording_lines(row.decision, explained=True)
@@ -449,7 +439,7 @@ def row_lines(row: ListedDecision) -> Iterator[str]:
     yield from output.labelled("because", row.reason)
 
 
-def report_lines(report: AuditReport) -> Iterator[str]:
+def report_lines(report: listing.AuditReport) -> Iterator[str]:
     """Yield the shares of errors as a table."""
     head = ("rule", "right", "wrong", "unsure", "errors", "95 % interval")
     yield from output.table([head, *map(_error_cells, (*report.rules, report.all))])
@@ -457,7 +447,7 @@ def report_lines(report: AuditReport) -> Iterator[str]:
         yield f"{report.left} of the sample not judged so far"
 
 
-def _error_cells(row: RuleErrors) -> tuple[object, ...]:
+def _error_cells(row: listing.RuleErrors) -> tuple[object, ...]:
     share, interval = "-", "-"
     if row.share is not None and row.low is not None and row.high is not None:
         share, interval = f"{row.share:.1%}", f"{row.low:.1%} to {row.high:.1%}"

@@ -3,9 +3,7 @@
 import contextlib
 import io
 import os
-import shutil
 import sys
-from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -17,7 +15,6 @@ from chart_binder.errors import INTERRUPTED, CanonError, ConfigError, PluginErro
 from chart_binder.files import path_text
 
 OK, FAILED, MISUSED = 0, 1, 2
-_HELP_WIDTH, _LEAST_HELP_WIDTH = 80, 20
 
 
 COMMANDS = {
@@ -80,19 +77,6 @@ class Commands(click.Group):
             formatter.write_dl([(name, about) for name, (_, _, about) in COMMANDS.items()])
 
 
-class _HelpFormatter(click.HelpFormatter):
-    """Keeps room for the texts behind options also in a narrow terminal."""
-
-    def write_dl(
-        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
-    ) -> None:
-        """Write a list of options or commands with their texts."""
-        super().write_dl(rows, min(col_max, self.width // 2 - 8), col_spacing)
-
-
-click.Context.formatter_class = _HelpFormatter  # click has no setting for it
-
-
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -120,10 +104,8 @@ def run(arguments: list[str]) -> int:
     """Run the command line and return its exit status."""
     _prepare_streams()
     try:
-        # click's own least width is wider than some terminals
-        width = max(min(shutil.get_terminal_size().columns, _HELP_WIDTH) - 2, _LEAST_HELP_WIDTH)
         try:  # not `canon.main`, which ends with 1 where nobody reads what is printed any more
-            with canon.make_context("canon", list(arguments), terminal_width=width) as context:
+            with canon.make_context("canon", list(arguments)) as context:
                 status = canon.invoke(context)
         except click.exceptions.Exit as ended:  # `--help`
             status = ended.exit_code

@@ -1,7 +1,4 @@
-"""Options and arguments: what the commands share, and how it is read.
-
-`Session` holds the options of one call that may stand before or after a command.
-"""
+"""Options and arguments: what the commands share, and how it is read."""
 
 import os
 import re
@@ -214,11 +211,7 @@ def write_options(config: "Config", policy: str | None, **flags: bool) -> "Write
 
 
 def command_line() -> tuple[str, ...]:
-    """Return the options of this call, also those before the command, then the arguments.
-
-    Defaults are left out. Names of files and folders are absolute; an argument that may be a path
-    or an id is taken for a path where such a file exists.
-    """
+    """Return the options of this call that are no defaults, then the arguments; paths absolute."""
     options: list[str] = []
     arguments: list[str] = []
     call: click.Context | None = click.get_current_context()
@@ -296,8 +289,7 @@ def audio_files(named: str) -> "Iterator[AudioFile | UnreadablePath]":
 def read_mbid(text: str, entity: str, *, or_else: str = "") -> str:
     """Return the id in a bare MusicBrainz id or in the address of its page, in lower case.
 
-    `entity` is `release-group`, `release` or `recording`. Raises `UsageError` with what was found
-    and what is allowed, `or_else` included.
+    `entity` is as in addresses, such as `release-group`. Raises `UsageError`, with `or_else`.
     """
     from chart_binder.domain.vocabulary import MBID
 

@@ -1,9 +1,7 @@
 """Everything that is printed: wrapped text for a terminal, JSON lines, and logs.
 
-All text from outside passes `safe_text` before it is printed. Logs go to standard error, as lines
-for a person on a terminal and as JSON otherwise. The other packages log through the standard
-library, so that a program that embeds them decides on the form; here structlog does. It is loaded
-with the first line that is logged: most calls log nothing.
+All text from outside passes `safe_text`. Logs go to standard error, as lines on a terminal and as
+JSON otherwise. Other packages log through the standard library, for programs that embed them.
 """
 
 import base64
@@ -59,8 +57,7 @@ def worst(*statuses: int) -> int:
 def safe_text(text: str) -> str:
     """Return text in which control characters and changes of direction are replaced.
 
-    The latter (U+202A to U+202E, U+2066 to U+2069) let a line be read in another order than it
-    has: https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters.
+    https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters has the latter.
     """
     return text.translate(_UNSAFE)
 
@@ -111,10 +108,9 @@ def print_json(value: object) -> None:
 def file_object(path: str | Path, fields: dict[str, Any]) -> dict[str, Any]:
     """Return what is printed of a file as JSON; a name that is not UTF-8 is added in base64."""
     name = path_text(path)
-    line: dict[str, Any] = {"path": name} | fields
-    if name != str(path):
-        line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
-    return line
+    is_utf8 = name == str(path)
+    raw = {} if is_utf8 else {"path_b64": base64.b64encode(os.fsencode(path)).decode()}
+    return {"path": name} | fields | raw
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -144,10 +140,7 @@ class SkippedRecords:
 
 
 def count_text(counts: Mapping[Any, int], words: Mapping[Any, str]) -> str:
-    """Return counts as `8 would change, 2 not written`, in the order of `words`, without zeros.
-
-    Both are by texts. One that is not among the words comes last, as it is.
-    """
+    """Return counts without zeros in the order of `words`; those of no word come last, as named."""
     shown = (f"{counts[name]:,} {words.get(name, name)}" for name in {**words, **counts}
              if counts.get(name))  # fmt: skip
     return ", ".join(shown)
@@ -185,10 +178,7 @@ def fit(text: str, width: int) -> str:
 
 
 def table(rows: Iterable[Sequence[object]], *, has_head: bool = True) -> Iterator[str]:
-    """Yield rows as lines of columns, the first of them flush left, the others right.
-
-    On a terminal that is too narrow, each value has its name of the head in front, if it has one.
-    """
+    """Yield rows as columns, the first flush left; on a narrow terminal as values with names."""
     texts = [list(map(str, row)) for row in rows]
     widths = [max(map(display_width, column)) for column in zip(*texts, strict=True)]
     if has_head and sum(widths) + 2 * len(widths) - 2 > terminal_edge():
@@ -210,10 +200,8 @@ def wrap(
 ) -> Iterator[str]:
     """Yield lines of a text, the first with `head` in front, the others indented.
 
-    They are as wide as the terminal allows, and indented by the length of `head`, unless a `width`
-    or an `indent` is given. Counts columns, which `textwrap` does not. Words stay whole, also one
-    that is longer than a line, so that an id or an address can be copied; an address that is too
-    long begins a line without indent.
+    Counts columns, which `textwrap` does not. Words stay whole, so that an id or an address can be
+    copied; an address that is too long begins a line without indent.
     """
     width = terminal_width() if width is None else width
     indent = len(head) if indent is None else indent
@@ -235,11 +223,7 @@ def wrap(
 
 
 def narrowed(text: str, width: int) -> Iterator[str]:
-    """Yield the lines of a text, wrapped where they are wider than `width`.
-
-    A word that is still too wide is broken. An address stays whole, and a line that is a call of
-    this program, so that they can be copied.
-    """
+    """Yield the lines of a text, wrapped where wider than `width`; calls of canon stay whole."""
     for line in text.split("\n"):
         if display_width(line) <= width:
             yield line
@@ -249,19 +233,7 @@ def narrowed(text: str, width: int) -> Iterator[str]:
             continue
         words = line.lstrip(" ")
         indent = min(len(line) - len(words), width // 2)
-        for part in wrap(words, " " * indent, min(indent + 2, width // 2), width):
-            yield from [part] if _ADDRESS.match(part) else _broken(part, width)
-
-
-def _broken(line: str, width: int) -> Iterator[str]:
-    """Yield a line in parts of `width` columns at most."""
-    start, taken = 0, 0
-    for at, character in enumerate(line):
-        taken += (columns := _character_width(character))
-        if taken > width and at > start:
-            yield line[start:at]
-            start, taken = at, columns
-    yield line[start:]
+        yield from wrap(words, " " * indent, min(indent + 2, width // 2), width)
 
 
 def labelled(
@@ -309,10 +281,7 @@ _log_context: ContextVar[dict[str, str]] = ContextVar("log_context", default={})
 
 
 def set_up_logging(config: "LogConfig", verbosity: int, *, is_quiet: bool = False) -> None:
-    """Send all logs to standard error; ours from the level asked for, others from warning on.
-
-    A quiet call logs errors alone.
-    """
+    """Send logs to standard error; ours from the level asked for, others from warning on."""
     is_text = config.format == "console" or (config.format == "auto" and sys.stderr.isatty())
     root = logging.getLogger()
     root.handlers[:] = [_LogHandler(is_text=is_text)]
@@ -328,10 +297,7 @@ def set_log_file(path: str | Path) -> None:
 
 
 class _LogHandler(logging.Handler):
-    """Prints to standard error as it is at the time, above a bar if there is one; wraps text.
-
-    structlog, which formats the lines, is imported with the first of them.
-    """
+    """Prints to standard error as it is at the time; imports structlog with the first line."""
 
     def __init__(self, *, is_text: bool) -> None:
         super().__init__()

@@ -51,10 +51,7 @@ def exit_at_once(status: int) -> NoReturn:
 
 @contextmanager
 def stop_after_current(message: str = "stops after the current file") -> Iterator[threading.Event]:
-    """Turn the first SIGINT or SIGTERM into a request to stop, the second into an interrupt.
-
-    `message` says what is finished first. Raises `KeyboardInterrupt`.
-    """
+    """Turn the first SIGINT or SIGTERM into a request to stop, the second into an interrupt."""
     request = threading.Event()
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -161,8 +158,7 @@ def progress(
 ) -> Iterator["Progress"]:
     """Yield what shows progress on standard error: a bar if `is_drawn` on a terminal, else lines.
 
-    `total` is how many files, or what `noun` says, there are. Those that are `named` are counted in
-    a thread. What others write meanwhile stands above a bar. A quiet one shows nothing.
+    `total` is how many files, or what `noun` says, there are; `named` ones are counted in a thread.
     """
     if is_quiet:
         yield Progress()

@@ -1,7 +1,6 @@
 """`canon review` and `canon override`: what a person has to look at, and their verdict."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -197,7 +196,8 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
     Exit status: 0 nobody has to look at it, 3 somebody has, 1 an error (it could not be decided, or
     there is no decision or transcript), 2 bad usage or configuration.
     """
-    with _case(session, name) as (store, case):
+    with session.open_store() as store:
+        case = find_case(store, name)
         rules = case.question(session.config.rules)
         events = read_case_transcript(store, case) if transcript else ()
         kept = session.overrides
@@ -293,12 +293,12 @@ def _give(
     """Give a verdict on a case, with the ids that its labels stand for, and print the result."""
     notes: tuple[str, ...] = ()
     ids: dict[str, str] = {}
-    with _case(session, name) as (store, case):
-        if crg:
-            ids["crg"] = _read_label(case, crg, "release-group")
+    with session.open_store() as store:
+        case = find_case(store, name)
         if rr:
             ids["rr"] = _read_label(case, rr, "release")
         if crg:
+            ids["crg"] = _read_label(case, crg, "release-group")
             notes = check_ids(session, case.bundle, ids["crg"], ids.get("rr"), force=force)
         if recording is not None:
             ids["recording"] = options.read_mbid(recording, "recording")
@@ -324,12 +324,6 @@ def walk_queue(session: options.Session, paths: tuple[str, ...], states: frozens
         raise UsageError("walking the queue is for a terminal: take --output text")
     with session.open_store() as store:
         return Walk(store, session.config, states).run(list(map(Path, paths)))
-
-
-@contextmanager
-def _case(session: options.Session, name: str) -> Iterator[tuple["Store", ReviewCase]]:
-    with session.open_store() as store:
-        yield store, find_case(store, name)
 
 
 def _read_label(case: ReviewCase, written: str, entity: str) -> str:
@@ -477,9 +471,9 @@ def check_ids(
     *,
     force: bool,
 ) -> tuple[str, ...]:
-    """Check that a release group has to do with a recording, and that a release is of the group.
+    """Check a release group against a recording, and a release against the group.
 
-    Returns remarks on what could not be checked. Raises `CanonError` if not, unless `force`.
+    Returns what could not be checked. Raises `CanonError` where they do not fit, unless `force`.
     """
     if force or bundle is None:
         return ()
@@ -520,10 +514,7 @@ def _decision(session: options.Session, name: str) -> _Subject | None:
 
 
 def _look_up(session: options.Session, named: str | Path, *, asks: bool = False) -> _Subject:
-    """Return what an id of a recording or the path of a file leads to. Raises `CanonError`.
-
-    Only if `asks` MusicBrainz is asked about an id.
-    """
+    """Return what an id or a path leads to; if it `asks`, MusicBrainz. Raises `CanonError`."""
     recording = RecordingId(named) if isinstance(named, str) else None
     try:
         if recording:

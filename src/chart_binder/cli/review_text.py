@@ -102,8 +102,7 @@ def case_lines(
 ) -> Iterator[str]:
     """Yield everything that a person needs to judge a case; with every release if `whole`.
 
-    `rules` is what the rules say now, unless an override goes before them; `lapsed` says whether
-    the override that decided it was removed.
+    `rules` is what they say now, `lapsed` whether the override that decided it was removed.
     """
     yield from _heading(case)
     yield from _outcome(case)
@@ -132,10 +131,7 @@ def case_lines(
 
 
 def brief_lines(case: ReviewCase, rules: Verdict | None, *, lapsed: bool = False) -> list[str]:
-    """Return what a person needs first, in fifteen lines at most; `case_lines` has everything.
-
-    These are the question, the proposal with its quote, and the candidates that it is between.
-    """
+    """Return what a person needs first, in fifteen lines at most; `case_lines` has everything."""
     lines = [*_heading(case), *_damage(case), *_outcome(case)]
     if lapsed:
         lines += labelled("to do", _LAPSED)

@@ -75,10 +75,7 @@ class Walk:
     paths: Collection[Path] = ()
 
     def run(self, paths: Collection[Path]) -> int:
-        """Show every case until the end or until the person leaves; return the exit status.
-
-        Raises `CanonError`.
-        """
+        """Show cases until the end or until the person leaves. Raises `CanonError`."""
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("walking the queue needs a terminal: `canon review list` does without")
         kept = self.store.overrides.all()

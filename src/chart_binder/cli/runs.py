@@ -144,10 +144,7 @@ def _run_named(store: "Store", name: str | None) -> RunRecord:
 
 
 def _measures(run: RunRecord, damaged: Callable[[str], object] | None = None) -> Measures | None:
-    """Return what a run cost, where that is stored.
-
-    Raises `CanonError` for a damaged record; with `damaged` this is called with the problem.
-    """
+    """Return what a run cost; a damaged record calls `damaged`, or raises `CanonError`."""
     try:
         return decode_json(run.measures, Measures) if run.measures is not None else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -170,11 +167,7 @@ def _summary_object(summary: "RunSummary") -> dict[str, object]:
 
 
 def file_result(file: "FileResult") -> dict[str, object]:
-    """Return what is printed of a file of a batch as JSON: as `canon decide` has it, and more.
-
-    `resumed` is true for a file that an earlier run decided, `pinned` where its decision is
-    pinned; `tags` says what became of the tags and why, where they were looked at.
-    """
+    """Return what is printed of a file of a batch as JSON: as `canon decide` has it, and more."""
     fields: dict[str, object] = dict(decision_object(file.decision))
     if file.resumed:
         fields["resumed"] = True
@@ -276,8 +269,7 @@ def _about_errors(found: Measures) -> str:
 def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
     for why, count in list(counts.items())[:most]:
         path = found.examples.get(why)
-        is_named = path is None or PurePath(path).name in why
-        where = "" if is_named else f"{path}: "
+        where = "" if path is None or PurePath(path).name in why else f"{path}: "
         alike = f" (and {counted(count - 1, 'other')} alike)" if count > 1 else ""
         yield from summary_line(label, f"{where}{why}{alike}")
         label = ""
@@ -333,10 +325,7 @@ def list_lines(summary: RunSummary) -> Iterator[str]:
 def run_lines(
     summary: RunSummary, decisions: int, written: Mapping[WriteState, int]
 ) -> Iterator[str]:
-    """Yield all that is known of a run.
-
-    `decisions` is how many it kept, `written` counts its writes by their state in the journal.
-    """
+    """Yield all that is known of a run, which kept `decisions`, and has `written` by state."""
     run = summary.run
     yield from summary_line("run", run.id)
     yield f"{'command':<{_LABEL_WIDTH}}  {summary.call}"  # to be copied as a whole
@@ -369,10 +358,8 @@ def _costs(found: Measures) -> Iterator[str]:
     for name, cost in found.stages.items():
         mean = f"{cost.seconds / cost.files * 1000:,.1f} ms each" if cost.files else ""
         rows.append((name, counted(cost.files, "file ", "files"), f"{cost.seconds:,.1f} s", mean))
-    label = "stages"
-    for line in output.table(rows, has_head=False):
-        yield from summary_line(label, line)
-        label = ""
+    stages = output.table(rows, has_head=False)
+    yield from output.labelled_list("stages", stages, _LABEL_WIDTH + 1, 0)
     label = "slowest"
     for file in found.slowest:
         yield f"{label:<{_LABEL_WIDTH}}  {file.seconds:>7,.1f} s  {path_text(file.path)}"

@@ -77,8 +77,7 @@ def album_lines(
 ) -> Iterator[str]:
     """Yield the files of one album: a line with counts, shared changes once, then each file.
 
-    Without `detailed` only files are named of which something is to be said but the changes; none
-    where one reason holds for all. If `verbose`, ids are shown behind names, and every file.
+    Without `detailed` only files are named of which more is to be said. `verbose` shows ids.
     """
     key = album_of(reports[0])
     title = next(iter(reports[0].file.fields.get("album", ())), "") if reports[0].file else ""
@@ -115,10 +114,7 @@ def _reason(report: WriteReport) -> str:
 def _file_lines(
     report: WriteReport, own: Sequence[Entry], folder: Path, words: Words, texts: Collection[str]
 ) -> Iterator[str]:
-    """Yield one file: its name with what became of it, then what only it changes.
-
-    `texts` are of its reason and notes those that were not printed before.
-    """
+    """Yield what became of a file, and what only it changes; `texts` were not printed before."""
     path = Path(absolute_path(report.path))
     name = path.relative_to(folder) if path.is_relative_to(folder) else report.path
     state = ", ".join((words[report.status], *what_lacks(report)))

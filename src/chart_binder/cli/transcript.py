@@ -13,21 +13,11 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from chart_binder.cli import options, output
-from chart_binder.cli.decision_text import (
-    claim_text,
-    entity_names,
-    facts_by_claim,
-    group_name,
-    musicbrainz_page,
-    outcome_rows,
-    shown_checks,
-)
+from chart_binder.cli import decision_text, options, output
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.errors import CanonError, PluginError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import transcripts
-from chart_binder.jobs.transcripts import RecordedRun
 from chart_binder.llm.result import STALE, AdjudicationResult, Outcome, is_stale
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.transcript import Replied, Stepped, Turn
@@ -96,11 +86,8 @@ def replay(session: options.Session, file: Path) -> int:
     return 1 if differs or is_none else 0
 
 
-def _differences(recorded: RecordedRun, result: AdjudicationResult) -> list[str]:
-    """Return the keys in which a result differs from the recorded one.
-
-    What an earlier version did not record of its result is no difference by itself.
-    """
+def _differences(recorded: transcripts.RecordedRun, result: AdjudicationResult) -> list[str]:
+    """Return the keys in which a result differs from what was recorded of it."""
     if recorded.result is None:
         return []
     before = recorded.outcome.to_dict() if recorded.outcome else recorded.result
@@ -109,13 +96,15 @@ def _differences(recorded: RecordedRun, result: AdjudicationResult) -> list[str]
     return [key for key in compared if now.get(key) != before[key]]
 
 
-def _result_lines(result: AdjudicationResult, recorded: RecordedRun) -> Iterator[str]:
+def _result_lines(result: AdjudicationResult, recorded: transcripts.RecordedRun) -> Iterator[str]:
     yield f"{result.outcome}: {result.rationale or result.problem or 'no reason given'}"
     yield from _outcome_lines(result, recorded)
 
 
-def _outcome_lines(result: AdjudicationResult, recorded: RecordedRun) -> Iterator[str]:
-    return (f"{label:<14} {text}" for label, text in outcome_rows(result, recorded.bundle))
+def _outcome_lines(result: AdjudicationResult, recorded: transcripts.RecordedRun) -> Iterator[str]:
+    return (
+        f"{label:<14} {text}" for label, text in decision_text.outcome_rows(result, recorded.bundle)
+    )
 
 
 @transcript.command("diff")
@@ -265,11 +254,10 @@ def parse(session: options.Session, file: Path, dialect: str, jsonl: bool, takes
     return status
 
 
-def run_page(name: str, recorded: RecordedRun) -> str:
+def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
     """Return the page, which runs no script and loads nothing; `name` is the transcript's.
 
-    A policy in the page itself forbids everything but its own style, should markup from outside
-    ever get past the escaping.
+    Its policy forbids everything but its own style, should markup ever get past the escaping.
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
@@ -291,12 +279,15 @@ def run_page(name: str, recorded: RecordedRun) -> str:
         lstrip_blocks=True,
     )
     environment.tests["web_address"] = _is_web_address
-    environment.globals |= {"page": musicbrainz_page, "claim": claim_text}
+    environment.globals |= {
+        "page": decision_text.musicbrainz_page,
+        "claim": decision_text.claim_text,
+    }
     environment.filters["json"] = lambda value: msgspec.json.encode(value).decode()
     template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
     recordings = recorded.bundle.recording_candidates if recorded.bundle else ()
     groups = {group.mb_rg_id: group for each in recordings for group in each.groups}
-    candidates = [(group, group_name(group)) for group in groups.values()]
+    candidates = [(group, decision_text.group_name(group)) for group in groups.values()]
     return template.render(
         style=Markup(style),  # noqa: S704 - our own file
         digest=digest,
@@ -321,20 +312,20 @@ def _is_web_address(url: str) -> bool:
     return is_plain and parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-def _names(recorded: RecordedRun) -> dict[str, Any]:
+def _names(recorded: transcripts.RecordedRun) -> dict[str, Any]:
     result = recorded.outcome
     if result is None:
         return {}
     return {
-        "names": entity_names(recorded.bundle),
-        "subjects": entity_names(recorded.bundle, whole=True),
-        "facts": facts_by_claim(result.facts),
-        "checks": shown_checks(result),
+        "names": decision_text.entity_names(recorded.bundle),
+        "subjects": decision_text.entity_names(recorded.bundle, whole=True),
+        "facts": decision_text.facts_by_claim(result.facts),
+        "checks": decision_text.shown_checks(result),
         "stale": STALE if is_stale(result) else "",
     }
 
 
-def _turn(turn: Turn, recorded: RecordedRun) -> dict[str, Any]:
+def _turn(turn: Turn, recorded: transcripts.RecordedRun) -> dict[str, Any]:
     """Return a turn for the template; without its dialect a reply is shown as it was written."""
     reply, dialect = turn.reply, recorded.dialect
     step = dialect.parse(reply.content) if dialect else None
@@ -368,7 +359,7 @@ def _arguments(step: Stepped) -> str:
     return msgspec.json.encode(step.arguments or {}).decode()
 
 
-def _particulars(name: str, recorded: RecordedRun) -> dict[str, str]:
+def _particulars(name: str, recorded: transcripts.RecordedRun) -> dict[str, str]:
     rows: dict[str, str | None] = {"transcript": name}
     run, result = recorded.run, recorded.outcome
     if run:

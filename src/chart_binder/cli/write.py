@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from threading import Event
@@ -15,18 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chart_binder.audio.file_access import AudioFile, UnreadablePath
-from chart_binder.cli import options, output
+from chart_binder.cli import options, output, tag_text
 from chart_binder.cli.progress import stop_after_current
-from chart_binder.cli.tag_text import (
-    UNDO_WORDS,
-    WORDS,
-    Words,
-    album_lines,
-    album_of,
-    changed_key_lines,
-    counts_text,
-    what_lacks,
-)
 from chart_binder.domain.records import WriteRecord, local_time, utc_text
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
@@ -99,8 +90,7 @@ def _write_all(
     stop: Event,
 ) -> None:
     """Plan the files album by album, write them if there is a run, and print each."""
-    cleaned = None if run is None else _CleanFolders()
-    for item in _albums(named, cleaned):
+    for item in _albums(named, cleans=run is not None):
         if isinstance(item, WriteReport):
             results.show(item)
             continue
@@ -133,16 +123,16 @@ def _show_regrouping(planner: Planner, named: Iterable[str], stop: Event, *, as_
 
 
 def _albums(
-    named: Iterable[str], cleaned: "_CleanFolders | None" = None
+    named: Iterable[str], *, cleans: bool = False
 ) -> Iterator[write_albums.AlbumFiles | WriteReport]:
-    """Yield the albums of files, each after what killed saves left in its folders was `cleaned`."""
+    """Yield the albums of files; if it `cleans`, without what killed saves left in its folders."""
     for item in write_albums.album_folders(_files(named)):
         if isinstance(item, WriteReport):
             yield item
             continue
-        if cleaned:
-            for path in item:
-                cleaned.clean(path)
+        if cleans:
+            for folder in {path.resolve().parent for path in item}:
+                _clean_folder(folder)
         yield from write_albums.albums_in(item)
 
 
@@ -154,18 +144,10 @@ def _files(named: Iterable[str]) -> Iterator[Path | WriteReport]:
             yield item.path
 
 
-class _CleanFolders:
-    """The folders from which the copies that killed saves left were removed, each once."""
-
-    def __init__(self) -> None:
-        self._folders: set[Path] = set()
-
-    def clean(self, path: Path) -> None:
-        """Remove what was left in the folder of a file."""
-        folder = path.resolve().parent
-        if folder not in self._folders:
-            self._folders.add(folder)
-            output.print_notes(journal.clean_folders([folder]))
+@cache
+def _clean_folder(folder: Path) -> None:
+    """Remove the copies that killed saves left in a folder, once in this process."""
+    output.print_notes(journal.clean_folders([folder]))
 
 
 @dataclass
@@ -184,9 +166,9 @@ class TagResults:
     printed: bool = False
 
     @property
-    def words(self) -> Words:
+    def words(self) -> tag_text.Words:
         """What the outcomes of a file are called."""
-        return UNDO_WORDS if self.is_undo else WORDS
+        return tag_text.UNDO_WORDS if self.is_undo else tag_text.WORDS
 
     @contextmanager
     def ending(self, run: WritingRun | None, stop: Event) -> Iterator[None]:
@@ -202,7 +184,7 @@ class TagResults:
                 self._end(run)
             raise
         self._end(run)
-        summary = counts_text(self.counts, self.partial, self.words) or "no file"
+        summary = tag_text.counts_text(self.counts, self.partial, self.words) or "no file"
         output.print_notes(output.wrap("; ".join((summary, *self._hints(run))), indent=2))
 
     def _end(self, run: WritingRun | None) -> None:
@@ -224,7 +206,7 @@ class TagResults:
     def show(self, report: WriteReport) -> None:
         """Print one file, or hold it back until its album is complete."""
         self.counts[report.status] += 1
-        self.partial.update(what_lacks(report))
+        self.partial.update(tag_text.what_lacks(report))
         self.has_kept |= bool(report.kept)
         waiting = 3 if report.waits else 0
         self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
@@ -237,7 +219,7 @@ class TagResults:
             said = f"{path_text(report.path)}: {self.words[report.status]}: {report.why}"
             output.print_lines(output.wrap(said, "", 2))
             return
-        is_next = self.held and album_of(self.held[-1]) != album_of(report)
+        is_next = self.held and tag_text.album_of(self.held[-1]) != tag_text.album_of(report)
         if is_next or len(self.held) == _MAX_HELD:
             self.flush()
         self.held.append(report)
@@ -248,7 +230,9 @@ class TagResults:
         if self.is_undo:
             held.sort(key=lambda report: report.path)
         if held:
-            lines = album_lines(held, self.words, detailed=self.detailed, verbose=self.verbose)
+            lines = tag_text.album_lines(
+                held, self.words, detailed=self.detailed, verbose=self.verbose
+            )
             output.print_lines(chain([""] * self.printed, lines))
             self.printed = self.detailed
 
@@ -319,13 +303,13 @@ def undo(
         if not dry_run:
             output.print_notes(repair_journal(store))
         run = WritingRun.of(store, journal.UNDO, options.command_line(), keep_mtime=keep_mtime)
-        moved, cleaned = MovedFiles(store), None if dry_run else _CleanFolders()
+        moved = MovedFiles(store)
         with results.ending(run, stop):
-            writes = _writes_named(store, name, moment, moved, cleaned)
+            writes = _writes_named(store, name, moment, moved, cleans=not dry_run)
             reports = (
                 plan_undo(store, writes, moved, force=force)
-                if cleaned is None
-                else undo_writes(_in_clean_folders(writes, moved, cleaned), run, moved, force=force)
+                if dry_run
+                else undo_writes(_in_clean_folders(writes, moved), run, moved, force=force)
             )
             for report in reports:
                 output.set_log_file(report.path)
@@ -339,19 +323,17 @@ def undo(
     return results.status
 
 
-def _in_clean_folders(
-    writes: Iterable[WriteRecord], moved: MovedFiles, cleaned: _CleanFolders
-) -> Iterator[WriteRecord]:
+def _in_clean_folders(writes: Iterable[WriteRecord], moved: MovedFiles) -> Iterator[WriteRecord]:
     for write in writes:
-        cleaned.clean(moved.path_of(write))
+        _clean_folder(moved.path_of(write).resolve().parent)
         yield write
 
 
-def _named_files(name: str, cleaned: _CleanFolders | None) -> Iterator[Path]:
+def _named_files(name: str, *, cleans: bool) -> Iterator[Path]:
     for item in options.audio_files(name):
         if isinstance(item, AudioFile):
-            if cleaned:
-                cleaned.clean(item.path)
+            if cleans:
+                _clean_folder(item.path.resolve().parent)
             yield item.path
 
 
@@ -371,18 +353,11 @@ def _moment(text: str) -> str:
 
 
 def _writes_named(
-    store: "Store",
-    name: str | None,
-    since: str | None,
-    moved: MovedFiles,
-    cleaned: _CleanFolders | None,
+    store: "Store", name: str | None, since: str | None, moved: MovedFiles, *, cleans: bool
 ) -> Iterator[WriteRecord]:
-    """Return the writes to take back; `moved` learns where files are that are named.
-
-    Raises `CanonError` where there are none.
-    """
+    """Return the writes to take back; `moved` learns where named files are. Raises `CanonError`."""
     if name is not None and os.path.lexists(name):
-        paths = _named_files(name, cleaned)
+        paths = _named_files(name, cleans=cleans)
         if since:
             writes = writes_since(store, since, moved, paths)
         else:
@@ -392,8 +367,9 @@ def _writes_named(
         if since:
             raise UsageError("--since goes with a file or folder, or alone, not with a run")
         if store.runs.get(name) is None:
-            problem = "is neither a file or folder nor a run that is kept"
-            raise CanonError(f"{path_text(name)!r} {problem}")
+            raise CanonError(
+                f"{path_text(name)!r} is neither a file or folder nor a run that is kept"
+            )
         writes = journal.only_done(store.journal.of_run(name))
         problem = f"the run {name} wrote no tags, or all are put back"
     elif since:
@@ -451,4 +427,4 @@ def _verified_object(result: Verification) -> dict[str, Any]:
 def _verified_lines(result: Verification) -> Iterator[str]:
     yield path_text(result.path)
     yield from output.note_lines(result.finding, result.why or "")
-    yield from changed_key_lines(result.changes, 4)
+    yield from tag_text.changed_key_lines(result.changes, 4)
