@@ -44,21 +44,6 @@ def batch(canon: Canon, *arguments: object, bundles: list[Bundle] = BUNDLES) -> 
         return ran, len(mb.requests)
 
 
-def test_a_library_is_decided_and_summed_up(canon: Canon, library: Path, home: Path) -> None:
-    (library / "cover.jpg").write_bytes(b"no audio")
-    (library / ".hidden").mkdir()
-    report = home / "report.jsonl"
-    ran, _ = batch(canon, library, "--report", report)
-    ran.must_end(0, "files          4 in")
-    assert "decided        4 (4 by rules)" in ran.out
-    assert " requests to MusicBrainz" in ran.out
-    lines = [json.loads(line) for line in report.read_text().splitlines()]
-    assert {Path(line["path"]).parent.name for line in lines} == set(NAMES)
-    assert {line["state"] for line in lines} == {"decided"}
-    assert not any("resumed" in line for line in lines)
-    assert decided(home) == 4
-
-
 def test_the_same_call_asks_for_nothing_twice(canon: Canon, library: Path, home: Path) -> None:
     batch(canon, library)
     file_of(golden("s90-deen"), library / "s90-bump", "new.flac")
@@ -97,8 +82,7 @@ def test_what_musicbrainz_does_not_know_is_named_by_its_tags(canon: Canon, home:
     nowhere = "00000000-0000-4000-8000-000000000000"
     file = flac(home, recording=nowhere, artist="Nobody", title="Nothing")
     for command in ("decide", "batch", "batch"):
-        with MusicBrainzStandIn(BUNDLES) as mb:
-            line = canon(command, file, "--output=json", **asking(mb)).line
+        line = canon(command, file, "--output=json", knowing=BUNDLES).line
         assert (line["artist"], line["title"], line["first_release"]) == ("Nobody", "Nothing", None)
     ((kept,),) = in_store(home, "SELECT artifact FROM decisions")
     assert json.loads(kept)["tags"]["title"] == "Nothing"
@@ -206,8 +190,7 @@ def test_a_model_that_is_down_fails_its_cases_and_no_other(canon: Canon, home: P
     for number, bundle in enumerate(bundles):
         file_of(bundle, home, f"{number}.flac")
     off = {"CANON_LLM__ENABLED": "true", "CANON_LLM__BASE_URL": "http://127.0.0.1:1"}
-    with MusicBrainzStandIn(bundles) as mb:
-        ran = canon("batch", home, "--output=json", **asking(mb), **off)
+    ran = canon("batch", home, "--output=json", knowing=bundles, **off)
     assert ran.status == 1
     assert Counter(line["state"] for line in ran.lines) == {"error": 3, "decided": 1}
     assert {line["cause"] for line in ran.lines if line["state"] == "error"} == {"model"}
@@ -242,8 +225,7 @@ def test_a_dry_run_decides_and_leaves_no_trace(canon: Canon, library: Path, home
 
 
 def test_only_those_are_decided_that_were_chosen(canon: Canon, library: Path, home: Path) -> None:
-    with MusicBrainzStandIn(BUNDLES[1:]) as mb:
-        canon("batch", library, **asking(mb))
+    canon("batch", library, knowing=BUNDLES[1:])
     ran, requests = batch(
         canon, library, "--only", "indeterminate, unmatched", "--output=json", "--refresh"
     )
@@ -400,8 +382,7 @@ def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None
         {"path_b64": "YQBi"},
     ]
     lines = [*("{" if each == "{" else json.dumps(each) for each in asked), ""]
-    with MusicBrainzStandIn(BUNDLES) as mb:
-        ran = canon("batch", "--stdin", stdin="\n".join(lines).encode(), **asking(mb))
+    ran = canon("batch", "--stdin", stdin="\n".join(lines).encode(), knowing=BUNDLES)
     assert ran.status == 1
     told = {line["line"]: line for line in ran.lines}
     assert sorted(told) == [*range(1, 12)]

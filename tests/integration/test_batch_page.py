@@ -121,8 +121,7 @@ def test_the_units_of_the_page_decide_at_night(canon: Canon, music: Path, home: 
     program, *words = shlex.split(unit["Service"]["ExecStart"].replace("%h", str(home)))
     assert Path(program).name == "canon"
     (music / "03.flac").unlink()
-    with MusicBrainzStandIn(BUNDLES) as mb:
-        done = canon(*words, **asking(mb))
+    done = canon(*words, knowing=BUNDLES)
     assert "decided        2 (2 by rules)" in done.out
     assert str(done.status) in unit["Service"]["SuccessExitStatus"].split()
 
@@ -145,8 +144,7 @@ def test_the_line_for_cron_decides(music: Path, home: Path, bare: dict[str, str]
 
 
 def test_every_metric_is_on_the_page(canon: Canon, music: Path) -> None:
-    with MusicBrainzStandIn(BUNDLES) as mb:
-        canon("batch", music, **asking(mb))
+    canon("batch", music, knowing=BUNDLES)
     families = read_text(canon("runs", "show", "--metrics", "prometheus").out)
     told = set(re.findall(r"`(canon_batch_\w+)`", PAGE.partition("| metric |")[2]))
     assert told == families.keys()

@@ -127,13 +127,6 @@ def test_config_show_names_sources_and_hides_secrets(canon: Canon, home: Path) -
     assert "http://***@host:1" in ran.out
 
 
-def test_config_path_names_every_place(canon: Canon, home: Path) -> None:
-    places = canon("config", "path", "--output=json").line
-    assert places["config"] is None
-    assert places["store"] == f"sqlite:///{home}/data/canon/canon.db"
-    assert places["transcripts"] == f"{home}/data/canon/transcripts"
-
-
 def test_a_users_configuration_gives_way_to_that_of_the_folder(canon: Canon, home: Path) -> None:
     (home / "config" / "canon").mkdir(parents=True)
     for folder, seed in ((home / "config" / "canon", 9), (home / "work", 7)):
@@ -318,12 +311,6 @@ def test_demo_decides_one_file_by_rules_and_one_by_the_recorded_model(canon: Can
         "second reading (support): first_release", "CRG:ALBUM_LEAD_WINDOW gives",
         "canon doctor", "llm.searxng",
     )  # fmt: skip
-    brief = canon("demo", COLUMNS="80").must_end(
-        0, "LOVE STORIES", "first released 1997-02-19", "CRG:LLM_ADJUDICATION",
-        "found 1975 -> 1975-10-31 on two pages", "canon demo --full",
-    )  # fmt: skip
-    assert len(brief.out.splitlines()) <= 40
-    assert max(map(len, brief.out.splitlines())) <= 80
     lines = canon("demo", "--output=json").lines
     assert [line["decided_by"] for line in lines] == ["rules", "llm"]
     assert [line["state"] for line in lines] == ["decided", "decided"]

@@ -40,17 +40,6 @@ def test_a_run_is_shown_once_while_written(
     assert "\x1b" not in ran.err  # what the model wrote before it was stopped can do nothing
 
 
-def test_raw_prompting_is_one_growing_text(
-    canon: Canon, open_bundle: Path, search: Searxng
-) -> None:
-    with OpenAIStandIn([SEARCH, final(), AGAIN]) as model:
-        settings = OPENAI | adjudicating(model, search) | {"CANON_LLM__PROMPTING": "raw"}
-        ran = canon("decide", "--evidence", open_bundle, "--output=json", **settings)
-        first, second, _ = (each["prompt"] for each in model.chats)
-    assert ran.line["crg_mbid"] == ALBUM
-    assert second.startswith(f"{first}{SEARCH}\n\nObservation: ")
-
-
 def test_doctor_asks_an_openai_server(
     canon: Canon, mb: MusicBrainzStandIn, search: Searxng
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 from integration.conftest import Canon
 from integration.services import asking, flac
 from musicbrainz.sibling_worlds import World, worlds
-from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
+from servers.musicbrainz import MusicBrainzStandIn
 
 WORLDS = worlds(Path(__file__).parents[1] / "musicbrainz" / "sibling_worlds.txt")
 BAND = WORLDS["band"]
@@ -62,17 +62,6 @@ def test_explain_says_that_none_is_there(canon: Canon, home: Path) -> None:
     assert "none: MusicBrainz has no other recording" in " ".join(ran.out.split())
 
 
-def test_a_failed_lookup_is_an_error_and_the_next_run_decides(canon: Canon, home: Path) -> None:
-    song = file_of(BAND, "sampler", home)
-    with served(BAND) as mb:
-        canon("decide", song, CANON_MUSICBRAINZ__SIBLINGS="never", **asking(mb))
-        mb.behave = always(BUSY)
-        line = canon("decide", "--output=json", song, **asking(mb)).must_end(1).line
-        assert (line["state"], line["cause"]) == ("error", "lookup_failed")
-        mb.behave = None
-        assert canon("decide", "--output=json", song, **asking(mb)).must_end(0).line["crg_mbid"]
-
-
 @pytest.mark.parametrize("is_offline", [True, False])
 def test_no_socket_is_opened_offline_and_nothing_asked_if_never(
     canon: Canon, home: Path, *, is_offline: bool
@@ -110,14 +99,3 @@ def test_a_batch_shares_requests_and_counts_them(canon: Canon, home: Path) -> No
         originals = {f"A{n}" for n in range(10)}
         assert found == originals if when == "when_needed" else not found & originals, ran.out
     assert counts[1] - counts[0] <= 10
-
-
-def test_a_person_may_overrule_what_a_sibling_decided(canon: Canon, home: Path) -> None:
-    song = file_of(BAND, "sampler", home)
-    single = BAND.groups["Single-77"]
-    with served(BAND) as mb:
-        canon(
-            "override", "set", song, "--crg", single, "--reason", "the single", **asking(mb)
-        ).must_end(0)
-        line = canon("decide", "--output=json", song, **asking(mb)).must_end(0).line
-    assert (line["decided_by"], line["crg_mbid"]) == ("override", single)

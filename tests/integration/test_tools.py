@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from golden.bundles import golden
 from integration.conftest import Canon
 from integration.services import (
     ALBUM,
@@ -97,19 +96,3 @@ def test_a_date_from_wikipedia_is_verified(canon: Canon, open_bundle: Path) -> N
             line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
     assert line["adjudication"]["facts"][0]["verified"] is True, line
     assert line["state"] == "decided"
-
-
-def test_a_group_that_only_musicbrainz_names_is_for_review(canon: Canon, open_bundle: Path) -> None:
-    other = golden("lead-bohemian")
-    lacking = other["recording_candidates"][0]["rg_candidates"][0]
-    lacking["mb_rg_id"] = "11111111-2222-4333-8444-555555555555"
-    lacking["title"] = "Night Tram"
-    replies = [
-        call("musicbrainz", query="Night Tram", artist="Queen"),
-        final(crg_mbid=lacking["mb_rg_id"], rr_mbid=None),
-    ]
-    with MusicBrainzStandIn([other]) as mb, Searxng() as search, OllamaStandIn(replies) as model:
-        settings = asking(mb) | adjudicating(model, search) | PATIENT
-        line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
-    assert (line["state"], line["crg_mbid"]) == ("review", lacking["mb_rg_id"]), line
-    assert "only an observation names it" in line["adjudication"]["problem"]

@@ -51,6 +51,11 @@ def recording(*groups: Json, **more: Any) -> Json:
     return {"mb_recording_id": "rec", "title": "Song", "rg_candidates": list(groups)} | more
 
 
+def take(name: str, *groups: Any, **more: Any) -> Json:
+    """One of several recordings, by its id."""
+    return recording(*groups, mb_recording_id=name, **more)
+
+
 def document(*recordings: Json, **more: Any) -> Json:
     return {
         "version": 1,

@@ -29,6 +29,7 @@ from rules.making import (
     records,
     release,
     single,
+    take,
     various,
 )
 from rules.strategies import OF_THEIR_TIME, day_after, documents, every_release
@@ -68,78 +69,64 @@ def test_the_first_release_and_its_year(known: str, text: str, outcome: str, rea
 # Several recordings, and descriptions that contradict each other.
 
 EARLY, LATE = album("A", "1974-05-01"), album("B", "1980-03-01")
+SHORT, MONO_SINGLE = take("a", EARLY, length_ms=180_000), single("S", "1966-01-07")
+MONO = take("a", MONO_SINGLE, disambiguation="mono")
+LATER = album("A", "1967-03-25")
+
+
+def long(group: Json) -> Json:
+    return take("b", group, length_ms=300_000)
+
+
+def dated_twice(other: str) -> Json:
+    """An album with a release of two dates."""
+    return album("A", *(release(one, mb_release_id="r") for one in ("1974-01-01", other)))
+
+
 SEVERAL: tuple[tuple[str, Json, str, str | None], ...] = (
     # claim, evidence, date, group and certainty, recording
     ("no recording", document(), "none", None),
-    ("two versions of two years",
-     document(recording(EARLY, mb_recording_id="a", length_ms=180_000),
-              recording(LATE, mb_recording_id="b", length_ms=300_000)), "none", None),
-    ("two versions of one year",
-     document(recording(EARLY, mb_recording_id="a", length_ms=180_000),
-              recording(album("B", "1974-11-08"), mb_recording_id="b", length_ms=300_000)),
+    ("two versions of two years", document(SHORT, long(LATE)), "none", None),
+    ("two versions of one year", document(SHORT, long(album("B", "1974-11-08"))),
      "1974 - certain", None),
-    ("two versions of one record",
-     document(recording(EARLY, mb_recording_id="a", length_ms=180_000),
-              recording(EARLY, mb_recording_id="b", length_ms=300_000)),
-     "1974-05-01 A certain", None),
+    ("two versions of one record", document(SHORT, long(EARLY)), "1974-05-01 A certain", None),
     ("two versions, one of them on bootlegs only",
-     document(recording(EARLY, mb_recording_id="a", length_ms=180_000),
-              recording(album("B", release("1974", status="Bootleg")), mb_recording_id="b",
-                        length_ms=300_000)), "none", None),
+     document(SHORT, long(album("B", release("1974", status="Bootleg")))), "none", None),
     ("two versions, one of them of an uncertain year",
-     document(recording(EARLY, mb_recording_id="a", length_ms=180_000),
-              recording(various("V", "1974-08"), mb_recording_id="b", length_ms=300_000)),
-     "1974 - uncertain", None),
+     document(SHORT, long(various("V", "1974-08"))), "1974 - uncertain", None),
     ("the file's length tells the version",
-     document(recording(EARLY, mb_recording_id="a", length_ms=180_000),
-              recording(LATE, mb_recording_id="b", length_ms=300_000),
-              artifact={"duration_ms": 299_000}), "1980-03-01 B certain", "b"),
+     document(SHORT, long(LATE), artifact={"duration_ms": 299_000}), "1980-03-01 B certain", "b"),
     ("a live take is another recording",
-     document(recording(EARLY, mb_recording_id="a", title="Song (live)"),
-              recording(LATE, mb_recording_id="b")), "1980-03-01 B certain", "b"),
+     document(take("a", EARLY, title="Song (live)"), take("b", LATE)), "1980-03-01 B certain", "b"),
     ("an edit is another recording",
-     document(recording(EARLY, mb_recording_id="a", title="Song (single edit)"),
-              recording(LATE, mb_recording_id="b")), "1980-03-01 B certain", "b"),
+     document(take("a", EARLY, title="Song (single edit)"), take("b", LATE)),
+     "1980-03-01 B certain", "b"),
     ("a mono mix is another recording than one of which nothing is said",
-     document(recording(single("S", "1966-01-07"), mb_recording_id="a", disambiguation="mono"),
-              recording(album("A", "1967-03-25"), mb_recording_id="b")),
-     "1967-03-25 A certain", "b"),
+     document(MONO, take("b", LATER)), "1967-03-25 A certain", "b"),
     ("a mono and a stereo mix of one year",
-     document(recording(single("S", "1966-01-07"), mb_recording_id="a", disambiguation="mono"),
-              recording(album("A", "1966-03-25"), mb_recording_id="b", disambiguation="stereo")),
+     document(MONO, take("b", album("A", "1966-03-25"), disambiguation="stereo")),
      "1966 - certain", None),
     ("a mono and a stereo mix of two years",
-     document(recording(single("S", "1966-01-07"), mb_recording_id="a", disambiguation="mono"),
-              recording(album("A", "1967-03-25"), mb_recording_id="b", title="Song (stereo)")),
-     "none", None),
+     document(MONO, take("b", LATER, title="Song (stereo)")), "none", None),
     ("a mono mix that the title names",
-     document(recording(single("S", "1966-01-07"), mb_recording_id="a", disambiguation="mono"),
-              recording(album("A", "1967-03-25"), mb_recording_id="b"),
-              recording_title="Song (mono)"), "1966-01-07 S certain", "a"),
+     document(MONO, take("b", LATER), recording_title="Song (mono)"), "1966-01-07 S certain", "a"),
     ("a mono mix of the same ISRC",
-     document(recording(single("S", "1966-01-07"), mb_recording_id="a", disambiguation="mono",
-                        isrcs=["GBAAA6600001"]),
-              recording(album("A", "1967-03-25"), mb_recording_id="b", isrcs=["GBAAA6600001"])),
-     "1966-01-07 S certain", "a"),
+     document(take("a", MONO_SINGLE, disambiguation="mono", isrcs=["GBAAA6600001"]),
+              take("b", LATER, isrcs=["GBAAA6600001"])), "1966-01-07 S certain", "a"),
     ("a duplicate that is on an earlier record",
-     document(recording(LATE, mb_recording_id="a", isrcs=["GBAAA7400001"]),
-              recording(EARLY, mb_recording_id="b", isrcs=["GBAAA7400001"])),
+     document(take("a", LATE, isrcs=["GBAAA7400001"]), take("b", EARLY, isrcs=["GBAAA7400001"])),
      "1974-05-01 A certain", "b"),
     ("two groups of one year on two duplicates",
-     document(recording(album("A", "1974"), mb_recording_id="a"),
-              recording(single("S", "1974"), mb_recording_id="b")), "1974 - certain", None),
-    ("a release of two days in one year",
-     document(recording(album("A", release("1974-01-01", mb_release_id="r"),
-                              release("1974-05-01", mb_release_id="r")))), "1974 A certain", "rec"),
-    ("a release of two years",
-     document(recording(album("A", release("1974-01-01", mb_release_id="r"),
-                              release("1975-05-01", mb_release_id="r")))), "none", None),
+     document(take("a", album("A", "1974")), take("b", single("S", "1974"))),
+     "1974 - certain", None),
+    ("a release of two days in one year", document(recording(dated_twice("1974-05-01"))),
+     "1974 A certain", "rec"),
+    ("a release of two years", document(recording(dated_twice("1975-05-01"))), "none", None),
     ("a release of two years beside an earlier one",
-     document(recording(album("A", release("1974-01-01", mb_release_id="r"),
-                              release("1975-05-01", mb_release_id="r")), single("S", "1973"))),
+     document(recording(dated_twice("1975-05-01"), single("S", "1973"))),
      "1973 S certain", "rec"),
-    ("a record of two kinds",
-     document(recording(compilation("C", "1981"), single("C", "1981"))), "1981 C uncertain", "rec"),
+    ("a record of two kinds", document(recording(compilation("C", "1981"), single("C", "1981"))),
+     "1981 C uncertain", "rec"),
     ("a group that stands twice",
      document(recording(album("A", "1975"), album("A", release("1974-05-01", mb_release_id="r")))),
      "1974-05-01 A certain", "rec"),
@@ -175,10 +162,8 @@ def test_contradictions_beyond_number_tell_nothing() -> None:
 
 
 def test_a_sibling_is_named_where_no_other_recording_is_on_the_release() -> None:
-    remaster = recording(LATE, mb_recording_id="a", isrcs=["GBAAA7400001"])
-    sibling = recording(
-        EARLY, mb_recording_id="b", isrcs=["GBAAA7400001"], relation="sibling", because="one ISRC"
-    )
+    remaster = take("a", LATE, isrcs=["GBAAA7400001"])
+    sibling = take("b", EARLY, isrcs=["GBAAA7400001"], relation="sibling", because="one ISRC")
     found = first_of(document(remaster, sibling, siblings="looked_up"))
     assert found is not None
     assert (found.date, found.recording_mbid, found.via_sibling) == ("1974-05-01", "b", True)
@@ -189,8 +174,8 @@ def test_a_sibling_is_named_where_no_other_recording_is_on_the_release() -> None
 
 
 def test_a_sibling_that_is_on_compilations_too_makes_no_year_certain() -> None:
-    one = recording(various("V", "2004"), mb_recording_id="a")
-    sibling = recording(various("W", "2001"), mb_recording_id="b", relation="sibling")
+    one = take("a", various("V", "2004"))
+    sibling = take("b", various("W", "2001"), relation="sibling")
     found = first_of(document(one, sibling, siblings="looked_up"))
     assert in_short(found) == "2001 W uncertain"
 

@@ -8,17 +8,22 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.rules.decide import decide
-from rules.making import Json, album, compilation, document, recording, release, single, various
+from rules.making import (
+    Json,
+    album,
+    compilation,
+    document,
+    release,
+    single,
+    take,
+    various,
+)
 
 S = single("S", "1974-02-01")
 A = album("A", "1974-11-08")
 V = various("V", "1990")
 COVER = single("COVER", "1970", artist_credit="The Covers")
 COVER_BY_RELEASE = single("COVER", release("1970", artist_credit="The Covers"), artist_credit=None)
-
-
-def take(name: str, *groups: Any, **more: Any) -> Json:
-    return recording(*groups, mb_recording_id=name, **more)
 
 
 def ruled(*takes: Json, **more: Any) -> Verdict:
