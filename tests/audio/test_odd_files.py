@@ -183,14 +183,6 @@ def test_a_second_block_of_comments_is_kept(tmp_path: Path) -> None:
     assert [item.key for item in read_tag_set(path).blocks[1].items] == ["COMMENTS:1"]
 
 
-def test_musepack_of_stream_version_5_gets_an_ape_tag(tmp_path: Path) -> None:
-    path = make("Musepack 5", tmp_path)
-    before = path.read_bytes()
-    saved, _ = save(path)
-    assert saved.after.container == "mpc"
-    assert path.read_bytes().startswith(before + b"APETAGEX")
-
-
 @pytest.mark.parametrize("made", [mp4_without_media, mp4_with_media_elsewhere])
 def test_an_mp4_without_its_media_is_refused(tmp_path: Path, made: Any) -> None:
     path = tmp_path / "song.m4a"

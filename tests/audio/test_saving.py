@@ -185,25 +185,23 @@ def test_a_read_only_file_is_left_alone(song: Path) -> None:
     must_be_refused(song, r"it is read-only: make it writable \(chmod u\+w\)$")
 
 
-@AS_ROOT
-def test_a_file_of_another_user_is_left_alone() -> None:
+@pytest.mark.parametrize(
+    ("mode", "folder", "reason"),
+    [
+        pytest.param(0o644, 0o777, "this user may not write it", marks=AS_ROOT),
+        # It may be written, but a new file would be this user's.
+        pytest.param(0o666, 0o777, "it belongs to user 0 and group 0, which this", marks=AS_ROOT),
+        (0o666, 0o555, "its folder may not be written, where a copy has to be made"),
+    ],
+)
+def test_a_file_that_this_user_may_not_replace_is_left_alone(
+    mode: int, folder: int, reason: str
+) -> None:
     with open_folder() as path:
-        for mode, reason in (
-            (0o644, "this user may not write it"),
-            # It may be written, but a new file would be this user's.
-            (0o666, "it belongs to user 0 and group 0, which this user cannot hand"),
-        ):
-            path.chmod(mode)
-            with unprivileged():
-                must_be_refused(path, reason)
-
-
-def test_a_file_in_a_folder_that_may_not_be_written_is_left_alone() -> None:
-    with open_folder() as path:
-        path.chmod(0o666)
-        path.parent.chmod(0o555)
+        path.chmod(mode)
+        path.parent.chmod(folder)
         with unprivileged():
-            must_be_refused(path, "its folder may not be written, where a copy has to be made")
+            must_be_refused(path, reason)
 
 
 @AS_ROOT

@@ -28,8 +28,7 @@ from integration.services import (
     flac,
 )
 from integration.terminal import walking
-from servers.http import Response
-from servers.musicbrainz import BUSY, GARBAGE, HANG_UP, MusicBrainzStandIn, always
+from servers.musicbrainz import GARBAGE, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
 from servers.pages import Pages
 from servers.searxng import Mode, Searxng, hit
@@ -283,55 +282,11 @@ def test_an_absent_model_is_an_error_with_missing_facts(canon: Canon, open_bundl
             assert ran.line["missing_facts"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (BUSY, ("look-up", "503")),
-        (GARBAGE, ("look-up", "no XML")),
-        (HANG_UP, ("look-up", "failed")),
-        (None, ()),
-    ],
-)
-def test_a_failed_look_up_has_another_error_than_an_unknown_recording(
-    canon: Canon, home: Path, answer: Response | None, words: tuple[str, ...]
-) -> None:
-    file = flac(home, recording=NOWHERE)
-    with MusicBrainzStandIn([], behave=always(answer) if answer else None) as mb:
-        ran = canon("decide", file, "--output=json", **asking(mb))
-    if answer is None:
-        assert (ran.status, ran.line["state"], ran.line["error"]) == (3, "unmatched", None)
-        assert "knows no" in ran.line["rationale"]
-    else:
-        ran.must_end(1, *words)
-        assert ran.line["state"] == "error"
-
-
 @pytest.mark.parametrize("command", ["decide", "batch", "write", "verify"])
 def test_a_folder_without_audio_is_nothing_to_do(canon: Canon, home: Path, command: str) -> None:
     (home / "empty").mkdir()
     note = "" if command == "batch" else f"canon: '{home}/empty' "  # a batch logs it
     canon(command, home / "empty").must_end(0, f"{note}is a folder without any audio files")
-
-
-def test_a_bad_file_does_not_stop_the_next(
-    canon: Canon, home: Path, mb: MusicBrainzStandIn
-) -> None:
-    music = home / "music"
-    music.mkdir()
-    (music / "1-empty.mp3").write_bytes(b"")
-    (music / "2-garbage.flac").write_bytes(b"fLaC" + bytes(200))
-    flac(music, "3-nameless.flac", title="Untitled")
-    file_of(golden("lead-bohemian"), music, "4-good.flac")
-    (music / "cover.jpg").write_bytes(b"no audio")
-    ran = canon("decide", music, home / "absent", "--output=json", **asking(mb)).must_end(1)
-    rows = (
-        ("unreadable", "empty"), ("unreadable", "damaged"), ("unmatched", "no artist"),
-        ("decided", ""), ("error", "does not exist"),
-    )  # fmt: skip
-    for line, (state, word) in zip(ran.lines, rows, strict=True):
-        assert line["state"] == state
-        assert word in (line["error"] or line["rationale"])
-        assert (line["error"] is None) is (state != "error")
 
 
 def test_paths_come_by_line_or_by_nul(

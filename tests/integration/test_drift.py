@@ -117,16 +117,8 @@ def test_what_is_kept_is_not_listed_until_yet_another_comes_out(canon: Canon, so
     assert "1 kept" in again.err
     (line,) = canon("write", song, "--output=json").lines
     assert line["crg_mbid"] == ALBUM
-    canon(
-        "override",
-        "set",
-        RECORDING,
-        "--crg",
-        SINGLE,
-        f"--rr={RECORDING}",
-        "--reason=m",
-        "--offline",
-    )
+    named = ("override", "set", RECORDING, f"--crg={SINGLE}", f"--rr={RECORDING}")
+    canon(*named, "--reason=m", "--offline")
     ran = canon("drift", "--output=json")
     assert (ran.status, ran.line["causes"]) == (3, ["override"])
     assert ran.line["new"]["decided_by"] == "override"

@@ -41,17 +41,6 @@ def test_every_date_is_shown_with_its_release_and_every_rival_is_named(canon: Ca
     )  # fmt: skip
 
 
-def test_with_v_a_timeline_is_drawn_as_wide_as_the_terminal(canon: Canon) -> None:
-    for columns, width in ((60, 60), (300, 100)):
-        ran = canon("explain", "-v", "--evidence=-", stdin=DOCUMENT, COLUMNS=str(columns))
-        _, _, drawn = ran.out.partition("When it appeared")
-        lines = drawn.splitlines()[1:]
-        assert max(map(len, lines)) == width
-        assert [line for line in lines if line.startswith("  > album A Night")]
-        assert "lead window" in drawn
-        assert "=====" in drawn
-
-
 def test_a_question_has_its_kind_and_what_each_answer_leads_to(
     canon: Canon, open_bundle: Path
 ) -> None:

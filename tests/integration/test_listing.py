@@ -62,12 +62,6 @@ def test_decisions_are_listed_in_every_form(canon: Canon, library: Path) -> None
     assert canon("ls", "-0", "--limit=1").out == f"{library / 'hanae'}.flac\0"
 
 
-def test_paths_are_passed_on_to_another_command(canon: Canon, library: Path) -> None:
-    undecided = canon("ls", "-0", "state:undecided").out
-    again = canon("decide", "-", "--offline", "--output=json", stdin=undecided.encode())
-    assert Path(again.line["path"]).name == "open.flac"
-
-
 def test_a_name_that_is_no_utf_8_keeps_its_bytes(canon: Canon, home: Path) -> None:
     odd = Path(os.fsdecode(os.fsencode(home) + b"/\xff.flac"))
     flac(home).rename(odd)

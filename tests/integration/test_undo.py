@@ -195,15 +195,6 @@ def copies(canon: Canon, home: Path) -> tuple[list[Path], list[bytes]]:
     return files, before
 
 
-def test_moved_copies_of_one_recording_get_their_own_tags_back(
-    canon: Canon, home: Path, copies: tuple[list[Path], list[bytes]]
-) -> None:
-    (home / "music").rename(home / "moved")
-    canon("undo").must_end(1, "if it was moved, name the folder that it is in now: `canon undo F")
-    canon("undo", home / "moved").must_end(0, "2 put back")
-    assert [(home / "moved" / name / "song.flac").read_bytes() for name in "AB"] == copies[1]
-
-
 @pytest.mark.parametrize("name", ["run", "folder"])
 def test_copies_of_which_the_names_were_swapped_get_their_own_tags_back(
     canon: Canon, home: Path, copies: tuple[list[Path], list[bytes]], name: str

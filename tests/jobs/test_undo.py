@@ -158,26 +158,6 @@ def test_a_tag_that_was_removed_is_made_again_by_force_alone(store: Store, tmp_p
     ]
 
 
-def test_a_tag_of_another_version_gets_its_fields_back(store: Store, tmp_path: Path) -> None:
-    """mutagen, and all that is built on it, makes ID3v2.4 of ID3v2.3."""
-    path = CONTAINERS_BY_NAME["mp3-2.3"].tagged(
-        tmp_path, [("TALB", ["Undertow"]), ("TDOR", ["1993"]), ("TIT2", ["Sober"])]
-    )
-    record = write(store, path)
-    tags = ID3(path)
-    tags.add(TIT2(encoding=3, text="Mine"))
-    tags["TXXX:CANON_TRACE"] = TXXX(encoding=3, desc="CANON_TRACE", text="changed")
-    tags.save(path)
-    (report,) = undo(store, record)
-    (kept,) = report.kept
-    assert (kept.field, kept.new, kept.before) == ("decision_trace", ("changed",), ())
-    assert [key.field for key in report.others] == ["TIT2"]
-    now: Any = ID3(path)
-    assert now.version == (2, 4, 0)
-    assert [str(now[key]) for key in ("TALB", "TDOR", "TIT2")] == ["Undertow", "1993", "Mine"]
-    assert "TXXX:MusicBrainz Album Id" not in now
-
-
 @pytest.mark.parametrize(("name", "saved"), [("mp3-2.3-full", 4), ("mp3-2.4-full", 3)])
 def test_dates_are_put_back_into_a_tag_of_another_version(
     store: Store, tmp_path: Path, name: str, saved: int

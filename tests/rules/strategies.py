@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Iterator
 from datetime import date, timedelta
-from typing import Any
 
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -162,15 +161,3 @@ def true_days(draw: st.DrawFn, text: str | None) -> str | None:
 
 def day_after(day: int, days: int) -> str:
     return (date.fromordinal(day) + timedelta(days)).isoformat()
-
-
-JSON: st.SearchStrategy[Any] = st.recursive(
-    st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8),
-        st.sampled_from(("1975", "1975-13", "????-05", "Album", "Official", "UK")),
-    ),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)
-    ),
-    max_leaves=8,
-)  # fmt: skip

@@ -1,10 +1,8 @@
 """Laws that hold of any evidence."""
 
 import copy
-import json
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -12,14 +10,12 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Decided, Open, Verdict
-from chart_binder.errors import EvidenceError
 from chart_binder.rules.candidates import Role, candidates_of
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
 from chart_binder.rules.names import is_by
 from rules.making import Json, compilation, document, recording, release, various
 from rules.strategies import (
-    JSON,
     KINDS,
     day_after,
     documents,
@@ -369,11 +365,3 @@ def test_evidence_survives_a_round_trip(evidence: Json) -> None:
     bundle = read_bundle(evidence)
     assert read_bundle(write_bundle(bundle)) == bundle
     assert evidence_hash(read_bundle(write_bundle(bundle))) == evidence_hash(bundle)
-
-
-@LAW
-@given(st.one_of(JSON, st.text(), st.binary()))
-def test_nonsense_is_refused(nonsense: Any) -> None:
-    text = nonsense if isinstance(nonsense, str | bytes) else json.dumps(nonsense)
-    with pytest.raises(EvidenceError, match=r"^evidence bundle: "):
-        read_bundle(text)
