@@ -53,10 +53,6 @@ def test_the_scale_keeps_the_order_of_days_and_its_width(days: list[int], width:
     assert (placed[0], placed[-1]) == (0, width - 1 if len(set(days)) > 1 else 0)
 
 
-def test_a_gap_of_days_is_visible_beside_decades() -> None:
-    assert 10 <= place_days([720_000, 720_021, 735_000], 60)[720_021] <= 25
-
-
 def test_a_title_cannot_break_its_line() -> None:
     made = records("A album 1974")
     made[0]["title"] = "two\nlines\x1b[31m"

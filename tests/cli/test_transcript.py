@@ -161,22 +161,14 @@ def test_the_first_turn_that_differs_is_named_first(
     assert "\nresult: confidence\n- 0.9\n+ 0.7\n" in shown
 
 
-def test_a_different_call_is_shown_with_its_observation(
-    tmp_path: Path, capsys: Shown, one: Path
-) -> None:
-    other = recording(tmp_path, [SEARCH.replace("Queen", "Abba"), *RUN[1:]])
-    found = differing(capsys, one, other)
-    assert ("step", 'web_search {"query":"Queen"}', 'web_search {"query":"Abba"}') in found
-    assert ("observation", "1. Queen", "1. Abba") in found
-
-
-def test_different_settings_are_named_by_their_keys(
-    tmp_path: Path, capsys: Shown, one: Path
-) -> None:
+def test_different_calls_and_settings_are_named(tmp_path: Path, capsys: Shown, one: Path) -> None:
     config = LLMConfig(enabled=True, model_id="qwen3", temperature=0.5)
-    found = differing(capsys, one, recording(tmp_path, config=config))
-    assert ("model_id", "llama3.2", "qwen3") in found
-    assert ("llm.temperature", 0.0, 0.5) in found
+    other = recording(tmp_path, [SEARCH.replace("Queen", "Abba"), *RUN[1:]], config=config)
+    assert {*differing(capsys, one, other)} >= {
+        ("step", 'web_search {"query":"Queen"}', 'web_search {"query":"Abba"}'),
+        ("observation", "1. Queen", "1. Abba"),
+        ("model_id", "llama3.2", "qwen3"), ("llm.temperature", 0.0, 0.5),
+    }  # fmt: skip
 
 
 def test_evidence_is_compared_by_hash_then_by_field(
@@ -233,12 +225,6 @@ def test_a_file_that_cannot_be_read_has_another_status_than_a_difference(
     for pair in ([one, other], [other, one]):
         assert run(["transcript", "diff", *map(str, pair)]) == 2
         assert str(other) in capsys.readouterr().err
-
-
-def test_a_difference_shows_no_escape_sequences(tmp_path: Path, capsys: Shown, one: Path) -> None:
-    other = recording(tmp_path, [f"\x1b[2J{RUN[0]}", *RUN[1:]])
-    run(["transcript", "diff", str(one), str(other)])
-    assert "\x1b" not in capsys.readouterr().out
 
 
 def test_long_texts_are_compared_in_a_moment(tmp_path: Path, one: Path) -> None:

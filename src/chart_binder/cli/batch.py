@@ -143,7 +143,6 @@ def batch(
 
 
 def _options(config: "Config", only: str | None, **flags: Any) -> BatchOptions:
-    """Return what the options of the command ask for. Raises `UsageError`."""
     named = [] if only is None else only.split(",")
     states = [_WORDS.get(one.strip(), one.strip()) for one in named]
     unknown = [one for one in states if one not in _ONLY]
@@ -391,7 +390,6 @@ class MetricsFile:
 
 @contextmanager
 def _report_file(path: str | None) -> Iterator["_ReportFile"]:
-    """Create the file for the report, if one is named. Raises `UsageError` where that fails."""
     if path is None:
         yield _ReportFile()
         return

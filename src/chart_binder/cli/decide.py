@@ -250,7 +250,6 @@ def _decide_files(
 def _saver(
     store: "Store", config: Config, keeps: bool
 ) -> Iterator[stored_decisions.DecisionSaver | None]:
-    """Yield what stores decisions, or nothing where none is kept."""
     if not keeps:
         yield None
         return
@@ -269,9 +268,7 @@ def _saver(
 
 
 def _attempt(
-    pipeline: Decider,
-    gather: Callable[[Path], EvidenceBundle],
-    item: AudioFile | UnreadablePath,
+    pipeline: Decider, gather: Callable[[Path], EvidenceBundle], item: AudioFile | UnreadablePath
 ) -> Case:
     if isinstance(item, UnreadablePath):
         return Case(Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE))
@@ -279,7 +276,6 @@ def _attempt(
 
 
 def _named_files(named: Iterable[str]) -> Iterator[tuple[str, AudioFile | UnreadablePath]]:
-    """Yield the files in what was named, each with its name as it was given or found."""
     for name in named:
         for item in options.audio_files(name):
             yield name if item.path == Path(name) else str(item.path), item
@@ -402,7 +398,6 @@ def _closing(*, full: bool) -> Iterator[str]:
 
 
 def _show_event(event: AnyEvent) -> None:
-    """Print an event of the run among the results, without the long system prompt."""
     if isinstance(event, Said) and event.role == "system":
         click.echo("--- system prompt (`canon -vv decide` shows it)")
     else:

@@ -14,6 +14,7 @@ from chart_binder.cli.output import (
     fit,
     labelled,
     labelled_list,
+    printable,
     terminal_width,
     wrap,
 )
@@ -145,7 +146,6 @@ def decision_lines(
 
 
 def _belonging(case: Case, crg: str, *, brief: bool) -> Iterator[str]:
-    """Yield where a recording belongs, and why; the addresses, too, unless `brief`."""
     decision, names = case.decision, entity_names(case.bundle)
     name = f"{names.get(crg, NO_GROUP)}  [{decision.crg_rule}]"
     yield from labelled(_HEADLINES[decision.state], name)
@@ -203,10 +203,13 @@ def siblings_of(bundle: EvidenceBundle | None) -> Sequence[RecordingCandidate]:
 
 def sibling_text(sibling: RecordingCandidate) -> str:
     """Return which recording is a sibling, and why."""
-    parts = (sibling.title, sibling.disambiguation, format_length(sibling.length_ms))
-    name = ", ".join(filter(None, parts))
     because = f": {sibling.because}" if sibling.because else ""
-    return f"a sibling recording ({name}){because}"
+    return f"a sibling recording ({_recording_name(sibling)}){because}"
+
+
+def _recording_name(one: RecordingCandidate) -> str:
+    parts = (one.title, one.disambiguation, format_length(one.length_ms))
+    return ", ".join(filter(None, parts))
 
 
 def _model_text(result: AdjudicationResult) -> str:
@@ -283,7 +286,6 @@ def claim_text(fact: Fact, names: Mapping[str, str]) -> str:
 
 
 def _citation(fact: Fact) -> Iterator[str]:
-    """Yield whether a fact is verified by its source, its quote, and its second readings."""
     source = f"{fact.source or 'no source'}{', trusted' if fact.trusted else ''}"
     why_not = f": {fact.problem}" if fact.problem else ""
     yield f"{'verified' if fact.verified else 'NOT verified'}: {source}{why_not}"
@@ -318,8 +320,7 @@ def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Itera
         return
     for one in case.bundle.recording_candidates:
         if one.mb_recording_id == case.decision.recording_mbid:
-            parts = (one.title, one.disambiguation, format_length(one.length_ms))
-            yield from labelled("recording", ", ".join(filter(None, parts)))
+            yield from labelled("recording", _recording_name(one))
             yield from labelled("", musicbrainz_page("recording", one.mb_recording_id))
     yield from _siblings(case.bundle)
     yield from ("", "  The rules, in their order:")
@@ -340,7 +341,6 @@ def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Itera
 
 
 def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
-    """Yield the other recordings of the performance, with what each is on."""
     found = siblings_of(bundle)
     texts = []
     for one in found[:_MAX_SIBLINGS]:
@@ -428,7 +428,8 @@ def timeline_lines(
     of_window = _window_spans(window) if window else []
     for one in candidates:
         mark = ">" if one.release_group == chosen else " "
-        rows.append((mark, _name(one), _undated(one), list(_spans(one))))
+        name = f"{one.kind} {printable(one.title)}"
+        rows.append((mark, name, _undated(one), list(_spans(one))))
         if window and window.single == one.release_group:
             rows.append((" ", "lead window", "", of_window))
     wanted = max([display_width(name) for _, name, _, _ in rows], default=0)
@@ -458,10 +459,6 @@ def place_days(days: Iterable[int], width: int) -> dict[int, int]:
     total = sum(lengths) or 1.0
     placed = zip(ordered, accumulate(lengths, initial=0.0), strict=False)
     return {day: round(at / total * (width - 1)) for day, at in placed}
-
-
-def _name(one: Appearance) -> str:
-    return f"{one.kind} {''.join(letter if letter.isprintable() else ' ' for letter in one.title)}"
 
 
 _Span = tuple[int, int, str]

@@ -240,9 +240,8 @@ class _Results:
         yield path_text(found.path)
         yield from output.note_lines("failed", found.why)
         if found.now:
-            yield from output.note_lines(
-                self.done or "would differ", f"by {' and '.join(found.causes)}"
-            )
+            causes = f"by {' and '.join(found.causes)}"
+            yield from output.note_lines(self.done or "would differ", causes)
             if DriftCause.ACCEPTANCE in found.causes:
                 yield from output.note_lines("stale", STALE)
             words = entity_names(found.now.bundle) | {state.value: state.word for state in State}
@@ -253,9 +252,8 @@ class _Results:
                         text = words[each] if name == "state" else f"{each} {words.get(each, '')}"
                         yield from output.labelled(label, f"{sign} {text}", 20)
                         label = ""
-            yield from output.note_lines(
-                "because", found.now.decision.rationale or "no reason was given"
-            )
+            because = found.now.decision.rationale or "no reason was given"
+            yield from output.note_lines("because", because)
             yield from output.note_lines("decision", found.kept.id)
 
     def _skip(self, unread: UnreadDecision) -> None:
@@ -284,7 +282,6 @@ def _drift_object(found: Drift, done: str | None) -> dict[str, object]:
 
 
 def _changes(found: Drift) -> Sequence[tuple[str, str | None, str | None]]:
-    """Return the parts of the decision that differ; none where one of the two is unknown."""
     if found.now is None or found.was is None:
         return []
     was, now = found.was, found.now.decision

@@ -128,28 +128,24 @@ def _year_lines(report: evaluate.YearReport) -> Iterator[str]:
     yield ""
     rows: list[Sequence[object]] = [("", "rows", "exact", "within one", "more than two off")]
     for name, shares in (("decided", report.decided), ("of a certain year", report.certain)):
-        counted_shares = (
-            (shares.exact, shares.exact_share),
-            (shares.within_one, shares.within_one_share),
-            (shares.more_than_two, shares.more_than_two_share),
+        cells = (
+            f"{getattr(shares, each)} {_percent(getattr(shares, f'{each}_share'))}"
+            for each in ("exact", "within_one", "more_than_two")
         )
-        rows.append((name, shares.rows, *(f"{n} {_percent(share)}" for n, share in counted_shares)))
+        rows.append((name, shares.rows, *cells))
     yield from output.table(rows)
-    found = ((one, one.first_release) for one in report.worst if one.first_release)
-    worst = (
-        output.wrap(
-            f"{_name(one.row)}: {one.row.year} in the list, first released"
-            f" {first_release_text(first)}",
-            f"{one.off:+5d}  ",
-        )
-        for one, first in found
-    )
-    yield from _section("Furthest off:", worst)
+    yield from _section("Furthest off:", map(_off_lines, report.worst))
     without_year = (
         output.wrap(f"{_name(one.row)}: {one.problem}", "  ", 4) for one in report.without_year
     )
     yield from _section("Without a first release:", without_year)
     yield from _ill_formed_lines(report.ill_formed)
+
+
+def _off_lines(one: evaluate.ComparedYear) -> Iterator[str]:
+    found = first_release_text(one.first_release) if one.first_release else "never"
+    said = f"{_name(one.row)}: {one.row.year} in the list, first released {found}"
+    return output.wrap(said, f"{one.off:+5d}  ")
 
 
 def _name(row: evaluate.ListedYear) -> str:

@@ -125,7 +125,6 @@ def ls(
 
 
 def _print(form: str, rows: Iterable[listing.ListedDecision]) -> None:
-    """Print rows in a form for other programs."""
     if form == "table":
         output.print_lines(separated_lines(rows))
     elif form == "jsonl":
@@ -186,7 +185,6 @@ def audit(
 
 
 def _walk(store: "Store", drawn: Sequence[listing.ListedDecision]) -> None:
-    """Ask for a verdict on each decision that has none."""
     said = listing.judged(store)
     left = [row for row in drawn if listing.outcome(row.kept, row.decision) not in said]
     given: set[int] = set()
@@ -291,7 +289,6 @@ def _write_m3u(session: options.Session, wanted: listing.Query, out: str | None)
 
 
 def _form_of(out: str) -> str:
-    """Return the format of a playlist by the ending of its file."""
     if form := {".m3u": "m3u", ".m3u8": "m3u", ".nsp": "nsp"}.get(Path(out).suffix.casefold()):
         return form
     allowed = "a file .m3u, .m3u8 or .nsp is allowed, another with --format"
@@ -342,7 +339,6 @@ def _address(row: listing.ListedDecision) -> str | None:
 
 
 def _values(row: listing.ListedDecision) -> tuple[str, ...]:
-    """Return the texts of `_COLUMNS`."""
     decision, first = row.decision, row.decision.first_release
     known: tuple[object, ...] = ("",) * 5
     if first:
@@ -413,7 +409,6 @@ def _cells(row: listing.ListedDecision) -> Iterator[str]:
 
 
 def _first_release(first: FirstRelease) -> Iterator[str | None]:
-    """Yield its date, and on what kind of record where; `-v` shows the rest."""
     yield f"{first.date}{'' if first.year_certain else ' or earlier'}"
     yield ", ".join(filter(None, (first.type, first.country)))
 

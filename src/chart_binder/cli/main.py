@@ -141,7 +141,6 @@ _STATUS: dict[type[BaseException], int] = {
 
 
 def _report(error: BaseException) -> None:
-    """Print in one line on standard error why the program ends."""
     from chart_binder.cli.output import print_error, print_lines
 
     match error:

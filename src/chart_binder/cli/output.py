@@ -62,6 +62,11 @@ def safe_text(text: str) -> str:
     return text.translate(_UNSAFE)
 
 
+def printable(text: str) -> str:
+    """Return text with a space for each character that takes no place in a line of columns."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 def one_line(written: str) -> str:
     """Return what a person wrote as one line of valid text."""
     return " ".join(path_text(written).split())

@@ -137,7 +137,6 @@ def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterat
 
 
 def _check_lines(event: transcript.Read | transcript.Brought) -> Iterator[str]:
-    """Yield what was asked about an answer: a second reading, or a record at MusicBrainz."""
     if isinstance(event, transcript.Brought):
         said = event.problem or "its recordings of this performance go into the evidence"
         yield f"--- turn {event.iteration}: {event.record} at MusicBrainz: {said}"
@@ -203,8 +202,6 @@ class Progress:
 
 
 class _Lines(Progress):
-    """Prints a line now and then, where there is no terminal."""
-
     def show(self, tally: "Tally | None" = None) -> None:
         self.tally = tally or self.tally
         if self.tally and time.monotonic() - self.shown_at >= _LINE_EVERY_S:
@@ -292,7 +289,6 @@ def bar_line(
 
 
 def _parts(tally: "Tally", total: int, noun: str) -> Iterator[str]:
-    """Yield what is shown of a run that goes on, the most important first."""
     yield _count(tally.files, total, noun)
     enough = max(_ESTIMATE_AFTER_FILES, min(_ENOUGH_FILES, total * _ESTIMATE_AFTER_SHARE))
     has_estimate = tally.seconds >= _ESTIMATE_AFTER_S and tally.worked >= enough

@@ -87,7 +87,6 @@ _NAME = click.argument("name", metavar="PATH_OR_DECISION", type=options.PATH)
 
 
 def _states(ctx: click.Context, param: click.Parameter, text: str) -> frozenset[str]:
-    """Read the states of `--state`. Raises `UsageError`."""
     del ctx, param
     try:
         return read_states(text, WAITING_STATES)
@@ -96,7 +95,6 @@ def _states(ctx: click.Context, param: click.Parameter, text: str) -> frozenset[
 
 
 def _reason(ctx: click.Context, param: click.Parameter, text: str) -> str:
-    """Read the words of `--reason`. Raises `UsageError` where they are needed and blank."""
     del ctx
     words = output.one_line(text)
     if param.required and not words:
@@ -170,7 +168,6 @@ def list_queue(
 
 
 def _show_unwritten(session: options.Session, store: "Store", named: Sequence[Path]) -> int:
-    """Print the files that were not written by their reasons, and return how many they are."""
     count = 0
     for why, files in unwritten_files(store, named):
         count += len(files)
@@ -290,7 +287,6 @@ def _give(
     force: bool = False,
     **flags: bool,
 ) -> None:
-    """Give a verdict on a case, with the ids that its labels stand for, and print the result."""
     notes: tuple[str, ...] = ()
     ids: dict[str, str] = {}
     with session.open_store() as store:
@@ -327,7 +323,6 @@ def walk_queue(session: options.Session, paths: tuple[str, ...], states: frozens
 
 
 def _read_label(case: ReviewCase, written: str, entity: str) -> str:
-    """Return the id that a label of the case, an id or an address stands for."""
     of_entity = {
         label: mbid
         for label, mbid in case.labels.ids.items()

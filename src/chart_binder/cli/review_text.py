@@ -19,6 +19,7 @@ from chart_binder.cli.output import (
     fit,
     labelled,
     labelled_list,
+    printable,
     terminal_width,
     wrap,
 )
@@ -271,8 +272,8 @@ def _cells(row: CandidateRow) -> tuple[str, ...]:
     more = " .." if len(row.countries) > _MAX_COUNTRIES else ""
     mark = ">" if row.is_proposed else ""
     releases = str(len(row.releases))
-    title = "".join(letter if letter.isprintable() else " " for letter in row.title)
-    return mark, row.label, row.appeared, f"{countries}{more}" or "-", releases, row.kind, title
+    found = f"{countries}{more}" or "-"
+    return mark, row.label, row.appeared, found, releases, row.kind, printable(row.title)
 
 
 def _releases(row: CandidateRow, most: int | None) -> Iterator[str]:

@@ -194,7 +194,6 @@ class Walk:
                 yield f"1-{many}" if key == "1" and many > 1 else key, name, does
 
     def _legend(self, case: ReviewCase) -> _Next:
-        """Print the keys that do something for a case."""
         names = (f"{key} {name}".replace(" ", _NO_BREAK) for key, name, _ in self._of_use(case))
         output.print_lines(line.replace(_NO_BREAK, " ") for line in output.wrap(", ".join(names)))
         return _Next.STAY
@@ -242,7 +241,6 @@ class Walk:
         return self._accept_all(case, lambda one: reason(one) == reason(case))
 
     def _accept_all(self, case: ReviewCase, is_alike: Callable[[ReviewCase], bool]) -> _Next:
-        """Accept the proposals of cases that are alike, after showing which they are."""
         if case.proposal is None:
             raise CanonError("nothing is proposed here")
         kept = self.store.overrides.all()
@@ -267,7 +265,6 @@ class Walk:
         return _Next.FORWARD
 
     def _whole(self, case: ReviewCase) -> _Next:
-        """Print everything that is known of a case."""
         lapsed = override_removed(case, self.store.overrides.all())
         rules = case.question(self.config.rules)
         output.print_lines(case_lines(case, rules, lapsed=lapsed, whole=True))
@@ -289,7 +286,6 @@ class Walk:
         return self._legend(case)
 
     def _back(self, case: ReviewCase) -> _Next:
-        """Look at the case before this one once more."""
         if len(self.shown) < 2:  # noqa: PLR2004 (this one and one before it)
             return self._say("this is the first")
         self.shown.pop()
@@ -318,12 +314,10 @@ class Walk:
         return self._legend(case)
 
     def _given_on(self, case: ReviewCase) -> _Given | None:
-        """Return the last verdict of this walk on a case."""
         of_case = (one for one in reversed(self.done) if one.case.kept.id == case.kept.id)
         return next(of_case, None)
 
     def _undo(self, case: ReviewCase | None) -> _Next:
-        """Take back the verdict on the case that is shown, else the last one."""
         if not self.done:
             return self._say("no verdict was given since you began")
         given = (case and self._given_on(case)) or self.done[-1]

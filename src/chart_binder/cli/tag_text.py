@@ -23,10 +23,7 @@ WORDS = {
     WriteStatus.FAILED: "failed",
 }
 """The outcomes of a file, for people."""
-UNDO_WORDS = WORDS | {
-    WriteStatus.PLANNED: "would be put back",
-    WriteStatus.REFUSED: "not changed",
-}
+UNDO_WORDS = WORDS | {WriteStatus.PLANNED: "would be put back", WriteStatus.REFUSED: "not changed"}
 Words = Mapping[WriteStatus, str]
 
 _INDENT, _LABEL_WIDTH = 2, 18
@@ -150,7 +147,6 @@ def changed_key_lines(keys: Iterable[ChangedKey], indent: int) -> Iterator[str]:
 
 
 def _entries(report: WriteReport, *, verbose: bool) -> Iterator[Entry]:
-    """Yield the changed fields, without those that repeat a part of another one."""
     dates = [each for each in report.changes if each.field == "original_date"]
     years = [tuple(tuple(date[:4] for date in both) for both in (each.old, each.new))
              for each in dates]  # fmt: skip
@@ -175,7 +171,6 @@ def _arrow(old: str, new: str) -> str:
 
 
 def _id_text(change: FieldChange, names: Mapping[str, str], *, verbose: bool) -> str:
-    """Return the names that ids stand for, and with `verbose` the ids behind them."""
     before, after = (names.get(ids[0], "") if ids else "" for ids in (change.old, change.new))
     if before or after:
         text = _arrow(before or ("(another)" if change.old else ""), after)

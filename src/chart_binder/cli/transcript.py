@@ -272,12 +272,9 @@ def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
         return "" if value is None else output.safe_text(str(value).replace("\r\n", "\n"))
 
     environment = Environment(
-        autoescape=True,
-        finalize=printable,
-        undefined=StrictUndefined,
-        trim_blocks=True,
+        autoescape=True, finalize=printable, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
-    )
+    )  # fmt: skip
     environment.tests["web_address"] = _is_web_address
     environment.globals |= {
         "page": decision_text.musicbrainz_page,

@@ -89,7 +89,6 @@ def _write_all(
     results: "TagResults",
     stop: Event,
 ) -> None:
-    """Plan the files album by album, write them if there is a run, and print each."""
     for item in _albums(named, cleans=run is not None):
         if isinstance(item, WriteReport):
             results.show(item)
@@ -108,7 +107,6 @@ def _write_all(
 
 
 def _show_regrouping(planner: Planner, named: Iterable[str], stop: Event, *, as_json: bool) -> None:
-    """Print which albums fall apart and which come together, of all files that are named."""
     moves: Counter[tuple[write_albums.AlbumName, write_albums.AlbumName]] = Counter()
     for item in _albums(named):
         if isinstance(item, write_albums.AlbumFiles):
