@@ -390,14 +390,12 @@ class MetricsFile:
 
 @contextmanager
 def _report_file(path: str | None) -> Iterator["_ReportFile"]:
-    if path is None:
-        yield _ReportFile()
-        return
-    options.refuse_audio_file("--report", path)
+    place = path or os.devnull
+    options.refuse_audio_file("--report", place)
     try:
-        file = Path(path).open("wb", buffering=0)  # noqa: SIM115 - closed below
+        file = Path(place).open("wb", buffering=0)  # noqa: SIM115 - closed below
     except OSError as error:
-        raise UsageError(f"--report {path_text(path)}: {error.strerror}") from error
+        raise UsageError(f"--report {path_text(place)}: {error.strerror}") from error
     with file:
         yield _ReportFile(file)
 
@@ -406,11 +404,11 @@ def _report_file(path: str | None) -> Iterator["_ReportFile"]:
 class _ReportFile:
     """Takes a line for each file; a full disk ends the report, not the run."""
 
-    file: FileIO | None = None
+    file: FileIO
     is_broken: bool = False
 
     def write(self, line: bytes) -> None:
-        if self.file is None or self.is_broken:
+        if self.is_broken:
             return
         try:
             self.file.write(line + b"\n")

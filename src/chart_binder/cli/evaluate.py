@@ -1,5 +1,6 @@
 """`canon eval` and `canon calibrate`: score decisions, and fit what confidence is worth."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -164,11 +165,8 @@ def _ill_formed_lines(lines: Sequence[evaluate.InvalidLine]) -> Iterator[str]:
 
 @contextmanager
 def _answers_file(file: Path | None) -> Iterator[Callable[[calibration.KnownAnswer], object]]:
-    if file is None:
-        yield lambda _: None
-        return
     try:
-        stream = file.open("wb", buffering=0)
+        stream = (file or Path(os.devnull)).open("wb", buffering=0)
     except OSError as error:
         raise CanonError(f"{file}: cannot be written ({error.strerror or error})") from error
     with stream:

@@ -257,7 +257,7 @@ def playlist(
     if form == "nsp":
         stem = Path(out).stem if out else " ".join(query) or "by first release"
         made = listing.smart_playlist(wanted, name or path_text(stem))
-        _write(out, json.dumps(made, ensure_ascii=False, indent=2).encode() + b"\n")
+        output.write_file(out, json.dumps(made, ensure_ascii=False, indent=2).encode() + b"\n")
         if out is not None:
             output.print_notes([f"smart playlist {path_text(out)}: its player chooses the files"])
         return 0
@@ -277,7 +277,7 @@ def _write_m3u(session: options.Session, wanted: listing.Query, out: str | None)
     if not rows:
         output.print_notes(["no file matches that has a first release: no playlist is written"])
         return 1
-    _write(out, "".join(f"{line}\n" for line in listing.m3u_lines(rows)).encode())
+    output.write_file(out, "".join(f"{line}\n" for line in listing.m3u_lines(rows)).encode())
     uncertain = sum(not row.decision.first_release.year_certain for row in rows)  # type: ignore[union-attr]
     parts = [f"{counted(len(rows), 'file')} by first release"]
     if uncertain:
@@ -293,13 +293,6 @@ def _form_of(out: str) -> str:
         return form
     allowed = "a file .m3u, .m3u8 or .nsp is allowed, another with --format"
     raise UsageError(f"--out: found {path_text(out)!r}; {allowed}")
-
-
-def _write(out: str | None, content: bytes) -> None:
-    if out is None:
-        click.echo(content, nl=False)
-    else:
-        output.write_file(Path(out), content)
 
 
 _COLUMNS = (

@@ -118,10 +118,13 @@ def file_object(path: str | Path, fields: dict[str, Any]) -> dict[str, Any]:
     return {"path": name} | fields | raw
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file. Raises `CanonError`."""
+def write_file(path: str | Path | None, content: bytes) -> None:
+    """Write a file, or to standard output where none is named. Raises `CanonError`."""
+    if path is None:
+        click.echo(content, nl=False)
+        return
     try:
-        path.write_bytes(content)
+        Path(path).write_bytes(content)
     except OSError as error:
         raise CanonError(f"{path}: cannot be written ({error.strerror or error})") from error
 

@@ -267,14 +267,15 @@ def _about_errors(found: Measures) -> str:
 
 
 def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
+    texts = []
     for why, count in list(counts.items())[:most]:
         path = found.examples.get(why)
         where = "" if path is None or PurePath(path).name in why else f"{path}: "
         alike = f" (and {counted(count - 1, 'other')} alike)" if count > 1 else ""
-        yield from summary_line(label, f"{where}{why}{alike}")
-        label = ""
+        texts.append(f"{where}{why}{alike}")
     if len(counts) > most:
-        yield from summary_line(label, f"and {counted(len(counts) - most, 'other kind')}")
+        texts.append(f"and {counted(len(counts) - most, 'other kind')}")
+    yield from output.labelled_list(label, texts, _LABEL_WIDTH + 1, 0)
 
 
 summary_line = partial(output.labelled, width=_LABEL_WIDTH + 1, indent=0)

@@ -201,12 +201,10 @@ def html(session: options.Session, file: Path, out: Path | None) -> None:
     del session
     recorded = transcripts.read_recording(file)
     page = run_page(path_text(file.name), recorded).encode("utf-8", "replace")
-    if out is None:
-        click.echo(page, nl=False)
-        return
-    options.refuse_audio_file("--out", out)
-    if options.is_same_file(out, file):
-        raise UsageError(f"--out: {out} is the transcript itself; name another file")
+    if out is not None:
+        options.refuse_audio_file("--out", out)
+        if options.is_same_file(out, file):
+            raise UsageError(f"--out: {out} is the transcript itself; name another file")
     output.write_file(out, page)
 
 
