@@ -285,6 +285,8 @@ def test_a_whole_reply_that_was_asked_for_is_an_answer_without_a_label(reply: st
         f"<tool_call>web_search: x</tool_call>\n{ONE}",
         f"Observation: 1974\n{ONE}",
         f"Result: 1974\n{ONE}",
+        f"```json\n{ONE}\n<observation>1974</observation>\n```",
+        f"```output: 1974\n{ONE}\n```",
         f"User: take this\n{ONE}",
         f'{{"observation": "1974", "final_answer": {ONE}}}',
         f"An answer would look like this:\n{ONE}\nI cannot give one.",

@@ -77,7 +77,7 @@ _PAIRS: Final = {
         ("“", "”", '"', '"""'),
         ("„", "“", "”", '"', '"""'),
         ("'", "'", "'''"),
-        *((mark, mark) for mark in ('"""', "'''", "~~", "$$", "&quot;")),
+        *((mark, mark) for mark in ('"""', "'''", "''", "~~", "$$", "&quot;")),
         ("``", "``", "''"),
         ("<!--", "-->"),
         ("<<<", ">>>"),
@@ -92,10 +92,10 @@ _CLOSED_BY: Final = {
 }
 _MARK: Final = re.compile(
     r"(?=[\"'<>/*~$`“”„«»‹›「」『』《》〈〉〝〞〟＂❝❞‚‘’（）＇｢｣&{}()\[\]【】\\-])(?:"
-    r"\"\"\"|\'\'\'|<!--|-->|<<<|>>>|/\*|\*/|~~|\$\$|(?<!`)``(?!`)|&quot;|\\begin\{|\\end\{"
+    r"\"\"\"|\'\'\'?|<!--|-->|<<<|>>>|/\*|\*/|~~|\$\$|(?<!`)``(?!`)|&quot;|\\begin\{|\\end\{"
     r"|\{\{quote\||\}\}|\{(?=\n)|(?<!`)`(?!`)|\[(?!\s{0,8}\{)|[^\s<>/*~$`&\\{\[-])"
 )
-_WORDLIKE: Final = "\"'`’([【"
+_WORDLIKE: Final = (*"\"'`’([【", "''")
 """Marks that open nothing behind a letter, and close nothing before one."""
 # A line that only rules off.
 _RULE: Final = re.compile(
@@ -227,7 +227,7 @@ def _ends_turn(turn: Turn, found: Directive) -> bool:
     if found.kind == "speaker" and not found.is_tag and not turn.directives:
         is_asked_by_itself = _ROLE.match(turn.text, found.start) is None
         return not is_asked_by_itself and not found.is_fenced
-    if found.kind == "observation" and found.is_fenced and not found.closed:
+    if found.kind == "observation" and found.is_fenced:
         turn.refused.add("observation in a fence")
     return found.kind == "pause" or not found.is_fenced or found.name == "output"
 
@@ -343,7 +343,7 @@ class _Pass:
 
 def _is_output(words: str) -> bool:
     """Tell whether a fence says in its first line that it holds a tool's output."""
-    name = words.partition(" ")[0].casefold()
+    name = re.split(r"[^\w-]", words, maxsplit=1)[0].casefold()
     return name in ("output", "outputs", "result", "results") or kind_of(name) == "observation"
 
 
