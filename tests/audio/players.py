@@ -10,6 +10,13 @@ from typing import Any
 import mutagen
 
 _FREE = "----:com.apple.iTunes:"
+
+
+def _id(kind: str, vorbis: str) -> tuple[str, str, str]:
+    name = f"MusicBrainz {kind} Id"
+    return f"TXXX:{name}", f"musicbrainz_{vorbis}", f"{_FREE}{name}"
+
+
 _KEYS = {
     "title": ("TIT2", "title", "\xa9nam"),
     "album": ("TALB", "album", "\xa9alb"),
@@ -21,22 +28,10 @@ _KEYS = {
     "track": ("TRCK", "tracknumber", "trkn"),
     "disc": ("TPOS", "discnumber", "disk"),
     "compilation": ("TCMP", "compilation", "cpil"),
-    "albumid": ("TXXX:MusicBrainz Album Id", "musicbrainz_albumid", f"{_FREE}MusicBrainz Album Id"),
-    "groupid": (
-        "TXXX:MusicBrainz Release Group Id",
-        "musicbrainz_releasegroupid",
-        f"{_FREE}MusicBrainz Release Group Id",
-    ),
-    "trackid": (
-        "TXXX:MusicBrainz Release Track Id",
-        "musicbrainz_releasetrackid",
-        f"{_FREE}MusicBrainz Release Track Id",
-    ),
-    "originalalbumid": (
-        "TXXX:MusicBrainz Original Album Id",
-        "musicbrainz_originalalbumid",
-        f"{_FREE}MusicBrainz Original Album Id",
-    ),
+    "albumid": _id("Album", "albumid"),
+    "groupid": _id("Release Group", "releasegroupid"),
+    "trackid": _id("Release Track", "releasetrackid"),
+    "originalalbumid": _id("Original Album", "originalalbumid"),
 }
 _COLUMNS = {".mp3": 0, ".flac": 1, ".m4a": 2}
 

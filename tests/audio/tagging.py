@@ -226,38 +226,24 @@ FREDDIE = "0383dadf-2a4e-4d10-a46a-e9e041da8eb3"
 DAVID = "5441c29d-3602-4898-b1a1-b77fa23b8e50"
 
 WANTED: dict[str, tuple[str, ...]] = {
-    "album": ("Ænima / 東京",),
-    "album_artist": ("AC/DC",),
-    "album_artist_sort": ("DC, AC",),
-    "date": ("2011-09-05",),
-    "release_date": ("2011-09-06",),
-    "original_date": ("1974-10-11",),
-    "original_year": ("1974",),
-    "track": ("5/12",),
-    "disc": ("2/3",),
-    "disc_subtitle": ("Encores",),
-    "compilation": ("1",),
-    "labels": ("EMI",),
-    "catalog_numbers": ("EMC 3061",),
-    "barcode": ("077774661126",),
-    "asin": ("B000002UAL",),
-    "media": ('12" Vinyl',),
-    "release_types": ("album", "compilation"),
-    "release_status": ("official",),
-    "release_country": ("GB",),
+    "album": ("Ænima / 東京",), "album_artist": ("AC/DC",), "album_artist_sort": ("DC, AC",),
+    "date": ("2011-09-05",), "release_date": ("2011-09-06",), "original_date": ("1974-10-11",),
+    "original_year": ("1974",), "track": ("5/12",), "disc": ("2/3",),
+    "disc_subtitle": ("Encores",), "compilation": ("1",), "labels": ("EMI",),
+    "catalog_numbers": ("EMC 3061",), "barcode": ("077774661126",), "asin": ("B000002UAL",),
+    "media": ('12" Vinyl',), "release_types": ("album", "compilation"),
+    "release_status": ("official",), "release_country": ("GB",),
     "recording_mbid": ("b1a9c0e9-d987-4042-ae91-78d6a3267d69",),
     "release_track_mbid": ("0e0ad1e4-c2f2-3a3c-8a6b-4f3a6d2d3a4b",),
     "release_mbid": ("1e477f68-c407-4eae-ad01-518528cedc2c",),
     "release_group_mbid": ("6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd",),
-    "artist_mbids": (FREDDIE, DAVID),
-    "album_artist_mbids": (FREDDIE,),
-    "disc_id": ("vqHGVC3HEdDFkcBJVXZQkvKzrGM-",),
-    "note_album": ("Sheer Heart Attack",),
+    "artist_mbids": (FREDDIE, DAVID), "album_artist_mbids": (FREDDIE,),
+    "disc_id": ("vqHGVC3HEdDFkcBJVXZQkvKzrGM-",), "note_album": ("Sheer Heart Attack",),
     "note_original_date": ("1974-10-11",),
     "note_release_group_mbid": ("f5093c06-23e3-404f-aeaa-40f72885ee3a",),
     "note_release_mbid": ("4ae4ed5e-5b9a-3bbd-b3a1-ac5b8e9ad2e8",),
     "decision_trace": ("evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;rr=WORLD_EARLIEST;src=mb;cfg=lw90",),
-}
+}  # fmt: skip
 """A value for every field that is written."""
 
 NOBODY = 65_534

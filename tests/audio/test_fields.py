@@ -53,12 +53,8 @@ class Read(MediaFile):  # type: ignore[misc]  # mediafile has no type informatio
     """What mediafile reads, with fields that it does not know."""
 
     release_date = text_field("TDRL", "----:com.apple.iTunes:RELEASEDATE", "RELEASEDATE")
-    disc_id = text_field(
-        "TXXX:MusicBrainz Disc Id",
-        "----:com.apple.iTunes:MusicBrainz Disc Id",
-        "MUSICBRAINZ_DISCID",
-        "MusicBrainz/Disc Id",
-    )
+    disc_id = text_field("TXXX:MusicBrainz Disc Id", "----:com.apple.iTunes:MusicBrainz Disc Id",
+                         "MUSICBRAINZ_DISCID", "MusicBrainz/Disc Id")  # fmt: skip
     note_album = own_field("CANON_ALBUM")
     note_original_date = own_field("CANON_ORIGINALDATE")
     note_release_group_mbid = own_field("CANON_RELEASEGROUPID")
@@ -69,40 +65,22 @@ class Read(MediaFile):  # type: ignore[misc]  # mediafile has no type informatio
 FIRST = {name: texts[0] for name, texts in WANTED.items()}
 
 # mediafile's name for a field, and what it must read.
+_SAME = ("asin", "barcode", "disc_id", "media", "note_album", "note_original_date",
+         "note_release_group_mbid", "note_release_mbid", "decision_trace", "album")  # fmt: skip
+_NAMED = {
+    "albumartist": "album_artist", "albumartist_sort": "album_artist_sort",
+    "disctitle": "disc_subtitle", "label": "labels", "albumstatus": "release_status",
+    "country": "release_country", "mb_trackid": "recording_mbid", "mb_albumid": "release_mbid",
+    "mb_releasetrackid": "release_track_mbid", "mb_releasegroupid": "release_group_mbid",
+}  # fmt: skip
 READ = {
-    "album": FIRST["album"],
-    "albumartist": FIRST["album_artist"],
-    "albumartist_sort": FIRST["album_artist_sort"],
-    "date": date(2011, 9, 5),
-    "original_date": date(1974, 10, 11),
-    "original_year": 1974,
-    "track": 5,
-    "tracktotal": 12,
-    "disc": 2,
-    "disctotal": 3,
-    "disctitle": FIRST["disc_subtitle"],
-    "comp": True,
-    "label": FIRST["labels"],
-    "catalognums": list(WANTED["catalog_numbers"]),
-    "barcode": FIRST["barcode"],
-    "asin": FIRST["asin"],
-    "media": FIRST["media"],
-    "albumtypes": list(WANTED["release_types"]),
-    "albumstatus": FIRST["release_status"],
-    "country": FIRST["release_country"],
-    "mb_trackid": FIRST["recording_mbid"],
-    "mb_releasetrackid": FIRST["release_track_mbid"],
-    "mb_albumid": FIRST["release_mbid"],
-    "mb_releasegroupid": FIRST["release_group_mbid"],
+    **{name: FIRST[name] for name in _SAME}, **{name: FIRST[own] for name, own in _NAMED.items()},
+    "date": date(2011, 9, 5), "original_date": date(1974, 10, 11), "original_year": 1974,
+    "track": 5, "tracktotal": 12, "disc": 2, "disctotal": 3, "comp": True,
+    "catalognums": list(WANTED["catalog_numbers"]), "albumtypes": list(WANTED["release_types"]),
     "mb_artistids": list(WANTED["artist_mbids"]),
     "mb_albumartistids": list(WANTED["album_artist_mbids"]),
-    "disc_id": FIRST["disc_id"],
-    "note_album": FIRST["note_album"],
-    "note_original_date": FIRST["note_original_date"],
-    "note_release_group_mbid": FIRST["note_release_group_mbid"],
-    "note_release_mbid": FIRST["note_release_mbid"],
-    "decision_trace": FIRST["decision_trace"],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["bare", "tagged"])

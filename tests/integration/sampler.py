@@ -9,6 +9,7 @@ from uuid import NAMESPACE_OID, uuid5
 from audio.tagging import CONTAINERS_BY_NAME, Container
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from golden.bundles import Bundle
+from rules.making import album, document, recording, release, various
 from servers.musicbrainz_xml import track_id
 
 TITLE, YEAR = "Hits of the Seventies", "2004"
@@ -62,50 +63,29 @@ CERTAIN = tuple(song for song in SONGS if song.date)
 
 def bundle(song: Song) -> Bundle:
     """The evidence of one of them."""
-    groups = [_record(song)] if song.record else []
-    return {
-        "version": 1,
-        "artist": {
+    return document(
+        recording(
+            *([_record(song.record, song)] if song.record else []), _SAMPLER,
+            mb_recording_id=song.recording, title=song.title, length_ms=180_000,
+            isrcs=[] if song.record else [f"GBAAA73{song.number:05}"],
+        ),
+        artist={
             "name": song.artist, "mb_artist_id": mbid(song.artist), "begin_area_country": "GB"
         },
-        "recording_title": song.title,
-        "recording_candidates": [
-            {
-                "mb_recording_id": song.recording, "title": song.title, "length_ms": 180_000,
-                "isrcs": [] if song.record else [f"GBAAA73{song.number:05}"],
-                "rg_candidates": [*groups, _SAMPLER],
-            }
-        ],
-    }  # fmt: skip
+        recording_title=song.title,
+    )  # fmt: skip
 
 
-def _record(song: Song) -> dict[str, Any]:
-    return {
-        "mb_rg_id": mbid(f"group {song.record}"), "title": song.record,
-        "artist_credit": song.artist, "primary_type": "Album", "secondary_types": [],
-        "first_release_date": song.date,
-        "releases": [
-            {
-                "mb_release_id": mbid(f"release {song.record}"), "title": song.record,
-                "date": song.date, "country": "GB", "status": "Official", "label": "EMI",
-                "catno": f"EMC {song.record}", "format": '12" Vinyl',
-            }
-        ],
-    }  # fmt: skip
+def _record(title: str, song: Song) -> dict[str, Any]:
+    sold = release(song.date, mb_release_id=mbid(f"release {title}"), title=title, label="EMI",
+                   catno=f"EMC {title}", format='12" Vinyl')  # fmt: skip
+    return album(title, sold, mb_rg_id=mbid(f"group {title}"), artist_credit=song.artist,
+                 first_release_date=song.date)  # fmt: skip
 
 
-_SAMPLER: dict[str, Any] = {
-    "mb_rg_id": SAMPLER_GROUP, "title": TITLE, "artist_credit": "Various Artists",
-    "primary_type": "Album", "secondary_types": ["Compilation"], "first_release_date": YEAR,
-    "releases": [
-        {
-            "mb_release_id": SAMPLER, "title": TITLE, "date": YEAR, "country": "GB",
-            "status": "Official", "label": "Budget", "catno": "B 1", "format": "CD",
-            "artist_credit": "Various Artists",
-        }
-    ],
-}  # fmt: skip
-
+_SOLD = release(YEAR, mb_release_id=SAMPLER, title=TITLE, label="Budget", catno="B 1", format="CD",
+                artist_credit="Various Artists")  # fmt: skip
+_SAMPLER = various(TITLE, _SOLD, mb_rg_id=SAMPLER_GROUP, first_release_date=YEAR)
 BUNDLES = tuple(map(bundle, SONGS))
 
 # What Picard writes into each file of the sampler: field, its keys (ID3, Vorbis, MP4), its text.
