@@ -212,23 +212,6 @@ def test_tags_behind_an_mp3_stay(tmp_path: Path) -> None:
     assert audio_hash(path) == audio
 
 
-@pytest.mark.parametrize("version", [3, 4])
-def test_id3_stays_of_its_version(tmp_path: Path, version: int) -> None:
-    path = CONTAINERS_BY_NAME[f"mp3-2.{version}"].fully_tagged(tmp_path)
-    save(path, WANTED)
-    assert path.read_bytes()[:4] == b"ID3" + bytes((version,))
-    tags: Any = ID3(path, translate=False)
-    assert tags.version == (2, version, 0)
-    dates = {key: str(tags[key]) for key in ("TDRC", "TDOR", "TYER", "TDAT", "TORY") if key in tags}
-    types = tags["TXXX:MusicBrainz Album Type"].text
-    if version == 3:
-        assert dates == {"TYER": "2011", "TDAT": "0509", "TORY": "1974"}
-        assert types == ["album/compilation"]
-    else:
-        assert dates == {"TDRC": "2011-09-05", "TDOR": "1974-10-11"}
-        assert types == ["album", "compilation"]
-
-
 def test_id3v2_2_stays_of_its_version(tmp_path: Path) -> None:
     path = CONTAINERS_BY_NAME["mp3-2.4"].copy(tmp_path)
     frames = b"TT2\0\0\5\0Time" + b"PIC\0\0\7\0JPG\3\0\xff"

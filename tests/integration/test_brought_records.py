@@ -1,11 +1,10 @@
 """A record that the model names, from the command line: decided, stored, shown and replayed."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from integration.conftest import Canon
-from integration.services import adjudicating, answering, asking, call, flac
+from integration.services import adjudicating, answering, asking, call, final, flac
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.musicbrainz_world import id_of, world
 from servers.ollama import OllamaStandIn
@@ -20,11 +19,6 @@ ALBUM, SINGLE = id_of("Night Opera"), id_of("Tram Single")
 PATIENT = {"CANON_LLM__TIMEOUT_S": "30", "CANON_MUSICBRAINZ__TIMEOUT_S": "20"}
 
 
-def naming(crg: str) -> str:
-    answer = {"crg_mbid": crg, "confidence": 0.9, "rationale": "It is on the album."}
-    return f"Thought: I know.\nFinal Answer:\n```json\n{json.dumps(answer)}\n```"
-
-
 def decided(canon: Canon, song: Path, *replies: str) -> dict[str, Any]:
     """Return the decision on a file; other recordings of the song are not looked up before."""
     with MusicBrainzStandIn(world(WORLD)) as mb, Searxng() as search:
@@ -37,7 +31,10 @@ def decided(canon: Canon, song: Path, *replies: str) -> dict[str, Any]:
 def test_a_file_is_decided_by_a_record_that_the_model_names(canon: Canon, home: Path) -> None:
     song = flac(home / "work", recording=id_of("again"), title="Night Tram", artist="Trams")
     line = decided(
-        canon, song, call("musicbrainz", query="Night Opera", artist="Trams"), naming(ALBUM)
+        canon,
+        song,
+        call("musicbrainz", query="Night Opera", artist="Trams"),
+        final(crg_mbid=ALBUM, rr_mbid=None),
     )
     assert (line["state"], line["decided_by"], line["crg_mbid"]) == ("decided", "llm", ALBUM), line
     assert (line["crg_title"], line["crg_type"]) == ("Night Opera", "Album")
@@ -58,7 +55,7 @@ def test_a_file_is_decided_by_a_record_that_the_model_names(canon: Canon, home: 
 def test_the_rules_have_the_last_word_on_the_record_that_is_named(canon: Canon, home: Path) -> None:
     song = flac(home / "work", recording=id_of("again"), title="Night Tram", artist="Trams")
     look = call("musicbrainz", query="1975", artist="Trams", what="of_years")
-    line = decided(canon, song, look, *[naming(SINGLE)] * 4)
+    line = decided(canon, song, look, *[final(crg_mbid=SINGLE, rr_mbid=None)] * 4)
     assert (line["state"], line["crg_mbid"]) == ("review", SINGLE), line
     assert "gives 'Night Opera', not 'Tram Single'" in line["adjudication"]["problem"]
     canon("review", "list").must_end(3, "'Tram Single' is proposed", "through a sibling recording")

@@ -275,21 +275,6 @@ def test_ctrl_c_finishes_the_file_in_hand(canon: Canon, home: Path, start: Start
     assert states == {"unchanged": len(lines), "written": len(files) - len(lines)}
 
 
-def test_what_an_album_has_in_common_is_said_once(
-    canon: Canon, home: Path, mb: MusicBrainzStandIn
-) -> None:
-    files = [file_of(BUNDLE, home, f"{number}.flac") for number in range(3)]
-    decide(canon, *files)
-    ran = canon("write", *files, "--policy=move", COLUMNS="40", **asking(mb))
-    assert " ".join(ran.out.split()).count("A Night at the Opera (Album)") == 1
-    assert "in all 3 that change" in ran.out
-    assert "no album, 3 files: 3 would change" in ran.out
-    words = [line for line in ran.out.splitlines() if len(line) > 40]
-    assert all(" " not in line.strip().removeprefix("+ ") for line in words), words
-    assert ALBUM not in ran.out
-    assert canon("write", *files, "--policy=move", "-v", **asking(mb)).out.count(ALBUM) == 1
-
-
 def test_names_of_any_bytes_are_written_and_put_back(canon: Canon, home: Path) -> None:
     folder = home / os.fsdecode(b"caf\xe9\n")
     folder.mkdir()
