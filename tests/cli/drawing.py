@@ -3,7 +3,6 @@
 `PYTHONPATH=tests python tests/cli/drawing.py` draws the files anew; read the difference.
 """
 
-import json
 from pathlib import Path
 
 from chart_binder.cli.decision_text import timeline_lines
@@ -13,11 +12,10 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided
 from chart_binder.jobs.explain import appearances, lead_window
 from chart_binder.rules.decide import decide
+from golden.bundles import golden
 from rules.making import document, record, recording, records
 
 KNOBS = RulesConfig()
-_LINES = (Path(__file__).parents[1] / "golden" / "decisions.jsonl").read_text("utf-8").splitlines()
-_GOLDEN = {case["id"]: case["bundle"] for case in map(json.loads, _LINES)}
 
 
 def evidence(text: str) -> EvidenceBundle:
@@ -26,10 +24,10 @@ def evidence(text: str) -> EvidenceBundle:
 
 
 DRAWN: dict[str, EvidenceBundle] = {
-    "lead": read_bundle(_GOLDEN["lead-bohemian"]),
-    "promo-and-wide-letters": read_bundle(_GOLDEN["lead-kessoku"]),
-    "the-groups-own-date": read_bundle(_GOLDEN["lead-slts"]),
-    "album-after-the-window": read_bundle(_GOLDEN["s90-amuro"]),
+    "lead": read_bundle(golden("lead-bohemian")),
+    "promo-and-wide-letters": read_bundle(golden("lead-kessoku")),
+    "the-groups-own-date": read_bundle(golden("lead-slts")),
+    "album-after-the-window": read_bundle(golden("s90-amuro")),
     "year-only-single": evidence("S single 1975; A album 1975-11-21; C compilation 1981-11-02"),
     "month-of-the-album": evidence("S single 1974-10-11; A album 1974-11; L live 1979"),
     "undated": evidence("A album 1974-11-08; V various undated; B album undated; X single group:"),

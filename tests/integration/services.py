@@ -105,7 +105,7 @@ def answering(*replies: str | Said, reading: str = "first_release") -> Talker:
     return talk
 
 
-def call(tool: str, **arguments: str) -> str:
+def call(tool: str, **arguments: object) -> str:
     """Return a model's reply that calls a tool."""
     return f"Thought: I look it up.\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
 

@@ -16,6 +16,7 @@ from chart_binder.react.conversation import Reply
 from chart_binder.react.tools import Observation, ToolError
 from chart_binder.react.transcript import AnyEvent, Observed, Stepped, read_transcript
 from golden.bundles import year_only_single
+from integration.services import call
 
 PAGE = "https://discography.example/single"
 SINGLE = "361a28b7-4588-44a6-8c96-86c1efb8258f"
@@ -29,10 +30,6 @@ def look(where: str, times: int = 1) -> Observation:
 def stuck(where: str) -> str:
     """Fail."""
     raise ToolError("the drawer is stuck")
-
-
-def call(tool: str, **arguments: object) -> str:
-    return f"Thought: look\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
 
 
 def final(**changes: object) -> str:
