@@ -18,7 +18,6 @@ from chart_binder.rules.candidates import candidates_of
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
 from chart_binder.rules.recordings import sort_recordings
-from golden.bundles import CASES
 from rules.making import (
     Json,
     album,
@@ -208,24 +207,6 @@ def test_of_pressings_of_one_day_one_is_named(changes: list[Json], named: str) -
     found = first_of(document(recording(album("A", *made, release("1974-11-09")))))
     assert found is not None
     assert (found.release_mbid, found.country) == (named, made[int(named)]["country"])
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_first_release_of_golden_evidence(name: str) -> None:
-    found, wanted = first_of(CASES[name]["bundle"]), CASES[name]["expected"]["first_release"]
-    if found is None or wanted is None:
-        assert found is wanted
-        return
-    assert {key: getattr(found, key) for key in wanted} == wanted, found
-    parts = CASES[name]["bundle"]["recording_candidates"]
-    groups = [one for part in parts for one in part["rg_candidates"]]
-    home = next((one for one in groups if one["mb_rg_id"] == found.release_group_mbid), None)
-    assert found.title == (home and home["title"])
-    if home and home["releases"]:
-        named = next(r for r in home["releases"] if r["mb_release_id"] == found.release_mbid)
-        assert (named["date"], named["country"], named["status"]) == (
-            found.date, found.country, "Official",
-        )  # fmt: skip
 
 
 # Laws.

@@ -10,6 +10,7 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.verdict import Decided, Open, Override
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.rules.decide import decide
+from chart_binder.rules.first_release import first_release
 from golden.bundles import CASES
 from rules.making import (
     Json,
@@ -201,8 +202,10 @@ def test_recordings_without_any_record_are_open() -> None:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES.values()])
 def test_a_golden_recording_is_decided_as_expected(case: dict[str, Any]) -> None:
-    expected = case["expected"]
-    verdict = decide(read_bundle(case["bundle"]), KNOBS)
+    expected, evidence = case["expected"], read_bundle(case["bundle"])
+    verdict = decide(evidence, KNOBS)
+    first, wanted = first_release(evidence, verdict, KNOBS), expected["first_release"]
+    assert (first and {key: getattr(first, key) for key in wanted or ()}) == wanted, first
     if isinstance(verdict, Open):
         assert expected["crg_mbid"] is None, verdict
         assert verdict.missing_facts
