@@ -208,6 +208,13 @@ OPERA = "A Night at the Opera"
         ("Title: The Braids - Bohemian Rhapsody\n> Released 31 October 1975", False),
         ("Title: Queen - Bohemian Rhapsody\n> Released 31 October 1975", True),
         ("Queen | Bohemian Rhapsody | 1976\nBraids | Bohemian Rhapsody | 31 October 1975", False),
+        ("On 31 October 1975 Bohemian Rhapsody by The Shrikes came out. Queen sang it.", False),
+        ("Bohemian Rhapsody, by the group The Shrikes, is of 31 October 1975. Queen.", False),
+        ("The cover of Bohemian Rhapsody by The Shrikes is of 31 October 1975.", False),
+        ("Inspired by Bach, Bohemian Rhapsody came out on 31 October 1975.", True),
+        ("Bohemian Rhapsody, distributed by Warner, came out on 31 October 1975.", True),
+        ("Bohemian Rhapsody by Queen, de l'album Opera, sortie le 31 octobre 1975", True),
+        ("Artist | Title | Date\n″ | Bohemian Rhapsody | 31 October 1975\nQueen", True),
         # A word in its clause or its heading says that the date is of something else.
         ("Bohemian Rhapsody was reissued on 31 October 1975.", False),
         ("Bohemian Rhapsody entered the charts on 31 October 1975.", False),

@@ -271,6 +271,7 @@ _OTHER_WORK = re.compile(
     r"(?i)(?:written|mixed|mastered|engineered|direct|design|edited|posted|review|photo|arran"
     r"|kompon|compos|compuest|produ[cz]|prodott|regiss?tr|escri|[ée]crit|scritt|geschrieben)"
 )
+_VERSION = re.compile(r"(?i)(?:version|cover|rendition)$")
 _HEADED = re.compile(rf"(?m)^(?:[\w-]+ ){{1,4}}?{_OF} (?=[A-Z])[^.!?|:\n]*$")
 _WHOSE = re.compile(r"\((?=[A-Z])([^()\d]+) (?:song|single|album|EP)\)")
 _ARTIST_COLUMN = re.compile(r"\s*(?:artists?|act|band|performer|interpret|kunstler|artist[ea])\s*")
@@ -278,7 +279,8 @@ _BEFORE_NAME = 5
 """Words that may stand before a name: `the English rock band`."""
 _PARTS_NAME = frozenset(["and", "of", "with", "from", "for", "by", "und", "mit", "et", "y"])
 _NAME_END = re.compile(r"[^\w\s&’'-]|\s(?:from|in|on|for|with|and|aus|auf)\s")
-_PAUSE = tuple(",.;:!?()[]|/\"”'’")
+_MARKS_BEHIND = " ,.;:!?()[]|/\"”'’»*"
+_PAUSE = tuple(_MARKS_BEHIND[1:-2])
 
 
 def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
@@ -291,28 +293,40 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
     if place.is_row:
         columns = next(filter(lambda each: CELLS in each, document.headings(place.start)), "")
         cells = zip(columns.split(CELLS), line.split(CELLS), strict=False)
-        names += [cell for head, cell in cells if _ARTIST_COLUMN.fullmatch(fold(head))]
+        named = (pair for pair in cells if re.search(r"\w", pair[1]))  # not a mark of ditto
+        names += [cell for head, cell in named if _ARTIST_COLUMN.fullmatch(fold(head))]
         is_bare = subject.is_named_in(line) and not subject.has_artist_in(line)
         names += ["another artist"] if is_bare and _is_credited(document, subject) else []
     if any(subject.artists):
         yield from (name for name in names if not _is_known_in(name, subject))
     if not place.is_row:
-        yield from _named_others(place.clause.partition(place.value)[0], subject)
+        yield from _named_others(place.clause, subject, of_record=True)
     if not place.is_prose:
-        types = [word for each in fact_words()[PRIMARY_TYPE].values() for word in each]
         heads = (found[0] for found in _HEADED.finditer(document.text, 0, place.end))
-        *_, nearest = ["", *(head for head in heads if any(find_words(types, head)))]
+        *_, nearest = ["", *(head for head in heads if _names_type(head))]
         yield from _named_others(nearest, subject)
 
 
-def _named_others(text: str, subject: Subject) -> Iterator[str]:
-    """Yield the name in the first credit of a text, where it is not the artist's."""
+def _names_type(text: str) -> bool:
+    types = (word for each in fact_words()[PRIMARY_TYPE].values() for word in each)
+    return any(True for _ in find_words(types, text))
+
+
+def _named_others(text: str, subject: Subject, *, of_record: bool = False) -> Iterator[str]:
+    """Yield the name in the first credit of a text, where it is not the artist's.
+
+    A credit `of_record` is right behind a title or a type: not `inspired by Bach`.
+    """
     own = [*find_words(filter(None, (*subject.names, subject.artist)), text)]
+    titles = {end for _, end in find_words(subject.names, text)}
     for found in _CREDITED.finditer(text) if any(subject.artists) else ():
         is_in_name = any(start <= found.end() - 1 < end for start, end in own)
-        if is_in_name or _OTHER_WORK.match(found[1]):
-            continue
         behind = text[found.end() :]
+        is_other = _OTHER_WORK.match(found[1]) or _names_type(behind.split(" ", 1)[0])
+        is_behind = len(text[: found.end(1)].rstrip(_MARKS_BEHIND)) in titles
+        is_of_record = is_behind or _VERSION.search(found[1]) or _names_type(found[1])
+        if is_in_name or is_other or (of_record and not is_of_record):
+            continue
         if _is_artist(behind.split(), subject):
             return
         name = " ".join(_NAME_END.split(behind, maxsplit=1)[0].split()[:_BEFORE_NAME])
