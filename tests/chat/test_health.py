@@ -52,16 +52,6 @@ def test_a_server_that_does_not_tell_what_is_loaded_is_well(fault: str) -> None:
         assert not examine(server).problems
 
 
-def test_a_model_absent_from_ollama_is_named_with_those_that_are_there() -> None:
-    with OllamaStandIn(models=("qwen3:4b", "gemma3:latest")) as server:
-        health = examine(server)
-    (problem,) = health.problems
-    assert "model 'llama3.2' is not on the server" in problem
-    assert "ollama pull llama3.2" in problem
-    assert problem.endswith("(or set llm.model_id to one it has: qwen3:4b, gemma3:latest)")
-    assert health.server == "Ollama 0.33.1"
-
-
 @pytest.mark.parametrize(("kind", "path", "fault"), ROWS)
 def test_checking_never_raises_for_what_a_server_does(
     kind: type[AnyStandIn], path: str, fault: str
@@ -89,13 +79,6 @@ def test_a_server_that_tells_no_context_is_well_and_a_missing_tag_means_latest()
     assert {each.method for each in server.requests} == {"GET"}
 
 
-def test_an_absent_model_is_named_with_those_that_are_there() -> None:
-    with OpenAIStandIn(models=({"id": "qwen3"}, {"id": "gemma3"})) as server:
-        (problem,) = examine(server).problems
-    sentence = f"model 'llama3.2' is not on the server at {server.url}/v1: set llm.model_id to one"
-    assert problem == f"{sentence} it has: qwen3, gemma3"
-
-
 SMALL = {"default_generation_settings": {"n_ctx": 4_096}}
 NO_PLACE = "has no place for messages of the role 'tool': set llm.observation_role = \"user\""
 LOAD = "load it there, or set llm.model_id to one it has"
@@ -106,6 +89,12 @@ MISFITS = [
     (OllamaStandIn(capabilities=("embedding",)), {}, "cannot chat, only: embedding"),
     (OllamaStandIn(capabilities=("completion",)), {"observation_role": "tool"}, NO_PLACE),
     (OllamaStandIn(models=()), {}, "ollama pull llama3.2"),  # says null
+    (OllamaStandIn(models=("qwen3:4b", "gemma3:latest")), {},
+     "'llama3.2' is not on the server at http://127.0.0.1"),
+    (OllamaStandIn(models=("qwen3:4b", "gemma3:latest")), {},
+     "pull llama3.2 (or set llm.model_id to one it has: qwen3:4b, gemma3:latest)"),
+    (OpenAIStandIn(models=({"id": "qwen3"}, {"id": "gemma3"})), {},
+     "/v1: set llm.model_id to one it has: qwen3, gemma3"),
     (OpenAIStandIn(models=()), {}, LOAD),
     (OpenAIStandIn(tells={"/v1/models": {"object": "list", "data": None}}), {}, LOAD),
     (OpenAIStandIn(key="right"), {}, "or wants one (HTTP 401"),
@@ -113,7 +102,7 @@ MISFITS = [
     (OllamaStandIn(), {"base_url": "http://127.0.0.1:1"}, "start it with `ollama serve`"),
     (OpenAIStandIn(), {"base_url": "http://127.0.0.1:1"}, "start it, or set llm.base_url"),
     (OllamaStandIn(), {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("server", "changes", "problem"), MISFITS)

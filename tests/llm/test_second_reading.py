@@ -137,12 +137,6 @@ def test_a_reply_is_the_one_reading_that_it_gives_else_unclear(reply: str, readi
     assert is_first or f"says {reading}" in (result.facts[0].problem or "")
 
 
-def test_a_script_without_reading_lines_reads_unclear() -> None:
-    result = adjudicated(*ONE, readings=())
-    assert result.outcome is Outcome.REVIEW
-    assert [each.reading for each in result.facts[0].readings] == ["unclear"]
-
-
 @pytest.mark.parametrize(
     ("facts", "count"),
     [
@@ -232,6 +226,7 @@ def test_a_reading_that_is_no_longer_recorded_is_unclear_in_a_replay(tmp_path: P
 @pytest.mark.parametrize(
     ("lines", "outcome"),
     [
+        ([], Outcome.REVIEW),
         ([Read(reading="first_release", source=TRUSTED)], Outcome.ACCEPTED),
         ([Read(reading="first_release", source=OTHER)], Outcome.REVIEW),
         ([Read(reading="first_release", content="another passage")], Outcome.REVIEW),

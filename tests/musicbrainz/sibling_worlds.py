@@ -11,7 +11,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.tags import TrackTags
 from chart_binder.jobs.decide import Case, Decider, gather_evidence, sibling_need
 from chart_binder.musicbrainz.source import MusicBrainzSource
-from rules.making import ARTIST, records
+from rules.making import ARTIST, document, records
 from servers.musicbrainz import Behave, MusicBrainzStandIn
 
 Json = dict[str, Any]
@@ -73,17 +73,8 @@ class World:
             "first_release_date": dates[0] if dates else None,
             "rg_candidates": groups,
         }
-        self.bundles.append(
-            {
-                "artist": {
-                    "name": named,
-                    "mb_artist_id": ids,
-                    "begin_area_country": "GB",
-                },
-                "recording_title": title,
-                "recording_candidates": [recording],
-            }
-        )
+        known = {"name": named, "mb_artist_id": ids, "begin_area_country": "GB"}
+        self.bundles.append(document(recording, artist=known, recording_title=title))
 
     def _artists(self, written: str) -> tuple[str, str]:
         """Return the ids of artists, joined by `+`, and the name that credits them."""
