@@ -19,7 +19,10 @@ from servers.prometheus import read_text
 
 PAGE = (REPOSITORY / "docs" / "batch.md").read_text("utf-8")
 BUNDLES = [golden("lead-hanae"), golden("s90-aiko"), year_only_single()]
-_DIFFERS = re.compile(r"\(\S*\d:\d+\)|\(musicbrainz.org\)|\(….…:…\)|01[0-9a-z]{18}|[\d.,:-]*\d| +")
+_DIFFERS = re.compile(  # a rate is told of what takes a while alone
+    r", [\d.]+/(?:s|min|h)$|\(\S*\d:\d+\)|\(musicbrainz.org\)|\(….…:…\)|01[0-9a-z]{18}"
+    r"|[\d.,:-]*\d| +"
+)
 
 
 def blocks(language: str) -> list[str]:
