@@ -9,11 +9,8 @@ from servers.musicbrainz import BUSY, HTML_PAGE, NOT_FOUND, always, busy_for
 
 def test_a_server_that_answers_is_well(harness: Harness) -> None:
     health = harness.source().check()
-    assert (health.host, health.is_reachable, health.problems) == (
-        harness.server.hostname,
-        True,
-        (),
-    )
+    host = harness.server.hostname
+    assert (health.host, health.is_reachable, health.problems) == (host, True, ())
     assert len(harness.server.requests) == 1
 
 

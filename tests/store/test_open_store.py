@@ -118,23 +118,14 @@ def test_what_is_no_store_of_ours_is_named(
 ) -> None:
     path = tmp_path / "store.db"
     path = make(path) or path
-    message = refusal(url_of(path))
-    assert reason in message
-    assert str(path) in message
-
-
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [(no_database, "no SQLite database"), (a_newer_canon, "newer canon"), (torn, "is damaged")],
-)
-def test_overrides_are_not_read_from_what_is_no_store_of_ours(
-    tmp_path: Path, make: Callable[[Path], None], reason: str
-) -> None:
-    path = tmp_path / "store.db"
-    make(path)
-    with pytest.raises(StoreError, match=reason) as caught:
-        read_overrides(url_of(path, "?timeout=1"))
-    assert str(path) in str(caught.value)
+    messages = [refusal(url_of(path))]
+    if make in {no_database, a_newer_canon, torn}:
+        with pytest.raises(StoreError) as caught:
+            read_overrides(url_of(path, "?timeout=1"))
+        messages.append(str(caught.value))
+    for message in messages:
+        assert reason in message
+        assert str(path) in message
 
 
 @contextmanager
