@@ -385,6 +385,7 @@ _INLINE = name_set(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rp rt ruby"
     " s samp small span strike strong sub sup time tt u var wbr"
 )
+_RUBY = name_set("rp rt ruby")
 _VOID = name_set("area base br col embed hr img input link meta param source track wbr")
 # Read by the browser, not by people; `nav` and `footer` are not what a page is about.
 _UNREAD = name_set(
@@ -469,6 +470,11 @@ class _Reduction:
             self._start(token)
 
     def _pass_over(self, token: Token) -> None:
+        if self._unread == "rp" and token.name and token.name not in _INLINE - _RUBY:
+            self._unread = ""  # its end tag may be left out
+            if token.name != "rp":
+                self.take(token)
+            return
         if token.name != self._unread:
             if not token.name and self._unread == "title" and not self._title:
                 self._title = _SPACES.sub(" ", unescaped(token.text[:_LONGEST_RAW_TITLE])).strip()
