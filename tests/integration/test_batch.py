@@ -250,7 +250,10 @@ def test_frozen_decides_by_stored_evidence(canon: Canon, library: Path, home: Pa
         home, "SELECT document FROM decisions WHERE CAST(path AS TEXT) LIKE '%new.flac'"
     )
     assert json.loads(last[0])["cause"] == "lookup_failed", "what it was before stays"
-    canon("batch", library, "--refresh", "--offline")  # which fails for all of them
+    for failing in (["batch", "--refresh"], ["decide"]):
+        canon(*failing, library, "--offline").must_end(1)  # it fails for all of them
+        kept = canon("ls", library, "--output=json").lines
+        assert [line["state"] for line in kept].count("decided") == 4
     ran = canon("batch", library, "--frozen", "--output=json", **narrow)
     assert [line["state"] for line in ran.lines].count("decided") == 4
 

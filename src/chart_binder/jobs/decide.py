@@ -121,7 +121,7 @@ _ADVICE = {
     Cause.UNIDENTIFIED: f"give it tags (artist and title, or a recording id), then {_TRY_AGAIN}",
     Cause.LOOKUP_FAILED: f"{_TRY_AGAIN}; `canon doctor` says what answers",
     Cause.NOTHING_FOUND: "correct its tags, or add the recording to MusicBrainz; then"
-    " `canon batch --refresh` looks again",
+    " `canon batch --refresh FOLDER` looks again",
     Cause.NOT_LOOKED_UP: "`canon batch` without `--frozen`, or `canon decide`, looks it up",
     Cause.EVIDENCE: f"correct the evidence, then {_TRY_AGAIN}",
     Cause.MODEL: f"{_TRY_AGAIN}; `canon doctor` says what answers",

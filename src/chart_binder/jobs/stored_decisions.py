@@ -246,7 +246,7 @@ class DecisionSaver(LazyRun):
             answer = earlier_answer(self.store, records[0], case.decision)
             if answer is None:
                 self.store.decisions.put(*records)
-            elif case.decision.cause is not Cause.MODEL:
+            elif not case.decision.failure:
                 case = replace(case, decision=answer)
         except StoreError as error:
             failed = case.decision.failure
@@ -286,11 +286,17 @@ def read_decision(kept: DecisionRecord) -> Decision:
 
 
 def earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision) -> Decision | None:
-    """Return a model's answer on this evidence that stays the file's latest decision, if one does.
+    """Return the decision that stays the file's latest one, if any does.
 
-    It does where a model failed now, and where none was asked, the file was not changed since, and
-    rules leave the case open as they did. Raises `StoreError`.
+    One stays where a look-up fails now and the file was not changed since. A model's answer on this
+    evidence stays where a model failed now, and where none was asked, the file was not changed
+    since, and rules leave the case open as they did. Raises `StoreError`.
     """
+    if decision.cause in (Cause.LOOKUP_FAILED, Cause.NOT_LOOKED_UP):
+        with suppress(DamagedRecordError):
+            before = store.decisions.latest(kept.path)
+            is_same = before and before.artifact == kept.artifact and before.state != State.ERROR
+            return read_decision(before) if before and is_same else None
     is_unasked = decision.state is State.INDETERMINATE and decision.adjudication is None
     if decision.cause is not Cause.MODEL and not is_unasked:
         return None

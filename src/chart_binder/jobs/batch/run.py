@@ -160,11 +160,11 @@ class OutcomeBuffer:
 
 
 def _with_earlier_answer(store: "Store", one: FileOutcome) -> FileOutcome:
-    """Return an outcome as it will be in the store, where a model's earlier answer may stay."""
+    """Return an outcome as it will be in the store, where an earlier decision may stay."""
     before = earlier_answer(store, one.stored[0], one.decision) if one.stored else None
     if before is None:
         return one
-    if one.decision.cause is Cause.MODEL:
+    if one.decision.failure:
         return replace(one, is_unsaved=True)
     return replace(one, decision=before, is_answered_before=True, is_unsaved=True)
 
