@@ -215,6 +215,19 @@ def test_a_canned_transcript_can_be_compared(tmp_path: Path, capsys: Shown, one:
     assert run(["transcript", "diff", str(canned), str(canned)]) == 0
 
 
+def test_a_candidate_that_one_run_lacks_is_one_difference(
+    tmp_path: Path, capsys: Shown, one: Path
+) -> None:
+    bundle = year_only_single()
+    (recorded,) = bundle["recording_candidates"]
+    gone = recorded["rg_candidates"].pop()
+    home = f"recording_candidates[{recorded['mb_recording_id']}].rg_candidates"
+    found = differing(capsys, one, recording(tmp_path, bundle=bundle))
+    ((where, a, b),) = (each for each in found if home in str(each[0]))
+    assert (where, b) == (f"{home}[{gone['mb_rg_id']}]", None)
+    assert str(a).startswith(f"{gone['title']} (in this run alone, ")
+
+
 @pytest.mark.parametrize("text", [None, "", "no JSON\n{}\n", '{"type": "sermon"}\n'])
 def test_a_file_that_cannot_be_read_has_another_status_than_a_difference(
     tmp_path: Path, capsys: Shown, one: Path, text: str | None

@@ -1,5 +1,7 @@
 """Recorded runs: read, replay and compare transcripts; parse single replies of a model."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -46,6 +48,7 @@ _Options = TypeVar("_Options", bound=BaseModel)
 _Part = TypeVar("_Part")
 
 _IDS = ("mb_recording_id", "mb_rg_id", "mb_release_id")
+_LIST_ITEM = re.compile(r"\](?=\.)")
 _NOT_COMPARED = frozenset(
     {"usage", "transcript", "model_id", "dialect", "prompt_version", "evidence_hash"}
 )
@@ -214,6 +217,23 @@ def _flatten(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, value
 
 
+def _with_items_alone(one: Mapping[str, object], other: Mapping[str, object]) -> dict[str, object]:
+    """Return fields of `_flatten`, those of a list item that the other lacks as one with a sum."""
+    there = {path[: item.end()] for path in other for item in _LIST_ITEM.finditer(path)}
+    fields: dict[str, object] = {}
+    alone: Counter[str] = Counter()
+    for path, value in one.items():
+        items = (path[: item.end()] for item in _LIST_ITEM.finditer(path))
+        if outermost := next((item for item in items if item not in there), None):
+            alone[outermost] += 1
+        else:
+            fields[path] = value
+    for item, count in alone.items():
+        title = one.get(f"{item}.title", "unnamed")
+        fields[item] = f"{title} (in this run alone, {errors.counted(count, 'field')})"
+    return fields
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """What differs in a part of two runs, `where` in it; `None` is what a run does not have."""
@@ -290,10 +310,11 @@ def _evidence(a: Run | None, b: Run | None) -> tuple[Difference, ...]:
     hashes = Difference("evidence", "hash", known[0] or None, known[1] or None)
     if not (a and b and a.evidence and b.evidence):
         return (hashes,)
-    fields = [
+    one, other = (
         {path: value for path, value in _flatten(each) if path not in _NOT_HASHED}
         for each in (a.evidence | {"artifact": None}, b.evidence | {"artifact": None})
-    ]
+    )
+    fields = _with_items_alone(one, other), _with_items_alone(other, one)
     return (hashes, *_differing("evidence", *fields))
 
 
