@@ -311,11 +311,12 @@ class _Reader:
         self.notes["trailing comma"] = None
 
     def value(self, char: str, closer: str) -> None:
-        if self.last not in "{[,:":
+        last = self.last
+        if last not in "{[,:":
             self.spend("0")  # the decoder names the sign that is missing before it
             self.brackets.clear()
             return
-        is_key = closer != "]" and self.last in "{," and bool(closer)
+        is_key = closer != "]" and last in "{," and bool(closer)
         if bracket := {"{": "}", "[": "]", "(": "" if closer else ")"}.get(char):
             if len(self.brackets) >= MAX_DEPTH:
                 raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep")

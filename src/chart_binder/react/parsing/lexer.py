@@ -15,7 +15,15 @@ _MAX_MARKS: Final = 256
 _MAX_NEARBY: Final = 400
 _MAX_TOKENS: Final = 64
 _LONGEST_LINE: Final = 2000
-_MOST_SIGNS: Final = {"<": 1024, "\n": 4096, "`": 2048, "&": 2048, " to=": 128, "\ufffd": 2048}
+_MOST_SIGNS: Final = {
+    "<": 1024,
+    "\n": 4096,
+    "`": 2048,
+    "\\": 8192,
+    "&": 2048,
+    " to=": 128,
+    "\ufffd": 2048,
+}
 """No honest reply has more of them, and each may cost time."""
 # Characters that nobody sees, and escape sequences of terminals.
 _UNSEEN: Final = re.compile(
