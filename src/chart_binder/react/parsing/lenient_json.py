@@ -226,7 +226,7 @@ _DECODER: Final = json.JSONDecoder(
 class _Reader:
     """Writes one object, list or call again as strict JSON, piece by piece, and has that read."""
 
-    __slots__ = ("brackets", "is_closed", "limit", "notes", "pieces", "pos", "text")
+    __slots__ = ("brackets", "is_closed", "last", "limit", "notes", "pieces", "pos", "text")
 
     def __init__(self, text: str, pos: int, limit: int | None, *, is_closed: bool = False) -> None:
         self.text = text
@@ -235,6 +235,7 @@ class _Reader:
         self.is_closed = is_closed
         self.notes: dict[str, None] = {}
         self.pieces: list[str] = []
+        self.last = "["  # the last character that was written
         self.brackets: list[str] = []  # those that will close what is open
 
     def all_notes(self) -> tuple[str, ...]:
@@ -266,6 +267,7 @@ class _Reader:
     def spend(self, piece: str) -> None:
         """Write a piece, as long as there are not too many, so that the work has an end."""
         self.pieces.append(piece)
+        self.last = piece[-1:] or self.last
         if len(self.pieces) > MAX_PIECES:
             raise LenientJSONError("it is too long to be repaired, and it is not strict JSON")
 
@@ -276,11 +278,6 @@ class _Reader:
             raise LenientJSONError(f"it ends without the closing {self.brackets[-1]}")
         self.notes[f"missing last {self.brackets[-1]}"] = None
         self.close()
-
-    @property
-    def last(self) -> str:
-        """The last character that was written."""
-        return next((piece[-1] for piece in reversed(self.pieces) if piece), "[")
 
     def close(self) -> None:
         self.spend("]" if self.brackets.pop() == "]" else "}")
@@ -311,12 +308,11 @@ class _Reader:
         self.notes["trailing comma"] = None
 
     def value(self, char: str, closer: str) -> None:
-        last = self.last
-        if last not in "{[,:":
+        if self.last not in "{[,:":
             self.spend("0")  # the decoder names the sign that is missing before it
             self.brackets.clear()
             return
-        is_key = closer != "]" and last in "{," and bool(closer)
+        is_key = closer != "]" and self.last in "{," and bool(closer)
         if bracket := {"{": "}", "[": "]", "(": "" if closer else ")"}.get(char):
             if len(self.brackets) >= MAX_DEPTH:
                 raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep")
