@@ -243,7 +243,7 @@ class DecisionSaver(LazyRun):
         records = stored_case(case, path, before, self.versions)
         try:
             self.begin()
-            answer = earlier_answer(self.store, records[0], case.decision)
+            answer = earlier_decision(self.store, records[0], case.decision)
             if answer is None:
                 self.store.decisions.put(*records)
             elif not case.decision.failure:
@@ -285,27 +285,28 @@ def read_decision(kept: DecisionRecord) -> Decision:
         raise DamagedRecordError(problem) from error
 
 
-def earlier_answer(store: "Store", kept: DecisionRecord, decision: Decision) -> Decision | None:
+def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -> Decision | None:
     """Return the decision that stays the file's latest one, if any does.
 
-    One stays where a look-up fails now and the file was not changed since. A model's answer on this
-    evidence stays where a model failed now, and where none was asked, the file was not changed
+    One stays where a look-up failed now and the file was not changed since. A model's answer on
+    this evidence stays where a model failed now, and where none was asked, the file was not changed
     since, and rules leave the case open as they did. Raises `StoreError`.
     """
-    if decision.cause in (Cause.LOOKUP_FAILED, Cause.NOT_LOOKED_UP):
-        with suppress(DamagedRecordError):
-            before = store.decisions.latest(kept.path)
-            is_same = before and before.artifact == kept.artifact and before.state != State.ERROR
-            return read_decision(before) if before and is_same else None
+    is_failed = decision.cause is Cause.LOOKUP_FAILED
     is_unasked = decision.state is State.INDETERMINATE and decision.adjudication is None
-    if decision.cause is not Cause.MODEL and not is_unasked:
+    if not (is_failed or is_unasked or decision.cause is Cause.MODEL):
         return None
     with suppress(DamagedRecordError):
         before = store.decisions.latest(kept.path)
-        if before and before.adjudicator is not None and before.evidence_hash == kept.evidence_hash:
+        if before is None:
+            return None
+        is_changed = before.artifact != kept.artifact
+        if is_failed:
+            return None if is_changed or before.state == State.ERROR else read_decision(before)
+        if before.adjudicator is not None and before.evidence_hash == kept.evidence_hash:
             answer = read_decision(before)
             is_older = before.state == State.DECIDED and before.rules_version != kept.rules_version
-            is_outdated = before.artifact != kept.artifact or is_older or answer.is_stale
+            is_outdated = is_changed or is_older or answer.is_stale
             return None if is_unasked and is_outdated else answer
     return None
 

@@ -32,7 +32,7 @@ from chart_binder.jobs.batch.items import BundleRequest, NoInputYet
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.decide import Cause, Decision, State, case_or_error
-from chart_binder.jobs.stored_decisions import earlier_answer
+from chart_binder.jobs.stored_decisions import earlier_decision
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.jobs.write_albums import files_of_album
 
@@ -134,7 +134,7 @@ class OutcomeBuffer:
         """Save the outcomes, all or none, and return them. Raises `StoreError`."""
         started = time.monotonic()
         if store := self.store:
-            self._unsaved = [_with_earlier_answer(store, one) for one in self._unsaved]
+            self._unsaved = [_with_earlier_decision(store, one) for one in self._unsaved]
             to_save = [one.stored for one in self._unsaved if one.stored and not one.is_unsaved]
             if to_save:
                 store.decisions.put_all(to_save)
@@ -159,9 +159,9 @@ class OutcomeBuffer:
                 self.store.runs.end(self.run.id, now_utc(), status, found.states)
 
 
-def _with_earlier_answer(store: "Store", one: FileOutcome) -> FileOutcome:
+def _with_earlier_decision(store: "Store", one: FileOutcome) -> FileOutcome:
     """Return an outcome as it will be in the store, where an earlier decision may stay."""
-    before = earlier_answer(store, one.stored[0], one.decision) if one.stored else None
+    before = earlier_decision(store, one.stored[0], one.decision) if one.stored else None
     if before is None:
         return one
     if one.decision.failure:
