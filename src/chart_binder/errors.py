@@ -140,18 +140,3 @@ def masked(text: str) -> str:
 def counted(count: int, thing: str, things: str = "") -> str:
     """Return a count with its noun for a message: `1 host`, `2,000 hosts`, `2 replies`."""
     return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
-
-
-_REPLACED_POLICIES = {
-    "ids": "it gave each track of an album a release id of its own; `dates` (the default) writes"
-    " when each track first came out, `note` keeps the decision under CANON_* keys, `move` writes"
-    " the ids with all that belongs to them",
-    "full": "it left the track numbers, totals and compilation flag of another album; `move` makes"
-    " a file a track of its representative release, with all of that",
-}
-
-
-def replaced_policy(name: str) -> str | None:
-    """Return what to use instead of a policy for tags of earlier versions; `None` for others."""
-    why = _REPLACED_POLICIES.get(name)
-    return why and f"there is no policy {name!r} any more: {why}"

@@ -291,12 +291,7 @@ def test_the_track_of_a_recording(
     assert (found.mbid if found else None) == place
 
 
-def test_former_policies_are_refused_with_what_to_use_instead() -> None:
-    for name, instead in (("ids", "`note`"), ("full", "`move`")):
-        with pytest.raises(ValueError, match=f"no policy '{name}' any more.*{instead}"):
-            Policy(name)
-    with pytest.raises(ValueError, match="'zap'"):
-        Policy("zap")
+def test_an_option_of_another_policy_is_refused() -> None:
     assert list(WriteOptions(Policy.MOVE, also_date=True).problems) == [
         "also_date is of the policy dates, not of move"
     ]

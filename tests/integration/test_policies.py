@@ -334,11 +334,6 @@ def test_a_move_needs_the_tracks_of_the_release(
     assert players.read(file)["albumid"] == SAMPLER
 
 
-def test_a_former_policy_in_the_environment_is_refused(canon: Canon, home: Path) -> None:
-    told = canon("write", home, CANON_TAGS__POLICY="full").must_end(2).err
-    assert "CANON_TAGS__POLICY: tags.policy: there is no policy 'full' any more" in told
-
-
 def test_the_policy_of_the_configuration(canon: Canon, home: Path, world: dict[str, str]) -> None:
     (file,) = sampler_files(home / "music", "flac", songs=SONGS[2:3])
     canon("decide", file, **world)

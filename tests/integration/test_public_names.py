@@ -63,5 +63,5 @@ def test_a_caller_is_told_of_each_file(tmp_path: Path) -> None:
     assert [file.run_id for file in told] == [result.run_id for result in results]
     assert [(file.path, file.decision.state) for file in told] == [(song, State.DECIDED)] * 2
     assert [file.resumed for file in told] == [False, True]
-    assert [file.tags.fate for file in told if file.tags] == ["written", "unchanged"]
+    assert [file.tags.status for file in told if file.tags] == ["written", "unchanged"]
     assert told[1].so_far.resumed == told[1].so_far.files == 1

@@ -201,9 +201,8 @@ def write_options(config: "Config", policy: str | None, **flags: bool) -> "Write
     try:
         chosen = Policy(policy or config.tags.policy)
     except ValueError as error:
-        is_known = "any more" in str(error)
         allowed = f"found {policy!r}; {', '.join(Policy)} are allowed"
-        raise UsageError(f"--policy: {error if is_known else allowed}") from error
+        raise UsageError(f"--policy: {allowed}") from error
     options = WriteOptions(chosen, **flags)
     for problem in options.problems:
         raise UsageError(f"--{problem.replace('_', '-', 1)}")

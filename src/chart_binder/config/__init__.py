@@ -5,9 +5,7 @@ A section is a class whose docstring begins with its table in the file.
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-
-from chart_binder.errors import replaced_policy
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -130,18 +128,10 @@ class ReviewConfig(Section):
     """Command that plays a file in `canon review --interactive`; empty: none."""
 
 
-def _without_replaced(policy: str) -> str:
-    if replaced := replaced_policy(policy):
-        raise ValueError(replaced)
-    return policy
-
-
 class TagsConfig(Section):
     """`[tags]`: what `canon write` and `canon batch --write` write."""
 
-    policy: Annotated[Literal["dates", "note", "move"], BeforeValidator(_without_replaced)] = (
-        "dates"
-    )
+    policy: Literal["dates", "note", "move"] = "dates"
     """`dates`: when each track first came out; `note`: CANON_* keys alone; `move`: the whole
     representative release."""
 

@@ -16,7 +16,6 @@ from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.evidence import Artifact, EvidenceBundle, ReleaseGroup
 from chart_binder.domain.verdict import FirstRelease
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, fold, non_blank
-from chart_binder.errors import replaced_policy
 
 Fields: TypeAlias = Mapping[str, tuple[str, ...]]
 """Texts by field; an empty tuple removes a field."""
@@ -52,19 +51,11 @@ def artifact_of(tags: TrackTags) -> Artifact:
 
 
 class Policy(StrEnum):
-    """What is written: first-release dates, notes under keys of our own, or a whole release.
-
-    Looking up a policy of earlier versions raises an error that says what to use instead.
-    """
+    """What is written: first-release dates, notes under keys of our own, or a whole release."""
 
     DATES = "dates"
     NOTE = "note"
     MOVE = "move"
-
-    @classmethod
-    def _missing_(cls, value: object) -> None:
-        if replaced := replaced_policy(str(value)):
-            raise ValueError(replaced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +76,7 @@ class WriteOptions:
     def problems(self) -> Iterator[str]:
         """What is wrong with them, each as a sentence."""
         if self.policy not in (*Policy,):
-            replaced = replaced_policy(str(self.policy))
-            allowed = ", ".join(Policy)
-            yield replaced or f"policy: found {str(self.policy)!r}; {allowed} are allowed"
+            yield f"policy: found {str(self.policy)!r}; {', '.join(Policy)} are allowed"
             return
         for name in ("whole_albums", "also_date", "in_parts"):
             if getattr(self, name) and self.policy != Policy.DATES:

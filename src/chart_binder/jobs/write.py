@@ -173,11 +173,6 @@ class WriteReport:
         is_open = self.plan is not None and self.plan.draft.track.chosen.release_group is None
         return is_open or self.withheld is not None or bool(self.kept)
 
-    @property
-    def fate(self) -> WriteStatus:
-        """Return `status`, under the name that docs/batch.md gave it until version 0.1."""
-        return self.status
-
 
 Planned: TypeAlias = Plan | WriteReport
 """A plan, or the report of a file that nothing may be written into, or that could not be read."""
