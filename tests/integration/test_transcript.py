@@ -1,4 +1,4 @@
-"""A run killed in the middle leaves all it had, and that can be read, compared and played."""
+"""A run killed in the middle leaves all it had, and that can be read and played."""
 
 import json
 import signal
@@ -44,4 +44,3 @@ def test_a_run_that_is_killed_leaves_all_it_had(
         ("html", 0, "No result was recorded"),
     ):
         canon("transcript", command, file).must_end(status, told)
-    assert canon("transcript", "diff", file, file).status == 0

@@ -14,10 +14,9 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
-from chart_binder.jobs.transcripts import read_recording, replay
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, search_topic
 from chart_binder.llm.recording import failed_services
-from chart_binder.llm.result import STALE, AdjudicationResult, Outcome, why_not_written
+from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import Message, Reply, Terms
 from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool
 from chart_binder.react.transcript import (
@@ -281,18 +280,3 @@ def test_a_canned_run_comes_to_what_its_file_says(file: Path, canned: Play) -> N
 
 def test_every_dialect_has_a_canned_run() -> None:
     assert {file.parent.name for file in FILES} == set(plugins.names("chart_binder.dialects"))
-
-
-@pytest.mark.parametrize(("name", "turns"), [("accepted", 2), ("forced", 6)])
-def test_a_run_recorded_before_rules_had_to_decide_is_replayed_and_keeps_its_result(
-    name: str, turns: int
-) -> None:
-    """It has no second readings: what the earlier acceptance took for decided is a proposal."""
-    file = Path(__file__).parent / "recorded_before" / f"{name}.jsonl"
-    before, again = read_recording(file).outcome, replay(file)
-    assert before is not None
-    assert (before.outcome, before.iterations) == (Outcome.ACCEPTED, turns)
-    assert why_not_written(before) == STALE
-    assert (again.outcome, again.iterations) == (Outcome.REVIEW, turns)
-    assert (again.crg_mbid, again.prompt_version) == (before.crg_mbid, "react-2")
-    assert [reading.reading for fact in again.facts for reading in fact.readings] == ["unclear"]

@@ -34,7 +34,7 @@ COMMANDS = {
     "drift": ("drift", "drift", "List the decisions that would differ today, and why."),
     "doctor": ("config", "doctor", "Check MusicBrainz, model, search service and store."),
     "config": ("config", "config", "Show the effective configuration and where it comes from."),
-    "transcript": ("transcript", "transcript", "Read, compare, replay or parse runs of a model."),
+    "transcript": ("transcript", "transcript", "Read, replay or parse runs of a model."),
     "tools": ("config", "tools", "List what the model can call, or call it by hand."),
     "eval": ("evaluate", "eval_golden", "Decide the bundles of a golden file, and score them."),
     "calibrate": ("evaluate", "calibrate", "Calibrate the confidence that a model states."),

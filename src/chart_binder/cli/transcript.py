@@ -1,11 +1,9 @@
-"""`canon transcript`: recorded runs are shown, compared, replayed, and their replies parsed."""
+"""`canon transcript`: shows and replays recorded runs, and parses replies of a model."""
 
 import base64
 import hashlib
 from collections.abc import Iterator
-from difflib import unified_diff
 from importlib import resources
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,17 +13,13 @@ import msgspec
 
 from chart_binder.cli import decision_text, options, output
 from chart_binder.cli.progress import LiveRun, event_lines
-from chart_binder.errors import CanonError, PluginError, UsageError, counted
+from chart_binder.errors import PluginError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import transcripts
 from chart_binder.llm.result import STALE, AdjudicationResult, Outcome, is_stale
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.transcript import Replied, Stepped, Turn
 
-_DIFF_HEAD = 3
-"""Lines that a unified diff has before the first line of text."""
-_MAX_DIFF_LINES = 2_000
-"""Longer texts are shown whole, for the time of a comparison grows with the square."""
 _NOT_COMPARED = frozenset({"usage", "transcript"})
 """Keys of a result that differ between a run and its replay: its cost, and its file."""
 _FILE = click.Path(path_type=Path, readable=False)
@@ -34,7 +28,7 @@ _MAX_CANDIDATES = 40
 
 @options.group("transcript")
 def transcript() -> None:
-    """Read, compare, replay or parse recorded runs of the adjudicator."""
+    """Read, replay or parse recorded runs of the adjudicator."""
 
 
 @transcript.command("show")
@@ -61,8 +55,7 @@ def show(session: options.Session, file: Path) -> None:
 def replay(session: options.Session, file: Path) -> int:
     """Play a recorded run again, without network or model, and compare the result.
 
-    Where today's result is another one, the recorded one is shown beside it: of a run that was
-    recorded under an earlier acceptance, for instance.
+    Where today's result is another one, the recorded one is shown beside it.
 
     Exit status: 0 the same, 1 another result, none at all, or a FILE that cannot be read.
     """
@@ -88,12 +81,11 @@ def replay(session: options.Session, file: Path) -> int:
 
 def _differences(recorded: transcripts.RecordedRun, result: AdjudicationResult) -> list[str]:
     """Return the keys in which a result differs from what was recorded of it."""
-    if recorded.result is None:
+    if recorded.result is None or recorded.outcome is None:
         return []
-    before = recorded.outcome.to_dict() if recorded.outcome else recorded.result
+    before, now = recorded.outcome.to_dict(), result.to_dict()
     compared = [key for key in before if key not in _NOT_COMPARED and key in recorded.result]
-    now = result.to_dict()
-    return [key for key in compared if now.get(key) != before[key]]
+    return [key for key in compared if now[key] != before[key]]
 
 
 def _result_lines(result: AdjudicationResult, recorded: transcripts.RecordedRun) -> Iterator[str]:
@@ -105,87 +97,6 @@ def _outcome_lines(result: AdjudicationResult, recorded: transcripts.RecordedRun
     return (
         f"{label:<14} {text}" for label, text in decision_text.outcome_rows(result, recorded.bundle)
     )
-
-
-@transcript.command("diff")
-@click.argument("a", type=_FILE)
-@click.argument("b", type=_FILE)
-@options.pass_session
-def diff(session: options.Session, a: Path, b: Path) -> int:
-    """Print how two recorded runs differ: settings, evidence, every turn, the result.
-
-    Times, costs, run ids and file names are not compared. The exit status is that of diff: 0 the
-    same, 1 different, 2 a file cannot be read.
-    """
-    try:
-        one, other = transcripts.read_recording(a), transcripts.read_recording(b)
-    except CanonError as error:
-        raise UsageError(str(error)) from error  # status 1 would say that the runs differ
-    comparison = transcripts.compare(one, other)
-    first = comparison.departure
-    fields = {
-        "same": comparison.same,
-        "departure": first and {"a": first.a, "b": first.b, "where": first.differences[0].where},
-        "before": comparison.before,
-        "turns": comparison.turns,
-        "result": comparison.result,
-        "missing": {"a": one.missing or None, "b": other.missing or None},
-    }
-    titles = (f"--- {_title(a, one)}", f"+++ {_title(b, other)}")
-    session.show(fields, chain(titles, _comparison_lines(comparison)))
-    return 0 if comparison.same else 1
-
-
-def _title(file: Path, recorded: transcripts.RecordedRun) -> str:
-    return path_text(file) + (f" ({recorded.missing})" if recorded.missing else "")
-
-
-def _comparison_lines(comparison: transcripts.Comparison) -> Iterator[str]:
-    first = comparison.departure
-    turns = len(comparison.turns)
-    if comparison.same:
-        yield f"the same in {'all ' * (turns > 1)}{counted(turns, 'turn')}"
-    elif first:
-        yield f"different: they part in {_turn_name(first)}, {first.differences[0].where}"
-    else:
-        yield f"different, but the same in {'all ' * (turns > 1)}{counted(turns, 'turn')}"
-    for difference in comparison.before:
-        yield from _difference(f"{difference.part}: {difference.where}", difference)
-    for pair in comparison.turns if first else ():
-        name = _turn_name(pair)
-        if not pair.differences:
-            yield from ("", f"{name}: the same")
-        for difference in pair.differences:
-            yield from _difference(f"{name}: {difference.where}", difference)
-    for difference in comparison.result:
-        yield from _difference(f"result: {difference.where}", difference)
-
-
-def _turn_name(pair: transcripts.Pair) -> str:
-    if pair.a is None:
-        return f"turn {pair.b} of the second run alone"
-    if pair.b is None:
-        return f"turn {pair.a} of the first run alone"
-    return f"turn {pair.a}" if pair.a == pair.b else f"turn {pair.a} and {pair.b}"
-
-
-def _difference(title: str, difference: transcripts.Difference) -> Iterator[str]:
-    yield from ("", title)
-    a, b = _lines(difference.a), _lines(difference.b)
-    if a == b:  # they differ in line ends, or one is a number and the other its text
-        a, b = ([msgspec.json.encode(each).decode()] for each in (difference.a, difference.b))
-    if max(len(a), len(b)) > _MAX_DIFF_LINES:
-        yield from (f"- {line}" for line in a)
-        yield from (f"+ {line}" for line in b)
-        return
-    for line in islice(unified_diff(a, b, lineterm="", n=1), _DIFF_HEAD, None):
-        yield "  ..." if line.startswith("@@") else f"{line[0]} {line[1:]}"
-
-
-def _lines(value: object) -> list[str]:
-    if isinstance(value, str):
-        return value.splitlines() or [""]
-    return [] if value is None else [msgspec.json.encode(value).decode()]
 
 
 @transcript.command("html")
@@ -278,7 +189,6 @@ def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
         "page": decision_text.musicbrainz_page,
         "claim": decision_text.claim_text,
     }
-    environment.filters["json"] = lambda value: msgspec.json.encode(value).decode()
     template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
     recordings = recorded.bundle.recording_candidates if recorded.bundle else ()
     groups = {group.mb_rg_id: group for each in recordings for group in each.groups}

@@ -1,12 +1,8 @@
-"""Recorded runs: read, replay and compare transcripts; parse single replies of a model."""
+"""Recorded runs: read and replay transcripts; parse single replies of a model."""
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from difflib import SequenceMatcher
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +11,6 @@ from pydantic import BaseModel, ValidationError
 
 from chart_binder import errors, plugins
 from chart_binder.config import Config, LLMConfig, RulesConfig
-from chart_binder.config.load import KEYS_OF_EARLIER_VERSIONS
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import ConfidenceMap
@@ -31,7 +26,6 @@ from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Toolbox, ToolError
 from chart_binder.react.transcript import (
     AnyEvent,
-    Exchange,
     Read,
     Replay,
     Result,
@@ -47,17 +41,6 @@ from chart_binder.react.transcript import (
 _Options = TypeVar("_Options", bound=BaseModel)
 _Part = TypeVar("_Part")
 
-_IDS = ("mb_recording_id", "mb_rg_id", "mb_release_id")
-_LIST_ITEM = re.compile(r"\](?=\.)")
-_NOT_COMPARED = frozenset(
-    {"usage", "transcript", "model_id", "dialect", "prompt_version", "evidence_hash"}
-)
-"""The fields of a result that are costs, file names, or compared as settings."""
-_NOT_HASHED = frozenset(
-    {"provenance.fetched_at_utc", "provenance.cache_age_s", "provenance.unread"}
-)
-"""When the evidence was fetched and what was not read, which its hash leaves out."""
-
 
 def load_dialect(name: str) -> Dialect:
     """Return a dialect. Raises `PluginError` for one that is not installed."""
@@ -67,9 +50,14 @@ def load_dialect(name: str) -> Dialect:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """The events of a transcript file; `is_cut` if its last line is incomplete."""
+    """The events of a transcript file, its evidence and its result, if it has them.
+
+    `is_cut` if its last line is incomplete.
+    """
 
     events: tuple[AnyEvent, ...]
+    bundle: EvidenceBundle | None = None
+    outcome: AdjudicationResult | None = None
     is_cut: bool = False
 
     @cached_property
@@ -98,24 +86,8 @@ class RecordedRun:
 
     @cached_property
     def result(self) -> dict[str, Any] | None:
-        """The result of the run, if it has one."""
+        """The result of the run as recorded, if it has one."""
         return next((one.result for one in reversed(self.events) if isinstance(one, Result)), None)
-
-    @cached_property
-    def outcome(self) -> AdjudicationResult | None:
-        """The result as a value, if it can still be read as one."""
-        try:
-            return convert_json(self.result, AdjudicationResult) if self.result else None
-        except msgspec.ValidationError:
-            return None
-
-    @cached_property
-    def bundle(self) -> EvidenceBundle | None:
-        """The evidence of the run, if it was recorded and can still be read."""
-        try:
-            return read_bundle(self.run.evidence) if self.run and self.run.evidence else None
-        except errors.EvidenceError:
-            return None
 
     @cached_property
     def dialect(self) -> Dialect | None:
@@ -144,7 +116,17 @@ def read_recording(path: Path) -> RecordedRun:
         raise errors.TranscriptError(f"{path}: no transcript: {error}") from error
     if not events:
         raise errors.TranscriptError(f"{path}: no transcript: it holds no whole line")
-    return RecordedRun(events, is_cut=len(events) < sum(1 for line in lines if line.strip()))
+    is_cut = len(events) < sum(1 for line in lines if line.strip())
+    recorded = RecordedRun(events, is_cut=is_cut)
+    run, result = recorded.run, recorded.result
+    try:
+        bundle = read_bundle(run.evidence) if run and run.evidence else None
+        outcome = convert_json(result, AdjudicationResult) if result else None
+    except (errors.EvidenceError, msgspec.ValidationError) as error:
+        raise errors.TranscriptError(
+            f"{path}: its evidence or its result is not in today's form: {error}; record it again"
+        ) from error
+    return replace(recorded, bundle=bundle, outcome=outcome)
 
 
 def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
@@ -158,10 +140,8 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
             " its file"
         )
     config = with_installed_tools(_options(LLMConfig, run, "llm", path))
-    # A forced last turn of an earlier version came after the others.
-    turns = max(config.max_iterations, len(recorded.turns))
     adjudicator = ReActAdjudicator(
-        config.model_copy(update={"enabled": True, "max_iterations": turns}),
+        config.model_copy(update={"enabled": True}),
         chat=Replay(recorded.events),
         watch=watch,
         rules_config=_options(RulesConfig, run, "rules", path),
@@ -183,195 +163,10 @@ def _recorded_part(kind: type[_Part], run: Run, key: str, path: Path) -> _Part |
 
 def _options(kind: type[_Options], run: Run, key: str, path: Path) -> _Options:
     try:
-        return kind.model_validate(_of_today(run.options.get(key) or {}, f"{key}."))
+        return kind.model_validate(run.options.get(key) or {})
     except ValidationError as error:
         odd = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise errors.TranscriptError(f"{path}: its options are not understood: {odd}") from error
-
-
-def _of_today(options: object, prefix: str) -> object:
-    """Return recorded options without the keys that there were in earlier versions alone."""
-    if not isinstance(options, Mapping):
-        return options
-    return {
-        name: _of_today(value, f"{prefix}{name}.")
-        for name, value in options.items()
-        if f"{prefix}{name}" not in KEYS_OF_EARLIER_VERSIONS
-    }
-
-
-def _flatten(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Yield each scalar of a nested value with its path, such as `llm.fetch.ports[0]`.
-
-    Items of lists that have a MusicBrainz id have it in their path in place of a number, so that
-    the order of candidates does not matter. Null and empty texts are left out.
-    """
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _flatten(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list | tuple):
-        for number, inner in enumerate(value):
-            ids = (inner.get(key) for key in _IDS) if isinstance(inner, Mapping) else ()
-            yield from _flatten(inner, f"{path}[{next(filter(None, ids), number)}]")
-    elif value is not None and value != "":
-        yield path, value
-
-
-def _with_items_alone(one: Mapping[str, object], other: Mapping[str, object]) -> dict[str, object]:
-    """Return fields of `_flatten`, those of a list item that the other lacks as one with a sum."""
-    there = {path[: item.end()] for path in other for item in _LIST_ITEM.finditer(path)}
-    fields: dict[str, object] = {}
-    alone: Counter[str] = Counter()
-    for path, value in one.items():
-        items = (path[: item.end()] for item in _LIST_ITEM.finditer(path))
-        if outermost := next((item for item in items if item not in there), None):
-            alone[outermost] += 1
-        else:
-            fields[path] = value
-    for item, count in alone.items():
-        title = one.get(f"{item}.title", "unnamed")
-        fields[item] = f"{title} (in this run alone, {errors.counted(count, 'field')})"
-    return fields
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What differs in a part of two runs, `where` in it; `None` is what a run does not have."""
-
-    part: str
-    where: str
-    a: object
-    b: object
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The numbers of two turns that correspond, or of one that only one run has."""
-
-    a: int | None
-    b: int | None
-    differences: tuple[Difference, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The differences of two runs; times, costs, run ids and file names are not compared."""
-
-    before: tuple[Difference, ...]
-    turns: tuple[Pair, ...]
-    result: tuple[Difference, ...]
-
-    @property
-    def departure(self) -> Pair | None:
-        """The first turn in which the conversations differ."""
-        return next((pair for pair in self.turns if pair.differences), None)
-
-    @property
-    def same(self) -> bool:
-        """Whether there is no difference at all."""
-        return not (self.before or self.result or self.departure)
-
-
-def compare(a: RecordedRun, b: RecordedRun) -> Comparison:
-    """Compare two runs, turn by turn; turns that did the same correspond."""
-    before = (
-        *_differing("settings", _settings(a.run), _settings(b.run)),
-        *_evidence(a.run, b.run),
-        *_differing("opening", _opening(a), _opening(b)),
-    )
-    results = _differing("result", _result(a), _result(b))
-    if a.result is None or b.result is None:  # the other fields all differ then
-        results = tuple(each for each in results if each.where == "outcome")
-    return Comparison(before, tuple(_paired(a, b)), results)
-
-
-def _differing(
-    part: str, a: Mapping[str, object], b: Mapping[str, object]
-) -> tuple[Difference, ...]:
-    return tuple(
-        Difference(part, where, a.get(where), b.get(where))
-        for where in {**a, **b}
-        if a.get(where) != b.get(where)
-    )
-
-
-def _settings(run: Run | None) -> dict[str, object]:
-    if run is None:
-        return {}
-    named = {key: getattr(run, key) for key in ("model_id", "dialect", "prompt_version", "version")}
-    return dict(_flatten(named | run.options))
-
-
-def _evidence(a: Run | None, b: Run | None) -> tuple[Difference, ...]:
-    """Compare the hashes; if they differ, also the hashed fields, if both runs have them."""
-    known = [run.evidence_hash if run else "" for run in (a, b)]
-    if known[0] == known[1]:
-        return ()
-    hashes = Difference("evidence", "hash", known[0] or None, known[1] or None)
-    if not (a and b and a.evidence and b.evidence):
-        return (hashes,)
-    one, other = (
-        {path: value for path, value in _flatten(each) if path not in _NOT_HASHED}
-        for each in (a.evidence | {"artifact": None}, b.evidence | {"artifact": None})
-    )
-    fields = _with_items_alone(one, other), _with_items_alone(other, one)
-    return (hashes, *_differing("evidence", *fields))
-
-
-def _opening(recorded: RecordedRun) -> dict[str, object]:
-    return {f"message {n}, {one.role}": one.content for n, one in enumerate(recorded.opening, 1)}
-
-
-def _result(recorded: RecordedRun) -> dict[str, object]:
-    result = recorded.result or {}
-    return dict(_flatten({key: value for key, value in result.items() if key not in _NOT_COMPARED}))
-
-
-def _paired(a: RecordedRun, b: RecordedRun) -> Iterator[Pair]:
-    """Yield the turns in pairs; those that did the same correspond."""
-    matcher = SequenceMatcher(None, [*map(_action_text, a.turns)], [*map(_action_text, b.turns)])
-    for _, a_from, a_to, b_from, b_to in matcher.get_opcodes():
-        for one, other in zip_longest(a.turns[a_from:a_to], b.turns[b_from:b_to]):
-            yield Pair(
-                one.number if one else None,
-                other.number if other else None,
-                _differing("turn", _turn_parts(a, one), _turn_parts(b, other)),
-            )
-
-
-def _action_text(turn: Turn) -> str:
-    done = [_call(each) for each in turn.exchanges if each.step]
-    return repr(done or turn.reply.content)
-
-
-def _turn_parts(recorded: RecordedRun, turn: Turn | None) -> dict[str, object]:
-    if turn is None:
-        return {}
-    shown: dict[str, object] = {
-        "reply": turn.reply.content,
-        "thinking": turn.reply.thinking,
-        "end of the reply": turn.reply.done_reason,
-    }
-    for number, exchange in enumerate(turn.exchanges, start=1):
-        which = f" {number}" if len(turn.exchanges) > 1 else ""
-        step, seen = exchange.step, exchange.observation
-        if step:
-            shown |= {f"step{which}": _call(exchange), f"notes{which}": list(step.notes)}
-        if seen:
-            shown[f"observation{which}"] = seen.content
-            shown[f"sources{which}"] = list(seen.sources)
-            shown[f"failure{which}"] = seen.error
-    for number, read in enumerate(recorded.readings.get(turn.number, ()), start=1):
-        asked = f"{read.kind} of fact {read.fact + 1}, {read.source}"
-        shown[f"second reading {number}"] = f"{read.reading} ({asked})\n{read.content}"
-    return {name: value for name, value in shown.items() if value}
-
-
-def _call(exchange: Exchange) -> str:
-    step = exchange.step
-    if step is None or step.tool is None:
-        return step.kind if step else ""
-    return f"{step.tool} {msgspec.json.encode(step.arguments, order='sorted').decode()}"
 
 
 class ReplyToParse(msgspec.Struct, frozen=True):

@@ -249,6 +249,10 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
 
 def _decoded(line: bytes) -> AnyEvent:
     event: AnyEvent = _DECODER.decode(line)
+    if isinstance(event, Run) and event.version != VERSION:
+        raise msgspec.ValidationError(
+            f"it is of version {event.version}, and only version {VERSION} is read"
+        )
     free = (getattr(event, name, None) for name in _FREE_FIELDS)
     if any(map(is_deep, free)):
         raise msgspec.ValidationError(f"it is nested more than {MAX_DEPTH} deep")
