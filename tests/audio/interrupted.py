@@ -1,6 +1,6 @@
 """Saves that are killed, or refused by the disk, before any one of their calls to the system.
 
-Run as a process of its own (`python interrupted.py FILE write|undo WAY [MOMENTS]`), since it forks
+Run as a process of its own (`python interrupted.py FILE write|undo WAY`), since it forks
 for every moment; prints one JSON object. With `undo` a written file is made the former one again.
 The n-th call that changes anything on the disk is found by wrapping the calls themselves in the
 process that saves.
@@ -9,13 +9,11 @@ process that saves.
 import errno
 import json
 import os
-import random
 import resource
 import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -36,7 +34,6 @@ CALLS = (
     "commit",
 )  # fmt: skip
 DONE, REFUSED = 0, 3
-MAX_TRIES = 6
 
 Fault = Callable[[], None]
 
@@ -112,7 +109,7 @@ def written(path: Path) -> Restoration:
     return prepared[0].restoration
 
 
-def in_child(run: Callable[[], None], kill_after_s: float | None = None) -> int:
+def in_child(run: Callable[[], None]) -> int:
     """Run in a fork; return its exit status, or minus the signal that ended it."""
     pid = os.fork()
     if not pid:
@@ -124,9 +121,6 @@ def in_child(run: Callable[[], None], kill_after_s: float | None = None) -> int:
             sys.stderr.write(f"{error!r}\n")
             os._exit(1)
         os._exit(DONE)
-    if kill_after_s is not None:
-        time.sleep(kill_after_s)
-        os.kill(pid, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
@@ -222,27 +216,6 @@ def every_call(trial: Trial, fault: Fault, names: tuple[str, ...], *, halves: bo
         trial.once(partial(run, number=number))
 
 
-def random_moments(trial: Trial, moments: int) -> None:
-    """Kill by a clock, anywhere in a save; one that ends before its kill is tried again."""
-
-    def duration() -> float:
-        folder, path = trial.fresh()
-        begun = time.monotonic()
-        in_child(partial(trial.save, folder, path))
-        return time.monotonic() - begun
-
-    lasts = min(duration() for _ in range(5))
-    chance = random.Random(6)
-
-    def run(folder: Path, path: Path) -> int:
-        return in_child(partial(trial.save, folder, path), chance.uniform(0, lasts * 1.1))
-
-    tried = 0
-    while trial.counts["killed"] < moments and tried < MAX_TRIES * moments:
-        trial.once(run)
-        tried += 1
-
-
 def full_disk(trial: Trial) -> None:
     """Let the system itself refuse: no file may grow beyond a size that the copy exceeds."""
 
@@ -258,15 +231,13 @@ def full_disk(trial: Trial) -> None:
 
 
 def main() -> None:
-    path, task, way, *rest = sys.argv[1:]
+    path, task, way = sys.argv[1:]
     trial = Trial(Path(path), undoes=task == "undo")
     match way:
         case "kill":
             every_call(trial, kill, CALLS)
         case "kill-in-write":
             every_call(trial, kill, ("write",), halves=True)
-        case "random":
-            random_moments(trial, int(rest[0]))
         case "full":
             every_call(trial, full, ("write",))
             every_call(trial, full, ("write",), halves=True)

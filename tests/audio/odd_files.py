@@ -118,6 +118,9 @@ def id3v1(artist: str = "Somebody", year: str = "1973") -> bytes:
     return tag + bytes(30) + year.encode() + b"hm".ljust(28, b"\0") + b"\0\5" + b"\x09"
 
 
+LYRICS = b"LYRICSBEGININD0000200LYR00002la000031LYRICS200"
+
+
 def comments(*entries: str) -> bytes:
     counted = [struct.pack("<I", len(each.encode())) + each.encode() for each in ("x", *entries)]
     return counted[0] + struct.pack("<I", len(entries)) + b"".join(counted[1:])
@@ -179,6 +182,10 @@ ODD: dict[str, tuple[str, bytes]] = {
         "song.mp3",
         tagged_mp3(4, 0x80, texts(4) + picture(JPEG, 4) + frame("PRIV", b"x\0" + PLAIN, 4)),
     ),
+    # As iTunes wrote ID3v2.4: the length of a frame of more than 127 bytes is no syncsafe number.
+    "plain frame lengths": (
+        "song.mp3", tagged_mp3(4, 0, texts(4) + frame("TCOM", b"\3" + b"x" * 299, 3)),
+    ),
     "MPEG-2.5": ("song.mp3", MPEG_2_5),
     "layer II": ("song.mp2", LAYER_2),
     "leading junk": ("song.MP3", b"junk" * 300 + bare("bare.mp3")),
@@ -196,6 +203,9 @@ ODD: dict[str, tuple[str, bytes]] = {
     "AIFF with text chunks": ("song.aiff", aiff_with_texts()),
     "MP3 with APE alone": ("song.mp3", mp3_with_ape()),
     "MP3 with APE and ID3v1": ("song.mp3", mp3_with_ape() + id3v1(ARTIST, "1996")),
+    "MP3 with APE, Lyrics3 and ID3v1": (
+        "song.mp3", mp3_with_ape() + LYRICS + id3v1(ARTIST, "1996"),
+    ),
     "MP3 with ID3v1 alone": ("song.mp3", bare("bare.mp3") + id3v1()),
     "WavPack with ID3v1 alone": ("song.wv", bare("bare.wv") + id3v1()),
     "FLAC with two comment blocks": (

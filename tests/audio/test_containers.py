@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audio.tagging import BARE, CONTAINERS, FILES, VARIANTS, Container, Variant
+from audio.tagging import BARE, CONTAINERS, FILES, Container
 from chart_binder.audio.containers import audio_hash, layout_of, read_tag_set
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.file_access import Span, open_audio
@@ -17,11 +17,6 @@ from chart_binder.errors import AudioError
 
 NAMES = sorted({*BARE, "bare.pieces.m4a"})
 by_container = pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.name)
-def test_padding_leaves_the_hash(tmp_path: Path, variant: Variant) -> None:
-    assert audio_hash(variant.make(tmp_path)) == audio_hash(FILES / variant.bare)
 
 
 def test_moving_the_movie_box_before_the_media_leaves_the_hash() -> None:

@@ -146,18 +146,6 @@ def output(*command: str | Path) -> bytes:
     return run.stdout
 
 
-def test_keys_that_other_programs_read_first_are_set_too(tmp_path: Path) -> None:
-    values = [("ALBUM ARTIST", ["Old"]), ("YEAR", ["1999"])]
-    tags = read_tag_set(CONTAINERS_BY_NAME["flac"].tagged(tmp_path, values))
-    changed = with_fields(tags, {"album_artist": ["New"], "date": ["2011-09"]})
-    assert {item.key: item.data.partition(b"=")[2] for item in changed.blocks[0].items} == {
-        "ALBUM ARTIST": b"New",
-        "YEAR": b"2011",
-        "ALBUMARTIST": b"New",
-        "DATE": b"2011-09",
-    }
-
-
 YEARS = [
     ("flac", "YEAR", "date"),
     ("aac", f"{FREE}ORIGINAL YEAR", "original_date"),

@@ -25,11 +25,10 @@ from audio.odd_files import (
     mp4_with_media_elsewhere,
     mp4_without_media,
 )
-from audio.tagging import VARIANTS, WANTED, Variant
+from audio.tagging import WANTED
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.save import (
-    ChangedSinceError,
     PreparedCopy,
     Restoration,
     SaveResult,
@@ -201,28 +200,6 @@ def test_an_extended_header_that_leads_nowhere_is_refused(tmp_path: Path) -> Non
     )
     with pytest.raises(AudioError, match="no frame stands behind the extended header"):
         save(path)
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.name)
-def test_the_former_file_is_made_again_byte_by_byte(tmp_path: Path, variant: Variant) -> None:
-    path = variant.make(tmp_path)
-    before = path.read_bytes()
-    prepared: list[PreparedCopy] = []
-    fields = WANTED | {"labels": ("x" * 70_000,)}  # beyond what fits into a page of an Ogg file
-    save_tags(path, lambda tags: with_fields(tags, fields), before_replace=prepared.append)
-    written = path.read_bytes()
-    restoration = prepared[0].restoration
-    assert len(restoration.document) < 3_000
-
-    path.write_bytes(written + b"\0")
-    with pytest.raises(ChangedSinceError):
-        restore_file(path, restoration)
-    path.write_bytes(written)
-    again: list[PreparedCopy] = []
-    restore_file(path, restoration, before_replace=again.append)
-    assert path.read_bytes() == before
-    restore_file(path, again[0].restoration)
-    assert path.read_bytes() == written
 
 
 def test_a_picture_is_not_kept_twice(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import field_texts, with_fields
 from chart_binder.audio.file_access import (
     FileInUseError,
-    Leftover,
     find_audio_files,
     is_of_another_host,
     new_temporary_name,
@@ -334,40 +333,29 @@ def leftover(folder: Path, *, host: str = "", pid: int = 1 << 23) -> Path:
     return path
 
 
-@pytest.mark.parametrize("pid", [1 << 23, os.getpid()], ids=["over", "of another process now"])
-def test_leftovers_of_a_killed_save_are_removed_and_yielded(song: Path, pid: int) -> None:
-    left = leftover(song.parent, pid=pid)
-    assert list(remove_leftovers(song.parent)) == [Leftover(left)]
-    assert names(song.parent) == [song.name]
-    assert list(remove_leftovers(song.parent)) == []
-    assert list(remove_leftovers(song.parent / "gone")) == []
-
-
-def test_leftovers_of_another_machine_are_kept_and_yielded(song: Path) -> None:
-    left = leftover(song.parent, host="00000000")
-    assert is_of_another_host(left.name)
-    (kept,) = remove_leftovers(song.parent)
-    assert (kept.path, left.exists()) == (left, True)
-    assert "of another machine" in str(kept.kept)
-
-
-def test_other_files_links_and_folders_are_no_leftovers(song: Path) -> None:
-    left = leftover(song.parent)
+def test_leftovers_of_killed_saves_are_removed_and_nothing_else(song: Path) -> None:
+    ended, reused = leftover(song.parent), leftover(song.parent, pid=os.getpid())
+    foreign = leftover(song.parent, host="00000000")
     others = (
         ".canon-save-notes",
-        f"{left.name}.flac.bak",
-        f"x{left.name}",
+        f"{ended.name}.flac.bak",
+        f"x{ended.name}",
         ".canon-save-1-2-3-4.part",
     )
     for name in others:
         (song.parent / name).touch()
-    link, folder = (left.with_name(left.name.replace("0" * 16, digit * 16)) for digit in "12")
+    link, folder = (ended.with_name(ended.name.replace("0" * 16, digit * 16)) for digit in "12")
     link.symlink_to(song)
     folder.mkdir()
     found = {item.path: item.kept for item in remove_leftovers(song.parent)}
-    assert found.pop(left) is None
+    assert (found.pop(ended), found.pop(reused)) == (None, None)
+    assert is_of_another_host(foreign.name)
+    assert "of another machine" in str(found.pop(foreign))
     assert set(found) <= {link, folder}
-    assert set(names(song.parent)) == {*others, song.name, link.name, folder.name}
+    kept = {*others, song.name, link.name, folder.name, foreign.name}
+    assert set(names(song.parent)) == kept
+    assert not [item for item in remove_leftovers(song.parent) if item.kept is None]
+    assert list(remove_leftovers(song.parent / "gone")) == []
 
 
 def test_two_runs_that_save_one_file_keep_the_fields_of_each_other(song: Path) -> None:
