@@ -25,7 +25,7 @@ from chart_binder.jobs.stored_decisions import (
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.transcript import Said
 from chart_binder.store import Store
-from golden.bundles import golden, year_only_single
+from golden.bundles import golden
 
 RULES = RulesConfig()
 ALBUM = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
@@ -133,16 +133,6 @@ def test_the_rules_and_what_confidence_is_worth_do(tmp_path: Path) -> None:
     same = adjudicator_version(llm, RULES)
     file.write_bytes(b'{"points": [{"stated": 0.5, "right": 0.4}], "answers": 9}')
     assert adjudicator_version(llm, RULES) != same
-
-
-def test_what_a_plug_ins_adjudicator_accepts_is_not_stale() -> None:
-    class Sure:
-        def adjudicate(self, *_: object) -> AdjudicationResult:
-            return AdjudicationResult(Outcome.ACCEPTED, crg_mbid=ALBUM, confidence=1.0)
-
-    case = Decider(RULES, Sure()).decide(read_bundle(year_only_single()))
-    assert (case.decision.state, case.decision.is_stale) == (State.DECIDED, False)
-    assert Decision(State.DECIDED, "llm", adjudication=Sure().adjudicate()).is_stale
 
 
 def test_every_cause_has_an_advice_of_its_own_kind() -> None:

@@ -12,10 +12,8 @@ RECORDING, GROUP, RELEASE, OTHER = (f"{digit * 8}-1111-4111-8111-111111111111" f
 RULES = Decision(State.DECIDED, "rules", GROUP, RELEASE, RECORDING, trace="evh=1")
 
 
-def by_model(
-    outcome: Outcome = Outcome.ACCEPTED, basis: str = "rules", state: State = State.DECIDED
-) -> Decision:
-    result = AdjudicationResult(outcome, GROUP, RELEASE, 0.9, basis=basis)
+def by_model(outcome: Outcome = Outcome.ACCEPTED, state: State = State.DECIDED) -> Decision:
+    result = AdjudicationResult(outcome, GROUP, RELEASE, 0.9)
     return Decision(state, "llm", GROUP, RELEASE, RECORDING, trace="evh=1", adjudication=result)
 
 
@@ -35,9 +33,7 @@ TAKEN = Chosen(RECORDING, GROUP, RELEASE, "evh=1")
         (RULES, None, TAKEN),
         (RULES, REJECT, "a person rejected it: a cover"),
         (by_model(), None, TAKEN),
-        (by_model(basis="confidence"), None, TAKEN),
-        (by_model(basis=""), None, "accepted under an earlier acceptance: decide again"),
-        (by_model(basis=""), ACCEPT, TAKEN),
+        (by_model(), ACCEPT, TAKEN),
         (by_model(Outcome.REVIEW, state=State.REVIEW), None, "a person has to look at it"),
         (by_model(Outcome.REVIEW, state=State.REVIEW), ACCEPT, TAKEN),
         (by_model(), REJECT, "a person rejected it"),

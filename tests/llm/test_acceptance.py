@@ -13,7 +13,6 @@ from chart_binder.errors import ConfigError, TranscriptError
 from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.acceptance import CHECK_CEILINGS, CHECK_FACTORS, SENT_BACK, lower_by_checks
 from chart_binder.llm.result import (
-    STALE,
     AdjudicationResult,
     Check,
     Outcome,
@@ -61,7 +60,7 @@ def told(result: AdjudicationResult) -> list[str]:
 def test_rules_decide_with_a_new_fact_that_was_verified() -> None:
     result = adjudicated(*DECIDED)
     assert (result.outcome, result.crg_mbid, result.rr_mbid) == (Outcome.ACCEPTED, ALBUM, LP)
-    assert (result.basis, result.rules, result.problem) == ("rules", Standing.CONFIRMED, None)
+    assert (result.rules, result.problem) == (Standing.CONFIRMED, None)
     assert (result.confidence, result.stated_confidence) == (0.9, 0.9)
     assert "ALBUM_LEAD_WINDOW gives C2" in check(result, "rules").detail
     (fact,) = result.facts
@@ -401,7 +400,7 @@ def test_nothing_goes_back_in_the_last_turn_nor_what_no_tool_can_mend() -> None:
 def test_by_confidence_the_thresholds_decide(confidence: object, outcome: Outcome) -> None:
     answer = final(confidence=confidence)
     result = adjudicated(answer, answer, acceptance=BY_CONFIDENCE)
-    assert (result.outcome, result.basis) == (outcome, "confidence")
+    assert result.outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -432,12 +431,6 @@ def test_by_rules_confidence_only_keeps_a_doubtful_answer_back(
     assert result.outcome is outcome
     proposal = adjudicated(final(confidence=confidence))
     assert proposal.outcome is (Outcome.REVIEW if outcome is Outcome.ACCEPTED else Outcome.REJECTED)
-
-
-@pytest.mark.parametrize(("basis", "why"), [("", STALE), ("rules", None), ("confidence", None)])
-def test_what_was_accepted_before_rules_had_to_decide_is_stale(basis: str, why: str | None) -> None:
-    result = AdjudicationResult(Outcome.ACCEPTED, ALBUM, basis=basis)
-    assert why_not_written(AdjudicationResult.from_json(result.to_json())) == why
 
 
 # Confidence and its calibration.

@@ -38,7 +38,6 @@ from chart_binder.jobs.decide import (
     tagged_year,
     with_tags,
 )
-from chart_binder.llm.result import STALE
 from chart_binder.react.transcript import AnyEvent, Said
 from chart_binder.store import open_store
 from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
@@ -102,9 +101,6 @@ def _pinned_lines(case: Case, pinned: DecisionRecord) -> Iterator[str]:
     name = decision_text.entity_names(case.bundle).get(pinned.crg_mbid or "", pinned.crg_mbid)
     said = f"{name} is kept, as decided on {local_time(pinned.decided_at_utc)}"
     yield from output.labelled("pinned", f"{said}: `canon drift unpin PATH` lets this one count")
-    with suppress(StoreError):  # a damaged record is reported where it is used
-        if stored_decisions.read_decision(pinned).is_stale:
-            yield from output.labelled("stale", STALE)
 
 
 @click.command("decide")

@@ -33,7 +33,7 @@ from chart_binder.jobs.explain import (
     lead_window,
     why_not,
 )
-from chart_binder.llm.result import STALE, AdjudicationResult, Check, Fact, is_stale
+from chart_binder.llm.result import AdjudicationResult, Check, Fact
 from chart_binder.rules.recordings import format_length
 
 SITE = "https://musicbrainz.org"
@@ -241,8 +241,6 @@ def outcome_rows(
     yield "confidence", f"{confidence}{f' (stated: {stated:.2f})' if differs else ''}"
     if result.problem and result.rationale:  # else the problem is printed as the reason
         yield "problem", result.problem
-    if is_stale(result):
-        yield "stale", STALE
     yield from examination(result, entity_names(bundle, whole=True))
     usage = result.usage
     readings = f", {counted(usage.readings, 'second reading')}" if usage.readings else ""

@@ -20,7 +20,6 @@ from chart_binder.jobs.decide import NOT_ATTEMPTED, Decider, State, limited_look
 from chart_binder.jobs.journal import FieldChange
 from chart_binder.jobs.stored_decisions import (
     Drift,
-    DriftCause,
     DriftCheck,
     DriftState,
     accept_new_decision,
@@ -29,7 +28,6 @@ from chart_binder.jobs.stored_decisions import (
     path_bytes,
     path_from_bytes,
 )
-from chart_binder.llm.result import STALE
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
@@ -242,8 +240,6 @@ class _Results:
         if found.now:
             causes = f"by {' and '.join(found.causes)}"
             yield from output.note_lines(self.done or "would differ", causes)
-            if DriftCause.ACCEPTANCE in found.causes:
-                yield from output.note_lines("stale", STALE)
             words = entity_names(found.now.bundle) | {state.value: state.word for state in State}
             for name, *both in _changes(found):
                 label = name

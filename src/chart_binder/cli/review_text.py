@@ -116,8 +116,6 @@ def case_lines(
         if verdict:
             why = f": {verdict.reason}" if verdict.reason else ""
             said = f"a person said {verdict.verdict}{why} ({local_time(verdict.at_utc)})"
-        elif case.decision.is_stale:
-            label, said = "to do", "the next batch decides it again"
         yield from labelled(label, said)
     yield from _rules_now(case, rules)
     if isinstance(rules, Open):

@@ -16,7 +16,7 @@ from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.errors import PluginError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import transcripts
-from chart_binder.llm.result import STALE, AdjudicationResult, Outcome, is_stale
+from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.transcript import Replied, Stepped, Turn
 
@@ -226,7 +226,6 @@ def _names(recorded: transcripts.RecordedRun) -> dict[str, Any]:
         "subjects": decision_text.entity_names(recorded.bundle, whole=True),
         "facts": decision_text.facts_by_claim(result.facts),
         "checks": decision_text.shown_checks(result),
-        "stale": STALE if is_stale(result) else "",
     }
 
 

@@ -26,7 +26,7 @@ from chart_binder.domain.verdict import (
     Question,
     Verdict,
 )
-from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
+from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
 from chart_binder.rules.missing_original import needs_siblings
@@ -169,11 +169,6 @@ class Decision(msgspec.Struct, frozen=True):
         """Why there was nothing to decide, or no end to it; empty for other states."""
         return (self.error or self.rationale or _NO_REASON) if self.state in NOT_ATTEMPTED else ""
 
-    @property
-    def is_stale(self) -> bool:
-        """Whether a model's answer made it under an earlier acceptance."""
-        return self.adjudication is not None and is_stale(self.adjudication)
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -290,8 +285,6 @@ class Decider:
         """Decide an open case by an answer to its evidence, and what that brought in."""
         assert case.bundle is not None
         assert isinstance(case.verdict, Open)
-        if not result.basis:  # an adjudicator of a plug-in has one of its own
-            result = replace(result, basis="adjudicator")
         bundle = with_recordings(case.bundle, result.added)
         state = _STATES[result.outcome]
         is_answer = state in (State.DECIDED, State.REVIEW)

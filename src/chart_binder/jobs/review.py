@@ -27,7 +27,7 @@ from chart_binder.jobs.stored_decisions import (
     stored_bundle,
 )
 from chart_binder.jobs.write import NOT_DECIDED, TaggedFile, read_file_tags
-from chart_binder.llm.result import STALE, AdjudicationResult
+from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.transcript import AnyEvent, TranscriptDefectError, read_transcript
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.decide import decide
@@ -119,9 +119,7 @@ class ReviewCase:
 
     @property
     def problem(self) -> str | None:
-        """Why the adjudicator's answer decides nothing, or no longer does."""
-        if self.decision.is_stale:
-            return STALE
+        """Why the adjudicator's answer decides nothing."""
         return self.result.problem if self.result else None
 
     @cached_property

@@ -306,7 +306,7 @@ def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -
         if before.adjudicator is not None and before.evidence_hash == kept.evidence_hash:
             answer = read_decision(before)
             is_older = before.state == State.DECIDED and before.rules_version != kept.rules_version
-            is_outdated = is_changed or is_older or answer.is_stale
+            is_outdated = is_changed or is_older
             return None if is_unasked and is_outdated else answer
     return None
 
@@ -378,9 +378,8 @@ _OPEN = (*NOT_ATTEMPTED, State.INDETERMINATE)
 
 
 class DriftCause(StrEnum):
-    """Why a decision would differ today; `ACCEPTANCE`: it was accepted as was usual earlier."""
+    """Why a decision would differ today."""
 
-    ACCEPTANCE = "acceptance"
     EVIDENCE = "evidence"
     RULES = "rules"
     OVERRIDE = "override"
@@ -419,8 +418,8 @@ class Drift:
 class DriftCheck:
     """Decides stored cases again, without a model.
 
-    A model's answer stands while the rules leave the case open, unless it was accepted under an
-    earlier acceptance. `gather` fetches new evidence; without it, the stored evidence is used.
+    A model's answer stands while the rules leave the case open. `gather` fetches new evidence;
+    without it, the stored evidence is used.
     """
 
     store: "Store"
@@ -455,10 +454,9 @@ class DriftCheck:
         if now is None:
             why = "the evidence that it was made by is not stored: `canon decide` gathers it again"
             return Drift(kept, DriftState.FAILED, why=why)
-        if _outcome(was, now) == _outcome(was) and not was.is_stale:
+        if _outcome(was, now) == _outcome(was):
             return Drift(kept, DriftState.UNCHANGED, now=now)
-        stale = (DriftCause.ACCEPTANCE,) if was.is_stale else ()
-        causes = (*stale, *self._causes(kept, was, before, now))
+        causes = tuple(self._causes(kept, was, before, now))
         verdict = self.store.verdicts.latest(kept.id)
         is_kept = (
             verdict is not None

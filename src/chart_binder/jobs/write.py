@@ -344,7 +344,7 @@ class Planner:
         """Return the ids to write (none for an open case that is dated), or why none."""
         verdict = stored_decisions.verdict_on(self.store, kept)
         chosen = writable_ids(decision, verdict)
-        is_open = decision.state in (State.INDETERMINATE, State.REVIEW) and not decision.is_stale
+        is_open = decision.state in (State.INDETERMINATE, State.REVIEW)
         is_dated = decision.first_release is not None and decision.first_release.year_certain
         is_date_asked = self.options.policy is Policy.DATES and not verdict
         if isinstance(chosen, str) and is_open and is_dated and is_date_asked:
@@ -402,8 +402,7 @@ def _why_not(decision: Decision, verdict: records.VerdictRecord | None) -> str |
             return f"undecided: {decision.rationale or 'the facts do not decide it'}"
     if decision.adjudication is not None:
         unseen = why_not_written(decision.adjudication)
-        is_for_person = unseen and not decision.is_stale
-        return f"a person has to look at it: {unseen}" if is_for_person else unseen
+        return f"a person has to look at it: {unseen}" if unseen else None
     return None if decision.state is State.DECIDED else f"it is for {decision.state}"
 
 

@@ -308,7 +308,6 @@ def _result(
         prompt_version=run.prompt_version,
         evidence_hash=run.evidence_hash,
         transcript=record.place,
-        basis=examination.case.config.acceptance.basis,
     )
 
 
@@ -385,7 +384,7 @@ def _majority_answer(results: Sequence[AdjudicationResult], case: OpenCase) -> A
 
 
 _OF_RUN = (
-    "basis", "iterations", "model_id", "dialect", "prompt_version", "evidence_hash", "transcript",
+    "iterations", "model_id", "dialect", "prompt_version", "evidence_hash", "transcript",
 )  # fmt: skip
 """What a result says of its run rather than of its answer."""
 

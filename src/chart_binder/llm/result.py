@@ -89,10 +89,10 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     """The adjudicator's answer, with everything needed to judge it.
 
     `confidence` is 0..1, after calibration and checks; `stated_confidence` is the model's own.
-    `basis` is what made the outcome, empty in old results; `rules` the rules' agreement with the
-    verified facts in; `independent_sources` those of the fact that has the fewest of those that the
-    decision turns on; `added` recordings of records that the model named; `problem` why it is
-    not accepted; `transcript` the recorded file's path, or the events.
+    `rules` is the rules' agreement with the verified facts in; `independent_sources` those of the
+    fact that has the fewest of those that the decision turns on; `added` recordings of records that
+    the model named; `problem` why it is not accepted; `transcript` the recorded file's path, or the
+    events.
     """
 
     outcome: Outcome
@@ -103,7 +103,6 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     rationale: str = ""
     facts: tuple[Fact, ...] = ()
     checks: tuple[Check, ...] = ()
-    basis: str = ""
     rules: Standing | None = None
     independent_sources: int = 0
     added: tuple[RecordingCandidate, ...] = ()
@@ -135,12 +134,4 @@ def why_not_written(result: AdjudicationResult) -> str | None:
     """Return why an answer must not be written to a file before a person has seen it, or None."""
     if result.outcome is not Outcome.ACCEPTED:
         return result.problem or f"the answer is {result.outcome}"
-    return STALE if is_stale(result) else None
-
-
-STALE = "the model's answer was accepted under an earlier acceptance: decide again"
-
-
-def is_stale(result: AdjudicationResult) -> bool:
-    """Return whether a decision was made before the rules had to decide (docs/adjudicator.md)."""
-    return result.outcome is Outcome.ACCEPTED and not result.basis
+    return None

@@ -21,7 +21,7 @@ from chart_binder.jobs import stored_decisions
 from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.decide import State, complete, override_for, year_of
 from chart_binder.jobs.write import identity_change
-from chart_binder.llm.result import FAILED_SERVICE, AdjudicationResult, Outcome, is_stale
+from chart_binder.llm.result import FAILED_SERVICE, AdjudicationResult, Outcome
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -140,18 +140,10 @@ class ResumeCheck:
 
 
 def _is_final(kept: records.DecisionRecord) -> bool:
-    """Return whether trying again would be in vain: a failed look-up is made again.
-
-    So is what a model decided under an earlier acceptance.
-    """
-    match kept.state:
-        case State.ERROR:  # of an earlier version, which had no state of its own for it
-            return stored_decisions.read_decision(kept).state is State.UNMATCHED
-        case State.INDETERMINATE:
-            return is_answer(stored_decisions.read_decision(kept).adjudication)
-        case State.DECIDED if kept.decided_by == "llm":
-            return not stored_decisions.read_decision(kept).is_stale
-    return True
+    """Return whether trying again would be in vain: a failed look-up is made again."""
+    if kept.state == State.INDETERMINATE:
+        return is_answer(stored_decisions.read_decision(kept).adjudication)
+    return kept.state != State.ERROR
 
 
 def _is_same_file(store: "Store", path: Path, kept: records.DecisionRecord) -> bool:
@@ -205,13 +197,10 @@ class AdjudicationCache:
 def is_answer(result: AdjudicationResult | None) -> bool:
     """Return whether a result need not be asked for again.
 
-    A failed run is no answer, nor is "I cannot tell" while a service failed, nor what was accepted
-    under an earlier acceptance.
+    A failed run is no answer, nor is "I cannot tell" while a service failed.
     """
     if result is None:
         return True
-    if is_stale(result):
-        return False
     if result.outcome is Outcome.REJECTED:
         return all(check.passed or check.name != FAILED_SERVICE for check in result.checks)
     return result.outcome is not Outcome.ERROR
