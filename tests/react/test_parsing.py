@@ -53,11 +53,15 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Row(msgspec.Struct, forbid_unknown_fields=True):
-    """A reply of the corpus; `behaviour` says what is odd in it."""
+    """A reply of the corpus; `behaviour` says what is odd in it.
+
+    `seen` is the model, the server or the public report that the form is from, where it is known.
+    """
 
     behaviour: str
     text: str
     expect: Expected
+    seen: str = ""
 
 
 def web_search(query: str) -> str:
