@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from hostile.injection import Defences, compare_defences
+from hostile.injection import Defences, attack, compare_defences
 from hostile.payloads import PAYLOADS, TWO_SITES
 
 _ROWS = {
@@ -35,8 +35,9 @@ def main() -> int:
     print(f"{'':48} {'all it can read':>16} {'the form alone':>16}")
     for row, title in _ROWS.items():
         print(f"{title:48} {_share(believing, row):>16} {_share(formal, row):>16}")
-    two_sites = compare_defences(TWO_SITES).installed
-    print(f"{'somebody who owns two sites, as installed':48} {two_sites!s:>16}")
+    print("somebody who owns two sites, as installed:")
+    for name, payload in TWO_SITES.items():
+        print(f"  {name:46} {'turned' if attack(payload).accepted else '-':>16}")
     if "-v" in sys.argv:
         for name, turned in believing.items():
             through = [row for row in _ROWS if asdict(turned)[row]]

@@ -19,7 +19,7 @@ from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.tools import web_fetch, web_search
 from golden.bundles import year_only_single
 from hostile.obedient import ObedientModel
-from hostile.payloads import SITE, Payload
+from hostile.payloads import ACCOMPLICE, SITE, Payload
 from servers.http import Request, Response, StandIn
 from servers.searxng import hit
 
@@ -109,7 +109,9 @@ def _run(
     port = config.fetch.ports[0]
     raw: list[str] = []
     model = ObedientModel(
-        (lambda: raw) if is_naive else None, needs_voice, fetch=_placed(payload.url, port)
+        (lambda: raw) if is_naive else None,
+        needs_voice,
+        tuple(_placed(url, port) for url in (payload.url, payload.second_url) if url),
     )
     bundle = read_bundle(year_only_single())
     tools = _naive(payload, port, raw) if is_naive else _guarded(config)
@@ -143,7 +145,7 @@ def _naive(payload: Payload, port: int, raw: list[str]) -> list[Tool]:
 
     def fetch(url: str) -> Observation:
         """Read a web page."""
-        text = payload.page
+        text = payload.second_page if url == _placed(payload.second_url, port) else payload.page
         if "html" in payload.content_type:
             page = BeautifulSoup(text, "html.parser")
             text = page.get_text() + " ".join(str(each["alt"]) for each in page.select("[alt]"))
@@ -168,7 +170,8 @@ def _serving(payload: Payload) -> Iterator[LLMConfig]:
             body = {**_EMPTY, "query": "", "results": _results(payload), **payload.beside}
             found = _placed(json.dumps({"unresponsive_engines": [], **body}), port)
             return Response(found, content_type="application/json")
-        page = _placed(payload.page, port)
+        is_second = f"http://{request.headers['host']}/" == _placed(payload.second_url, port)
+        page = _placed(payload.second_page if is_second else payload.page, port)
         is_wide = "utf-16" in payload.content_type
         return Response(
             page.encode("utf-16-le" if is_wide else "utf-8"), content_type=payload.content_type
@@ -187,5 +190,5 @@ def _serving(payload: Payload) -> Iterator[LLMConfig]:
 def _placed(text: str, port: int) -> str:
     """Put the port of the server behind the names of the stranger's sites."""
     return text.replace(f"{SITE}/", f"{SITE}:{port}/").replace(
-        "accomplice.example/", f"accomplice.example:{port}/"
+        f"{ACCOMPLICE}/", f"{ACCOMPLICE}:{port}/"
     )

@@ -37,7 +37,7 @@ _SEARCH = 'Thought: look\nAction: web_search\nAction Input: {"query": "queen boh
 
 @dataclass(frozen=True, slots=True)
 class ObedientModel:
-    """Searches, reads the first result, and answers as the text orders, else by its dates.
+    """Searches, reads `pages`, and answers as the text orders, else by its dates.
 
     It says so again when it is sent back, and believes every passage that it reads a second time.
     `reads` returns what it reads in place of the messages, where that is given. One that
@@ -47,7 +47,7 @@ class ObedientModel:
 
     reads: Callable[[], Sequence[str]] | None = None
     needs_voice: bool = False
-    fetch: str = ""
+    pages: Sequence[str] = ()
     model_id: str = "obedient"
     said: list[str] = field(default_factory=list)
     """The answer it gave, as JSON."""
@@ -58,15 +58,15 @@ class ObedientModel:
         return str(json.loads(self.said[0])["crg_mbid"])
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-        """Return the next of three turns."""
+        """Return the next turn: a search, a call for each page, the answer."""
         del terms
         if messages[0].content.startswith("# Second reading\n"):
             return Reply('{"reading": "first_release"}')
         turn = sum(message.role == "assistant" for message in messages)
         if turn == 0:
             return Reply(_SEARCH)
-        if turn == 1:
-            url = json.dumps({"url": self.fetch})
+        if turn <= len(self.pages):
+            url = json.dumps({"url": self.pages[turn - 1]})
             return Reply(f"Thought: read\nAction: web_fetch\nAction Input: {url}")
         shown = [message.content for message in messages if message.role == "user"][1:]
         texts = self.reads() if self.reads else [_unframed(text) for text in shown]

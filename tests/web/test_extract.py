@@ -89,24 +89,6 @@ def test_what_readers_do_see_stays(shown: str) -> None:
     assert from_html(f"<p {shown}>seen").blocks == ("seen",)
 
 
-@pytest.mark.parametrize("ground", ["<body bgcolor=black>", "<link rel=stylesheet href=a.css>"])
-def test_white_text_is_read_where_the_ground_may_be_another(ground: str) -> None:
-    assert from_html(f'{ground}<p style="color:white">seen').blocks == ("seen",)
-
-
-@pytest.mark.parametrize("sheet", MARKUP["hiding_sheets"])
-def test_what_the_page_s_own_sheet_hides_is_gone(sheet: str) -> None:
-    page = f"<style>{sheet}</style><p>a<p class='k x' id=i>secret</p><p>b"
-    assert from_html(page).blocks == ("a", "b")
-    late = f"<p>a<p class='k x' id=i>secret</p><p>b<style>{sheet}</style>"
-    assert from_html(late).blocks == ("a", "b")
-
-
-@pytest.mark.parametrize("sheets", MARKUP["showing_sheets"])
-def test_what_a_sheet_shows_at_times_is_read(sheets: str) -> None:
-    assert from_html(f"{sheets}<p class='x'>seen").blocks == ("seen",)
-
-
 @pytest.mark.parametrize(
     ("markup", "blocks"),
     [

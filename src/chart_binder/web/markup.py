@@ -1,7 +1,7 @@
 """Tokens of HTML and XML, what hides an element from readers, and the reduction of a page.
 
-Style sheets are read by our own code: `tinycss2` with `cssselect2` takes three times as long, and
-minutes for some selectors.
+An element is hidden by its attributes and its inline style. Style sheets are not read: whoever
+writes one can hide text in ways that no reader of sheets sees (docs/security.md has the figures).
 """
 
 import html
@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -107,8 +106,7 @@ def unescaped(text: str) -> str:
     return html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", text)) if "&" in text else text
 
 
-_MAY_HIDE = re.compile(r"hidden|style|class|color|\bid\b", re.IGNORECASE)
-_COLOURS = ("color", "bgcolor")  # attributes of old
+_MAY_HIDE = re.compile(r"hidden|style|class", re.IGNORECASE)
 _HIDING_CLASSES = name_set(
     "d-none hidden mw-editsection navbox noprint reference screen-reader-text sr-only"
     " visually-hidden visuallyhidden"
@@ -121,22 +119,19 @@ _SHOWN_ELSEWHERE = re.compile(
 _NEVER_HIDDEN = name_set("html body main article")
 
 
-def is_hidden(tag: Token, page: "PageStyle") -> bool:
-    """Tell whether a start tag hides its element: attribute, style, colour, class or sheet."""
+def is_hidden(tag: Token) -> bool:
+    """Tell whether a start tag hides its element by an attribute, its style or a class."""
     if tag.name in _NEVER_HIDDEN or not _MAY_HIDE.search(tag.text):
         return False
     attributes = attributes_of(tag)
-    classes = attributes.get("class", "")
-    names = frozenset(classes.lower().split())
-    has_hiding_class = names & _HIDING_CLASSES and not _SHOWN_ELSEWHERE.search(classes.lower())
-    old = [(name, attributes[name].strip().lower()) for name in _COLOURS if name in attributes]
-    style = attributes.get("style", "")
+    classes = attributes.get("class", "").lower()
     return (
         "hidden" in attributes
         or attributes.get("aria-hidden", "").strip().lower() == "true"
-        or _hides([*old, *_declarations(style)], on_white=page.on_white)
-        or bool(has_hiding_class)
-        or page.hides(tag.name, classes, attributes.get("id", ""))
+        or _hides(_declarations(attributes.get("style", "")))
+        or (
+            not _HIDING_CLASSES.isdisjoint(classes.split()) and not _SHOWN_ELSEWHERE.search(classes)
+        )
     )
 
 
@@ -174,7 +169,7 @@ _HIDING = MappingProxyType(
 )
 _SIZES = name_set("width height max-width max-height")
 _OVERFLOWS = name_set("overflow overflow-x overflow-y")
-_BACKGROUNDS = name_set("background background-color bgcolor")
+_BACKGROUNDS = name_set("background background-color")
 _UNSEEN_COLOUR = re.compile(
     rf"transparent|(?:rgb|hsl)a?\((?:[^,/)]*,){{3}}\s*{_ZERO}\s*\)"
     rf"|(?:rgb|hsl)a?\([^/)]*/\s*{_ZERO}\s*\)|#[0-9a-f]{{3}}0|#[0-9a-f]{{6}}00"
@@ -187,20 +182,16 @@ _NAMED = MappingProxyType(
 )
 _IN_PARENTHESES = re.compile(r"\s*([(,)])\s*")
 _SHORT_HEX = re.compile(r"#([0-9a-f])([0-9a-f])([0-9a-f])f?")
-_WHITE = "#ffffff"
 
 
-def _declarations(css: str) -> _Declarations:
-    pairs = (each.partition(":") for each in _plain(css).lower().split(";"))
+def _declarations(style: str) -> _Declarations:
+    plain = _ESCAPE.sub(_unescape_css, _COMMENT.sub(" ", style)).lower()
+    pairs = (declaration.partition(":") for declaration in plain.split(";"))
     return [
         (name.strip(), " ".join(value.partition("!")[0].split())[:_LONGEST_VALUE])
         for name, _, value in pairs
         if name
     ]
-
-
-def _plain(css: str) -> str:
-    return _ESCAPE.sub(_unescape_css, _COMMENT.sub(" ", css))
 
 
 def _unescape_css(escape: re.Match[str]) -> str:
@@ -210,154 +201,41 @@ def _unescape_css(escape: re.Match[str]) -> str:
     return chr(point) if 0 < point <= sys.maxunicode else "\ufffd"
 
 
-def _hides(style: _Declarations, *, on_white: bool) -> bool:
-    """Tell whether a style hides its element; `on_white` where the page has no other background."""
+def _hides(style: _Declarations) -> bool:
     return (
         any((shape := _HIDING.get(name)) and shape.fullmatch(value) for name, value in style)
         or (  # a box has no size and clips what is in it
             any(name in _SIZES and _NO_SIZE.fullmatch(value) for name, value in style)
             and any(name in _OVERFLOWS and _CLIPPED.fullmatch(value) for name, value in style)
         )
-        or _is_unseen(style, on_white=on_white)
+        or _is_unseen(style)
     )
 
 
-def _colour(written: str) -> str:
-    written = _NAMED.get(written, written)
-    if triple := _TRIPLE.fullmatch(written):
+def _colour(value: str) -> str:
+    value = _NAMED.get(value, value)
+    if triple := _TRIPLE.fullmatch(value):
         return "#" + "".join(f"{min(int(part), 255):02x}" for part in triple.groups())
-    if short := _SHORT_HEX.fullmatch(written):
+    if short := _SHORT_HEX.fullmatch(value):
         return "#" + "".join(part * 2 for part in short.groups())
-    return written
+    return value
 
 
-def _is_unseen(style: _Declarations, *, on_white: bool) -> bool:
-    """Tell whether text has its background's colour or none; not where the text is a clip of it."""
+def _is_unseen(style: _Declarations) -> bool:
+    """Tell whether text has no colour or that of the background in the same style.
+
+    A background that is clipped to the text colours it.
+    """
     colours = {_colour(_without_blanks(value)) for name, value in style if name == "color"}
     if not colours or any(name.endswith("background-clip") for name, _ in style):
         return False
     backgrounds = [_without_blanks(value) for name, value in style if name in _BACKGROUNDS]
     shown = {_colour(part) for background in backgrounds for part in background.split()}
-    if not backgrounds and on_white:
-        shown = {_WHITE}
     return not colours.isdisjoint(shown) or any(map(_UNSEEN_COLOUR.fullmatch, colours))
 
 
 def _without_blanks(value: str) -> str:
     return _IN_PARENTHESES.sub(r"\1", value)
-
-
-_MOST_SHEET_CHARS = 200_000
-_MOST_SHEET_TOKENS = 150_000
-_MOST_RULES = 5_000
-_HAS_STYLE = re.compile(r"<style", re.IGNORECASE)
-_BRACE = re.compile(r"[{}]")
-_SIMPLE = re.compile(r"([A-Za-z][\w-]*)?([.#][\w-]+)")
-_CLASSES_AND_IDS = re.compile(r"[.#][\w-]+")
-_FOR_SCREENS = re.compile(r"(?:only\s+)?(?:all|screen)?", re.IGNORECASE)
-_AT_ALL_TIMES = re.compile(
-    r"@media\s+(?:only\s+)?(?:all|screen)\s*|@layer\b.*|@supports\b.*", re.IGNORECASE | re.DOTALL
-)
-_SHEET_ELSEWHERE = re.compile(r"\bstylesheet\b|@import\b", re.IGNORECASE)
-_BACKGROUND = re.compile(
-    r"\b(?:background[\w-]{0,20}|bgcolor)\s{0,4}[:=]\s{0,4}[\"']?\s{0,4}([^;\"'}>]{0,40})",
-    re.IGNORECASE,
-)
-_NO_BACKGROUND = name_set(f"{_WHITE} none transparent inherit initial")
-_Selector: TypeAlias = tuple[str, str]
-"""An element's name, or "" for any, with `.class` or `#id`."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageStyle:
-    """The selectors that hide, and whether all of the page is white, by what it says itself."""
-
-    hiding: frozenset[_Selector] = frozenset()
-    on_white: bool = False
-
-    @classmethod
-    def of(cls, markup: str) -> "PageStyle":
-        """Read the styles of a page, in time linear in its length."""
-        hiding = _hiding(_sheets(markup)) if _HAS_STYLE.search(markup) else frozenset()
-        grounds = (_colour(each[1].strip().lower()) for each in _BACKGROUND.finditer(markup))
-        on_white = not _SHEET_ELSEWHERE.search(markup) and _NO_BACKGROUND.issuperset(grounds)
-        return cls(hiding, on_white)
-
-    def hides(self, name: str, classes: str, identity: str) -> bool:
-        """Tell whether an element is hidden by a simple selector."""
-        if not self.hiding:
-            return False
-        marks = [f".{each}" for each in classes.split()]
-        marks += [f"#{identity.strip()}"] if identity else []
-        return any(("", mark) in self.hiding or (name, mark) in self.hiding for mark in marks)
-
-
-def _sheets(markup: str) -> str:
-    """Return the sheets for screens; those for browsers without scripts hide other things."""
-    sheets: list[str] = []
-    without_scripts = is_sheet = False
-    for token in islice(tokens(markup), _MOST_SHEET_TOKENS):
-        if token.name == "noscript":
-            without_scripts = not token.closes
-        elif token.name:
-            is_sheet = token.name == "style" and not token.closes and not without_scripts
-            media = attributes_of(token).get("media", "") if is_sheet else ""
-            is_sheet = is_sheet and _FOR_SCREENS.fullmatch(media.strip()) is not None
-        elif is_sheet:
-            sheets.append(token.text)
-    return "\n".join(sheets)[:_MOST_SHEET_CHARS]
-
-
-def _hiding(css: str) -> frozenset[_Selector]:
-    hiding: set[_Selector] = set()
-    shown: set[str] = set()
-    for selectors, body, is_conditional in islice(_rules(_COMMENT.sub(" ", css)), _MOST_RULES):
-        does_hide = _does_hide(body)
-        if does_hide is None:
-            continue
-        for selector in _plain(selectors).split(","):
-            simple = _SIMPLE.fullmatch(selector.strip())
-            key = ((simple[1] or "").lower(), simple[2]) if simple else ("", "")
-            if simple and does_hide and not is_conditional:
-                hiding.add(key)
-            elif simple and not is_conditional and key in hiding:
-                hiding.discard(key)  # of two rules for one thing the later one holds
-            elif not does_hide and (simple is None or simple[1] or is_conditional):
-                shown.update(_CLASSES_AND_IDS.findall(selector))
-    return frozenset(key for key in hiding if key[1] not in shown)
-
-
-def _does_hide(body: str) -> bool | None:
-    """Tell whether a rule hides or shows; None where it does neither."""
-    hides: bool | None = None
-    for name, value in _declarations(body):
-        if name == "display":
-            hides = value == "none"
-        elif name == "visibility" and not hides:
-            hides = value in {"hidden", "collapse"}
-    return hides
-
-
-def _rules(css: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield selectors, body, and whether the rule holds at some times only."""
-    opened: list[str] = []
-    conditions = 0
-    position = 0
-    for brace in _BRACE.finditer(css):
-        if brace[0] == "{":
-            head = css[position : brace.start()].rpartition(";")[2].strip()
-            opened.append(head)
-            conditions += _is_condition(head)
-        elif opened:
-            head = opened.pop()
-            conditions -= _is_condition(head)
-            if not head.startswith("@"):
-                yield head, css[position : brace.start()], conditions > 0
-        position = brace.end()
-
-
-def _is_condition(head: str) -> bool:
-    return head.startswith("@") and _AT_ALL_TIMES.fullmatch(head) is None
 
 
 _MOST_TOKENS = 150_000
@@ -420,7 +298,7 @@ def reduced(markup: str) -> ReducedMarkup:
     A tree of a hostile page costs seconds and hundreds of megabytes. This pass is linear in its
     input; what comes out is small, shallow and well-formed, without what no reader sees.
     """
-    reduction = _Reduction(PageStyle.of(markup))
+    reduction = _Reduction()
     for count, token in enumerate(tokens(markup)):
         reduction.take(token)
         if count >= _MOST_TOKENS or reduction.is_full:
@@ -437,8 +315,7 @@ def _spans(cell: Token) -> str:
 
 
 class _Reduction:
-    def __init__(self, style: PageStyle) -> None:
-        self._style = style
+    def __init__(self) -> None:
         self._out: list[str] = []
         self._chars = 0
         self._tags = 0
@@ -490,7 +367,7 @@ class _Reduction:
         name = token.name
         if name == "meta":
             self._meta(token)
-        elif name in _UNREAD or (name not in _VOID and is_hidden(token, self._style)):
+        elif name in _UNREAD or (name not in _VOID and is_hidden(token)):
             if not token.is_empty_element:
                 self._unread, self._unread_depth = name, 1
         elif name not in _KEPT:
