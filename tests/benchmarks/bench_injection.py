@@ -19,8 +19,7 @@ _ROWS = {
     "grounding": "facts are looked up where they are cited, alone",
     "rules": "the rules are asked again, alone",
     "two_sources": "two sources required, alone",
-    "by_confidence": "one source, decided by confidence",
-    "one_source": "one source, decided by rules",
+    "one_source": "one source required",
     "installed": "as installed",
 }
 

@@ -19,10 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chart_binder import plugins
 from chart_binder.chat.scripted import Scripted
-from chart_binder.config import LLMConfig, PromptConfig
+from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.evidence_markdown import evidence_markdown
-from chart_binder.llm.prompt import shipped_versions
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.react.conversation import Message
 from chart_binder.react.dialect import Dialect
@@ -39,7 +38,6 @@ STEPS = (
 ANSWER = """```json
 {"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "The first album."}
 ```"""
-FORMS = (("classic", "react-1"), *((name, "") for name in plugins.names("chart_binder.dialects")))
 
 
 def web_search(query: str) -> str:
@@ -72,10 +70,10 @@ def evidence_of(groups: int, releases: int, artist: str = "Some Artist") -> Bund
     return bundle
 
 
-def prompts(dialect: Dialect, version: str, bundle: Bundle) -> list[list[Message]]:
+def prompts(dialect: Dialect, bundle: Bundle) -> list[list[Message]]:
     """Return what a model is sent in each turn of a run."""
     script = Scripted([*map(dialect.render, STEPS), dialect.render(Finish(ANSWER, "It is told."))])
-    config = LLMConfig(enabled=True, num_ctx=32_768, prompt=PromptConfig(version=version))
+    config = LLMConfig(enabled=True, num_ctx=32_768)
     tools = [Tool.of(web_search), Tool.of(web_fetch)]
     adjudicator = ReActAdjudicator(config, chat=script, dialect=dialect, tools=tools)
     result = adjudicator.adjudicate(bundle)
@@ -100,19 +98,18 @@ def prefix(first: bytes, second: bytes) -> int:
     return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
-def show(name: str, version: str) -> None:
+def show(name: str) -> None:
     """Print the figures of one dialect."""
     dialect: Dialect = plugins.load("chart_binder.dialects", name)()
-    version = version or shipped_versions()[-1]
-    turns = prompts(dialect, version, evidence_of(4, 3))
+    turns = prompts(dialect, evidence_of(4, 3))
     sent = [laid_out(messages) for messages in turns]
     sizes = [len(each.decode()) / 4 for each in sent]
     system, evidence = turns[0][0].content, turns[0][1].content
     grown = [after - before for before, after in pairwise(sizes)]
     between = [shared(before, after) for before, after in pairwise(sent)]
     kept = [100 * prefix(before, after) / len(before) for before, after in pairwise(sent)]
-    other = laid_out(prompts(dialect, version, evidence_of(5, 2, "Another Artist"))[0])
-    print(f"{name}, {version}")
+    other = laid_out(prompts(dialect, evidence_of(5, 2, "Another Artist"))[0])
+    print(name)
     print(f"  system prompt   {told(system)}; evidence {told(evidence)}")
     print(f"  turn by turn    {', '.join(f'{size:,.0f}' for size in sizes)} tokens sent")
     print(f"  growth a turn   {', '.join(f'{size:,.0f}' for size in grown)} tokens")
@@ -125,10 +122,10 @@ def show(name: str, version: str) -> None:
 
 
 def main() -> None:
-    """Print the figures of every dialect, and of the prompt before."""
+    """Print the figures of every dialect."""
     print("evidence of 4 groups with 12 releases; tokens are characters / 4")
-    for name, version in FORMS:
-        show(name, version)
+    for name in plugins.names("chart_binder.dialects"):
+        show(name)
     crowded = evidence_markdown(read_bundle(evidence_of(4, 12)))
     print(f"with 12 releases in each group the evidence is {told(crowded)}")
 

@@ -39,7 +39,7 @@ def test_what_is_not_verified_says_why_and_what_is_missing(tmp_path: Path, capsy
     )
     assert run(["transcript", "show", str(file)]) == 0
     shown = capsys.readouterr().out
-    assert "problem        a proposal, because rules decide ([llm.acceptance] basis): " in shown
+    assert "problem        a proposal, because rules decide: " in shown
     assert f"NOT verified: {PAGE}: a second reading of {PAGE} says unclear\n" in shown
     nowhere = FACT | {"source": "", "quote": "", "value": "1975-10-30"}
     run(["transcript", "show", str(recording(tmp_path, [*RUN[:-1], answer(facts=[nowhere])]))])

@@ -8,7 +8,7 @@ import tomli
 from pydantic import BaseModel
 
 from chart_binder.config import Config
-from chart_binder.config.load import load_settings
+from chart_binder.config.load import KEYS_OF_EARLIER_VERSIONS, load_settings
 from chart_binder.errors import ConfigError, masked
 
 SHIPPED = Path(__file__).parents[2] / "config.toml"
@@ -49,21 +49,14 @@ REFUSED = [
         {},
         ["llm.modell", "unknown key (did you mean 'model_id'?); allowed here: enabled, "],
     ),
-    (
-        "write_min_sources = 2",
-        {},
-        ["no such key any more", "min_sources says"],
-    ),
     ("[acceptance]\nmin_sources = 1", {}, ["acceptance", "did you mean 'llm.acceptance'?"]),
     ("[llm]\ntrusted_sources = []", {}, ["did you mean 'llm.acceptance.trusted_sources'?"]),
     ("[llm]\nfinal_turn = true", {}, ["llm.final_turn", "found true; "]),
-    ("[llm.acceptance]\nwrite_min_sources = 2", {}, ["write_min_sources", "min_sources says"]),
-    ("", {"CANON_LLM__ACCEPTANCE__WRITE_MIN_SOURCES": "2"}, ["__WRITE_MIN", "min_sources says"]),
-    ("[llm.acceptance]\nbasis = 'trust'", {}, ["llm.acceptance.basis", "'trust'", "'rules'"]),
+    ("[llm]\nfinal_turn = 'never'", {}, ["llm.final_turn", "'never'", "'force'"]),
     ("[llm]\nnum_ctx = 12", {}, ["llm.num_ctx", "12", "1024"]),
     ("[llm]\nenabled = 1", {}, ["llm.enabled", "true or false"]),
     ("[llm]\ntemperature = nan", {}, ["llm.temperature", "nan", "finite"]),
-    ("[llm]\nreview_threshold = 0.9", {}, ["review_threshold 0.9", "at most", "0.85"]),
+    ("[llm]\nreview_threshold = 1.1", {}, ["llm.review_threshold", "1.1", "equal to 1"]),
     ("[llm]\nnum_ctx = 1024", {}, ["max_tokens 1024", "less than num_ctx"]),
     ("[llm.fetch]\nports = [80, 99999]", {}, ["llm.fetch.ports.1", "99999", "65535"]),
     ("[llm.fetch]\nports = []", {}, ["llm.fetch.ports", "at least 1"]),
@@ -99,6 +92,21 @@ def test_an_invalid_value_is_refused_with_its_key_and_what_is_allowed(
         assert str(tmp_path / "config.toml") in told
 
 
+@pytest.mark.parametrize(("key", "advice"), KEYS_OF_EARLIER_VERSIONS.items())
+def test_a_removed_key_is_refused_by_name_with_what_to_use_instead(
+    tmp_path: Path, key: str, advice: str
+) -> None:
+    table, _, name = key.rpartition(".")
+    sentence = f"{key}: there is no such key any more: {advice}"
+    with pytest.raises(ConfigError) as refusal:
+        load(tmp_path, f"[{table}]\n{name} = 1")
+    assert str(refusal.value) == f"{tmp_path / 'config.toml'}, line 2: {sentence}"
+    variable = f"CANON_{key.upper().replace('.', '__')}"
+    with pytest.raises(ConfigError) as refusal:
+        load(tmp_path, **{variable: "1"})
+    assert str(refusal.value) == f"{variable}: {sentence}"
+
+
 def test_every_invalid_key_is_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"llm\.seed.*log\.format"):
         load(tmp_path, "[llm]\nseed = -1\n[log]\nformat = 'xml'")
@@ -130,10 +138,8 @@ def test_a_list_in_the_environment_is_json_or_has_commas(tmp_path: Path) -> None
 
 
 def test_limits_are_checked_on_the_merged_configuration(tmp_path: Path) -> None:
-    config = load(
-        tmp_path, "[llm]\nauto_accept_threshold = 0.95", CANON_LLM__REVIEW_THRESHOLD="0.9"
-    )
-    assert config.llm.review_threshold == 0.9
+    config = load(tmp_path, "[llm]\nmax_tokens = 9000", CANON_LLM__NUM_CTX="16384")
+    assert config.llm.max_tokens == 9_000
 
 
 def test_a_file_that_is_absent_or_no_text_is_an_error(tmp_path: Path) -> None:

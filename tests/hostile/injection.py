@@ -36,8 +36,7 @@ _EMPTY: Mapping[str, list[str]] = {
 class Defences:
     """Whether a payload turned the decision, with each defence alone and with all.
 
-    `installed` is with the configuration as it is installed, `one_source` with one source required,
-    `by_confidence` with that and with thresholds instead of rules.
+    `installed` is with the configuration as it is installed, `one_source` with one source required.
     """
 
     undefended: bool
@@ -47,7 +46,6 @@ class Defences:
     two_sources: bool
     installed: bool
     one_source: bool
-    by_confidence: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,6 @@ def compare_defences(payload: Payload, *, needs_voice: bool = False) -> Defences
     with _serving(payload) as config:
         told, said = run(AcceptanceConfig())
         one, _ = run(_ONE_SOURCE)
-        believed, _ = run(_ONE_SOURCE.model_copy(update={"basis": "confidence"}))
         bare, bare_said = run(_ONE_SOURCE, is_naive=True)
     bare_turned = bare_said not in _TRUE
     return Defences(
@@ -86,7 +83,6 @@ def compare_defences(payload: Payload, *, needs_voice: bool = False) -> Defences
         two_sources=bare_turned and bare.independent_sources > 1,
         installed=_is_accepted(told),
         one_source=_is_accepted(one),
-        by_confidence=_is_accepted(believed),
     )
 
 

@@ -87,8 +87,6 @@ def adjudicating(model: StandIn, search: StandIn, pages: StandIn | None = None) 
     return settings
 
 
-BY_CONFIDENCE = {"CANON_LLM__ACCEPTANCE__BASIS": "confidence"}
-"""What a model says counts by its confidence: for what is not about acceptance."""
 TRUSTING = {"CANON_LLM__ACCEPTANCE__TRUSTED_SOURCES": "musicbrainz.org,127.0.0.1"}
 """One page of a stand-in suffices."""
 

@@ -103,7 +103,7 @@ def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -
         ("llm.dialect", "klingon", "classic"),
         ("llm.tools.telepathy", "false", "wikipedia"),
         ("llm.prompt.rules", "{rules} {telepathy}", "{lead_window_days}"),
-        ("llm.prompt.version", "react-9", "react-1, react-2"),
+        ("llm.prompt.version", "react-1", "no such key any more: there is one prompt"),
     ],
 )
 def test_an_unknown_name_is_refused_without_a_model(

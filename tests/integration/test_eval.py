@@ -1,4 +1,4 @@
-"""`canon eval` and `canon calibrate` as processes: a golden file is decided and scored."""
+"""`canon eval` as a process: a golden file is decided and scored."""
 
 import json
 from pathlib import Path
@@ -11,19 +11,17 @@ from integration.conftest import REPOSITORY, Canon
 from integration.services import (
     ALBUM,
     ANSWER,
-    BY_CONFIDENCE,
     LP,
     RHAPSODY,
     SINGLE,
-    adjudicating,
     asking,
     final,
     replaying,
 )
 from servers.musicbrainz import MusicBrainzStandIn
-from servers.ollama import OllamaStandIn
-from servers.searxng import Searxng
 
+DEMO_RUN = REPOSITORY / "src" / "chart_binder" / "demo" / "transcript.jsonl"
+"""A run in which the model finds the fact that settles `year_only_single`."""
 FILE = REPOSITORY / "tests" / "golden" / "decisions.jsonl"
 YEAR = {"date": "1975", "year_certain": True, "release_group_mbid": None}
 OPEN = {
@@ -110,9 +108,11 @@ def test_open_cases_are_counted_apart_from_wrong_ones(canon: Canon) -> None:
 
 
 def test_the_adjudicator_is_scored_with_its_confidence(canon: Canon, home: Path) -> None:
-    settings = replaying(home, final()) | BY_CONFIDENCE
-    ran = canon("eval", "--adjudicate", "-", "--output=json", stdin=lines(OPEN), **settings)
-    text = canon("eval", "--adjudicate", "-", stdin=lines(OPEN), **settings)
+    settings = replaying(home, "") | {"CANON_LLM__MODEL_ID": str(DEMO_RUN)}
+    dated = {"date": "1975-10-31", "year_certain": True}
+    case = lines(OPEN | {"expected": OPEN["expected"] | {"first_release": dated}})
+    ran = canon("eval", "--adjudicate", "-", "--output=json", stdin=case, **settings)
+    text = canon("eval", "--adjudicate", "-", stdin=case, **settings)
     report = ran.line
     assert (ran.status, report["crg"]["right"], report["rr"]["right"]) == (0, 1, 1)
     (band,) = report["calibration"]["bands"]
@@ -121,16 +121,13 @@ def test_the_adjudicator_is_scored_with_its_confidence(canon: Canon, home: Path)
 
 
 def test_wrong_answers_of_the_model_are_listed(canon: Canon, home: Path) -> None:
-    for confidence, found in (
-        (0.95, f"found        Bohemian Rhapsody ({SINGLE})  [CRG:LLM_ADJUDICATION]"),
-        (0.2, f"answered     Bohemian Rhapsody ({SINGLE})"),
-    ):
+    for confidence in (0.95, 0.2):
         answer = final(crg_mbid="C1", rr_mbid=None, confidence=confidence)
-        settings = replaying(home, answer) | BY_CONFIDENCE
+        settings = replaying(home, answer)
         ran = canon("eval", "--adjudicate", "-", stdin=lines(OPEN), COLUMNS="100", **settings)
         for words in (
             f"expected     A Night at the Opera ({ALBUM})",
-            found,
+            f"Bohemian Rhapsody ({SINGLE})",
             f"because      {ANSWER['rationale']}",
             f"confidence {confidence:.2f}",
             "ok: C1 'Bohemian Rhapsody' is a candidate",
@@ -146,9 +143,7 @@ def test_wrong_answers_of_the_model_are_listed(canon: Canon, home: Path) -> None
     ("environment", "word"),
     [({}, "--adjudicate: no model is enabled; llm.enabled = true"),
      ({"CANON_LLM__ENABLED": "true", "CANON_MUSICBRAINZ__OFFLINE": "true"},
-      "--adjudicate: musicbrainz.offline is true"),
-     ({"CANON_LLM__ENABLED": "true", "CANON_LLM__ACCEPTANCE__CALIBRATION": "absent"},
-      "llm.acceptance.calibration")],
+      "--adjudicate: musicbrainz.offline is true")],
 )  # fmt: skip
 def test_adjudicate_names_what_is_missing(
     canon: Canon, environment: dict[str, str], word: str
@@ -172,49 +167,3 @@ def test_a_file_without_a_case_is_an_error(canon: Canon, home: Path, text: bytes
         ran = canon("eval", empty, f"--output={output}")
         assert (ran.status, ran.out) == (1, "")
         assert f"{empty}: holds no case, so there is nothing to score" in ran.err
-
-
-def test_a_calibration_is_fitted_stored_and_used(canon: Canon, home: Path) -> None:
-    known, calibration = home / "known.jsonl", home / "calibration.json"
-    eval_open = ("eval", "--adjudicate", "-", "--output=json")
-    with Searxng() as search, OllamaStandIn([final(confidence=0.9)] * 4) as model:
-        settings = adjudicating(model, search) | BY_CONFIDENCE
-        ran = canon(*eval_open, "--answers", known, stdin=lines(OPEN), **settings).must_end(0)
-        answer = json.loads(known.read_bytes())
-        assert (answer["confidence"], answer["right"]) == (0.9, True)
-        canon("calibrate", known, "-o", calibration).must_end(1, "needs 30 answers")
-        assert not calibration.exists()
-        known.write_text(
-            '{"confidence": 0.9, "right": true}\n{"confidence": 0.9, "right": false}\n' * 20
-        )
-        canon("calibrate", known, "-o", calibration).must_end(
-            0, "0.90          0.50", str(calibration)
-        )
-        settings["CANON_LLM__ACCEPTANCE__CALIBRATION"] = str(calibration)
-        ran = canon(*eval_open, stdin=lines(OPEN), **settings)
-    assert ran.line["open"][0]["decision"]["adjudication"]["confidence"] == 0.5
-
-
-def test_a_calibration_that_does_not_help_is_not_stored(canon: Canon, home: Path) -> None:
-    text = b'{"confidence": 1, "right": true}\n' * 40
-    ran = canon("calibrate", "-", "-o", home / "c.json", "--output=json", stdin=text)
-    assert (ran.status, (home / "c.json").exists()) == (3, False)
-    assert ran.line["as_stated"]["brier_score"] == 0
-    assert "nothing is stored" in ran.err
-
-
-def test_what_is_read_is_never_replaced(canon: Canon, home: Path) -> None:
-    known, link = home / "known.jsonl", home / "link"
-    known.write_text('{"confidence": 0.9, "right": false}\n' * 40)
-    link.symlink_to(known)
-    golden = home / "golden.jsonl"
-    golden.write_bytes(lines(RHAPSODY))
-    for arguments, told in (
-        (("calibrate", known, "-o", known), "are read from"),
-        (("calibrate", known, "-o", link), "are read from"),
-        (("eval", golden, "--adjudicate", "--answers", "../golden.jsonl"), "is what is scored"),
-        (("eval", "--answers", home / "x", golden), "--adjudicate"),
-    ):
-        canon(*arguments).must_end(2, told)
-    assert known.read_text().count("right") == 40
-    assert golden.read_bytes() == lines(RHAPSODY)

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Canon
-from integration.services import ALBUM, BY_CONFIDENCE, adjudicating, asking, call, final
+from integration.services import ALBUM, adjudicating, asking, call, final
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.openai import OpenAIStandIn
 from servers.searxng import Searxng, hit
 from servers.talk import Said
 
-OPENAI = {"CANON_LLM__PROVIDER": "openai"} | BY_CONFIDENCE
+OPENAI = {"CANON_LLM__PROVIDER": "openai"}
 SEARCH = call("web_search", query="queen single")
 AGAIN = final(rationale="There is no more to find.")
 """The answer to what an answer without a fact is told."""
@@ -33,7 +33,7 @@ def test_a_run_is_shown_once_while_written(
         settings = OPENAI | adjudicating(model, search)
         ran = canon("-vv", "decide", "--evidence", open_bundle, "--output=json", **settings)
         assert model.hung_up.wait(5)
-    assert (ran.line["state"], ran.line["crg_mbid"]) == ("decided", ALBUM)
+    assert (ran.line["state"], ran.line["crg_mbid"]) == ("review", ALBUM)
     assert ran.err.count(SEARCH) == ran.err.count(final()) == 1
     assert "--- turn 1: reply\nThought: I look it up." in ran.err
     assert "--- turn 1: said (" in ran.err

@@ -15,7 +15,7 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import FirstRelease
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError
-from chart_binder.jobs.calibrate import KnownAnswer, measure_calibration
+from chart_binder.jobs.confidence import ScoredAnswer, measure_calibration
 from chart_binder.jobs.decide import Case, Decider, Decision, State
 from chart_binder.jobs.evaluate import (
     EvaluationReport,
@@ -227,10 +227,10 @@ def test_a_long_file_is_never_in_memory_as_a_whole() -> None:
 
 def test_calibration_follows_its_formulas() -> None:
     answers = [
-        KnownAnswer(0.9, True),
-        KnownAnswer(0.9, False),
-        KnownAnswer(1.0, True),
-        KnownAnswer(0.3, False),
+        ScoredAnswer(0.9, True),
+        ScoredAnswer(0.9, False),
+        ScoredAnswer(1.0, True),
+        ScoredAnswer(0.3, False),
     ]
     found = measure_calibration(answers)
     assert found is not None

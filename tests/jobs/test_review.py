@@ -13,7 +13,6 @@ from chart_binder.domain.evidence import Artifact, EvidenceBundle, RecordingCand
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import local_time
 from chart_binder.errors import CanonError
-from chart_binder.jobs.calibrate import reviewed_answers
 from chart_binder.jobs.decide import Case, Decider, Decision, State
 from chart_binder.jobs.overrides import accept, choose, keep, reject
 from chart_binder.jobs.review import (
@@ -241,14 +240,3 @@ def test_a_case_is_found_until_it_is_decided_again(store: Store, put: Put, tmp_p
     latest = find_case(store, str(tmp_path / "a"))
     with pytest.raises(CanonError, match="no transcript is kept"):
         read_case_transcript(store, latest)
-
-
-def test_files_of_one_evidence_teach_once(store: Store, put: Put) -> None:
-    for number in range(40):
-        case = put(number, proposing())
-    accept(store, case)
-    put("other", proposing(model="other"))
-    with pytest.raises(CanonError, match=r"needs 30 .* there are 1 of the model 'm'$"):
-        reviewed_answers(store, "m", pytest.fail)
-    with pytest.raises(CanonError, match=r"0 of the model 'x' \(40 of 'm': llm.model_id says"):
-        reviewed_answers(store, "x", pytest.fail)

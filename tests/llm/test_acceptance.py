@@ -1,24 +1,15 @@
 """Acceptance: rules decide on the evidence with verified facts in; what else there is, is told."""
 
 import copy
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from chart_binder.config import AcceptanceConfig
-from chart_binder.domain.verdict import ConfidenceMap, Point, read_confidence_map
-from chart_binder.errors import ConfigError, TranscriptError
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.acceptance import CHECK_CEILINGS, CHECK_FACTORS, SENT_BACK, lower_by_checks
-from chart_binder.llm.result import (
-    AdjudicationResult,
-    Check,
-    Outcome,
-    Standing,
-    why_not_written,
-)
+from chart_binder.llm.acceptance import SENT_BACK
+from chart_binder.llm.result import AdjudicationResult, Outcome, Standing, why_not_written
 from chart_binder.react.transcript import Read
 from golden.bundles import golden, year_only_single
 from llm.scripted_runs import (
@@ -41,10 +32,7 @@ from llm.scripted_runs import (
     look,
 )
 
-ROOT = Path(__file__).parents[2]
-HALVED = ConfidenceMap((Point(0.0, 0.0), Point(1.0, 0.5)), 100)
 PROMO = "22222222-2222-4333-8444-555555555555"
-BY_CONFIDENCE = AcceptanceConfig(basis="confidence")
 
 
 def told(result: AdjudicationResult) -> list[str]:
@@ -100,9 +88,10 @@ def test_everything_else_is_a_proposal_that_says_what_is_missing(
 ) -> None:
     result = adjudicated(look(), answer, page=page)
     assert result.outcome is Outcome.REVIEW
-    assert (result.problem or "").startswith("a proposal, because rules decide ([llm.acceptance]")
+    assert (result.problem or "").startswith("a proposal, because rules decide: ")
     assert missing in (result.problem or "")
     assert failed(result)
+    assert result.confidence == 0.9, "failed checks lower nothing"
     assert why_not_written(result) == result.problem
 
 
@@ -165,7 +154,7 @@ def test_the_problem_names_every_failed_check_and_missing_sources_first() -> Non
     facts = [TWICE[0], DAY | {"about": "C3", "value": "1981-02-03", "source": "hearsay"}]
     result = adjudicated(look(PAGE), *[final(facts=facts)] * 2)
     assert failed(result) == ["fact", "sources"]
-    _, _, missing = (result.problem or "").partition("basis): ")
+    _, _, missing = (result.problem or "").partition("rules decide: ")
     assert missing.startswith("one more independent source for 1975-10-31 of C1")
     assert "is not verified" in missing
 
@@ -389,123 +378,16 @@ def test_nothing_goes_back_in_the_last_turn_nor_what_no_tool_can_mend() -> None:
     assert (direct.outcome, direct.iterations, told(direct)) == (Outcome.REVIEW, 1, [])
 
 
-# By confidence.
-
-
-@pytest.mark.parametrize(
-    ("confidence", "outcome"),
-    [(0.85, Outcome.ACCEPTED), (0.84, Outcome.REVIEW), ("60%", Outcome.REVIEW),
-     (0.59, Outcome.REJECTED), ("low", Outcome.REJECTED)],
-)  # fmt: skip
-def test_by_confidence_the_thresholds_decide(confidence: object, outcome: Outcome) -> None:
-    answer = final(confidence=confidence)
-    result = adjudicated(answer, answer, acceptance=BY_CONFIDENCE)
-    assert result.outcome == outcome
-
-
-@pytest.mark.parametrize(
-    ("answer", "name"),
-    [
-        (final(facts=[DAY | {"value": "1975-10-30"}]), "fact"),
-        (final("C1", facts=[DAY]), "rules"),
-        (final(facts=[DAY | {"source": PAGE}]), "sources"),
-    ],
-)
-def test_by_confidence_a_failed_check_lowers_to_review(answer: str, name: str) -> None:
-    result = adjudicated(look(), look(PAGE), answer, answer, acceptance=BY_CONFIDENCE,
-                         page={PAGE: f"{QUOTE}.", TRUSTED: "Queen: Bohemian Rhapsody."
-                               if name == "sources" else f"{QUOTE}."})  # fmt: skip
-    assert result.outcome is Outcome.REVIEW
-    assert name in failed(result)
-    assert result.confidence < 0.9 == result.stated_confidence
+# Confidence.
 
 
 @pytest.mark.parametrize(
     ("confidence", "outcome"),
     [(0.6, Outcome.ACCEPTED), (0.59, Outcome.REVIEW), ("low", Outcome.REVIEW)],
 )
-def test_by_rules_confidence_only_keeps_a_doubtful_answer_back(
-    confidence: object, outcome: Outcome
-) -> None:
+def test_confidence_only_keeps_a_doubtful_answer_back(confidence: object, outcome: Outcome) -> None:
     result = adjudicated(look(), final(facts=[DAY], confidence=confidence))
     assert result.outcome is outcome
+    assert result.confidence == result.stated_confidence
     proposal = adjudicated(final(confidence=confidence))
     assert proposal.outcome is (Outcome.REVIEW if outcome is Outcome.ACCEPTED else Outcome.REJECTED)
-
-
-# Confidence and its calibration.
-
-
-def test_the_documented_table_is_the_one_that_lowers_confidence() -> None:
-    text = (ROOT / "docs" / "adjudicator.md").read_text()
-    shown = re.findall(r"^\| `(\w+)` \|.*\| (×|at most) ([0-9.]+) \|$", text, re.MULTILINE)
-    assert {name: float(n) for name, how, n in shown if how == "×"} == CHECK_FACTORS
-    assert {name: float(n) for name, how, n in shown if how != "×"} == CHECK_CEILINGS
-
-
-def test_confidence_is_lowered_for_what_failed_and_for_nothing_else() -> None:
-    assert lower_by_checks(0.9, [Check("fact", True, ""), Check("release", True, "")]) == 0.9
-    twice = [Check("fact", False, ""), Check("fact", False, "")]
-    assert lower_by_checks(0.9, twice) == pytest.approx(0.9 * 0.36)
-    assert lower_by_checks(0.9, [Check("rules", False, "")]) == 0.3
-    assert lower_by_checks(0.1, [Check("rules", False, "")]) == 0.1
-    assert lower_by_checks(0.9, [Check("agreement", False, "")]) == 0.9
-
-
-def test_a_calibration_is_applied_before_the_thresholds_and_told() -> None:
-    result = adjudicated(final(), parts={"calibration": HALVED})
-    assert (result.outcome, result.stated_confidence) == (Outcome.REJECTED, 0.9)
-    assert result.checks[-1].name == "calibration"
-    assert "0.90 is taken for 0.45" in result.checks[-1].detail
-    assert (result.problem or "").startswith("confidence 0.45 is below 0.60")
-
-
-def test_samples_are_calibrated_once() -> None:
-    script = (*DECIDED, *DECIDED, look(), final("C1", facts=[DAY]), final("C1", facts=[DAY]))
-    result = adjudicated(*script, samples=3, parts={"calibration": HALVED})
-    assert result.stated_confidence == pytest.approx(0.6)
-    assert result.confidence == pytest.approx(0.3)
-    assert [check.name for check in result.checks].count("calibration") == 1
-
-
-def test_a_transcript_is_replayed_with_the_calibration_it_was_recorded_with(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "calibration.json"
-    file.write_text('{"points": [{"stated": 0, "right": 0}, {"stated": 1, "right": 0.5}]}')
-    config = AcceptanceConfig(calibration=str(file))
-    result = adjudicated(*DECIDED, acceptance=config, record=tmp_path / "runs")
-    assert result.confidence == pytest.approx(0.45)
-    file.unlink()
-    (record,) = (tmp_path / "runs").iterdir()
-    assert str(file) not in record.read_text()
-    again = replay(record)
-    assert (again.confidence, again.outcome) == (result.confidence, result.outcome)
-    record.write_text(record.read_text().replace('"right":0.5', '"right":5'))
-    with pytest.raises(TranscriptError, match="its calibration is not understood"):
-        replay(record)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "{", "[]", '{"version": 2}', '{"points": [{"stated": 2, "right": 0}]}',
-        '{"points": [{"stated": 0.5, "right": 0.5}, {"stated": 0.5, "right": 0.6}]}',
-        '{"points": [{"stated": 0.5, "right": 0.5}, {"stated": 0.6, "right": 0.4}]}',
-    ],
-)  # fmt: skip
-def test_a_calibration_that_is_none_is_refused_with_the_file(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "calibration.json"
-    file.write_text(text)
-    with pytest.raises(ConfigError, match=r"llm\.acceptance\.calibration: .*calibration\.json"):
-        read_confidence_map(file)
-    with pytest.raises(ConfigError, match="absent"):
-        adjudicated(acceptance=AcceptanceConfig(calibration=str(tmp_path / "absent")))
-
-
-def test_between_points_confidence_rises_in_a_line_and_beyond_them_it_is_flat() -> None:
-    worth = ConfidenceMap((Point(0.5, 0.2), Point(0.7, 0.4), Point(0.9, 0.8)))
-    read = [worth(stated) for stated in (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)]
-    assert read == pytest.approx([0.2, 0.2, 0.3, 0.4, 0.6, 0.8, 0.8])
-    assert ConfidenceMap((Point(0.5, 0.7),))(0.9) == 0.7
-    assert ConfidenceMap()(0.9) == 0.9

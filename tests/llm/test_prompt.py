@@ -21,7 +21,6 @@ from chart_binder.llm.prompt import (
     configured_prompt,
     load_prompt,
     prompt_numbers,
-    shipped_versions,
 )
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
@@ -51,22 +50,15 @@ def rendered(prompt: Prompt, *tools: Tool) -> str:
     return prompt.render(Classic(), tools, NUMBERS)
 
 
-@pytest.mark.parametrize("version", shipped_versions())
-def test_a_shipped_prompt_is_as_it_was_for_a_changed_one_is_a_new_file(version: str) -> None:
-    golden = (GOLDEN / f"{version}.txt").read_text("utf-8")
-    assert rendered(load_prompt(version), *TOOLS) + "\n" == golden
+def test_the_shipped_prompt_changes_only_with_its_version() -> None:
+    assert rendered(load_prompt(), *TOOLS) + "\n" == (GOLDEN / "prompt.txt").read_text("utf-8")
+    assert load_prompt().name == configured_prompt(PromptConfig()).name == "react-4"
 
 
-def test_the_configured_prompt_is_the_last_version() -> None:
-    assert PromptConfig().version == shipped_versions()[-1]
-    assert load_prompt().name == "react-4"
-
-
-@pytest.mark.parametrize("version", shipped_versions())
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_exemplars_are_written_as_a_model_should_write(version: str, dialect: str) -> None:
+def test_the_exemplars_are_written_as_a_model_should_write(dialect: str) -> None:
     writing = plugins.load("chart_binder.dialects", dialect)()
-    prompt = load_prompt(version)
+    prompt = load_prompt()
     text = prompt.render(writing, TOOLS, NUMBERS)
     for step in chain.from_iterable(exemplar.steps for exemplar in prompt.exemplars):
         if step.tool:
@@ -117,23 +109,21 @@ def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
 
 
 def test_the_prompt_says_what_the_settings_ask_for() -> None:
-    lenient = AcceptanceConfig(basis="confidence", min_sources=1, trusted_sources=())
+    lenient = AcceptanceConfig(min_sources=1, trusted_sources=())
     texts = []
     for acceptance in (AcceptanceConfig(), lenient):
         numbers = prompt_numbers(LLMConfig(acceptance=acceptance), RulesConfig())
         texts.append(load_prompt().render(Classic(), TOOLS, numbers))
     for words, is_by_default in (
-        ("An answer without a new fact goes to a person.", True),
         ("It needs 2 independent sites, or one page fetched from musicbrainz.org, ", True),
         ("It needs 1 independent site, or one page fetched from no site at all.", False),
     ):
         assert [words in text for text in texts] == [is_by_default, not is_by_default]
 
 
-def test_a_section_of_blanks_is_left_out_and_exemplars_can_be() -> None:
-    text = rendered(configured_prompt(PromptConfig(role=" ", exemplars=False)), *TOOLS)
+def test_a_section_of_blanks_is_left_out() -> None:
+    text = rendered(configured_prompt(PromptConfig(role=" ")), *TOOLS)
     assert "discographer" not in text
-    assert "Example" not in text
     assert "\n\n\n" not in text
     assert text == text.strip()
 
@@ -164,13 +154,9 @@ def test_an_unknown_placeholder_is_refused_with_key_and_those_allowed(
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "words", [{"rules": "{x}"}, {"version": "react-0"}, {"version": "../prompts/react-1"}]
-)
-def test_the_prompt_is_checked_before_any_file_is_read(words: dict[str, str]) -> None:
-    config = LLMConfig.model_validate({"enabled": True, "prompt": words})
-    told = "react-1, react-2, react-3, react-4" if "version" in words else "allowed here"
-    with pytest.raises(ConfigError, match=rf"llm\.prompt\..*{told}"):
+def test_the_prompt_is_checked_before_any_file_is_read() -> None:
+    config = LLMConfig(enabled=True, prompt=PromptConfig(rules="{x}"))
+    with pytest.raises(ConfigError, match=r"llm\.prompt\.rules.*allowed here"):
         ReActAdjudicator(config, chat=Scripted([]))
 
 
@@ -179,12 +165,12 @@ def test_a_changed_prompt_is_told_apart_by_its_name() -> None:
         return configured_prompt(PromptConfig.model_validate(words)).name
 
     assert name() == "react-4"
-    assert name(version="react-1") == "react-1"
     assert name(rules="{rules}") == "react-4"
     assert name(rules="a").startswith("react-4+rules@")
     assert name(rules="a") != name(rules="b")
-    assert name(role="a", exemplars=False).startswith("react-4+role+exemplars@")
-    assert dataclasses.replace(load_prompt(), version="mine").name.startswith("mine@")
+    assert name(role="a", task="b").startswith("react-4+role+task@")
+    mine = dataclasses.replace(load_prompt(), version="mine", exemplars=())
+    assert mine.name.startswith("mine+exemplars@")
 
 
 def asked(
@@ -209,8 +195,8 @@ def test_a_run_is_replayed_with_the_prompt_that_was_configured_or_handed_over(
     assert system.content.startswith("You judge records.\n\n")
     assert evidence.content.endswith("\n\n## Your Task\nWhich one? 5")
     assert name == prompt.name
-    _, name = asked(tmp_path, PromptConfig(version="react-1", rules="None."))
-    assert name.startswith("react-1+rules@")
+    _, name = asked(tmp_path, PromptConfig(rules="None."))
+    assert name.startswith("react-4+rules@")
 
 
 def test_the_prompt_can_be_read_without_a_run(

@@ -10,7 +10,7 @@ import pytest
 
 from chart_binder import plugins
 from chart_binder.chat.scripted import Scripted
-from chart_binder.config import AcceptanceConfig, LLMConfig
+from chart_binder.config import LLMConfig
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.react.dialect import Dialect
@@ -237,7 +237,7 @@ def web_search(query: str) -> str:
 def outcome(dialect: Dialect, reply: str) -> Outcome:
     """Return what comes of a model that always says the same."""
     adjudicator = ReActAdjudicator(
-        LLMConfig(enabled=True, acceptance=AcceptanceConfig(basis="confidence")),
+        LLMConfig(enabled=True),
         chat=Scripted([reply] * 6),
         tools=[Tool.of(web_search)],
         dialect=dialect,
@@ -246,7 +246,7 @@ def outcome(dialect: Dialect, reply: str) -> Outcome:
 
 
 @every_dialect
-def test_the_answer_is_accepted_but_not_on_an_invented_observation(dialect: Dialect) -> None:
+def test_the_answer_is_a_proposal_but_not_on_an_invented_observation(dialect: Dialect) -> None:
     finish = dialect.render(Finish(ANSWER, "The page says so."))
-    assert outcome(dialect, dialect.render(Finish(ANSWER))) is Outcome.ACCEPTED
-    assert outcome(dialect, f"I look.\n{OBSERVED[0]}\n{finish}") is not Outcome.ACCEPTED
+    assert outcome(dialect, dialect.render(Finish(ANSWER))) is Outcome.REVIEW
+    assert outcome(dialect, f"I look.\n{OBSERVED[0]}\n{finish}") is not Outcome.REVIEW

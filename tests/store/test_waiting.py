@@ -167,16 +167,3 @@ def test_a_ruling_is_taken_back_exactly(store: Store) -> None:
     store.verdicts.take_back(first)
     assert store.overrides.all() == {}
     assert queue(store) == [("1", 1, 2), ("2", 1, 1)]
-
-
-def test_the_newest_yes_or_no_to_each_decision_is_gone_through(store: Store) -> None:
-    for each in (
-        said(1, VerdictKind.ACCEPT),
-        said(2, VerdictKind.ACCEPT),
-        said(3, VerdictKind.KEEP),
-        said(1, VerdictKind.REJECT),
-        said(2, VerdictKind.KEEP),
-    ):
-        store.verdicts.put(each)
-    found = [(each.decision_id, each.verdict.value) for each in store.verdicts.spoken()]
-    assert found == [("decision2", "accept"), ("decision1", "reject")]

@@ -236,9 +236,7 @@ def outcome_rows(
     names = entity_names(bundle)
     for label, mbid in (("release group", result.crg_mbid), ("release", result.rr_mbid)):
         yield label, " ".join(filter(None, (mbid or "none", names.get(mbid or ""))))
-    confidence, stated = f"{result.confidence:.2f}", result.stated_confidence
-    differs = stated is not None and f"{stated:.2f}" != confidence
-    yield "confidence", f"{confidence}{f' (stated: {stated:.2f})' if differs else ''}"
+    yield "confidence", f"{result.confidence:.2f}"
     if result.problem and result.rationale:  # else the problem is printed as the reason
         yield "problem", result.problem
     yield from examination(result, entity_names(bundle, whole=True))

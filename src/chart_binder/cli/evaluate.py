@@ -1,13 +1,10 @@
-"""`canon eval` and `canon calibrate`: score decisions, and fit what confidence is worth."""
+"""`canon eval`: score decisions, and compare first releases with a list of years."""
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
 import click
-import msgspec
 
 from chart_binder.cli import options, output
 from chart_binder.cli.decide import live_decider
@@ -16,14 +13,13 @@ from chart_binder.cli.progress import progress
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
-from chart_binder.jobs import calibrate as calibration
 from chart_binder.jobs import evaluate
 from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.confidence import Calibration
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.wiring import evidence_by_tags
 
-_OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False, readable=False)
 _WORST = 10
 _NOT_ENABLED = (
     "--adjudicate: no model is enabled; llm.enabled = true enables the one that is configured"
@@ -40,18 +36,12 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
     type=options.PATH,
 )
 @options.flag("--adjudicate", "Send open cases to the configured adjudicator.")
-@options.option(
-    "--answers",
-    "Write each answer of the adjudicator, right or wrong, for `canon calibrate`.",
-    type=_OUTPUT_FILE,
-)
 @options.pass_session
 def eval_golden(
     session: options.Session,
     file: str | None,
     dates: str | None,
     adjudicate: bool,
-    answers: Path | None,
 ) -> int:
     """Decide every bundle of a golden FILE (JSON lines, - for standard input), and score it.
 
@@ -70,18 +60,11 @@ def eval_golden(
     """
     if (file is None) == (dates is None):
         raise UsageError("name one: a golden FILE, or a list of years with --dates FILE.csv")
-    if answers and (dates or not adjudicate):
-        raise UsageError("--answers: only a golden FILE with --adjudicate has any")
-    if answers:
-        options.refuse_audio_file("--answers", answers)
-        if file and file != "-" and options.is_same_file(answers, file):
-            raise UsageError(f"--answers: {answers} is what is scored; name another file")
     decider = _decider(session, adjudicate=adjudicate)
     if dates is not None:
         return _compare_years(session, dates, decider)
     assert file is not None
-    with _answers_file(answers) as learn:
-        report = evaluate.evaluate(evaluate.read_golden(read_lines(file)), decider.decide, learn)
+    report = evaluate.evaluate(evaluate.read_golden(read_lines(file)), decider.decide)
     if not report.crg.cases and not report.ill_formed:
         raise CanonError(f"{path_text(file)}: holds no case, so there is nothing to score")
     session.show(report, _report_lines(report))
@@ -163,16 +146,6 @@ def _ill_formed_lines(lines: Sequence[evaluate.InvalidLine]) -> Iterator[str]:
     return _section("Ill-formed lines:", bad)
 
 
-@contextmanager
-def _answers_file(file: Path | None) -> Iterator[Callable[[calibration.KnownAnswer], object]]:
-    try:
-        stream = (file or Path(os.devnull)).open("wb", buffering=0)
-    except OSError as error:
-        raise CanonError(f"{file}: cannot be written ({error.strerror or error})") from error
-    with stream:
-        yield lambda known: stream.write(known.line())
-
-
 _RULE_COLUMNS = (
     "(found: cases that the rule decided, or that were left open by INDETERMINATE; right and wrong"
     " are of these, open of the expected ones; a case that is rightly open counts as right)"
@@ -218,7 +191,7 @@ def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
     yield ""
 
 
-def _calibration(found: calibration.Calibration) -> Iterator[str]:
+def _calibration(found: Calibration) -> Iterator[str]:
     bands = (
         (f"{band.least:.1f} to {band.most:.1f}", band.answers, f"{band.confidence:.2f}",
          _percent(band.share_right))
@@ -280,87 +253,3 @@ def _rule(rule: str | None) -> str:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
-
-
-@click.command("calibrate")
-@click.argument("file", required=False, type=options.PATH)
-@options.flag(
-    "--from-reviews",
-    "Fit from what people accepted and rejected of the configured model's answers.",
-)
-@options.option(
-    "--answers-out", "Write the answers that were reviewed to this file.", type=_OUTPUT_FILE
-)
-@options.option(
-    "-o --out",
-    "Write the calibration to this file, for [llm.acceptance] calibration.",
-    type=_OUTPUT_FILE,
-)
-@options.pass_session
-def calibrate(
-    session: options.Session,
-    file: str | None,
-    from_reviews: bool,
-    answers_out: Path | None,
-    out: Path | None,
-) -> int:
-    """Calibrate a model's confidence by FILE (JSON lines, - for standard input), or by reviews.
-
-    A line is {"confidence": 0.9, "right": true}: what the model stated, and whether it was right.
-    `canon eval --adjudicate --answers FILE` writes such lines. With --from-reviews, right is what a
-    person accepted in `canon review`, wrong what they rejected.
-
-    Exit status: 0 confidence is nearer to the truth with the calibration, 3 it is not, and nothing
-    is stored; 1 there are too few answers, a line cannot be read, or the store's record of a
-    reviewed answer is damaged.
-    """
-    if from_reviews == (file is not None):
-        raise UsageError("name one: FILE with answers, or --from-reviews")
-    if answers_out and not from_reviews:
-        raise UsageError("--answers-out: only with --from-reviews; FILE has the answers already")
-    for option, written in (("--answers-out", answers_out), ("--out", out)):
-        if written:
-            options.refuse_audio_file(option, written)
-    source = answers_out or file
-    if out and source and source != "-" and options.is_same_file(source, out):
-        done = "written to" if answers_out else "read from"
-        raise click.UsageError(f"-o {out} names the file that the answers are {done}")
-    skipped = output.SkippedRecords()
-    if file is None:
-        found = calibration.fit_and_measure(_reviewed_answers(session, answers_out, skipped))
-    else:
-        found = calibration.fit_and_measure(
-            list(calibration.read_answers(read_lines(file), path_text(file)))
-        )
-    session.show(found, _fitted_lines(found))
-    if not found.is_better:
-        output.print_error("it would not help, so nothing is stored")
-        return skipped.status or 3
-    if out:
-        output.write_file(out, msgspec.json.format(msgspec.json.encode(found.map)) + b"\n")
-        key = f"llm.acceptance.calibration = {str(out.resolve())!r}"
-        output.print_lines([f"stored; to use it: {key}"], err=True)
-    return skipped.status
-
-
-def _reviewed_answers(
-    session: options.Session, answers_out: Path | None, skipped: output.SkippedRecords
-) -> list[calibration.KnownAnswer]:
-    with session.open_store() as store:
-        answers = calibration.reviewed_answers(store, session.config.llm.model_id, skipped.record)
-    if answers_out:
-        output.write_file(answers_out, b"".join(each.line() for each in answers))
-    return answers
-
-
-def _fitted_lines(found: calibration.FittedCalibration) -> Iterator[str]:
-    points = ((f"{point.stated:.2f}", f"{point.right:.2f}") for point in found.map.points)
-    yield from output.table([("stated", "calibrated"), *points])
-    yield ""
-    measured = (
-        (name, f"{each.brier_score:.3f}", f"{each.expected_calibration_error:.3f}")
-        for name, each in (("as stated", found.as_stated), ("calibrated", found.calibrated))
-    )
-    head = (f"{found.map.answers} answers", "Brier score", "expected calibration error")
-    yield from output.table([head, *measured])
-    yield "(calibrated: each fifth of the answers, by what the other four say)"

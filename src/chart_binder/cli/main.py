@@ -37,7 +37,6 @@ COMMANDS = {
     "transcript": ("transcript", "transcript", "Read, replay or parse runs of a model."),
     "tools": ("config", "tools", "List what the model can call, or call it by hand."),
     "eval": ("evaluate", "eval_golden", "Decide the bundles of a golden file, and score them."),
-    "calibrate": ("evaluate", "calibrate", "Calibrate the confidence that a model states."),
 }
 """The module and the function of each command, and the line that `--help` shows."""
 

@@ -217,25 +217,19 @@ class WikipediaConfig(Section):
 
 
 class AcceptanceConfig(Section):
-    """`[llm.acceptance]`: what an answer must rest on, and what its confidence is worth."""
+    """`[llm.acceptance]`: what an answer must rest on."""
 
-    basis: Literal["rules", "confidence"] = "rules"
-    """`rules`: they decide, with verified facts in; `confidence`: the thresholds do."""
     min_sources: int = Field(default=2, ge=0, le=10)
     """Independent sources of each fact a decision turns on."""
     trusted_sources: Names = ("musicbrainz.org", "wikipedia.org", "wikidata.org", "discogs.com")
     """Sites of which one fetched page suffices."""
     second_reading: bool = True
     """Ask the model once more what a passage says of a date."""
-    calibration: str = ""
-    """File of `canon calibrate` that confidence is read by; empty: none."""
 
 
 class PromptConfig(Section):
     """`[llm.prompt]`: the sections of the prompt; an empty one is the prompt's own."""
 
-    version: str = Field(default="react-4", min_length=1)
-    """Which of the shipped prompts: react-1, react-2, react-3, react-4."""
     role: str = ""
     """Who the model is, instead of the prompt's own words."""
     tools: str = ""
@@ -248,8 +242,6 @@ class PromptConfig(Section):
     """The rules of evidence; {rules} is the prompt's own, to add to."""
     task: str = ""
     """What is asked below the evidence."""
-    exemplars: bool = True
-    """Show examples of a run."""
 
 
 class LLMConfig(Section):
@@ -295,8 +287,6 @@ class LLMConfig(Section):
     """Temperature of the runs where there are several."""
     method: Literal["react", "direct", "react_then_direct", "direct_then_react"] = "react"
     """`react`: with tools; `direct`: without; the second where the first gives nothing."""
-    auto_accept_threshold: Share = 0.85
-    """Confidence from which an answer is accepted."""
     review_threshold: Share = 0.60
     """Confidence from which an answer goes to a person; below: rejected."""
     api_key_env: str = ""
@@ -310,11 +300,6 @@ class LLMConfig(Section):
 
     @model_validator(mode="after")
     def _limits_agree(self) -> Self:
-        if self.review_threshold > self.auto_accept_threshold:
-            raise ValueError(
-                f"review_threshold {self.review_threshold} must be at most"
-                f" auto_accept_threshold {self.auto_accept_threshold}"
-            )
         if self.max_tokens >= self.num_ctx:
             raise ValueError(
                 f"max_tokens {self.max_tokens} must be less than num_ctx {self.num_ctx}"

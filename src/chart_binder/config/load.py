@@ -261,8 +261,7 @@ def _error_text(
     known = next((origins[each] for each in keys if each in origins), None)
     place = f"{known or source or 'configuration'}: {key}"
     if detail["type"] == "extra_forbidden":
-        earlier = {each.rpartition(".")[2]: hint for each, hint in KEYS_OF_EARLIER_VERSIONS.items()}
-        if hint := earlier.get(path[-1]):
+        if hint := KEYS_OF_EARLIER_VERSIONS.get(key):
             return f"{place}: there is no such key any more: {hint}"
         return f"{place}: unknown key{_keys_beside(path)}"
     if detail["type"] == "value_error":
@@ -281,6 +280,15 @@ def _error_text(
 
 
 KEYS_OF_EARLIER_VERSIONS = {
+    "llm.auto_accept_threshold": "rules accept an answer, whatever its confidence;"
+    " llm.acceptance.min_sources says how many independent sources that takes",
+    "llm.prompt.version": "there is one prompt; the keys of [llm.prompt] replace its sections",
+    "llm.prompt.exemplars": "the prompt always has its examples; a prompt that a program hands to"
+    " ReActAdjudicator may have others",
+    "llm.acceptance.basis": "rules decide in any case, and min_sources says how many independent"
+    " sources that takes",
+    "llm.acceptance.calibration": "confidence decides nothing; llm.review_threshold alone is"
+    " compared with it, as the model states it",
     "llm.acceptance.write_min_sources": "what is accepted may be written, and min_sources says"
     " how many independent sources that takes",
 }

@@ -21,7 +21,7 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import Considered, FirstRelease
 from chart_binder.domain.vocabulary import bare_id, isrc, non_blank
 from chart_binder.errors import CanonError, EvidenceError
-from chart_binder.jobs.calibrate import Calibration, KnownAnswer, measure_calibration
+from chart_binder.jobs.confidence import Calibration, ScoredAnswer, measure_calibration
 from chart_binder.jobs.decide import (
     LLM_ADJUDICATION,
     Case,
@@ -269,13 +269,12 @@ class EvaluationReport(msgspec.Struct, frozen=True):
 def evaluate(
     golden: Iterable[GoldenCase | InvalidLine],
     decide: Callable[[EvidenceBundle], Case],
-    learn: Callable[[KnownAnswer], object] = lambda _: None,
 ) -> EvaluationReport:
-    """Decide and score every case; `learn` is called with the adjudicator's answers."""
+    """Decide and score every case."""
     crg, rr = Counter[Mark](), Counter[Mark]()
     counts: Counter[str] = Counter()
     rules: Counter[tuple[str, str]] = Counter()
-    answers: list[KnownAnswer] = []
+    answers: list[ScoredAnswer] = []
     blamed: defaultdict[Mark, list[ScoredCase]] = defaultdict(list)
     ill_formed: list[InvalidLine] = []
     for case in golden:
@@ -292,8 +291,7 @@ def evaluate(
         counts["rightly_open"] += one.crg is Mark.RIGHT and not one.expected.crg_mbid
         if (result := one.decision.adjudication) and result.crg_mbid:
             is_right = bare_id(result.crg_mbid) == one.expected.crg_mbid
-            answers.append(KnownAnswer(result.confidence, is_right))
-            learn(KnownAnswer.of(result, right=is_right, name=one.id))
+            answers.append(ScoredAnswer(result.confidence, is_right))
         if one.mark is not Mark.RIGHT:
             blamed[one.mark].append(one)
     firsts = (counts[name] for name in FirstReleaseTotals.__struct_fields__)

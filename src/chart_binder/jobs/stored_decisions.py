@@ -28,7 +28,6 @@ from chart_binder.domain.records import (
     new_id,
     now_utc,
 )
-from chart_binder.domain.verdict import AS_STATED, read_confidence_map
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError, end_status
 from chart_binder.files import decode_json, read_file
 from chart_binder.jobs.decide import (
@@ -63,9 +62,8 @@ _WITHOUT_EFFECT: dict[str, Any] = {
     "api_key_env": True,
     "searxng": {"url", "timeout_s"},
     "fetch": {"timeout_s", "user_agent", "host_pause_s"},
-    "acceptance": {"calibration"},
 }
-"""Settings of a model that leave its answer as it is: addresses, timeouts, later checks."""
+"""Settings of a model that leave its answer as it is: addresses and timeouts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +111,14 @@ def rules_version(rules: RulesConfig) -> str:
 def adjudicator_version(llm: LLMConfig, rules: RulesConfig) -> str:
     """Return a hash of everything but evidence that a model's answer depends on.
 
-    That is the model, its options, tools and prompt, the calibration, and the rules. Raises
-    `ConfigError` if the configured prompt or calibration does not exist.
+    That is the model, its options, tools and prompt, and the rules. Raises `ConfigError` if the
+    configured prompt does not exist.
     """
-    file = llm.acceptance.calibration
     return _hash([
         TABLE_VERSION,
         rules.model_dump(mode="json"),
         llm.model_dump(mode="json", exclude=_WITHOUT_EFFECT),
         configured_prompt(llm.prompt).name,
-        read_confidence_map(Path(file).expanduser()) if file else AS_STATED,
     ])  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from chart_binder import errors, plugins
 from chart_binder.config import Config, LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.verdict import ConfidenceMap
 from chart_binder.files import convert_json, decode_json, read_file
 from chart_binder.llm.answer import read_answer
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
@@ -146,7 +145,6 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
         watch=watch,
         rules_config=_options(RulesConfig, run, "rules", path),
         prompt=_recorded_part(Prompt, run, "prompt", path),
-        calibration=_recorded_part(ConfidenceMap, run, "calibration", path),
     )
     return adjudicator.adjudicate(run.evidence)
 

@@ -3,7 +3,7 @@
 What does not stand goes back to the model once; then the answer is judged as it is.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -30,10 +30,6 @@ _MENDABLE = frozenset({"fact", "contradiction", "evidence", "sources", "record"}
 """The checks that a model can mend with what it looks up."""
 _MAX_TOLD = 3
 """How many failed checks `problem` names."""
-CHECK_FACTORS = {"candidate": 0.5, "fact": 0.6, "contradiction": 0.8, "sources": 0.8}
-"""The factor by which each failed check of this name multiplies confidence."""
-CHECK_CEILINGS = {"rules": 0.3}
-"""The highest confidence where a check of this name failed."""
 
 
 @dataclass(slots=True)
@@ -181,7 +177,6 @@ class Examination:
             yield Check("record", passed=is_decided, detail=detail)
 
     def _fact_checks(self, facts: Sequence[Fact], *, is_decided: bool) -> Iterator[Check]:
-        lowers = not is_decided or self.case.config.acceptance.basis == "confidence"
         for fact in facts:
             about = self.case.labels.name_of(fact.about) or "nothing that is named"
             what = f"{fact.field} {fact.value} of {about}"
@@ -192,7 +187,7 @@ class Examination:
                 noted = ", and nothing turns on it" if is_decided else ""
                 source = "" if fact.source else " (no source)"
                 detail = f"{what}{source} is not verified{noted}: {fact.problem}"
-                yield Check("fact", passed=not lowers, detail=detail)
+                yield Check("fact", passed=is_decided, detail=detail)
 
     def _source_checks(self, weighed: Weighed) -> Iterator[Check]:
         for patch, missing in weighed.short:
@@ -213,9 +208,8 @@ class Examination:
         known = "with the verified facts in, " if weighed.turns_on else ""
         known = "with what MusicBrainz adds, " if self.added and not known else known
         if not isinstance(verdict, Decided):
-            is_passed = self.case.config.acceptance.basis == "confidence"
             missing = "; ".join(verdict.missing_facts[:2]) or verdict.because
-            yield Check("rules", is_passed, detail=f"the rules leave it open: {missing}")
+            yield Check("rules", passed=False, detail=f"the rules leave it open: {missing}")
         elif crg:
             detail = f"{known}{verdict.crg_rule} gives {names.name_of(verdict.crg)}"
             other = "" if verdict.crg == crg else f", not {names.name_of(crg)}"
@@ -272,52 +266,31 @@ def with_outcome(
     is_decided: bool,
 ) -> AdjudicationResult:
     """Return a result with the outcome that its stated confidence, facts and checks lead to."""
-    stated, crg = result.stated_confidence or 0.0, result.crg_mbid
-    confidence = case.calibrated(stated)
+    crg, confidence = result.crg_mbid, result.confidence
     outcome, problem = _outcome(confidence, checks, case, is_decided=is_decided)
     standing = Standing.OPEN if crg else None
     if crg and isinstance(weighed.verdict, Decided):
         standing = Standing.CONFIRMED if weighed.verdict.crg == crg else Standing.CONTRADICTED
-    if case.calibrated.points:
-        detail = f"confidence {stated:.2f} is taken for {confidence:.2f}, by calibration"
-        checks = (*checks, Check("calibration", passed=True, detail=detail))
     return msgspec.structs.replace(
         result,
         outcome=outcome,
         problem=problem,
-        confidence=lower_by_checks(confidence, checks),
         checks=tuple(checks),
         rules=standing,
         independent_sources=weighed.sources,
     )
 
 
-def lower_by_checks(confidence: float, checks: Iterable[Check]) -> float:
-    """Return confidence (0..1) lowered by the failed checks; passed checks do not raise it."""
-    for check in checks:
-        if not check.passed:
-            confidence *= CHECK_FACTORS.get(check.name, 1.0)
-            confidence = min(confidence, CHECK_CEILINGS.get(check.name, confidence))
-    return confidence
-
-
 def _outcome(
     confidence: float, checks: Sequence[Check], case: OpenCase, *, is_decided: bool
 ) -> tuple[Outcome, str | None]:
     """Return the outcome of an answer, and why it is not accepted (docs/adjudicator.md)."""
-    config, missing = case.config, _missing(checks)
-    below = f"confidence {confidence:.2f} is below {{:.2f}}".format
-    low = below(config.review_threshold) if confidence < config.review_threshold else None
-    if config.acceptance.basis == "confidence":
-        if low:
-            return Outcome.REJECTED, low
-        if confidence < config.auto_accept_threshold:
-            return Outcome.REVIEW, missing or below(config.auto_accept_threshold)
-        return (Outcome.REVIEW, missing) if missing else (Outcome.ACCEPTED, None)
+    least = case.config.review_threshold
+    low = f"confidence {confidence:.2f} is below {least:.2f}" if confidence < least else None
     if is_decided:
         return (Outcome.REVIEW, low) if low else (Outcome.ACCEPTED, None)
-    missing = missing or "the rules do not decide with what was verified"
-    problem = f"a proposal, because rules decide ([llm.acceptance] basis): {missing}"
+    missing = _missing(checks) or "the rules do not decide with what was verified"
+    problem = f"a proposal, because rules decide: {missing}"
     return (Outcome.REJECTED, f"{low}; {problem}") if low else (Outcome.REVIEW, problem)
 
 

@@ -27,7 +27,7 @@ from chart_binder.domain.patches import (
     named_value,
     things,
 )
-from chart_binder.domain.verdict import AS_STATED, ConfidenceMap, Decided, Verdict
+from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.result import Fact
 from chart_binder.rules.decide import decide
@@ -65,7 +65,6 @@ class OpenCase:
     labels: Labels
     rules: RulesConfig
     config: LLMConfig
-    calibrated: ConfidenceMap = AS_STATED
 
     def with_recordings(self, added: Iterable[RecordingCandidate]) -> "OpenCase":
         """Return the case with further recordings in its evidence; labels stay as they are."""

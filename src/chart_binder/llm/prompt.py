@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,18 +22,16 @@ if TYPE_CHECKING:  # a decision by rules names the prompt, and needs no tools
 
 _BRACES: Final = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 PROMPT_NUMBERS: Final = (
-    "auto_accept_threshold", "independent_sites", "lead_window_days", "max_iterations",
-    "min_sources", "reissue_long_gap_years", "review_threshold", "trusted_sources", "without_fact",
+    "independent_sites", "lead_window_days", "max_iterations",
+    "min_sources", "reissue_long_gap_years", "review_threshold", "trusted_sources",
 )  # fmt: skip
 """What any section may name of the settings: none is a secret, none differs between recordings."""
-_WITHOUT_FACT: Final = "An answer without a new fact goes to a person."
 
 
 def prompt_numbers(config: LLMConfig, rules_config: RulesConfig) -> Mapping[str, object]:
     """Return the value of each of `PROMPT_NUMBERS`."""
     known = config.model_dump() | config.acceptance.model_dump() | rules_config.model_dump()
     known["independent_sites"] = counted(config.acceptance.min_sources, "independent site")
-    known["without_fact"] = _WITHOUT_FACT if config.acceptance.basis == "rules" else ""
     known["trusted_sources"] = ", ".join(config.acceptance.trusted_sources) or "no site at all"
     return {name: known[name] for name in PROMPT_NUMBERS}
 
@@ -97,8 +95,8 @@ class Prompt:
     """The sections of a prompt, with placeholders; an unknown one is a `ConfigError`.
 
     `{tools}` in `tools` is the list of the tools, `{format}` in `format` the dialect's form of a
-    step; `task` is asked below the evidence. Empty sections are left out. `version` is the shipped
-    prompt that this one is made from.
+    step; `task` is asked below the evidence. Empty sections are left out. `version` names the text
+    that this prompt was made from.
     """
 
     version: str
@@ -119,18 +117,17 @@ class Prompt:
 
     @property
     def name(self) -> str:
-        """The version, with what was replaced and a hash of that: `react-2+rules@1f0c2a9b`."""
-        shipped = load_prompt(self.version) if self.version in shipped_versions() else None
-        changed = [
+        """The version, with the replaced sections and a hash of them: `react-4+rules@1f0c2a9b`."""
+        shipped = load_prompt()
+        replaced = [
             section
             for section in (*TEXT_SECTIONS, "exemplars")
-            if shipped is None or getattr(self, section) != getattr(shipped, section)
+            if getattr(self, section) != getattr(shipped, section)
         ]
-        if not changed:
+        if not replaced:
             return self.version
-        words = msgspec.json.encode([getattr(self, section) for section in changed])
-        names = "".join(f"+{section}" for section in changed) if shipped else ""
-        return f"{self.version}{names}@{hashlib.sha256(words).hexdigest()[:8]}"
+        words = msgspec.json.encode([getattr(self, section) for section in replaced])
+        return f"{'+'.join((self.version, *replaced))}@{hashlib.sha256(words).hexdigest()[:8]}"
 
     def overridden(self, **sections: str) -> "Prompt":
         """Return the prompt with sections replaced; `{rules}` in `rules` is the original text."""
@@ -175,28 +172,15 @@ def _exemplar(exemplar: Exemplar, dialect: "Dialect") -> Iterator[str]:
             yield dialect.render(Finish(step.answer.strip(), step.thought))
 
 
-@lru_cache
-def shipped_versions() -> tuple[str, ...]:
-    """Return the names of the shipped prompts."""
-    shipped = (file.name for file in files("chart_binder.llm").joinpath("prompts").iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in shipped if name.endswith(".toml")))
-
-
-@lru_cache
-def load_prompt(version: str = PromptConfig().version) -> Prompt:
-    """Read a prompt from package data; raises `ConfigError` for one that is not shipped."""
-    if version not in shipped_versions():
-        raise ConfigError(
-            f"llm.prompt.version: found {version!r}; shipped are {', '.join(shipped_versions())}"
-        )
-    text = files("chart_binder.llm").joinpath("prompts", f"{version}.toml").read_text("utf-8")
-    sections = tomli.loads(text)
+@cache
+def load_prompt() -> Prompt:
+    """Read the shipped prompt from package data."""
+    sections = tomli.loads(files("chart_binder.llm").joinpath("prompt.toml").read_text("utf-8"))
     texts = {section: sections[section].strip() for section in TEXT_SECTIONS}
-    return convert_json({**sections, **texts, "version": version}, Prompt)
+    return convert_json(sections | texts, Prompt)
 
 
 def configured_prompt(config: PromptConfig) -> Prompt:
-    """Return what `[llm.prompt]` asks for; `ConfigError` for an unknown version or placeholder."""
+    """Return what `[llm.prompt]` asks for. Raises `ConfigError` for an unknown placeholder."""
     words = {name: text for name in TEXT_SECTIONS if (text := getattr(config, name))}
-    prompt = load_prompt(config.version).overridden(**words)
-    return prompt if config.exemplars else replace(prompt, exemplars=())
+    return load_prompt().overridden(**words)

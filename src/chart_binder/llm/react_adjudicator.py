@@ -18,7 +18,7 @@ from chart_binder import plugins
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
-from chart_binder.domain.verdict import AS_STATED, ConfidenceMap, Verdict, read_confidence_map
+from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import counted
 from chart_binder.llm.acceptance import Examination, with_outcome
 from chart_binder.llm.answer import last_word
@@ -52,9 +52,8 @@ _NOT_RECORDED: dict[str, Any] = {
     "base_url": True,
     "api_key_env": True,
     "searxng": {"url"},
-    "acceptance": {"calibration"},
 }
-"""Addresses may hold passwords, and a replay needs none; the calibration is recorded in full."""
+"""Addresses may hold passwords, and a replay needs none."""
 
 
 class ReActAdjudicator:
@@ -66,8 +65,8 @@ class ReActAdjudicator:
     `listen` with every piece of a reply. Nothing is opened before `adjudicate`; threads may share
     one adjudicator as far as they may share `chat`.
 
-    Raises `PluginError` for what is not installed, `ConfigError` for a prompt or a calibration that
-    cannot be read.
+    Raises `PluginError` for what is not installed, `ConfigError` for a prompt that cannot be
+    read.
     """
 
     def __init__(
@@ -83,7 +82,6 @@ class ReActAdjudicator:
         rules_config: RulesConfig | None = None,
         listen: Callable[[str], None] | None = None,
         prompt: Prompt | None = None,
-        calibration: ConfidenceMap | None = None,
         musicbrainz: object | None = None,
         records: Records | None = None,
     ) -> None:
@@ -94,9 +92,6 @@ class ReActAdjudicator:
         self._records = records
         self._rules_config = rules_config or RulesConfig()
         if config.enabled:
-            file = config.acceptance.calibration
-            known = read_confidence_map(Path(file).expanduser()) if file else AS_STATED
-            self._calibrated = calibration or known
             self._prompt = prompt or configured_prompt(config.prompt)
             self._numbers = prompt_numbers(config, self._rules_config)
             self._samples: list[tuple[LLMConfig, ChatModel]] = [
@@ -122,7 +117,7 @@ class ReActAdjudicator:
             return AdjudicationResult(Outcome.ERROR, problem=problem, evidence_hash=known)
         task = self._prompt.question(self._numbers)
         case = _AskedCase(
-            OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config, self._calibrated),
+            OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config),
             evidence_markdown(bundle, decision_trace, task),
             evidence_hash(bundle),
         )
@@ -229,8 +224,6 @@ class ReActAdjudicator:
         }
         if self._prompt != configured_prompt(config.prompt):
             options["prompt"] = msgspec.to_builtins(self._prompt)
-        if self._calibrated.points:
-            options["calibration"] = msgspec.to_builtins(self._calibrated)
         return Run(
             id=uuid.uuid4().hex[:12],
             started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -393,12 +386,9 @@ def _majority_result(
     agreeing: Sequence[AdjudicationResult], check: Check, share: float, case: OpenCase
 ) -> AdjudicationResult:
     """Return what the runs that agree, `share` of all, come to, with their verified facts."""
-    stated = share * fmean(
-        result.confidence if result.stated_confidence is None else result.stated_confidence
-        for result in agreeing
-    )
+    stated = share * fmean(result.confidence for result in agreeing)
     taken = _representative_run(agreeing)
-    found = (*(each for each in taken.checks if each.name != "calibration"), check)
+    found = (*taken.checks, check)
     if taken.crg_mbid is None:
         return replace(taken, confidence=stated, stated_confidence=stated, checks=found)
     facts = tuple(dict.fromkeys(fact for result in agreeing for fact in result.facts))
@@ -409,7 +399,7 @@ def _majority_result(
     is_decided = weighed.decides(taken.crg_mbid) and not refuted
     if is_decided:
         found = tuple(each for each in found if each.passed)
-    result = replace(taken, stated_confidence=stated, facts=facts)
+    result = replace(taken, confidence=stated, stated_confidence=stated, facts=facts)
     return with_outcome(result, found, weighed, case, is_decided=is_decided)
 
 

@@ -88,7 +88,7 @@ class Usage(msgspec.Struct, frozen=True):
 class AdjudicationResult(msgspec.Struct, frozen=True):
     """The adjudicator's answer, with everything needed to judge it.
 
-    `confidence` is 0..1, after calibration and checks; `stated_confidence` is the model's own.
+    `confidence` is the model's own (0..1), and so is `stated_confidence`; checks lower neither.
     `rules` is the rules' agreement with the verified facts in; `independent_sources` those of the
     fact that has the fewest of those that the decision turns on; `added` recordings of records that
     the model named; `problem` why it is not accepted; `transcript` the recorded file's path, or the

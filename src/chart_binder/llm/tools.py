@@ -34,15 +34,10 @@ def unknown_names(config: LLMConfig) -> Iterator[tuple[str, str]]:
         return
     from chart_binder.llm.prompt import TEXT_SECTIONS, load_prompt
 
-    try:
-        shipped = load_prompt(config.prompt.version)
-    except ConfigError as error:
-        yield "llm.prompt.version", str(error)
-        return
     for section in TEXT_SECTIONS:
         text = getattr(config.prompt, section)
         try:
-            shipped.overridden(**{section: text} if text else {})
+            load_prompt().overridden(**{section: text} if text else {})
         except ConfigError as error:
             yield f"llm.prompt.{section}", str(error)
 

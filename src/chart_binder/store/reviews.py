@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from chart_binder.domain.records import AuditRecord, DecisionRecord, VerdictKind, VerdictRecord
+from chart_binder.domain.records import AuditRecord, DecisionRecord, VerdictRecord
 from chart_binder.domain.tags import album_folder
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId
@@ -208,9 +208,6 @@ def _is_under(path: bytes) -> sa.ColumnElement[bool]:
     return sa.or_(decisions.c.path == path, head == folder)
 
 
-_SPOKEN = (VerdictKind.ACCEPT.value, VerdictKind.REJECT.value)
-
-
 class SavedVerdicts(msgspec.Struct, frozen=True):
     """Verdicts that were saved together, perhaps with an override.
 
@@ -317,22 +314,6 @@ class Verdicts(Part):
             .limit(1)
         )
         return self._database.record(VerdictRecord, wanted)
-
-    def spoken(self) -> Iterator[VerdictRecord]:
-        """Yield the newest acceptance or rejection of each decision, the oldest first."""
-        newer = verdicts.alias("newer")
-        is_said_again = (
-            sa.select(newer.c.seq)
-            .where(
-                newer.c.decision_id == verdicts.c.decision_id,
-                newer.c.seq > verdicts.c.seq,
-                newer.c.verdict.in_(_SPOKEN),
-            )
-            .exists()
-        )
-        wanted = sa.select(verdicts).where(verdicts.c.verdict.in_(_SPOKEN), ~is_said_again)
-        rows = self._database.pages(verdicts, wanted, self._database.last(verdicts))
-        return (self._database.read(VerdictRecord, row) for row in rows)
 
 
 class Audits(Part):
