@@ -337,9 +337,7 @@ def _resume_check(
     runs: frozenset[str] = frozenset(),
 ) -> ResumeCheck:
     only = options.only - {Which.COMPILATIONS}
-    return ResumeCheck(
-        store, versions, overrides(config), config.rules, only, options.refresh, runs
-    )
+    return ResumeCheck(store, versions, overrides(config), only, options.refresh, runs)
 
 
 def _versions(config: Config, run_id: str) -> RunVersions:
@@ -376,9 +374,7 @@ def _tag_writer(
     if writing:
         for line in repair_journal(store):
             said(line)
-    planner = Planner(
-        store, overrides(config)(), options.tags, release_lookup(config, store), config.rules
-    )
+    planner = Planner(store, overrides(config)(), options.tags, release_lookup(config, store))
     write = _album_writer(planner, writing, said)
     return TagWriter(write, config.batch.write_jobs, is_dry=options.dry_run)
 

@@ -59,25 +59,6 @@ def test_the_same_call_asks_for_nothing_twice(canon: Canon, library: Path, home:
     assert (ran.status, requests, decided(home)) == (0, 0, 5)
 
 
-def test_decisions_stored_without_a_first_release_show_it(canon: Canon, home: Path) -> None:
-    file = file_of(year_only_single(), home)
-    bundles = [year_only_single()]
-    (before,) = batch(canon, file, "--output=json", bundles=bundles)[0].lines
-    canon("drift", "pin", file)
-    names = ("artist", "title", "first_release", "crg_title", "crg_type")
-    ((document,),) = in_store(home, "SELECT document FROM decisions")
-    gone = (*names, "questions")
-    older = {key: value for key, value in json.loads(document).items() if key not in gone}
-    in_store(home, "UPDATE decisions SET document = ?, pinned = 1", json.dumps(older).encode())
-    ran, _ = batch(canon, file, "--output=json", bundles=bundles)
-    assert ran.line["resumed"] is True
-    assert before["first_release"]["date"] == "1975"
-    shown = (ran.line, canon("review", "list", "--output=json").line)
-    for line in (*shown, canon("review", "show", file, "--output=json").line):
-        assert [line[name] for name in names[:3]] == [before[name] for name in names[:3]]
-    assert "first released 1975" in canon("review", "show", file).out
-
-
 def test_what_musicbrainz_does_not_know_is_named_by_its_tags(canon: Canon, home: Path) -> None:
     nowhere = "00000000-0000-4000-8000-000000000000"
     file = flac(home, recording=nowhere, artist="Nobody", title="Nothing")

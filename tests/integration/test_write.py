@@ -1,6 +1,5 @@
 """`canon write`, `undo` and `verify` as processes: real files, a real store."""
 
-import json
 import os
 import shutil
 import signal
@@ -168,15 +167,9 @@ def test_a_date_of_an_earlier_decision_is_replaced_by_a_later_one(
     assert tags_of(song)["originaldate"] == ["1975-10-31"]
 
 
-def test_a_decision_of_an_earlier_version_is_given_its_first_release(
+def test_a_decision_without_its_evidence_is_not_written(
     canon: Canon, song: Path, home: Path
 ) -> None:
-    ((document,),) = in_store(home, "SELECT document FROM decisions")
-    kept = json.loads(document)
-    for name in ("first_release", "artist", "title", "crg_title", "crg_type"):
-        del kept[name]
-    in_store(home, "UPDATE decisions SET document = ?", json.dumps(kept).encode())
-    assert canon("write", song, "--output=json").line["changes"][0]["new"] == ["1975-10-31"]
     in_store(home, "DELETE FROM evidence")
     (line,) = canon("write", song, "--output=json").must_end(3).lines
     assert line["why"] == "what it was decided by is not in the store: decide again"

@@ -94,7 +94,7 @@ def _is_as_recorded(store: Store, file: Path) -> bool:
     """Say whether a file is, byte for byte, what the last write or undo left."""
     writes = store.journal.of_path(path_bytes(file))
     last = next((write for write in writes if write.state is not WriteState.FAILED), None)
-    if last is None or last.restoration is None:
+    if last is None:
         return last is None
     expected = Restoration.from_document(last.restoration).new_hash
     return hashlib.sha256(file.read_bytes()).digest() == expected

@@ -88,6 +88,7 @@ def test_intents_of_another_machine_wait_an_hour(store: Store, song: Path, tmp_p
         WriteRecord(
             id=name, run_id="run", path=path_bytes(song), decision_id=None, audio_hash="audio",
             tags_before_hash=read_tag_set(song).hash, tags_after_hash="after", changes=b"{}",
+            tags_left=b"", restoration=b"",
             at_utc=at, temporary=os.fsencode(temporary),
         )
         for name, at in (("young", now_utc()), ("old", hours_ago.isoformat()))

@@ -86,7 +86,7 @@ def refuse(unread: UnreadDecision) -> None:
 
 
 def found(store: Store, *query: str) -> list[ListedDecision]:
-    return list(listing(store, read_query(query), RULES, refuse))
+    return list(listing(store, read_query(query), refuse))
 
 
 def names(rows: list[ListedDecision]) -> list[str]:
@@ -125,7 +125,7 @@ def test_decisions_that_cannot_be_read_are_reported_and_left_out(library: Store)
         )
         connection.exec_driver_sql("UPDATE decisions SET document = x'7b' WHERE pinned")
     problems: list[UnreadDecision] = []
-    rows = list(listing(library, read_query([]), RULES, problems.append))
+    rows = list(listing(library, read_query([]), problems.append))
     assert names(rows) == ["queen", "nirvana", "comp", "bootleg"]
     assert [os.fsdecode(each.path or b"") for each in problems] == [
         "/music/c/failed.flac", "/music/c/pinned.flac",

@@ -62,6 +62,8 @@ def write(number: int, path: bytes = b"/music/song.flac", run_id: str = "run") -
         tags_before_hash="before",
         tags_after_hash="after",
         changes=b'{"TXXX":["\xc3\xa9"]}',
+        tags_left=b"left",
+        restoration=b"former",
         at_utc=NOW,
         temporary=b".song.\xff.tmp",
     )

@@ -51,8 +51,7 @@ class _ListByDefault(options.Group):
 def drift() -> None:
     """Say which decisions would be different today, and why.
 
-    The causes: evidence, rules, a person's override, or acceptance, which is a model's answer that
-    was accepted before the rules had to decide on its facts.
+    The causes: evidence, rules, or a person's override.
 
     `canon drift [PATH...]` is short for `canon drift list [PATH...]`. No model is asked. Files on
     which there is no decision so far are only counted: `canon batch` tries those again that failed.

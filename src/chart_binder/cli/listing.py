@@ -109,7 +109,7 @@ def ls(
     most = _SHOWN if limit is None and is_table else limit
     wanted = listing.read_query(query)
     with session.open_store() as store:
-        rows = listing.listing(store, wanted, session.config.rules, skipped.decision)
+        rows = listing.listing(store, wanted, skipped.decision)
         if size is not None:
             rows = iter(listing.sample(rows, size, seed, is_by_rule=by is not None))
         shown = islice(rows, most or None)
@@ -171,7 +171,7 @@ def audit(
         wanted = listing.Query((*wanted.terms, *listing.read_query(["state:decided"]).terms))
     skipped = output.SkippedRecords()
     with session.open_store() as store:
-        rows = listing.listing(store, wanted, session.config.rules, skipped.decision)
+        rows = listing.listing(store, wanted, skipped.decision)
         if asks or by or size:
             drawn = listing.sample(rows, size or _SAMPLE, seed, is_by_rule=by is not None)
         else:
@@ -267,7 +267,7 @@ def playlist(
 def _write_m3u(session: options.Session, wanted: listing.Query, out: str | None) -> int:
     skipped = output.SkippedRecords()
     with session.open_store() as store:
-        every = list(listing.listing(store, wanted, session.config.rules, skipped.decision))
+        every = list(listing.listing(store, wanted, skipped.decision))
     dated = listing.by_first_release(every)
     there = [row for row in dated if not row.is_gone]
     rows = [row for row in there if listing.fits_m3u(row)]

@@ -68,7 +68,7 @@ def write(
     results = TagResults(session.as_json, detailed=is_verbose or not applies, verbose=is_verbose)
     with session.open_store() as store, stop_after_current() as stop:
         lookup = release_lookup(config, store)
-        planner = Planner(store, overrides(config)(), wanted, lookup, config.rules)
+        planner = Planner(store, overrides(config)(), wanted, lookup)
         run = None
         if applies:
             run = WritingRun.of(store, "write", options.command_line(), keep_mtime=keep_mtime)
@@ -300,7 +300,7 @@ def undo(
     with session.open_store() as store, stop_after_current() as stop:
         if not dry_run:
             output.print_notes(repair_journal(store))
-        run = WritingRun.of(store, journal.UNDO, options.command_line(), keep_mtime=keep_mtime)
+        run = WritingRun.of(store, "undo", options.command_line(), keep_mtime=keep_mtime)
         moved = MovedFiles(store)
         with results.ending(run, stop):
             writes = _writes_named(store, name, moment, moved, cleans=not dry_run)

@@ -155,12 +155,12 @@ class WriteRecord(msgspec.Struct, frozen=True, kw_only=True):
     tags_before_hash: str
     tags_after_hash: str
     changes: bytes
+    tags_left: bytes
+    restoration: bytes
     at_utc: str
     done_at_utc: str | None = None
     temporary: bytes = b""
     problem: str | None = None
-    tags_left: bytes | None = None
-    restoration: bytes | None = None
     undoes: str | None = None
 
 

@@ -102,7 +102,7 @@ class FirstRelease(msgspec.Struct, frozen=True):
     `date` has the precision that is known. Where several release groups may be the first, there is
     no group, release, title, type, country or label; where several recordings may be, no recording.
     `because` says why the year is certain or not. `type` is what to call the record: `single`,
-    `live album`; decisions stored earlier have neither that nor the label.
+    `live album`.
     """
 
     date: str

@@ -137,8 +137,7 @@ class Decision(msgspec.Struct, frozen=True):
     kind of all three is in `cause`; other states have none. `artist` and `title` are those of the
     evidence, without any those of the file's tags. `crg_type` has MusicBrainz' types:
     `Album + Live`. `hint` says why no model looked into an open case. `missing_facts` are the
-    `questions` as sentences; decisions stored earlier have no `questions`; `complete` adds the
-    names that they lack.
+    `questions` as sentences.
     """
 
     state: State
@@ -325,11 +324,11 @@ class Decider:
             "cfg": f"lw{self.rules.lead_window_days},rg{self.rules.reissue_long_gap_years}",
         }
         trace = ";".join(f"{key}={value}" for key, value in parts.items())
-        named = with_names(replace(decision, trace=trace), bundle, verdict, self.rules)
+        named = _with_names(replace(decision, trace=trace), bundle, verdict, self.rules)
         return Case(named, bundle, verdict)
 
 
-def with_names(
+def _with_names(
     decision: Decision, bundle: EvidenceBundle, verdict: Verdict, rules: RulesConfig
 ) -> Decision:
     """Return a decision with its first release and the names of what it is about."""
@@ -345,21 +344,6 @@ def with_names(
         crg_type=" + ".join(filter(None, (primary, *secondary))) or None,
         first_release=_first_release(decision, bundle, verdict, rules),
     )
-
-
-def complete(
-    decision: Decision,
-    evidence: Callable[[], EvidenceBundle | None],
-    rules: RulesConfig | None = None,
-) -> Decision:
-    """Return a stored decision with names and first release, of its `evidence` if it lacks them."""
-    if decision.title is not None or decision.evidence_hash is None:
-        return decision
-    bundle = evidence()
-    if bundle is None:
-        return decision
-    settings = rules or RulesConfig()
-    return with_names(decision, bundle, decide(bundle, settings), settings)
 
 
 def _first_release(

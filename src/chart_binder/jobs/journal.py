@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 
-UNDO = "undo"
-"""The name of the command that undoes writes, as its runs have it."""
 Texts = tuple[str, ...]
 
 _MAX_TEXT = 2_000
@@ -148,11 +146,8 @@ def changes_since_write(
 ) -> tuple[ChangedKey, ...]:
     """Return the keys that differ from what they were after a write.
 
-    A write without a snapshot, of an earlier version, yields none. Raises `AudioError` for a
-    snapshot that cannot be read.
+    Raises `AudioError` for a snapshot that cannot be read.
     """
-    if not write.tags_left:
-        return ()
     try:
         snapshots = decode_json(zlib.decompress(write.tags_left), tuple[KeySnapshot, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
@@ -359,9 +354,8 @@ def only_done(writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
 
 def is_undoing(store: "Store", write: WriteRecord) -> bool:
     """Return whether a write undid another; one that undid an undoing wrote the tags again."""
-    if write.undoes is None:  # before version 5 of the store it was not recorded which
-        run = store.runs.get(write.run_id)
-        return run is not None and run.command == UNDO
+    if write.undoes is None:
+        return False
     undone = store.journal.get(write.undoes)
     return undone is None or not is_undoing(store, undone)
 

@@ -14,12 +14,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.records import (
     AuditRecord,
@@ -31,7 +29,7 @@ from chart_binder.domain.records import (
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import DamagedRecordError, UsageError
 from chart_binder.files import path_text
-from chart_binder.jobs.decide import Decision, complete, read_states, year_of
+from chart_binder.jobs.decide import Decision, read_states, year_of
 from chart_binder.jobs.evaluate import CRG_RULES, RR_RULES
 from chart_binder.jobs.stored_decisions import (
     is_below,
@@ -39,7 +37,6 @@ from chart_binder.jobs.stored_decisions import (
     path_from_bytes,
     read_decision,
     stored_artifact,
-    stored_bundle,
 )
 
 if TYPE_CHECKING:
@@ -89,18 +86,16 @@ class ListedDecision:
         return found.year if found else None
 
 
-def listed(store: "Store", kept: DecisionRecord, rules: RulesConfig) -> ListedDecision:
-    """Return a stored decision with the names and tags to list. Raises `StoreError`."""
-    decision = complete(read_decision(kept), partial(stored_bundle, store, kept), rules)
+def listed(kept: DecisionRecord) -> ListedDecision:
+    """Return a stored decision with the tags to list. Raises `DamagedRecordError`."""
+    decision = read_decision(kept)
     artifact = stored_artifact(kept) or Artifact()
     tags = artifact.tags or {}
     duration_s = round(artifact.duration_ms / 1000) if artifact.duration_ms else None
     return ListedDecision(kept, decision, tags.get("album"), year_of(artifact), duration_s)
 
 
-def listing(
-    store: "Store", query: "Query", rules: RulesConfig, unread: "UnreadHandler"
-) -> Iterator[ListedDecision]:
+def listing(store: "Store", query: "Query", unread: "UnreadHandler") -> Iterator[ListedDecision]:
     """Yield the matching decisions that count, one a file, oldest first. Raises `StoreError`."""
     pinned = store.decisions.pinned()
     states = () if pinned else query.states
@@ -110,7 +105,7 @@ def listing(
             unread(kept)
             continue
         try:
-            row = listed(store, kept, rules)
+            row = listed(kept)
         except DamagedRecordError as error:
             unread(UnreadDecision(problem=str(error), path=kept.path, pinned=kept.pinned))
             continue

@@ -17,7 +17,7 @@ from chart_binder.domain.tags import group_by_album
 from chart_binder.domain.verdict import OverrideRecord, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.decide import WAITING_STATES, Decision, State, complete, override_for
+from chart_binder.jobs.decide import WAITING_STATES, Decision, State, override_for
 from chart_binder.jobs.stored_decisions import (
     current_decisions,
     is_below,
@@ -151,7 +151,7 @@ def review_case(store: "Store", kept: DecisionRecord, files: int = 1) -> ReviewC
     decision = None
     try:
         decision, bundle = read_decision(kept), stored_bundle(store, kept)
-        return ReviewCase(kept, complete(decision, lambda: bundle), bundle, files)
+        return ReviewCase(kept, decision, bundle, files)
     except DamagedRecordError as error:
         unread = Decision(State(kept.state), kept.decided_by, error=str(error))
         return ReviewCase(kept, decision or unread, None, files, str(error))

@@ -302,8 +302,7 @@ def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -
         if before.adjudicator is not None and before.evidence_hash == kept.evidence_hash:
             answer = read_decision(before)
             is_older = before.state == State.DECIDED and before.rules_version != kept.rules_version
-            is_outdated = is_changed or is_older
-            return None if is_unasked and is_outdated else answer
+            return None if is_unasked and (is_changed or is_older) else answer
     return None
 
 
@@ -452,7 +451,7 @@ class DriftCheck:
             return Drift(kept, DriftState.FAILED, why=why)
         if _outcome(was, now) == _outcome(was):
             return Drift(kept, DriftState.UNCHANGED, now=now)
-        causes = tuple(self._causes(kept, was, before, now))
+        causes = self._causes(kept, was, before, now)
         verdict = self.store.verdicts.latest(kept.id)
         is_kept = (
             verdict is not None

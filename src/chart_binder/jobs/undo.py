@@ -240,8 +240,6 @@ _Saved = tuple[SaveResult, WriteRecord | None, PutBack]
 
 def _restored(write: WriteRecord, path: Path, run: WritingRun) -> _Saved | None:
     """Make the former file again; return `None` if the file was changed since."""
-    if write.restoration is None:
-        return None
     try:
         saved, undoing = run.restore(path, Restoration.from_document(write.restoration), write)
     except ChangedSinceError:

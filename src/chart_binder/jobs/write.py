@@ -17,7 +17,6 @@ from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import NotWritableError
 from chart_binder.audio.tagset import TagChanges, TagSet
-from chart_binder.config import RulesConfig
 from chart_binder.domain import records
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.tags import (
@@ -48,7 +47,6 @@ from chart_binder.jobs.decide import (
     Decision,
     State,
     advice_for,
-    complete,
     override_for,
 )
 from chart_binder.llm.result import why_not_written
@@ -258,15 +256,13 @@ class StoredDecision:
 class Planner:
     """Plans tags by the decisions, verdicts and overrides of people in the store.
 
-    `releases` looks up a release with its tracks, which `Policy.MOVE` needs. `rules` are those by
-    which decisions of earlier versions are given a first release.
+    `releases` looks up a release with its tracks, which `Policy.MOVE` needs.
     """
 
     store: "Store"
     overrides: Mapping[str, OverrideRecord]
     options: WriteOptions = _DATES
     releases: ReleaseLookup | None = None
-    rules: RulesConfig | None = None
 
     def draft(self, file: TaggedFile, unsaved: StoredDecision | None = None) -> Draft | WriteReport:
         """Return what may be written of a file's decision, or `unsaved` one, or why nothing may."""
@@ -277,7 +273,7 @@ class Planner:
                 return refused(file, NOT_DECIDED)
             found = StoredDecision(kept, partial(stored_decisions.stored_bundle, self.store, kept))
         kept, evidence = found.record, found.evidence
-        decision = complete(stored_decisions.read_decision(kept), evidence, self.rules)
+        decision = stored_decisions.read_decision(kept)
         chosen = self._writable(decision, kept)
         withheld = chosen if isinstance(chosen, str) else None
         if isinstance(chosen, str):

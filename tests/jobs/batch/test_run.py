@@ -140,7 +140,7 @@ def batch_of(
     batch = BatchRun(
         executor=ThreadExecutor(worker, albums, cases),
         worker=worker,
-        resume=ResumeCheck(store, versions, no_overrides, KNOBS),
+        resume=ResumeCheck(store, versions, no_overrides),
         answers=AdjudicationCache(store, versions.adjudicator),
         buffer=OutcomeBuffer(store, run),
         tag_writer=TagWriter(None),

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.config import RulesConfig
 from chart_binder.domain import records
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import INTERRUPTED, AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs import stored_decisions
 from chart_binder.jobs.batch import FileOutcome
-from chart_binder.jobs.decide import State, complete, override_for, year_of
+from chart_binder.jobs.decide import State, override_for, year_of
 from chart_binder.jobs.write import identity_change
 from chart_binder.llm.result import FAILED_SERVICE, AdjudicationResult, Outcome
 
@@ -71,7 +70,6 @@ class ResumeCheck:
     store: "Store"
     versions: stored_decisions.RunVersions
     overrides: Callable[[], Mapping[str, OverrideRecord]]
-    rules: RulesConfig
     only: frozenset[Which] = frozenset()
     refresh: bool = False
     runs: frozenset[str] = frozenset()
@@ -102,8 +100,7 @@ class ResumeCheck:
                 return True, None
         if kept is None or not (kept.pinned or self._is_valid(kept, path)):
             return True, None
-        bundle = partial(stored_decisions.stored_bundle, self.store, kept)
-        decision = complete(stored_decisions.read_decision(kept), bundle, self.rules)
+        decision = stored_decisions.read_decision(kept)
         year = year_of(stored_decisions.stored_artifact(kept))
         return False, FileOutcome(
             path, decision, is_resumed=True, is_pinned=kept.pinned, tagged_year=year
