@@ -8,7 +8,7 @@ import tomli
 from pydantic import BaseModel
 
 from chart_binder.config import Config
-from chart_binder.config.load import KEYS_OF_EARLIER_VERSIONS, load_settings
+from chart_binder.config.load import REMOVED_KEYS, load_settings
 from chart_binder.errors import ConfigError, masked
 
 SHIPPED = Path(__file__).parents[2] / "config.toml"
@@ -92,7 +92,7 @@ def test_an_invalid_value_is_refused_with_its_key_and_what_is_allowed(
         assert str(tmp_path / "config.toml") in told
 
 
-@pytest.mark.parametrize(("key", "advice"), KEYS_OF_EARLIER_VERSIONS.items())
+@pytest.mark.parametrize(("key", "advice"), REMOVED_KEYS.items())
 def test_a_removed_key_is_refused_by_name_with_what_to_use_instead(
     tmp_path: Path, key: str, advice: str
 ) -> None:

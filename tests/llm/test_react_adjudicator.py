@@ -224,7 +224,7 @@ def test_a_topic_names_artist_title_and_candidates_once_and_is_bounded() -> None
     assert bare == "x"
 
 
-def test_each_case_has_tools_of_its_own_and_its_samples_share_them() -> None:
+def test_each_case_has_tools_of_its_own() -> None:
     told: list[str] = []
 
     def for_run(about: str) -> Callable[..., Observation]:
@@ -232,7 +232,7 @@ def test_each_case_has_tools_of_its_own_and_its_samples_share_them() -> None:
         return web_search
 
     adjudicator = ReActAdjudicator(
-        LLMConfig(enabled=True, samples=2),
+        CONFIG,
         chat=Scripted([final()] * 4),
         tools=[replace(Tool.of(web_search), per_run=for_run)],
     )

@@ -281,12 +281,6 @@ class LLMConfig(Section):
     """Whose message an observation is, in a chat."""
     stream: bool = True
     """Take replies as they are written, so as to stop them early."""
-    samples: int = Field(default=1, ge=1, le=20)
-    """Runs a case; over 1, the majority is the answer."""
-    sample_temperature: Annotated[float, Field(gt=0, le=2, allow_inf_nan=False)] = 0.7
-    """Temperature of the runs where there are several."""
-    method: Literal["react", "direct", "react_then_direct", "direct_then_react"] = "react"
-    """`react`: with tools; `direct`: without; the second where the first gives nothing."""
     review_threshold: Share = 0.60
     """Confidence from which an answer goes to a person; below: rejected."""
     api_key_env: str = ""

@@ -261,7 +261,7 @@ def _error_text(
     known = next((origins[each] for each in keys if each in origins), None)
     place = f"{known or source or 'configuration'}: {key}"
     if detail["type"] == "extra_forbidden":
-        if hint := KEYS_OF_EARLIER_VERSIONS.get(key):
+        if hint := REMOVED_KEYS.get(key):
             return f"{place}: there is no such key any more: {hint}"
         return f"{place}: unknown key{_keys_beside(path)}"
     if detail["type"] == "value_error":
@@ -279,7 +279,12 @@ def _error_text(
     return f"{place}: found {found}; {allowed}"
 
 
-KEYS_OF_EARLIER_VERSIONS = {
+REMOVED_KEYS = {
+    "llm.samples": "each case has one run, and llm.acceptance.min_sources says how well its facts"
+    " must be borne out",
+    "llm.sample_temperature": "each case has one run, at llm.temperature",
+    "llm.method": "a run has the tools that [llm.tools] turns on; without any the model answers"
+    " from the evidence",
     "llm.auto_accept_threshold": "rules accept an answer, whatever its confidence;"
     " llm.acceptance.min_sources says how many independent sources that takes",
     "llm.prompt.version": "there is one prompt; the keys of [llm.prompt] replace its sections",
@@ -292,7 +297,7 @@ KEYS_OF_EARLIER_VERSIONS = {
     "llm.acceptance.write_min_sources": "what is accepted may be written, and min_sources says"
     " how many independent sources that takes",
 }
-"""What to use in place of keys of earlier versions."""
+"""What to use in place of keys that there are no more."""
 _ALLOWED = {
     "int": "a whole number is allowed",
     "float": "a number is allowed",

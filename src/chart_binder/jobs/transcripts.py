@@ -263,6 +263,5 @@ def effective_prompt(config: Config) -> EffectivePrompt:
     """Return the configured prompt. Raises `ConfigError` and `PluginError`."""
     prompt, dialect = configured_prompt(config.llm.prompt), config.llm.dialect
     values = prompt_numbers(config.llm, config.rules)
-    tools = () if config.llm.method == "direct" else default_tools(config.llm)
-    system = prompt.render(load_dialect(dialect), tools, values)
+    system = prompt.render(load_dialect(dialect), default_tools(config.llm), values)
     return EffectivePrompt(prompt.name, dialect, system, prompt.question(values))

@@ -113,8 +113,39 @@ class Examination:
             problem="the model cannot tell",
         )
         if answer.crg is not None:
-            result = with_outcome(result, checks, weighed, case, is_decided=is_decided)
+            result = self._with_outcome(result, checks, weighed, is_decided=is_decided)
         return result, problems
+
+    def _with_outcome(
+        self,
+        result: AdjudicationResult,
+        checks: Sequence[Check],
+        weighed: Weighed,
+        *,
+        is_decided: bool,
+    ) -> AdjudicationResult:
+        """Return a result with its outcome, and why it is not accepted (docs/adjudicator.md)."""
+        crg, confidence = result.crg_mbid, result.confidence
+        standing = Standing.OPEN if crg else None
+        if crg and isinstance(weighed.verdict, Decided):
+            standing = Standing.CONFIRMED if weighed.verdict.crg == crg else Standing.CONTRADICTED
+        least = self.case.config.review_threshold
+        low = f"confidence {confidence:.2f} is below {least:.2f}" if confidence < least else None
+        if is_decided:
+            outcome, problem = (Outcome.REVIEW, low) if low else (Outcome.ACCEPTED, None)
+        else:
+            missing = _missing(checks) or "the rules do not decide with what was verified"
+            proposal = f"a proposal, because rules decide: {missing}"
+            outcome = Outcome.REJECTED if low else Outcome.REVIEW
+            problem = f"{low}; {proposal}" if low else proposal
+        return msgspec.structs.replace(
+            result,
+            outcome=outcome,
+            problem=problem,
+            checks=tuple(checks),
+            rules=standing,
+            independent_sources=weighed.sources,
+        )
 
     def _bring_in(self, answer: FinalAnswer) -> Mapping[str, str]:
         """Add what the records that an answer names have; return why others add nothing, by id."""
@@ -255,43 +286,6 @@ class Examination:
         return (
             identifier is None or identifier in candidates or identifier in self.record.found_ids()
         )
-
-
-def with_outcome(
-    result: AdjudicationResult,
-    checks: Sequence[Check],
-    weighed: Weighed,
-    case: OpenCase,
-    *,
-    is_decided: bool,
-) -> AdjudicationResult:
-    """Return a result with the outcome that its stated confidence, facts and checks lead to."""
-    crg, confidence = result.crg_mbid, result.confidence
-    outcome, problem = _outcome(confidence, checks, case, is_decided=is_decided)
-    standing = Standing.OPEN if crg else None
-    if crg and isinstance(weighed.verdict, Decided):
-        standing = Standing.CONFIRMED if weighed.verdict.crg == crg else Standing.CONTRADICTED
-    return msgspec.structs.replace(
-        result,
-        outcome=outcome,
-        problem=problem,
-        checks=tuple(checks),
-        rules=standing,
-        independent_sources=weighed.sources,
-    )
-
-
-def _outcome(
-    confidence: float, checks: Sequence[Check], case: OpenCase, *, is_decided: bool
-) -> tuple[Outcome, str | None]:
-    """Return the outcome of an answer, and why it is not accepted (docs/adjudicator.md)."""
-    least = case.config.review_threshold
-    low = f"confidence {confidence:.2f} is below {least:.2f}" if confidence < least else None
-    if is_decided:
-        return (Outcome.REVIEW, low) if low else (Outcome.ACCEPTED, None)
-    missing = _missing(checks) or "the rules do not decide with what was verified"
-    problem = f"a proposal, because rules decide: {missing}"
-    return (Outcome.REJECTED, f"{low}; {problem}") if low else (Outcome.REVIEW, problem)
 
 
 def _missing(checks: Sequence[Check]) -> str:

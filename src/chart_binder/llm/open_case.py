@@ -33,7 +33,6 @@ from chart_binder.llm.result import Fact
 from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels
 from chart_binder.web.documents import independent_sources
-from chart_binder.web.places import is_copied
 
 RECORDING = "recording"
 """The field that says which recording a record has: checked at MusicBrainz (llm.recording)."""
@@ -108,24 +107,17 @@ class OpenCase:
         patches.sort(key=lambda patch: (len(cited[patch]), patch.about))
         verdict, needed = self.verdict(patches), self.needed(patches)
         least = self.config.acceptance.min_sources
-        seen = {one: count_sources(cited[one]) for one in needed}
+        sources = {
+            patch: len(independent_sources(fact.source for fact in cited[patch]))
+            for patch in needed
+        }
         short = tuple(
-            (one, least - count)
-            for one, count in seen.items()
-            if count < least and not any(fact.trusted for fact in cited[one])
+            (patch, least - count)
+            for patch, count in sources.items()
+            if count < least and not any(fact.trusted for fact in cited[patch])
         )
         patched = apply_patches(self.bundle, needed).bundle
-        return Weighed(verdict, patched, needed, min(seen.values(), default=0), short)
-
-
-def count_sources(facts: Iterable[Fact]) -> int:
-    """Return how many independent sources facts have; two that have one text are one source."""
-    passages: dict[str, str] = {}
-    for fact in facts:
-        own = next((r.passage for r in fact.readings if r.source == fact.source), "")
-        if not any(is_copied(own, other) for other in passages.values()):
-            passages[fact.source] = own
-    return len(independent_sources(passages))
+        return Weighed(verdict, patched, needed, min(sources.values(), default=0), short)
 
 
 def weigh_facts(bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfig) -> Weighed:

@@ -2,31 +2,25 @@
 
 import time
 import uuid
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import msgspec
-from msgspec.structs import astuple, replace
 
 from chart_binder import plugins
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Verdict
-from chart_binder.errors import counted
-from chart_binder.llm.acceptance import Examination, with_outcome
+from chart_binder.llm.acceptance import Examination
 from chart_binder.llm.answer import last_word
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.recording import Record, RecordFinder, Records, failed_services, record_run
-from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
+from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.tools import default_tools
 from chart_binder.react.conversation import ChatError, ChatModel, Message
@@ -34,7 +28,6 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, call_tool, converse
 from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import (
-    Brought,
     Observed,
     Read,
     Replay,
@@ -94,10 +87,9 @@ class ReActAdjudicator:
         if config.enabled:
             self._prompt = prompt or configured_prompt(config.prompt)
             self._numbers = prompt_numbers(config, self._rules_config)
-            self._samples: list[tuple[LLMConfig, ChatModel]] = [
-                (each, chat or plugins.load("chart_binder.chat_models", each.provider)(each))
-                for each in _samples(config)
-            ]
+            self._chat: ChatModel = chat or plugins.load(
+                "chart_binder.chat_models", config.provider
+            )(config)
             self._dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
             offered = default_tools(config, searxng, musicbrainz) if tools is None else tools
             self._tools = Toolbox(offered).tools
@@ -116,74 +108,41 @@ class ReActAdjudicator:
             known, problem = evidence_hash(bundle), "LLM adjudication is disabled"
             return AdjudicationResult(Outcome.ERROR, problem=problem, evidence_hash=known)
         task = self._prompt.question(self._numbers)
-        case = _AskedCase(
-            OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config),
-            evidence_markdown(bundle, decision_trace, task),
-            evidence_hash(bundle),
-        )
-        return run_methods(self._config.method, partial(self._ask, case))
+        return self._run(bundle, evidence_markdown(bundle, decision_trace, task))
 
     def system_prompt(self) -> str:
         """Return the system prompt: the same bytes for every recording."""
-        tools = () if self._config.method == "direct" else self._tools
-        return self._prompt.render(self._dialect, tools, self._numbers)
+        return self._prompt.render(self._dialect, self._tools, self._numbers)
 
-    def _ask(self, case: "_AskedCase", way: str) -> AdjudicationResult:
-        tools = self._tools if way == "react" else ()
-        toolbox = Toolbox(tool.for_run(search_topic(case.open_case.bundle)) for tool in tools)
-
-        def ask(sample: int) -> AdjudicationResult:
-            config, chat = self._samples[sample]
-            part_of = {
-                "method": self._config.method,
-                "samples": self._config.samples,
-                "sample": sample + 1,
-            }
-            config = config.model_copy(update={"method": way})
-            return self._run(case, config, chat, toolbox, part_of)
-
-        return run_samples(ask, case.open_case)
-
-    def _run(
-        self,
-        case: "_AskedCase",
-        config: LLMConfig,
-        chat: ChatModel,
-        toolbox: Toolbox,
-        part_of: Mapping[str, object],
-    ) -> AdjudicationResult:
-        """Run one conversation; `part_of` is recorded: which method and which sample it is."""
-        run = self._run_event(case, config, chat, part_of)
-        recorded = chat.opening(case.evidence_hash) if isinstance(chat, Replay) else ()
-        opening = recorded or (
-            Message("system", self._prompt.render(self._dialect, toolbox.tools, self._numbers)),
-            Message("user", case.markdown),
+    def _run(self, bundle: EvidenceBundle, markdown: str) -> AdjudicationResult:
+        """Run the conversation about the evidence."""
+        chat, run = self._chat, self._run_event(bundle)
+        toolbox = Toolbox(tool.for_run(search_topic(bundle)) for tool in self._tools)
+        replayed = chat.opening(run.evidence_hash) if isinstance(chat, Replay) else ()
+        opening = replayed or (
+            Message("system", self.system_prompt()),
+            Message("user", markdown),
         )
         with record_run(run, self._record, self._watch) as record:
             record(run)
             for message in opening:
                 record(Said(message.role, message.content))
-            deadline = time.monotonic() + config.max_run_s
-            reader = SecondReader(chat, record, lambda: deadline - time.monotonic(), case.readings)
-            kept = getattr(chat, "records", None)  # of a run that is replayed
-            find, known = (self._records, case.records) if kept is None else (None, kept)
-            finder = RecordFinder(record, find, known, lambda: deadline - time.monotonic())
-            examination = Examination(
-                case.open_case, record, reader, finder, can_look_up=bool(toolbox.tools)
-            )
-            ending = self._converse(chat, config, toolbox, opening, examination)
+            deadline = time.monotonic() + self._config.max_run_s
+            reader = SecondReader(chat, record, lambda: deadline - time.monotonic())
+            recorded = getattr(chat, "records", None)  # of a run that is replayed
+            find = self._records if recorded is None else None
+            finder = RecordFinder(record, find, recorded or {}, lambda: deadline - time.monotonic())
+            case = OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config)
+            examination = Examination(case, record, reader, finder, can_look_up=bool(self._tools))
+            ending = self._converse(toolbox, opening, examination)
             result = _result(ending, examination, run, record, self._dialect)
             record(Result(result.to_dict() | {"transcript": None}))
         return result
 
     def _converse(
-        self,
-        chat: ChatModel,
-        config: LLMConfig,
-        toolbox: Toolbox,
-        opening: Sequence[Message],
-        examination: Examination,
+        self, toolbox: Toolbox, opening: Sequence[Message], examination: Examination
     ) -> Ending[AdjudicationResult]:
+        config, chat = self._config, self._chat
         replay = chat if isinstance(chat, Replay) else None
         labels, record, finder = examination.case.labels, examination.record, examination.finder
         limits = Limits(
@@ -214,36 +173,23 @@ class ReActAdjudicator:
         except ChatError as error:
             return Ending(len(record.all(Replied)), problem=str(error))
 
-    def _run_event(
-        self, case: "_AskedCase", config: LLMConfig, chat: ChatModel, part_of: Mapping[str, object]
-    ) -> Run:
+    def _run_event(self, bundle: EvidenceBundle) -> Run:
         options: dict[str, object] = {
-            "llm": config.model_dump(mode="json", exclude=_NOT_RECORDED),
+            "llm": self._config.model_dump(mode="json", exclude=_NOT_RECORDED),
             "rules": self._rules_config.model_dump(mode="json"),
-            "part_of": part_of,
         }
-        if self._prompt != configured_prompt(config.prompt):
+        if self._prompt != configured_prompt(self._config.prompt):
             options["prompt"] = msgspec.to_builtins(self._prompt)
         return Run(
             id=uuid.uuid4().hex[:12],
             started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-            model_id=chat.model_id,
+            model_id=self._chat.model_id,
             dialect=self._dialect.name,
             prompt_version=self._prompt.name,
-            evidence_hash=case.evidence_hash,
+            evidence_hash=evidence_hash(bundle),
             options=options,
-            evidence=msgspec.json.decode(write_bundle(case.open_case.bundle)),
+            evidence=msgspec.json.decode(write_bundle(bundle)),
         )
-
-
-def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
-    if config.samples == 1:
-        return (config,)
-    warm = {"samples": 1, "temperature": config.sample_temperature}
-    return [
-        config.model_copy(update=warm | {"seed": config.seed + number})
-        for number in range(config.samples)
-    ]
 
 
 def search_topic(bundle: EvidenceBundle) -> str:
@@ -254,17 +200,6 @@ def search_topic(bundle: EvidenceBundle) -> str:
     names = (bundle.performer.name, bundle.recording_title, *titles)
     known = dict.fromkeys(name for name in names if name)
     return " / ".join(list(known)[: _MAX_TITLES + 2])
-
-
-@dataclass(frozen=True, slots=True)
-class _AskedCase:
-    """An open case as a model is asked about it; all runs on it share `readings`, `records`."""
-
-    open_case: OpenCase
-    markdown: str
-    evidence_hash: str
-    readings: dict[str, str] = field(default_factory=dict)
-    records: dict[str, Brought] = field(default_factory=dict)
 
 
 def _result(
@@ -302,117 +237,3 @@ def _result(
         evidence_hash=run.evidence_hash,
         transcript=record.place,
     )
-
-
-def run_methods(method: str, ask: Callable[[str], AdjudicationResult]) -> AdjudicationResult:
-    """Return the result of the first method, or of the second where the first names nothing.
-
-    Where neither does, a rejection is returned rather than an error. A model that never replied is
-    not asked again.
-    """
-    first, *others = method.split("_then_")
-    result = ask(first)
-    for way in others:
-        if _names_group(result) or not result.iterations:
-            break
-        now = ask(way)
-        detail = f"{first} gave nothing ({result.problem}), so {way} was tried: {now.outcome}"
-        check = Check("method", passed=_names_group(now), detail=detail)
-        is_rejection = result.outcome is Outcome.REJECTED and not check.passed
-        taken, usage = result if is_rejection else now, _total_usage((result, now))
-        result = replace(taken, checks=(*taken.checks, check), usage=usage)
-    return result
-
-
-def _names_group(result: AdjudicationResult) -> bool:
-    return result.outcome is not Outcome.ERROR and result.crg_mbid is not None
-
-
-def _total_usage(results: Iterable[AdjudicationResult]) -> Usage:
-    columns = zip(*(astuple(result.usage) for result in results), strict=True)
-    return Usage(*map(sum, columns))
-
-
-def run_samples(ask: Callable[[int], AdjudicationResult], case: OpenCase) -> AdjudicationResult:
-    """Call `ask` with the numbers of `samples` samples, and return the majority's answer.
-
-    After two samples in a row without any reply, the rest is not made.
-    """
-    samples = case.config.samples
-    if samples == 1:
-        return ask(0)
-    results = [ask(0), ask(1)]
-    while len(results) < samples and any(result.iterations for result in results[-2:]):
-        results.append(ask(len(results)))
-    return replace(_majority_answer(results, case), usage=_total_usage(results))
-
-
-def _majority_answer(results: Sequence[AdjudicationResult], case: OpenCase) -> AdjudicationResult:
-    """Return the answer of more than half of the runs, else a rejection or the error of those."""
-    samples = case.config.samples
-    added = tuple(dict.fromkeys(one for result in results for one in result.added))
-    case = case.with_recordings(added)
-    failures = [result for result in results if result.outcome is Outcome.ERROR]
-    votes = Counter(result.crg_mbid for result in results if result not in failures)
-    not_made = samples - len(results)
-    winner, count = next(iter(votes.most_common(1)), (None, 0))
-    name_of = case.labels.name_of
-    counts = [f"{name_of(vote) if vote else 'cannot tell'}: {n}" for vote, n in votes.most_common()]
-    counts += [f"failed: {len(failures)}"] * bool(failures)
-    counts += [f"not made: {not_made}"] * bool(not_made)
-    has_majority = 2 * count > samples
-    detail = f"of {counted(samples, 'run')}, {'; '.join(counts)}"
-    check = Check("agreement", has_majority, detail)
-    if has_majority:
-        agreeing = [r for r in results if r not in failures and r.crg_mbid == winner]
-        return replace(_majority_result(agreeing, check, count / samples, case), added=added)
-    if 2 * (count + samples - votes.total()) > samples:
-        after = f", and {counted(not_made, 'more run')} not made" if not_made else ""
-        made = counted(len(results), "run")
-        problem = f"{len(failures)} of {made} failed{after}: {failures[0].problem}"
-        return replace(failures[0], checks=(check,), problem=problem)
-    of_run = {name: getattr(results[0], name) for name in _OF_RUN}
-    problem = f"no majority: {detail}"
-    return AdjudicationResult(Outcome.REJECTED, checks=(check,), problem=problem, **of_run)
-
-
-_OF_RUN = (
-    "iterations", "model_id", "dialect", "prompt_version", "evidence_hash", "transcript",
-)  # fmt: skip
-"""What a result says of its run rather than of its answer."""
-
-
-def _majority_result(
-    agreeing: Sequence[AdjudicationResult], check: Check, share: float, case: OpenCase
-) -> AdjudicationResult:
-    """Return what the runs that agree, `share` of all, come to, with their verified facts."""
-    stated = share * fmean(result.confidence for result in agreeing)
-    taken = _representative_run(agreeing)
-    found = (*taken.checks, check)
-    if taken.crg_mbid is None:
-        return replace(taken, confidence=stated, stated_confidence=stated, checks=found)
-    facts = tuple(dict.fromkeys(fact for result in agreeing for fact in result.facts))
-    weighed = case.weigh(facts)
-    refuted = any(
-        not each.passed and each.name in _LASTING for result in agreeing for each in result.checks
-    )
-    is_decided = weighed.decides(taken.crg_mbid) and not refuted
-    if is_decided:
-        found = tuple(each for each in found if each.passed)
-    result = replace(taken, confidence=stated, stated_confidence=stated, facts=facts)
-    return with_outcome(result, found, weighed, case, is_decided=is_decided)
-
-
-_LASTING = frozenset({"contradiction", "evidence", "candidate"})
-"""The checks that no other run makes good."""
-
-
-def _representative_run(agreeing: Sequence[AdjudicationResult]) -> AdjudicationResult:
-    """Return one that code refutes, which must not be outvoted, else with fewest failed checks."""
-    releases = Counter(result.rr_mbid for result in agreeing)
-
-    def weight(result: AdjudicationResult) -> tuple[bool, int, int]:
-        failed = [check.name for check in result.checks if not check.passed]
-        return "rules" not in failed, len(failed), -releases[result.rr_mbid]
-
-    return min(agreeing, key=weight)

@@ -134,12 +134,12 @@ class _Added(msgspec.Struct, frozen=True):
 class RecordFinder:
     """Finds the records that answers of one run name, each once, and records what they add.
 
-    `known` has what was found before: in another run of the case, or when the run was recorded.
+    `recorded` has what was found when a run that is replayed was recorded.
     """
 
     record: Record
     find: Records | None
-    known: dict[str, Brought]
+    recorded: Mapping[str, Brought]
     seconds_left: Callable[[], float]
     _events: dict[str, Brought] = field(default_factory=dict)
 
@@ -166,7 +166,7 @@ class RecordFinder:
         """Return what a record that was shown adds to the evidence, or why it adds nothing."""
         name = f"{self.shown()[mbid]}/{mbid}"
         if name not in self._events:
-            event = self.known.get(name) or self._look_up(bundle, name)
+            event = self.recorded.get(name) or self._look_up(bundle, name)
             turn = len(self.record.all(Replied))
             self._events[name] = msgspec.structs.replace(event, iteration=turn)
             self.record(self._events[name])
@@ -204,5 +204,4 @@ class RecordFinder:
         except CanonError as error:
             return Brought(record=name, problem=str(error))
         plain: dict[str, Any] = msgspec.to_builtins(added)
-        self.known[name] = Brought(record=name, added=plain)
-        return self.known[name]
+        return Brought(record=name, added=plain)

@@ -83,16 +83,17 @@ def read_reading(text: str) -> str:
 class SecondReader:
     """Asks second readings of one run: each question once, and at most `MAX_READINGS`.
 
-    `shared` holds what other runs of the case were told. After a failure none is asked.
+    After a failure none is asked.
     """
 
     chat: ChatModel
     watch: Watch
     seconds_left: Callable[[], float]
-    shared: dict[str, str]
     asked: int = 0
     has_failed: bool = field(default=False, init=False)
     """Whether the model could not be asked."""
+    _readings: dict[str, str] = field(default_factory=dict, init=False)
+    """The readings by source and question."""
 
     @property
     def is_used_up(self) -> bool:
@@ -106,11 +107,11 @@ class SecondReader:
         passage, source = ground.passage, ground.document.address
         text = question(subject, date, passage)
         key = f"{source}\n{text}"
-        if key not in self.shared and not self.is_used_up:
+        if key not in self._readings and not self.is_used_up:
             reading = self._ask(text, Read(turn, fact, kind, source, passage))
             if not self.has_failed:
-                self.shared[key] = reading
-        return Reading(kind, source, passage, self.shared.get(key, UNCLEAR))
+                self._readings[key] = reading
+        return Reading(kind, source, passage, self._readings.get(key, UNCLEAR))
 
     def _ask(self, text: str, event: Read) -> str:
         self.asked += 1
