@@ -1,12 +1,11 @@
-"""The only place where configuration becomes objects and plug-ins are looked up by name."""
+"""Configuration becomes objects: the pipeline, evidence, the store and the tools."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from chart_binder import plugins
 from chart_binder.config import Config
 from chart_binder.config.load import data_folder
 from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
@@ -14,9 +13,7 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.jobs.decide import (
-    Adjudicator,
     Decider,
-    EvidenceSource,
     Overrides,
     gather_evidence,
     no_overrides,
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
     from chart_binder.jobs.batch import AlbumSource
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
+    from chart_binder.musicbrainz.source import MusicBrainzSource
     from chart_binder.store import Store
 
 HOW_TO_ENABLE = (
@@ -77,8 +75,9 @@ def decider(
         return Decider(config.rules, why_not=HOW_TO_ENABLE, overrides=overruled)
     if config.musicbrainz.offline and llm.provider != "replay":
         return Decider(config.rules, why_not=HOW_OFFLINE, overrides=overruled)
-    build = plugins.load("chart_binder.adjudicators", "react")
-    adjudicator: Adjudicator = build(
+    from chart_binder.llm.react_adjudicator import ReActAdjudicator  # not needed without a model
+
+    adjudicator = ReActAdjudicator(
         llm,
         watch=watch,
         listen=listen,
@@ -147,7 +146,7 @@ def store_and_evidence(
 def evidence_by_tags(config: Config) -> Iterator[Callable[[TrackTags], EvidenceBundle]]:
     """Open the store and yield what gathers the evidence for tags that are of no file.
 
-    It is as that of `store_and_evidence`. Raises `StoreError` and `PluginError`.
+    It is as that of `store_and_evidence`. Raises `StoreError` and `ConfigError`.
     """
     with open_store(store_url(config)) as store:
         yield _gatherer(config, store, 0.0)
@@ -161,12 +160,11 @@ def _gatherer(
 
 
 def album_source(config: Config, store: "Store", *, since: float = 0.0) -> "AlbumSource":
-    """Return what looks up the files of an album together. Raises `PluginError`.
+    """Return what looks up the files of an album together. Raises `ConfigError`.
 
     Answers from before the time `since`, in seconds since the epoch, are asked for again.
     """
-    source: AlbumSource = _connected(config, store, since)
-    return source
+    return _connected(config, store, since)
 
 
 def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
@@ -203,7 +201,7 @@ def store_and_kept_evidence(
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
     offline = config.model_copy(update={"musicbrainz": musicbrainz})
     with open_store(store_url(config)) as store:
-        source: EvidenceSource = _connected(offline, store, 0.0)
+        source = _connected(offline, store, 0.0)
 
         def known(recording: RecordingId) -> EvidenceBundle | None:
             try:
@@ -220,8 +218,7 @@ def recording_evidence(config: Config, recording: RecordingId) -> EvidenceBundle
     Raises `LookupFailedError`, `NothingFoundError` and `StoreError`.
     """
     with open_store(store_url(config)) as store:
-        source: EvidenceSource = _connected(config, store, 0.0)
-        return source.gather(TrackTags(recording_mbid=recording))
+        return _connected(config, store, 0.0).gather(TrackTags(recording_mbid=recording))
 
 
 def look_up_group(config: Config, group_id: ReleaseGroupId) -> ReleaseGroup | None:
@@ -254,9 +251,9 @@ def tagged_recording(path: Path) -> RecordingId | None:
     return RecordingId(named) if named else None
 
 
-def _connected(config: Config, store: "Store", since: float) -> Any:
+def _connected(config: Config, store: "Store", since: float) -> "MusicBrainzSource":
+    from chart_binder.musicbrainz.source import connect
     from chart_binder.store.decisions import AnswersSince
 
-    connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
     answers = AnswersSince(store.answers, since) if since else store.answers
     return connect(config.musicbrainz, answers, store.slots)

@@ -32,7 +32,7 @@ _AND = (
     "sqlalchemy.dialects.oracle",
 )  # fmt: skip
 """What is loaded on demand elsewhere."""
-_GROUPS = ("dialects", "tools", "chat_models", "evidence_sources", "adjudicators")
+_GROUPS = ("dialects", "tools", "chat_models")
 
 
 Forking = Callable[[list[str], tuple[Path, ...], Path, Mapping[str, str]], int]

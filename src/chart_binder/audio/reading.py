@@ -21,12 +21,11 @@ from mediafile import (
 from chart_binder.audio.containers.riff import unread_wave
 from chart_binder.audio.file_access import damaged_file, no_audio, require_audio_file
 from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import AudioError, UnidentifiedError
 from chart_binder.files import path_error, quoted
 
 _log = logging.getLogger(__name__)
-
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 # ISO 3901: country, registrant, year, designation; often printed with hyphens or spaces between.
 _ISRC = re.compile(r"(?<![A-Z0-9])[A-Z]{2}[ -]?[A-Z0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{5}(?![A-Z0-9])")
@@ -171,7 +170,7 @@ def _mbid(value: str | None, kind: str, path: Path) -> str | None:
     if text is None:
         return None
     for part in _BETWEEN_IDS.split(text.lower()):
-        if _UUID.fullmatch(part):
+        if MBID.fullmatch(part):
             return part
     _log.warning("%s: %s id %r is no UUID, taken as absent", quoted(path), kind, text)
     return None

@@ -281,7 +281,6 @@ class CachedService:
         self._cache = cache
         self._throttle = throttle
         self._ttl_s = ttl_s
-        self.cache_hits = Counter()
 
     @property
     def requests(self) -> int:
@@ -295,7 +294,6 @@ class CachedService:
         """
         cached = self._cached(query)
         if cached is not None and self.is_fresh(cached.fetched_at):
-            self.cache_hits.add_one()
             _log.debug("musicbrainz", extra={"path": query.target, "cached": True, "seconds": 0.0})
             return cached
         try:
@@ -307,7 +305,6 @@ class CachedService:
             _log.warning(
                 "an old musicbrainz answer is used", extra={"why": str(error), "age_s": age_s}
             )
-            self.cache_hits.add_one()
             return cached
 
     def cost(self, query: Query) -> float:

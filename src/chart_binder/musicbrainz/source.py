@@ -118,11 +118,6 @@ class MusicBrainzSource:
         """The number of requests sent to MusicBrainz, including failed ones."""
         return self._service.requests
 
-    @property
-    def cached(self) -> int:
-        """How often a cached response replaced a request."""
-        return self._service.cache_hits.count
-
     def _gathered(
         self, client: Client, tags: TrackTags, on_album: Artists = frozenset
     ) -> EvidenceBundle:
