@@ -83,6 +83,11 @@ OTHER_SPELLINGS = [
     ("flac", "ISRC", ["us-gf1-99-42501"], TrackTags(isrcs=("USGF19942501",))),
     ("flac", "ISRC", ["ISRC: USGF19942501, gbum71029604"], BOTH_CODES),
     ("flac", "ISRC", ["unknown", "USGF199425017", "1SGF19942501"], TrackTags()),
+    # Compilations.
+    *((name, key, ["1"], TrackTags(is_compilation=True)) for name, key in (
+        ("mp3-2.4", "TCMP"), ("mp3-2.3", "TCMP"), ("flac", "COMPILATION"), ("ogg", "COMPILATION"),
+        ("ape", "Compilation"), ("wma", "WM/IsCompilation"),
+    )),
 ]  # fmt: skip
 
 

@@ -13,7 +13,6 @@ import pytest
 from audio.tagging import FILES
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.containers.mp3 import text_frame
-from chart_binder.audio.containers.vorbis import text_items
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.save import PreparedCopy, SaveResult, save_tags
 from chart_binder.audio.tagset import Block, TagSet
@@ -106,9 +105,3 @@ def test_a_frame_that_is_taken_out_is_told() -> None:
     new = with_fields(old, {"date": ("1975-11-21",)})
     assert new != old
     assert field_changes(old, new) == (FieldChange("TIME", ("1200",), ()),)
-
-
-def test_a_field_under_a_name_of_another_case_is_told_once() -> None:
-    old = TagSet("flac", (Block("vorbis", text_items("album", ("Aenima",)), b""),))
-    new = with_fields(old, {"album": ("Lateralus",)})
-    assert field_changes(old, new) == (FieldChange("album", ("Aenima",), ("Lateralus",)),)

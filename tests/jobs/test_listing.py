@@ -19,12 +19,9 @@ from chart_binder.jobs.listing import (
     KEYS,
     ListedDecision,
     audit_report,
-    by_first_release,
-    fits_m3u,
     judge,
     judged,
     listing,
-    m3u_lines,
     read_query,
     sample,
     smart_playlist,
@@ -114,10 +111,6 @@ def test_the_page_has_every_key() -> None:
             assert term.endswith("...") or read_query([term]).terms
 
 
-def test_an_argument_that_the_shell_unquoted_is_one_value(library: Store) -> None:
-    assert names(found(library, "artist:nirvana", "title:smells like")) == ["nirvana"]
-
-
 def test_decisions_that_cannot_be_read_are_reported_and_left_out(library: Store) -> None:
     with library._database.writing() as connection:
         connection.exec_driver_sql(
@@ -170,17 +163,6 @@ def test_verdicts_give_the_share_of_errors_by_rule(library: Store) -> None:
     assert (rule.low, rule.high) == wilson_interval(1, 2)
     put(library, "b/nirvana", case_of("lead-kessoku", {}))  # decided again, for another group
     assert audit_report(found(library), judged(library)).all.wrong == 0
-
-
-def test_a_playlist_goes_by_first_release(library: Store) -> None:
-    rows = by_first_release(found(library))
-    assert names(rows) == ["queen", "nirvana", "comp", "pinned"]
-    head, info, path, *_ = m3u_lines(rows)
-    assert (head, path) == ("#EXTM3U", "/music/a/queen.flac")
-    assert info == "#EXTINF:180,Queen - Bohemian Rhapsody"
-    for odd in (b"/music/\xff.flac", b"/music/a\nb.flac"):
-        kept = msgspec.structs.replace(rows[0].kept, path=odd)
-        assert not fits_m3u(ListedDecision(kept, rows[0].decision))
 
 
 def test_a_smart_playlist_has_conditions_on_tags() -> None:

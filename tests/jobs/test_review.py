@@ -14,7 +14,7 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import local_time
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decide import Case, Decider, Decision, State
-from chart_binder.jobs.overrides import accept, choose, keep, reject
+from chart_binder.jobs.overrides import accept, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
     find_case,
@@ -154,17 +154,6 @@ def test_a_file_of_another_length_is_ruled_on_by_itself(
     ruled = accept(store, find_case(store, str(tmp_path / "a")))
     assert ruled.files == 2
     assert queue(store) == ["b"]
-
-
-def test_what_is_chosen_is_accepted_or_taken_in_its_place(store: Store, put: Put) -> None:
-    case = put("a", proposing())
-    for group, kind in ((ALBUM, "accept"), (SINGLE, "reject")):
-        ruled = choose(store, case, group, "heard it")
-        assert ruled.saved.verdicts[0].verdict == kind
-        assert [each.crg_mbid for each in store.overrides.all().values()] == [group]
-        store.verdicts.take_back(ruled.saved)
-        assert queue(store) == ["a"]
-        assert store.overrides.all() == {}
 
 
 def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -> None:

@@ -14,14 +14,12 @@ from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, FEW, VARIANTS, WANTED,
 from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import field_texts, with_fields
-from chart_binder.domain.records import WriteRecord, WriteState, now_utc
-from chart_binder.jobs.journal import ChangedKey, MovedFiles, WritingRun, last_write
+from chart_binder.domain.records import WriteRecord, WriteState
+from chart_binder.jobs.journal import ChangedKey, WritingRun, last_write
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.jobs.undo import (
     plan_undo,
-    runs_to_undo,
     undo_writes,
-    writes_since,
     writes_to_undo,
 )
 from chart_binder.jobs.write import WriteReport, WriteStatus
@@ -46,10 +44,6 @@ def undo(store: Store, *writes: WriteRecord, force: bool = False) -> list[WriteR
     reports = list(undo_writes(writes, run, force=force))
     run.end(0)
     return reports
-
-
-def since(store: Store, start: str, *paths: Path) -> list[WriteRecord]:
-    return list(writes_since(store, start, MovedFiles(store), paths or None))
 
 
 def state(store: Store, record: WriteRecord) -> WriteState:
@@ -247,26 +241,6 @@ def test_a_new_tag_that_others_use_goes_on_saying_what_it_hides(
     assert not {"TXXX:CANON_TRACE", "TDOR"} & set(frames())
     undo(store, record, force=True)
     assert {key: frames().get(key) for key in expected} == expected | {"TALB": ALBUM}
-
-
-def test_a_plan_changes_nothing_and_follows_several_writes_of_a_file(
-    store: Store, tmp_path: Path
-) -> None:
-    path = CONTAINERS_BY_NAME["flac"].tagged(tmp_path, [("ALBUM", ["Undertow"])])
-    start = now_utc()
-    write(store, path)
-    write(store, path, {"album": ("Ænima",), "media": ("CD",)})
-    before = path.read_bytes()
-    planned = list(plan_undo(store, since(store, start)))
-    assert path.read_bytes() == before
-    changes = [{each.field: each.new for each in report.changes} for report in planned]
-    assert changes[0] == {"album": ("Lateralus",), "media": ()}
-    assert changes[1]["album"] == ("Undertow",)
-    assert next(runs_to_undo(store)).command == "write"
-    run = WritingRun.of(store, "undo", (), keep_mtime=False)
-    done = list(undo_writes(since(store, start), run))
-    assert [report.changes for report in done] == [report.changes for report in planned]
-    assert not list(since(store, start))
 
 
 def test_a_file_that_was_saved_again_is_undone_by_its_records(store: Store, tmp_path: Path) -> None:
