@@ -132,7 +132,7 @@ def canon(home: Path, environment: dict[str, str], forked: Forking) -> Canon:
         status = forked(
             list(map(_argument, arguments)), streams, home / "work", environment | variables
         )
-        _, out, err = (stream.read_bytes().decode() for stream in streams)
+        out, err = (stream.read_bytes().decode() for stream in streams[1:])
         assert "Traceback" not in err, err
         return Ran(status, out, err)
 

@@ -5,6 +5,7 @@ import shutil
 import signal
 import threading
 import time
+from base64 import b64encode
 from collections import Counter
 from pathlib import Path
 
@@ -299,7 +300,7 @@ def test_a_run_that_waits_ends_within_two_seconds(
     assert taken_s < 2, f"{taken_s:.1f} s"
     assert len(out.splitlines()) == decided(home), "what is printed is kept"
     assert (b"stopped: interrupted; the same command goes on" in err) is (command == "batch")
-    assert (b" decided and kept\n\ncanon: interrupted" in err) is (command == "decide")
+    assert err.endswith(b" decided and kept\n\ncanon: interrupted\n") is (command == "decide")
     ((status, ended),) = in_store(home, "SELECT status, ended_at_utc FROM runs")
     assert (status, bool(ended)) == (130, True)
 
@@ -331,12 +332,15 @@ def test_an_estimate_is_near_what_the_run_takes(canon: Canon, library: Path) -> 
     file_of(BUNDLES[3], library / "s90-bump", album="Greatest Hits", date="2004")
     (library / "dated").mkdir()
     file_of(BUNDLES[1], library / "dated", album="An Album", date="2016")
+    (library / "broken.mp3").write_bytes(b"no audio")
+    flac(library, "untagged.flac")
     ran, requests = batch(canon, library, "--estimate", "--output=json")
     assert (ran.status, ran.err, requests) == (0, "", 0)
     estimate = ran.line
-    assert (estimate["files"], estimate["resumed"], estimate["rate_per_s"]) == (5, 0, 0.0)
+    counted = ("files", "resumed", "unreadable", "unidentified", "rate_per_s")
+    assert [estimate[name] for name in counted] == [7, 0, 1, 1, 0.0]
     text = canon("batch", library, "--estimate", COLUMNS="100").must_end(
-        0, "files 5", "to decide", "pace 1.0/s (musicbrainz.rate_limit_per_s)", "1 best-of",
+        0, "files 7", "to decide", "pace 1.0/s (musicbrainz.rate_limit_per_s)", "1 best-of",
         "`--only compilations` saves about",
     )  # fmt: skip
     assert "note" in text.out
@@ -347,36 +351,40 @@ def test_an_estimate_is_near_what_the_run_takes(canon: Canon, library: Path) -> 
     assert about / 2 <= taken <= about * 2
     assert taken <= most
     again, _ = batch(canon, library, "--estimate", "--output=json")
-    assert (again.line["resumed"], again.line["all"]["requests"]) == (5, 0)
+    assert (again.line["resumed"], again.line["all"]["requests"]) == (7, 0)
+
+
+SONG = "../music/lead-bohemian/song.flac"
+LINES: list[tuple[object, str]] = [
+    ({"id": "one", "path": SONG}, ""),
+    ({"id": 2, "bundle": BUNDLES[1]}, ""),
+    (BUNDLES[2], ""),
+    ({"id": "again", "path": SONG}, ""),
+    ({"path_b64": b64encode(SONG.encode()).decode()}, ""),
+    ({"id": "file", "path": "line 2"}, "does not exist"),  # a file may be named as a line
+    ({"bundle": 3}, "evidence bundle: "),
+    ({"recording_candidates": 3}, "recording_candidates"),
+    ({"what": "is this"}, """found '{"what": "is this"}'; allowed is"""),
+    *((odd, "; allowed is") for odd in (
+        "text", [1], {}, {"path": 8}, {"path": "a\0b.flac"}, {"path_b64": "YQBi"},
+        {"path_b64": "%"}, {"path": SONG, "bundle": {}}, {"path_b64": "YQ==", "bundle": {}},
+        {"bundle": None}, b"{", b"[" * 5_000, b"\xff",
+    )),
+]  # fmt: skip
+"""Lines of another program, and what is said of one that cannot be answered."""
 
 
 def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None:
-    song = library / "lead-bohemian" / "song.flac"
-    asked = [
-        {"id": "one", "path": str(song)},
-        {"id": 2, "bundle": BUNDLES[1]},
-        BUNDLES[2],
-        {"what": "is this"},
-        "text",
-        {"path": str(song), "id": "again"},
-        {"path": 8},
-        "{",
-        {"id": "file", "path": "line 2"},
-        {"path": "a\0b.flac"},
-        {"path_b64": "YQBi"},
-    ]
-    lines = [*("{" if each == "{" else json.dumps(each) for each in asked), ""]
-    ran = canon("batch", "--stdin", stdin="\n".join(lines).encode(), knowing=BUNDLES)
+    lines = [line if isinstance(line, bytes) else json.dumps(line).encode() for line, _ in LINES]
+    ran = canon("batch", "--stdin", stdin=b"\n".join([*lines, b""]), knowing=BUNDLES)
     assert ran.status == 1
-    told = {line["line"]: line for line in ran.lines}
-    assert sorted(told) == [*range(1, 12)]
-    assert {number for number in told if told[number]["state"] == "decided"} == {1, 2, 3, 6}
-    assert (told[9]["id"], told[9]["state"]) == ("file", "error"), "a file may be named as a line"
-    assert (told[1]["id"], told[2]["id"], told[6]["id"]) == ("one", 2, "again")
-    assert (told[1]["path"], told[2]["path"]) == (str(song), None)
-    assert """line 4: found '{"what": "is this"}'; allowed is""" in told[4]["error"]
-    assert told[5]["cause"] == told[8]["cause"] == "evidence"
-    assert """line 7: found '{"path": 8}'; allowed is""" in told[7]["error"]
+    told = sorted(ran.lines, key=lambda answer: int(answer["line"]))
+    assert [answer["id"] for answer in told[:6]] == ["one", 2, None, "again", None, "file"]
+    assert [answer["path"] for answer in told[:5]] == [SONG, None, None, SONG, SONG]
+    for number, (answer, (_, problem)) in enumerate(zip(told, LINES, strict=True), 1):
+        assert (answer["line"], answer["state"]) == (number, "error" if problem else "decided")
+        assert problem in (answer["error"] or "")
+        assert "allowed" not in problem or answer["error"].startswith(f"line {number}: found")
 
 
 def test_a_program_that_waits_for_each_answer_gets_it(start: Start) -> None:

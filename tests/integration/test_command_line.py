@@ -3,11 +3,9 @@
 import json
 import re
 import shlex
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import tomllib
 from contextlib import closing
 from pathlib import Path
@@ -15,10 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from integration.conftest import REPOSITORY, Canon, Start
+from integration.conftest import REPOSITORY, Canon
 from integration.services import ALBUM, adjudicating, asking, flac
-from servers.http import Response
-from servers.musicbrainz import MusicBrainzStandIn, always
+from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
 from servers.searxng import Mode, Searxng, hit
 
@@ -88,14 +85,6 @@ def test_misuse_is_one_line_and_prints_no_result(
     assert not (home / "data").exists() or not call.startswith("override")
 
 
-def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -> None:
-    (home / "work" / "config.toml").write_text("[canon]\n[llm]\nmodell = 'x'\n")
-    ran = canon("decide", "whatever.mp3")
-    assert ran.out == ""
-    ran.must_end(2, "config.toml, line 3: llm.modell: unknown key", "--config FILE names")
-    canon("demo").must_end(0)  # it needs no configuration
-
-
 @pytest.mark.parametrize(
     ("key", "value", "word"),
     [
@@ -115,72 +104,56 @@ def test_an_unknown_name_is_refused_without_a_model(
     ran.must_end(2, f"canon: {variable}: {key}: ", word)
 
 
-def test_config_show_names_sources_and_hides_secrets(canon: Canon, home: Path) -> None:
-    (home / "work" / "config.toml").write_text("[canon]\n[llm]\nseed = 7\n")
-    ran = canon(
-        "config", "show", CANON_LLM__MODEL_ID="m", CANON_LLM__BASE_URL="http://user:secret@host:1"
-    ).must_end(0)
-    assert re.search(r"llm\.seed = 7 +# config\.toml", ran.out)
-    assert re.search(r'llm\.model_id = "m" +# CANON_LLM__MODEL_ID', ran.out)
-    assert re.search(r"llm\.temperature = 0\.0 +# default", ran.out)
-    assert "secret" not in ran.out
-    assert "http://***@host:1" in ran.out
+SEED = "[canon]\n[llm]\nseed = {}\n"
+UNREAD = "config.toml is not read: it has no table [canon]"
+OWN, HERE = "config/canon/config.toml", "work/config.toml"
+SECRET = {"CANON_LLM__MODEL_ID": "m", "CANON_LLM__BASE_URL": "http://user:secret@host:1"}
+SHOWN = (
+    'llm.seed = 7 # config.toml|llm.model_id = "m" # CANON_LLM__MODEL_ID|'
+    "llm.temperature = 0.0 # default|http://***@host:1"
+)
+NOT_TAKEN = (
+    'llm.api_key_env = ""|llm.api_key_env is not taken from|'
+    'review.player = ""|review.player is not taken from'
+)
+# Files of a home, arguments, environment, exit status, what is said, and what is not.
+CONFIGURED: list[tuple[dict[str, str], str, dict[str, str], int, str, str]] = [
+    ({HERE: SEED.format(7)}, "config show", SECRET, 0,
+     SHOWN, "secret"),
+    ({OWN: SEED.format(9)}, "config show", {}, 0, "llm.seed = 9", ""),
+    ({OWN: SEED.format(9), HERE: SEED.format(7)}, "config show", {}, 0, "llm.seed = 7", ""),
+    *(({HERE: f"{mark}\n[llm]\nseed = 7\n"}, "config show", {}, 0, "llm.seed = 7", UNREAD)
+      for mark in ("\ufeff[canon]", "canon = {}", '["canon"]')),
+    *(({HERE: text}, "-v config show", {}, 0, f"llm.seed = 0|{UNREAD}", "")
+      for text in ("[llm]\nseed = 7\n", "title = 'Hugo'\n", "a = [\n", "\udcff")),
+    ({HERE: "[llm]\nseed = 7\n"}, "config show", {}, 0, "llm.seed = 0", "config.toml"),
+    ({HERE: "[llm]\nseed = 7\n"}, "config path", {}, 0, UNREAD, ""),
+    ({HERE: SEED.format(1), "work/named.toml": "[llm]\nseed = 2\n[review]\nplayer = 'mpv'\n"},
+     "config show", {"CANON_CONFIG": "named.toml"}, 0, 'llm.seed = 2|review.player = "mpv"', ""),
+    ({"work/a.toml": SEED.format(1), "work/b.toml": SEED.format(2)}, "--config a.toml config show",
+     {"CANON_CONFIG": "b.toml"}, 0, "llm.seed = 1", ""),
+    ({}, "config show", {"CANON_CONFIG": "absent.toml"}, 2, "absent.toml", ""),
+    # A program is never taken from the folder one happens to be in.
+    ({HERE: "[canon]\n[review]\nplayer = 'rm -rf'\n[llm]\napi_key_env = 'SOME_TOKEN'\n"},
+     "config show", {}, 0, NOT_TAKEN, "rm -rf"),
+    ({HERE: "[canon.tags]\nx = 1\n"}, "config show", {}, 2,
+     "canon.tags: unknown key|; no key is allowed here (", ""),
+    ({HERE: "[canon]\n[llm]\nmodell = 'x'"}, "decide whatever.mp3", {}, 2,
+     "config.toml, line 3: llm.modell: unknown key|--config FILE names", "whatever"),
+    ({HERE: "[canon]\n[llm]\nmodell = 'x'"}, "demo", {}, 0, "decided", ""),  # it needs none
+]  # fmt: skip
 
 
-def test_a_users_configuration_gives_way_to_that_of_the_folder(canon: Canon, home: Path) -> None:
-    (home / "config" / "canon").mkdir(parents=True)
-    for folder, seed in ((home / "config" / "canon", 9), (home / "work", 7)):
-        (folder / "config.toml").write_text(f"[canon]\n[llm]\nseed = {seed}\n")
-        assert f"llm.seed = {seed}" in canon("config", "show").out
-
-
-@pytest.mark.parametrize("mark", ["\ufeff[canon]", "canon = {}", '["canon"]'])
-def test_a_configuration_is_known_by_its_table_however_it_is_written(
-    canon: Canon, home: Path, mark: str
-) -> None:
-    (home / "work" / "config.toml").write_text(f"{mark}\n[llm]\nseed = 7\n", "utf-8")
-    assert "llm.seed = 7" in canon("config", "show").must_end(0).out
-
-
-def test_the_table_that_marks_a_configuration_has_no_keys(canon: Canon, home: Path) -> None:
-    (home / "work" / "config.toml").write_text("[canon.tags]\nx = 1\n")
-    canon("config", "show").must_end(2, "canon.tags: unknown key", "; no key is allowed here (")
-
-
-@pytest.mark.parametrize("text", ["[llm]\nseed = 7\n", "title = 'Hugo'\n", "a = [\n", "\xff"])
-def test_somebody_elses_file_of_that_name_is_passed_over(
-    canon: Canon, home: Path, text: str
-) -> None:
-    (home / "work" / "config.toml").write_bytes(text.encode("latin-1"))
-    ran = canon("config", "show").must_end(0)
-    assert "llm.seed = 0" in ran.out
-    assert "config.toml" not in ran.err
-    told = canon("-v", "config", "show").must_end(0).err
-    unread = "config.toml is not read: it has no table [canon]"
-    assert told.count(unread) == 1
-    assert " ".join(canon("config", "path").out.split()).count(unread) == 1
-
-
-def test_a_file_is_named_by_option_or_variable_and_needs_no_mark(canon: Canon, home: Path) -> None:
-    for name, seed in (("config.toml", 1), ("named.toml", 2), ("other.toml", 3)):
-        (home / "work" / name).write_text(f"[canon]\n[llm]\nseed = {seed}\n")
-    (home / "work" / "named.toml").write_text("[llm]\nseed = 2\n[review]\nplayer = 'mpv'\n")
-    assert "llm.seed = 2" in canon("config", "show", CANON_CONFIG="named.toml").out
-    ran = canon("--config", "other.toml", "config", "show", CANON_CONFIG="named.toml")
-    assert "llm.seed = 3" in ran.out
-    assert 'review.player = "mpv"' in canon("config", "show", CANON_CONFIG="named.toml").out
-    canon("config", "show", CANON_CONFIG="absent.toml").must_end(2, "absent.toml")
-
-
-def test_a_program_is_never_taken_from_the_current_folder(canon: Canon, home: Path) -> None:
-    text = "[canon]\n[review]\nplayer = 'rm -rf'\n[llm]\napi_key_env = 'SOME_TOKEN'\n"
-    (home / "work" / "config.toml").write_text(text)
-    ran = canon("config", "show").must_end(0)
-    assert 'llm.api_key_env = ""' in ran.out
-    assert "llm.api_key_env is not taken from" in ran.err
-    assert 'review.player = ""' in ran.out
-    assert "review.player is not taken from" in ran.err
-    assert "rm -rf" not in ran.out + ran.err
+@pytest.mark.parametrize(("files", "call", "variables", "status", "said", "unsaid"), CONFIGURED)
+def test_a_configuration_is_found_and_read(
+    canon: Canon, home: Path, files: dict[str, str], call: str, variables: dict[str, str],
+    status: int, said: str, unsaid: str,
+) -> None:  # fmt: skip
+    for name, text in files.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text, "utf-8", "surrogateescape")
+    ran = canon(*call.split(), **variables).must_end(status, *said.split("|"))
+    assert not unsaid or unsaid not in ran.out + ran.err
 
 
 def test_tools_are_listed_and_called_by_hand(canon: Canon) -> None:
@@ -341,19 +314,6 @@ def test_letters_that_the_terminal_lacks_are_replaced(canon: Canon) -> None:
         PYTHONIOENCODING="ascii", LC_ALL="C",
     )  # fmt: skip
     ran.must_end(3, "undecided")
-
-
-def test_an_interrupt_has_its_own_exit_status(start: Start, home: Path) -> None:
-    file = flac(home, recording="00000000-0000-4000-8000-000000000000")
-    with MusicBrainzStandIn([], behave=always(Response("", delay_s=30))) as mb:
-        running = start("decide", file, **asking(mb) | {"CANON_MUSICBRAINZ__TIMEOUT_S": "30"})
-        while not mb.requests:
-            assert running.poll() is None
-            time.sleep(0.05)
-        running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=20)
-    assert running.returncode == 130
-    assert err == b"\ncanon: interrupted\n"
 
 
 @pytest.mark.parametrize("becomes", ["KeyboardInterrupt", "RuntimeError('as pydantic does')"])
