@@ -50,14 +50,3 @@ def test_a_file_is_decided_by_a_record_that_the_model_names(canon: Canon, home: 
     (listed,) = canon("ls", "--output=json").lines
     assert (listed["crg_mbid"], listed["crg_title"]) == (ALBUM, "Night Opera")
     canon("drift", CANON_MUSICBRAINZ__OFFLINE="true").must_end(0)
-
-
-def test_the_rules_have_the_last_word_on_the_record_that_is_named(canon: Canon, home: Path) -> None:
-    song = flac(home / "work", recording=id_of("again"), title="Night Tram", artist="Trams")
-    look = call("musicbrainz", query="1975", artist="Trams", what="of_years")
-    line = decided(canon, song, look, *[final(crg_mbid=SINGLE, rr_mbid=None)] * 4)
-    assert (line["state"], line["crg_mbid"]) == ("review", SINGLE), line
-    assert "gives 'Night Opera', not 'Tram Single'" in line["adjudication"]["problem"]
-    canon("review", "list").must_end(3, "'Tram Single' is proposed", "through a sibling recording")
-    canon("review", "accept", song).must_end(0)
-    canon("review", "list").must_end(0)

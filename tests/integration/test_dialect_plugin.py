@@ -49,9 +49,3 @@ def test_it_is_spoken(
     line = cold_canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
     assert line["adjudication"]["dialect"] == "terse"
     assert line["adjudication"]["rationale"] == ANSWER["rationale"]
-
-
-def test_without_it_the_dialects_there_are_are_named(cold_canon: Canon) -> None:
-    cold_canon("transcript", "parse", "--dialect", "terse", stdin=b"SAY it").must_end(
-        2, "'terse'", "classic, pause, xml"
-    )
