@@ -101,10 +101,8 @@ def tools(config: Config) -> tuple[Tool, ...]:
 @contextmanager
 def _musicbrainz(config: Config) -> Iterator["Client"]:
     """Open MusicBrainz for one look-up, with the stored answers that evidence is made of, too."""
-    from chart_binder.musicbrainz.source import connect
-
     with open_store(store_url(config)) as store:
-        yield connect(config.musicbrainz, store.answers, store.slots).client()
+        yield _connected(config, store).client()
 
 
 def _bring_in(
@@ -149,11 +147,11 @@ def evidence_by_tags(config: Config) -> Iterator[Callable[[TrackTags], EvidenceB
     It is as that of `store_and_evidence`. Raises `StoreError` and `ConfigError`.
     """
     with open_store(store_url(config)) as store:
-        yield _gatherer(config, store, 0.0)
+        yield _gatherer(config, store)
 
 
 def _gatherer(
-    config: Config, store: "Store", since: float
+    config: Config, store: "Store", since: float = 0.0
 ) -> Callable[[TrackTags], EvidenceBundle]:
     need = sibling_need(config.musicbrainz.siblings, config.rules)
     return partial(gather_evidence, _connected(config, store, since), need=need)
@@ -176,9 +174,7 @@ def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
 
     @cache
     def client() -> "Client":
-        from chart_binder.musicbrainz.source import connect
-
-        return connect(config.musicbrainz, store.answers, store.slots).client()
+        return _connected(config, store).client()
 
     @lru_cache(_RELEASES)
     def look_up(release_id: str) -> "WholeRelease | None":
@@ -201,7 +197,7 @@ def store_and_kept_evidence(
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
     offline = config.model_copy(update={"musicbrainz": musicbrainz})
     with open_store(store_url(config)) as store:
-        source = _connected(offline, store, 0.0)
+        source = _connected(offline, store)
 
         def known(recording: RecordingId) -> EvidenceBundle | None:
             try:
@@ -218,7 +214,7 @@ def recording_evidence(config: Config, recording: RecordingId) -> EvidenceBundle
     Raises `LookupFailedError`, `NothingFoundError` and `StoreError`.
     """
     with open_store(store_url(config)) as store:
-        return _connected(config, store, 0.0).gather(TrackTags(recording_mbid=recording))
+        return _connected(config, store).gather(TrackTags(recording_mbid=recording))
 
 
 def look_up_group(config: Config, group_id: ReleaseGroupId) -> ReleaseGroup | None:
@@ -251,7 +247,7 @@ def tagged_recording(path: Path) -> RecordingId | None:
     return RecordingId(named) if named else None
 
 
-def _connected(config: Config, store: "Store", since: float) -> "MusicBrainzSource":
+def _connected(config: Config, store: "Store", since: float = 0.0) -> "MusicBrainzSource":
     from chart_binder.musicbrainz.source import connect
     from chart_binder.store.decisions import AnswersSince
 
