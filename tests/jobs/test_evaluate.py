@@ -15,7 +15,6 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import FirstRelease
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError
-from chart_binder.jobs.confidence import ScoredAnswer, measure_calibration
 from chart_binder.jobs.decide import Case, Decider, Decision, State
 from chart_binder.jobs.evaluate import (
     EvaluationReport,
@@ -223,22 +222,6 @@ def test_a_long_file_is_never_in_memory_as_a_whole() -> None:
         tracemalloc.stop()
     assert report.crg.right == 1_000
     assert most < 1_000 * len(text) / 4
-
-
-def test_calibration_follows_its_formulas() -> None:
-    answers = [
-        ScoredAnswer(0.9, True),
-        ScoredAnswer(0.9, False),
-        ScoredAnswer(1.0, True),
-        ScoredAnswer(0.3, False),
-    ]
-    found = measure_calibration(answers)
-    assert found is not None
-    assert found.brier_score == pytest.approx((0.01 + 0.81 + 0 + 0.09) / 4)
-    bands = [(band.least, band.most, band.answers) for band in found.bands]
-    assert bands == [(0.3, 0.4, 1), (0.9, 1.0, 3)]
-    assert found.bands[1].confidence == pytest.approx(2.8 / 3)
-    assert found.expected_calibration_error == pytest.approx((0.3 + 3 * (2.8 / 3 - 2 / 3)) / 4)
 
 
 HEAD = b"artist,title,year,isrc\n"

@@ -16,7 +16,6 @@ from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import evaluate
 from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.confidence import Calibration
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.wiring import evidence_by_tags
 
@@ -168,9 +167,6 @@ def _report_lines(report: evaluate.EvaluationReport) -> Iterator[str]:
     rules = ((each.rule, *(getattr(each, name) for name in counts)) for each in report.rules)
     yield from output.table([("rule", "expected", "found", *counts[2:]), *rules])
     yield from output.wrap(_RULE_COLUMNS)
-    if report.calibration:
-        yield ""
-        yield from _calibration(report.calibration)
     yield from _section("Not as expected:", map(_case_lines, report.wrong))
     yield from _section("Open, though they should be decided:", map(_case_lines, report.open))
     yield from _ill_formed_lines(report.ill_formed)
@@ -189,19 +185,6 @@ def _first_release_lines(found: evaluate.FirstReleaseTotals) -> Iterator[str]:
     said = ", ".join(f"{count} {words}" for count, words in counts)
     yield from output.wrap(f"{found.right} of {found.cases} right; {said}", "first release: ")
     yield ""
-
-
-def _calibration(found: Calibration) -> Iterator[str]:
-    bands = (
-        (f"{band.least:.1f} to {band.most:.1f}", band.answers, f"{band.confidence:.2f}",
-         _percent(band.share_right))
-        for band in found.bands
-    )  # fmt: skip
-    yield from output.table([("confidence", "answers", "mean", "share right"), *bands])
-    yield (
-        f"{found.right} of {found.answers} answers right, Brier score {found.brier_score:.3f},"
-        f" expected calibration error {found.expected_calibration_error:.3f}"
-    )
 
 
 def _case_lines(case: evaluate.ScoredCase) -> Iterator[str]:

@@ -21,7 +21,6 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import Considered, FirstRelease
 from chart_binder.domain.vocabulary import bare_id, isrc, non_blank
 from chart_binder.errors import CanonError, EvidenceError
-from chart_binder.jobs.confidence import Calibration, ScoredAnswer, measure_calibration
 from chart_binder.jobs.decide import (
     LLM_ADJUDICATION,
     Case,
@@ -254,7 +253,6 @@ class EvaluationReport(msgspec.Struct, frozen=True):
     rr: ScoreTotals
     rightly_open: int
     rules: tuple[RuleRow, ...]
-    calibration: Calibration | None
     wrong: tuple[ScoredCase, ...]
     """The cases that are not as expected, other than open ones."""
     open: tuple[ScoredCase, ...]
@@ -274,7 +272,6 @@ def evaluate(
     crg, rr = Counter[Mark](), Counter[Mark]()
     counts: Counter[str] = Counter()
     rules: Counter[tuple[str, str]] = Counter()
-    answers: list[ScoredAnswer] = []
     blamed: defaultdict[Mark, list[ScoredCase]] = defaultdict(list)
     ill_formed: list[InvalidLine] = []
     for case in golden:
@@ -289,9 +286,6 @@ def evaluate(
         counts["cases"] += one.first is not Mark.UNSCORED
         rules.update(_rule_counts(one))
         counts["rightly_open"] += one.crg is Mark.RIGHT and not one.expected.crg_mbid
-        if (result := one.decision.adjudication) and result.crg_mbid:
-            is_right = bare_id(result.crg_mbid) == one.expected.crg_mbid
-            answers.append(ScoredAnswer(result.confidence, is_right))
         if one.mark is not Mark.RIGHT:
             blamed[one.mark].append(one)
     firsts = (counts[name] for name in FirstReleaseTotals.__struct_fields__)
@@ -301,7 +295,6 @@ def evaluate(
         rr=_tally(rr),
         rightly_open=counts["rightly_open"],
         rules=tuple(_rows(rules)),
-        calibration=measure_calibration(answers),
         wrong=tuple(blamed[Mark.WRONG]),
         open=tuple(blamed[Mark.OPEN]),
         ill_formed=tuple(ill_formed),
