@@ -38,7 +38,6 @@ from chart_binder.react.transcript import (
 )
 
 _Options = TypeVar("_Options", bound=BaseModel)
-_Part = TypeVar("_Part")
 
 
 def load_dialect(name: str) -> Dialect:
@@ -144,19 +143,19 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
         chat=Replay(recorded.events),
         watch=watch,
         rules_config=_options(RulesConfig, run, "rules", path),
-        prompt=_recorded_part(Prompt, run, "prompt", path),
+        prompt=_recorded_prompt(run, path),
     )
     return adjudicator.adjudicate(run.evidence)
 
 
-def _recorded_part(kind: type[_Part], run: Run, key: str, path: Path) -> _Part | None:
-    """Return a part that is recorded itself, because its file is not part of the settings."""
-    if (recorded := run.options.get(key)) is None:
+def _recorded_prompt(run: Run, path: Path) -> Prompt | None:
+    """Return the prompt of a run, or None if it is the one that its settings ask for."""
+    if (sections := run.options.get("prompt")) is None:
         return None
     try:
-        return convert_json(recorded, kind)
+        return convert_json(sections, Prompt)
     except (msgspec.ValidationError, errors.ConfigError) as error:
-        raise errors.TranscriptError(f"{path}: its {key} is not understood: {error}") from error
+        raise errors.TranscriptError(f"{path}: its prompt is not understood: {error}") from error
 
 
 def _options(kind: type[_Options], run: Run, key: str, path: Path) -> _Options:

@@ -41,11 +41,7 @@ from chart_binder.react.transcript import (
 from chart_binder.rules.labels import Labels
 
 _MAX_TITLES = 12
-_NOT_RECORDED: dict[str, Any] = {
-    "base_url": True,
-    "api_key_env": True,
-    "searxng": {"url"},
-}
+_NOT_RECORDED: dict[str, Any] = {"base_url": True, "api_key_env": True, "searxng": {"url"}}
 """Addresses may hold passwords, and a replay needs none."""
 
 
@@ -58,8 +54,8 @@ class ReActAdjudicator:
     `listen` with every piece of a reply. Nothing is opened before `adjudicate`; threads may share
     one adjudicator as far as they may share `chat`.
 
-    Raises `PluginError` for what is not installed, `ConfigError` for a prompt that cannot be
-    read.
+    Raises `PluginError` for what is not installed, `ConfigError` for an unknown placeholder in the
+    configured prompt.
     """
 
     def __init__(
@@ -135,7 +131,9 @@ class ReActAdjudicator:
             case = OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config)
             examination = Examination(case, record, reader, finder, can_look_up=bool(self._tools))
             ending = self._converse(toolbox, opening, examination)
-            result = _result(ending, examination, run, record, self._dialect)
+            # An answer that was sent back stands where no other came after it.
+            answer = ending.answer or examination.pending
+            result = _result(answer, ending, run, record, self._dialect)
             record(Result(result.to_dict() | {"transcript": None}))
         return result
 
@@ -203,14 +201,13 @@ def search_topic(bundle: EvidenceBundle) -> str:
 
 
 def _result(
+    result: AdjudicationResult | None,
     ending: Ending[AdjudicationResult],
-    examination: Examination,
     run: Run,
     record: Record,
     dialect: Dialect,
 ) -> AdjudicationResult:
-    # An answer that was sent back stands where no other came after it.
-    result = ending.answer or examination.pending
+    """Return what an answer came to, or the error that ended the run, with the facts of the run."""
     if result is None:
         findings = partial_findings(record.events, dialect)
         result = AdjudicationResult(Outcome.ERROR, problem=ending.problem, rationale=findings)
