@@ -6,13 +6,12 @@ from time import monotonic, time
 
 import pytest
 
-from chart_binder.chat import ollama, openai
+from chart_binder.chat import openai
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from servers.http import Response
 from servers.kinds import KINDS
-from servers.ollama import OllamaStandIn
 from servers.openai import FAULTS, OpenAIStandIn
 
 LATE = "did not finish its answer for model 'llama3.2' within 0.3 s: raise llm.timeout_s"
@@ -152,11 +151,6 @@ def test_a_password_in_the_address_is_not_told(secret: str) -> None:
     assert "hunter" not in str(refused.value)
 
 
-def test_a_conversation_without_a_word_is_a_chat_error() -> None:
-    with OllamaStandIn() as server, pytest.raises(ChatError, match="answered with nothing"):
-        ollama.connect(LLMConfig(base_url=server.url), {}).reply([], Terms())
-
-
 @pytest.mark.parametrize(
     ("server", "words"),
     [
@@ -200,16 +194,12 @@ def test_a_role_the_server_refuses_is_named() -> None:
     assert len(server.chats) == 1
 
 
-def busy_until(retry_after: str, status: int) -> Response:
-    return Response("{}", status, headers=(("Retry-After", retry_after),))
-
-
-@pytest.mark.parametrize("form", ["seconds", "date"])
-def test_a_server_that_asks_for_more_time_than_there_is_is_not_asked_again(
-    form: str, monkeypatch: pytest.MonkeyPatch
+def test_a_server_that_is_busy_until_a_later_date_is_not_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    until = "3600" if form == "seconds" else formatdate(time() + 3600, usegmt=True)
-    monkeypatch.setitem(FAULTS, "busy", lambda *_: busy_until(until, 429))
+    until = formatdate(time() + 3600, usegmt=True)
+    busy = Response("{}", 429, headers=(("Retry-After", until),))
+    monkeypatch.setitem(FAULTS, "busy", lambda *_: busy)
     with OpenAIStandIn(fault="busy") as server, pytest.raises(ChatError, match="HTTP 429"):
         ask("openai", server.url)
     assert len(server.chats) == 1

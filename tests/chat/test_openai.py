@@ -66,10 +66,12 @@ def test_the_version_may_be_left_out_of_the_address(base_url: str, api: str) -> 
     assert api_at(Endpoint.of(LLMConfig(base_url=base_url), NOBODY)).address == api
 
 
-def test_four_stop_strings_are_sent() -> None:
-    with OpenAIStandIn(["well"]) as server:
+def test_four_stop_strings_are_sent_and_no_empty_list() -> None:
+    with OpenAIStandIn(["one", "two"]) as server:
         model(server).reply(ASKED, Terms(("one:", "two:", "three:", "four:", "five:")))
+        model(server).reply(ASKED, Terms())
     assert server.chats[0]["stop"] == ["one:", "two:", "three:", "four:"]
+    assert server.chats[1].keys().isdisjoint({"stop", "response_format"})
 
 
 SAID = (

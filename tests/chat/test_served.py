@@ -58,29 +58,6 @@ def test_thinking_stays_apart_from_the_content(
 
 
 @SERVERS
-@pytest.mark.parametrize(
-    ("terms", "field", "on_the_wire"),
-    [
-        (Terms(STOP), "stop", True),
-        (Terms(), "stop", False),  # some servers refuse an empty list
-        (Terms(schema={"type": "object"}), "schema", True),  # and this one ignores it
-        (Terms(), "schema", False),
-    ],
-)
-def test_what_the_terms_hold_is_sent_and_nothing_that_they_lack(
-    kind: Kind, terms: Terms, field: str, on_the_wire: bool
-) -> None:
-    with kind.serve(["no object"]) as server:
-        assert kind.model(server).reply(ASKED, terms).content == "no object"
-    (sent,) = server.chats
-    name = {"stop": "stop", "schema": "format" if kind.provider == "ollama" else "response_format"}
-    fields = sent.get("options", {}) | sent
-    assert bool(fields.get(name[field])) is on_the_wire
-    if kind.provider == "openai":
-        assert (name[field] in fields) is on_the_wire
-
-
-@SERVERS
 def test_messages_and_the_configured_key_are_sent(kind: Kind) -> None:
     with kind.serve(["well"]) as server:
         config = LLMConfig(base_url=server.url, api_key_env="MY_KEY")

@@ -56,13 +56,6 @@ def test_the_cut_is_the_same_however_the_text_is_split(text: str, at: set[int]) 
     assert cut_text(AtX(), *pieces) == cut_text(AtX(), text)
 
 
-def test_a_line_is_heard_as_it_comes_once_it_can_be_no_label() -> None:
-    cut = Cut(AtX())
-    heard = [cut.let_through(piece) for piece in ("abc\n", *["b" * 10] * 6, "\nx")]
-    assert heard == ["abc", "", "", "", "\n" + "b" * 40, "b" * 10, "b" * 10, ""]
-    assert cut.rest() == "\nx"
-
-
 @pytest.mark.parametrize("line", ["x", "x" * 200, "b", ""])
 def test_the_time_is_linear_in_the_length(line: str) -> None:
     enough = AtX()
@@ -115,15 +108,3 @@ def test_events_are_the_same_however_they_are_split(
         yield text[at:]
 
     assert list(events(pieces())) == list(events([text]))
-
-
-def test_an_event_is_given_as_soon_as_it_ends() -> None:
-    heard = []
-
-    def pieces() -> Iterator[bytes]:
-        yield b"data: one\n\n"
-        heard.append("asked for more")
-        yield b"data: two\n\n"
-
-    first = next(events(pieces()))
-    assert (first, heard) == (b"one", [])

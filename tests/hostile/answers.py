@@ -3,11 +3,11 @@
 import gzip
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hostile.harness import Fetching, Measuring, Outcome
 from servers.http import Repeated, Request, Response, StandIn
-from servers.pages import deflate_bomb, dripping_head, gzip_bomb, huge, raw_deflated, redirect
+from servers.pages import deflate_bomb, gzip_bomb, huge, raw_deflated, redirect
 
 Serve = Callable[[Request], Response]
 
@@ -68,17 +68,6 @@ def _page(headers: bytes) -> Response:
     return _raw(_OK, _HTML, headers, b"\r\n\r\n<p>x")
 
 
-def _slowly(request: Request) -> Response:
-    """Redirect from one page to the next, each after a while."""
-    number = int(request.path.rpartition("/")[2] or 0)
-    return replace(_location(f"/{number + 1}"), delay_s=0.15)
-
-
-def _onward(request: Request) -> Response:
-    number = int(request.path.rpartition("/")[2] or 0)
-    return redirect(f"/{number + 1}")
-
-
 def _there_and_back(request: Request) -> Response:
     return redirect("/b" if request.path != "/b" else "/a")
 
@@ -89,28 +78,17 @@ def _billion_laughs() -> str:
 
 
 TIME: Mapping[str, Hostile] = {
-    "nothing is sent": waits(Response("", delay_s=60)),
     "the status line drips": waits(_raw(_OK * 50, drip=(1, 0.1))),
-    "a header drips": waits(dripping_head()),
-    "headers come one by one": waits(_raw(_OK, b"X-A: b\r\n" * 1_000, drip=(8, 0.05))),
-    "the body drips": waits(Response("<p>slow" * 1_000, drip=(1, 0.05))),
-    "the body stops": waits(_raw(_OK, b"Content-Length: 999\r\n\r\n<p>one", drip=(40, 60.0))),
     "a packed body drips": waits(
         Response(
             gzip.compress(bytes(range(256)) * 50), drip=(1, 0.05),
             headers=(("Content-Encoding", "gzip"),),
         )
     ),
-    "chunks of one byte drip": waits(_raw(_OK, _CHUNKED, b"1\r\nx\r\n" * 900, drip=(6, 0.05))),
     "a chunk's size drips": waits(_raw(_OK, _CHUNKED, b"0" * 900, drip=(1, 0.05))),
     "trailers drip": waits(
         _raw(_OK, _CHUNKED, b"1\r\nx\r\n0\r\n",
                        b"X-T: 1\r\n" * 900, drip=(6, 0.05))
-    ),
-    "hints drip": waits(_raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 900, drip=(28, 0.05))),
-    "every redirect takes a while": Hostile(_slowly, frozenset({"failed"}), FAST_S),
-    "an answer without a length never ends": waits(
-        _raw(_OK, _HTML, b"\r\n", b"<p>x" * 900, drip=(4, 0.05))
     ),
     "an error page drips": waits(Response("x" * 900, 500, drip=(1, 0.05))),
 }  # fmt: skip
@@ -119,8 +97,6 @@ TIME: Mapping[str, Hostile] = {
 SIZE: Mapping[str, Hostile] = {
     "300 MB of a page": read(huge(300)),
     "300 MB without a line end": read(Response(Repeated(b"words " * 20_000, 2_500))),
-    "300 MB of spaces": read(Response(Repeated(b" " * 100_000, 3_000))),
-    "300 MB of text": read(_typed(Repeated(b"a b c d\n" * 12_000, 3_000), "text/plain")),
     "300 MB of JSON": read(
         _typed(Repeated(b'{"a": 1},' * 12_000, 3_000, b"["), "application/json")
     ),
@@ -129,30 +105,21 @@ SIZE: Mapping[str, Hostile] = {
     "300 MB packed by raw deflate": ends(_packed(raw_deflated(b"<p>x" * 250_000, 300), "deflate")),
     "a bomb in a bomb": failed(_packed(gzip.compress(gzip.compress(b" " * 9 * _MB)), "gzip, gzip")),
     "a bomb packed in two ways": failed(_packed(gzip.compress(b"x"), "deflate, gzip")),
-    "a hundred encodings": failed(_packed(b"x", ", ".join(["gzip"] * 100))),
     "brotli, which nobody asked for": failed(_packed(b"\x1b\x00\x00", "br")),
-    "zstd, which nobody asked for": failed(_packed(b"\x28\xb5\x2f\xfd", "zstd")),
-    "an encoding nobody knows": failed(_packed(b"x", "x-unknown")),
     "gzip whose name never ends": ends(
         _packed(b"\x1f\x8b\x08\x08\0\0\0\0\0\xff" + b"n" * (3 * _MB), "gzip")
     ),
     "ten thousand members of gzip": read(_packed(gzip.compress(b"<p>member") * 10_000, "gzip")),
-    "gzip members of nothing": ends(_packed(gzip.compress(b"") * 90_000, "gzip")),
-    "gzip that breaks off": ends(_packed(gzip.compress(b"<p>x" * 9_000)[:60], "gzip")),
-    "gzip that is none": failed(_packed(b"<p>not packed", "gzip")),
     "a length that is too long": failed(_page(b"Content-Length: 9999")),
     "a length that is too short": ends(
         _raw(_OK, _HTML, b"Content-Length: 4\r\n\r\n<p>xHTTP/1.1 200 OK\r\n\r\n<p>second")
     ),
     "a length of 10 TB": failed(_page(b"Content-Length: 10000000000000")),
-    "a negative length": ends(_page(b"Content-Length: -1")),
     "two lengths": failed(_page(b"Content-Length: 4\r\nContent-Length: 9")),
     "a length and chunks": ends(
         _raw(_OK, _HTML, b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
     ),
-    "a length that is no number": failed(_page(b"Content-Length: 0x4")),
     "a chunk of 16 EB": ends(_raw(_OK, _HTML, _CHUNKED, b"ffffffffffffffff\r\n<p>x")),
-    "a negative chunk": failed(_raw(_OK, _HTML, _CHUNKED, b"-1\r\n<p>x\r\n")),
     "a chunk whose size never ends": ends(_raw(_OK, _HTML, _CHUNKED, b"1" * (3 * _MB))),
     "a chunk extension of 3 MB": ends(
         _raw(_OK, _HTML, _CHUNKED, b"4;", b"e" * (3 * _MB), b"\r\n<p>x\r\n")
@@ -162,9 +129,7 @@ SIZE: Mapping[str, Hostile] = {
         _raw(_OK, _HTML, _CHUNKED, b"1\r\nx\r\n0\r\n", b"X-T: 1\r\n" * 300_000)
     ),
     "headers by the megabyte": failed(_raw(_OK, b"X-More: and more\r\n" * 200_000)),
-    "a header of 5 MB": failed(_raw(_OK, b"X-Long: ", b"x" * (5 * _MB), b"\r\n\r\n<p>x")),
     "a status line of 5 MB": failed(_raw(b"HTTP/1.1 200 ", b"O" * (5 * _MB), b"\r\n\r\n<p>x")),
-    "two thousand headers": ends(_raw(_OK, b"X-A: b\r\n" * 2_000, b"\r\n<p>x")),
     "ten thousand cookies": ends(_raw(_OK, b"Set-Cookie: a=b; Domain=.com\r\n" * 900, b"\r\n<p>x")),
     "hints without end": failed(_raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100_000)),
     "an address of 100 KB to go to": failed(_location("/" + "a" * 50_000)),
@@ -174,8 +139,6 @@ SIZE: Mapping[str, Hostile] = {
 SHAPE: Mapping[str, Hostile] = {
     "100,000 nested elements": read(Response("<div>" * 100_000 + "deep" + "</div>" * 100_000)),
     "100,000 nested tables": read(Response("<table><tr><td>" * 33_000 + "deep")),
-    "100,000 nested lists": read(Response("<ul><li>" * 50_000 + "deep")),
-    "nested definitions": read(Response("<dl><dt>a<dd>" * 50_000 + "deep")),
     "nested headings": read(Response("<h1>" * 100_000 + "deep")),
     "nested hidden elements": ends(Response("<div hidden>" * 100_000 + "deep")),
     "nested formatting": read(Response("<b><i><font>" * 60_000 + "deep")),
@@ -186,7 +149,6 @@ SHAPE: Mapping[str, Hostile] = {
         Response('<table><tr><td rowspan="9999999" colspan="9999999">x</table>')
     ),
     "a million tags": read(Response("<p>" * 600_000 + "x")),
-    "a million end tags": read(Response("</p>" * 450_000 + "x")),
     "an attribute of 2 MB": read(Response('<p title="' + "a" * 1_900_000 + '">x')),
     "an attribute that never ends": ends(Response('<p>x<p title="' + "a<b>" * 450_000)),
     "a tag of 200,000 attributes": read(Response("<p " + 'a="b" ' * 200_000 + ">x")),
@@ -195,12 +157,9 @@ SHAPE: Mapping[str, Hostile] = {
         Response('<p style="' + "display:" * 200_000 + '">x' + '<p style="opacity:0' * 9_000)
     ),
     "a comment that never ends": ends(Response("<p>x<!--" + "-" * 1_900_000)),
-    "comments begun without end": ends(Response("<p>x" + "<!--" * 450_000)),
     "declarations begun without end": ends(Response("<p>x" + "<!" * 900_000)),
     "CDATA begun without end": ends(Response("<p>x" + "<![CDATA[" * 200_000)),
-    "instructions begun without end": ends(Response("<p>x" + "<?" * 900_000)),
     "scripts begun without end": ends(Response("<p>x" + "<script>" * 200_000)),
-    "titles begun without end": ends(Response("<title>" * 250_000)),
     "nothing but <": ends(Response("<" * 1_900_000)),
     "nothing but &": ends(Response("&" * 1_900_000)),
     "entities that never end": ends(Response("&#" + "1" * 1_900_000)),
@@ -211,13 +170,10 @@ SHAPE: Mapping[str, Hostile] = {
     ),
     "a word of 2 MB": ends(Response("<p>" + "a" * 1_900_000)),
     "a sentence of 2 MB": ends(Response("<p>" + "and then " * 210_000)),
-    "300,000 sentences": ends(Response("<p>" + "No. " * 450_000)),
     "300,000 different words": ends(Response("<p>" + " ".join(map(str, range(270_000))))),
     "lines of one letter": ends(_typed("a\nb\n" * 450_000, "text/plain")),
     "a table of bars": ends(_typed("a | b | c\n" * 180_000, "text/plain")),
     "nothing but years": ends(Response("<p>" + "1974-" * 380_000)),
-    "nothing but months": ends(Response("<p>" + "October " * 230_000)),
-    "nothing but dates": ends(Response("<p>" + "11 October 1974 " * 110_000)),
     "nothing but accents": ends(Response("<p>a" + "\u0301" * 900_000)),
     "letters that unfold": ends(Response("<p>" + "\ufdfa" * 600_000)),
     "letters nobody sees": ends(Response("<p>" + "\u200b\u202e\U000e0041" * 200_000)),
@@ -225,7 +181,6 @@ SHAPE: Mapping[str, Hostile] = {
     "tokens without end": ends(Response("<p>" + "&lt;|im_start|&gt;" * 100_000)),
     "spaces behind an angle": ends(Response("<p>" + "&lt;    " * 200_000)),
     "JSON 100,000 deep": ends(_typed("[" * 100_000 + "]" * 100_000, "application/json")),
-    "JSON objects 900 deep": ends(_typed('{"a":' * 900 + "1" + "}" * 900, "application/json")),
     "a list of 150,000 numbers": ends(_typed(json.dumps(list(range(40_000))), "application/json")),
     "a number of 200,000 digits": ends(_typed("1" * 200_000, "application/json")),
     "100,000 empty objects": ends(_typed("[" + "{}," * 99_000 + "{}]", "application/json")),
@@ -252,7 +207,6 @@ SHAPE: Mapping[str, Hostile] = {
     "XML of empty elements": ends(_typed("<a x=1/>" * 30_000, "application/xml")),
     "XML of pages": ends(_typed("<![CDATA[<p>]]>" * 20_000, "application/xml")),
     "CSV of quotes": ends(_typed('"' * 1_900_000, "text/csv")),
-    "a CSV row without end": ends(_typed("1974," * 380_000, "text/csv")),
 }
 """Pages that are cheap to send and dear to read."""
 
@@ -285,23 +239,17 @@ KIND: Mapping[str, Hostile] = {
     "UTF-16 that a page declares of itself": ends(Response(b'<meta charset="utf-16"><p>x' * 50)),
     "HTTP/0.9": failed(_raw(b"<html><p>x</html>")),
     "HTTP/2 without being asked": failed(_raw(b"\0\0\x12\x04\0\0\0\0\0" + b"\0" * 18)),
-    "HTTP/9.9": ends(_raw(b"HTTP/9.9 200 OK\r\n\r\n<p>x")),
     "no status": failed(_raw(b"HTTP/1.1\r\n\r\n<p>x")),
     "a status of 99999": failed(_raw(b"HTTP/1.1 99999 OK\r\n\r\n<p>x")),
-    "a status of 000": failed(_raw(b"HTTP/1.1 000 OK\r\n\r\n<p>x")),
     "switching protocols": failed(_raw(b"HTTP/1.1 101 Switching Protocols\r\n\r\n<p>x")),
     "a header without a colon": failed(_raw(_OK, b"nonsense\r\n\r\n<p>x")),
     "a header folded": ends(_raw(_OK, b"X-A: b\r\n\tc\r\n\r\n<p>x")),
     "a header with NUL": failed(_raw(_OK, b"X-A: b\0c\r\n\r\n<p>x")),
     "lines ended by LF alone": ends(_raw(b"HTTP/1.1 200 OK\nContent-Length: 4\n\n<p>x")),
-    "mail": failed(_raw(b"220 mail.example ESMTP\r\n")),
     "a shell": failed(_raw(b"SSH-2.0-OpenSSH_9.6\r\n")),
     "hanging up at once": failed(_raw(b"")),
-    "hanging up in the status line": failed(_raw(b"HTTP/1.1 2")),
-    "hanging up in a header": failed(_raw(_OK, b"Content-Ty")),
     "hanging up in the body": failed(Response("x" * 900, drop_after=10)),
     "hanging up in a chunk": failed(_raw(_OK, _CHUNKED, b"ff\r\n<p>x")),
-    "no content": ends(_raw(b"HTTP/1.1 204 No Content\r\n\r\n")),
     "not modified": failed(_raw(b"HTTP/1.1 304 Not Modified\r\n\r\n")),
     "a part": ends(Response("<p>x", 206)),
     "a password wanted": failed(
@@ -313,11 +261,7 @@ KIND: Mapping[str, Hostile] = {
 ONWARD: Mapping[str, Hostile] = {
     "to itself": failed(redirect("/")),
     "there and back": Hostile(_there_and_back, frozenset({"failed"})),
-    "without end": Hostile(_onward, frozenset({"failed"})),
-    "for good": failed(redirect("/", 301)),
-    "as 308": failed(redirect("/", 308)),
     "to nowhere": failed(_location("")),
-    "without an address": failed(Response("", 302)),
     "by the page itself": read(
         Response('<meta http-equiv="refresh" content="0;url=http://127.0.0.1/"><p>x')
     ),

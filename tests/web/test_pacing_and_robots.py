@@ -108,65 +108,32 @@ def test_a_redirect_on_the_same_host_is_followed_within_one_turn() -> None:
 
 
 SITE = "https://a.example"
-RULES = """\ufeff# a comment: Disallow: /
-User-agent: *
-Disallow: /private/   # and why
-Allow: /private/open
-Disallow: /*?action=
-Disallow: /*.pdf$
-Disallow: /caf\u00e9
-
-User-Agent: OtherBot
-User-agent: Canon
-Disallow: /only-canon
-Sitemap: https://a.example/map
-Disallow:
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "allowed"),
-    [
-        ("/", True), ("/private/x", False), ("/private/open/x", True),
-        ("/index.php?action=edit", False), ("/a/b.pdf", False), ("/caf%C3%A9/menu", False),
-    ],
-)  # fmt: skip
-def test_the_longest_rule_that_fits_wins(path: str, allowed: bool) -> None:
-    assert SiteRules.parse(RULES, "something/1.0").allows(SITE + path) is allowed
-
-
-@pytest.mark.parametrize(
-    ("text", "allowed"),
-    [
-        ("", True), ("Disallow: /", True), ("User-agent: *\nDisallow: /", False),
-        ("User-agent: *\r\nDisallow: /\r\n", False), ("user-agent:*\n  disallow :/", False),
-        ("<html>Disallow: / everywhere", True),
-        ("User-agent: *\n" + "Disallow: /x\n" * 9_000 + "Disallow: /", True),
-    ],
-)  # fmt: skip
-def test_odd_files_are_read_as_far_as_they_make_sense(text: str, allowed: bool) -> None:
-    assert SiteRules.parse(text, "canon").allows(SITE + "/page") is allowed
+RULES = "User-agent: *\nDisallow: /private/\n\nUser-agent: Canon\nDisallow: /only-canon"
 
 
 @pytest.mark.parametrize(
     ("text", "delay_s"),
     [
-        ("User-agent: *\nCrawl-delay: 5", 5),
-        ("User-agent: *\nDisallow: /x\ncrawl-delay:0.5 # half a second", 0.5),
-        ("Crawl-delay: 5\nUser-agent: *\nDisallow: /x", 0),  # belongs to nobody
-        ("User-agent: canon\nCrawl-delay: 3\nUser-agent: *\nCrawl-delay: 9\nDisallow: /", 3),
-        ("User-agent: *\nCrawl-delay: 9\nUser-agent: canon\nDisallow: /x", 0),
+        ("User-agent: *\nCrawl-delay: 9\nUser-agent: canon\nCrawl-delay: 3", 3),
         ("User-agent: *\nCrawl-delay: 86400", 60),
-        *(
-            (f"User-agent: *\nCrawl-delay: {odd}", 0)
-            for odd in ("-5", "nan", "1e9", "", "inf", "٣")
-        ),
-        ("User-agent: *\nCrawl-delay: " + "9" * 50, 0),
+        *((f"User-agent: *\nCrawl-delay: {odd}", 0) for odd in ("-5", "nan", "1e9", "inf", "٣")),
     ],
 )
 def test_a_site_may_ask_to_be_left_alone_for_a_while(text: str, delay_s: float) -> None:
     assert SiteRules.parse(text, "canon/1.0").delay_s == delay_s
-    assert SiteRules.parse(text, "canon/1.0").allows(SITE + "/page")
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("\ufeffUser-agent: *\nDisallow: /", False),
+        ("User-agent: *\nDisallow: /caf\u00e9", False),
+        ("User-agent: *\n" + "Disallow: /x\n" * 9_000 + "Disallow: /", True),
+    ],
+    ids=["a mark", "not ASCII", "too long"],
+)
+def test_odd_rules_are_read_as_far_as_they_make_sense(text: str, allowed: bool) -> None:
+    assert SiteRules.parse(text, "canon").allows(f"{SITE}/caf%C3%A9") is allowed
 
 
 def test_a_pattern_of_stars_costs_no_time() -> None:

@@ -14,7 +14,7 @@ from chart_binder.react.tools import Observation, Toolbox, ToolError
 from chart_binder.web.tools import web_fetch, web_search
 from servers.http import Response, StandIn
 from servers.pages import Pages, redirect
-from servers.searxng import Mode, Searxng, hit
+from servers.searxng import Searxng, hit
 
 RECORDED = Path(__file__).parent / "recorded"
 
@@ -37,15 +37,6 @@ def search(settings: LLMConfig, query: str) -> Observation:
 
 def fetch(settings: LLMConfig, url: str) -> Observation:
     return Toolbox([web_fetch(settings)]).resolve(Act("web_fetch", {"url": url})).run()
-
-
-def test_the_tools_are_called_as_the_prompt_shows_them() -> None:
-    tools = (web_search(LLMConfig()), web_fetch(LLMConfig()))
-    assert [tool.signature for tool in tools] == [
-        "web_search(query)",
-        "web_fetch(url, find (optional))",
-    ]
-    assert all(tool.description.endswith(".") for tool in tools)
 
 
 def answer(**body: object) -> Observation:
@@ -149,24 +140,13 @@ def test_nothing_found_is_an_answer_with_a_correction_if_there_is_one() -> None:
     assert answer().content == "No results. Try fewer or other words."
 
 
-@pytest.mark.parametrize(
-    ("mode", "words"),
-    [
-        ("degraded", "This says nothing about what exists."),
-        ("json_off", "The search service is not set up for programs."),
-        ("too_many", "refuses more searches for now"),
-        ("hangs_up", "The search service cannot be reached."),
-    ],
-)
-def test_a_failing_search_is_an_error_and_never_an_absence(mode: Mode, words: str) -> None:
-    with Searxng(mode=mode) as server, pytest.raises(ToolError) as raised:
+def test_a_failing_search_is_an_error_and_never_an_absence() -> None:
+    with Searxng(mode="degraded") as server, pytest.raises(ToolError) as raised:
         search(config(server), "killer queen")
-    assert words in str(raised.value)
-    assert "127.0.0.1" not in str(raised.value)
-    assert "CAPTCHA" not in str(raised.value)
-    if mode == "degraded":  # which engines fail is told to the operator alone
-        assert isinstance(raised.value.__cause__, CanonError)
-        assert "fail: google (Suspended: CAPTCHA), bing (timeout)" in str(raised.value.__cause__)
+    assert "This says nothing about what exists." in str(raised.value)
+    assert "CAPTCHA" not in str(raised.value), "which engines fail is told to the operator alone"
+    assert isinstance(raised.value.__cause__, CanonError)
+    assert "fail: google (Suspended: CAPTCHA), bing (timeout)" in str(raised.value.__cause__)
 
 
 def test_a_page_is_shown_as_quoted_text_with_its_address() -> None:
@@ -207,22 +187,12 @@ def test_a_page_that_is_cut_short_or_empty_says_so(page: str, words: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        (
-            "http://127.0.0.2:{port}/",
-            "127.0.0.2 cannot be fetched: it is not on the public",
-        ),
-        ("{url}/gone", "127.0.0.1 answered 404 Not Found."),
-        ("{url}/song.mp3", "127.0.0.1 sent audio/mpeg: only web pages and text are read."),
-        ("", "no address was given."),
-    ],
+    ("path", "sentence"),
+    [("/gone", "127.0.0.1 answered 404 Not Found."), (None, "no address was given.")],
 )
-def test_a_page_that_cannot_be_read_is_one_sentence(url: str, words: str) -> None:
-    with Pages({"/song.mp3": Response(b"ID3", content_type="audio/mpeg")}) as server:
-        with pytest.raises(ToolError) as raised:
-            fetch(config(server), url.format(port=server.port, url=server.url))
-        assert str(raised.value).startswith(words)
+def test_a_page_that_cannot_be_read_is_one_sentence(path: str | None, sentence: str) -> None:
+    with Pages({}) as server, pytest.raises(ToolError, match=sentence):
+        fetch(config(server), "" if path is None else f"{server.url}{path}")
 
 
 FILLER = "".join(f"<p>The band toured again in {1950 + n % 70}, take {n}." for n in range(600))

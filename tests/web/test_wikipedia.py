@@ -12,7 +12,7 @@ from chart_binder.react.tools import Observation, Toolbox, ToolError
 from chart_binder.web.fetch import Wikipedia, in_address
 from chart_binder.web.tools import wikipedia
 from servers.http import Request, Response, StandIn
-from servers.pages import gzip_bomb, huge, redirect
+from servers.pages import gzip_bomb, redirect
 from servers.wikipedia import WikipediaStandIn, refusal, told
 
 SINGLE = """<table class="infobox"><tbody>
@@ -124,15 +124,10 @@ def test_nothing_found_is_an_answer_without_a_source() -> None:
     ("answer", "words"),
     [
         (Response("busy", 503), "127.0.0.1 answered 503"),
-        (Response("slow down", 429), "127.0.0.1 answered 429"),
         (redirect("http://169.254.169.254/"), "port 80 is not allowed"),
         (Response("<html>hello"), "does not answer as Wikipedia does"),
-        (Response("[1, 2]", content_type="application/json"), "does not answer as Wikipedia does"),
         (told(refusal("ratelimited", "You've exceeded your rate limit.")), "exceeded your rate"),
         (Response("{}", delay_s=9), "did not answer completely in 0.5 s"),
-        (Response("{" * 999, drip=(1, 0.05)), "did not answer completely in 0.5 s"),
-        (Response(raw=b""), "broke off or does not speak HTTP"),
-        (huge(300, "application/json"), "does not answer as Wikipedia does"),
         (gzip_bomb(100), "does not answer as Wikipedia does"),
     ],
 )
@@ -141,7 +136,7 @@ def test_a_failed_look_up_is_an_error_and_never_an_absence(answer: Response, wor
         WikipediaStandIn(PAGES, behave=lambda _, __: answer) as wiki,
         pytest.raises(ToolError) as raised,
     ):
-        read(config(wiki, timeout_s=0.5 if answer.delay_s or answer.drip else 5.0), "night tram")
+        read(config(wiki, timeout_s=0.5 if answer.delay_s else 5.0), "night tram")
     assert str(raised.value).startswith("The look-up at Wikipedia failed: ")
     assert words in str(raised.value)
     assert str(raised.value).endswith("This says nothing about what exists.")
@@ -165,18 +160,6 @@ def test_one_deadline_holds_for_search_and_article() -> None:
         pytest.raises(ToolError, match="did not answer completely"),
     ):
         read(config(wiki, timeout_s=0.6), "night tram")
-
-
-@pytest.mark.parametrize("max_chars", [200, 500, 2_000])
-def test_a_long_article_is_bounded_and_keeps_what_was_asked_for(max_chars: int) -> None:
-    filler = "<p>Words of no great interest.</p>" * 3_000
-    page = f"<p>A band.</p>{filler}<p>The single was released on 12 January 1981.</p>{filler}"
-    pages = {"Blue Lamp": page, **{f"Blue Lamp {n}": "<p>x</p>" for n in range(9)}}
-    with WikipediaStandIn(pages) as wiki:
-        seen = read(config(wiki, max_chars), "blue lamp")
-    assert len(seen.content) <= max_chars
-    assert "12 January 1981" in seen.content or max_chars == 200
-    assert all(source in seen.content for source in seen.sources) or max_chars == 200
 
 
 @pytest.mark.parametrize(
