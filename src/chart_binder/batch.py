@@ -61,8 +61,8 @@ from chart_binder.jobs.stored_decisions import (
 from chart_binder.jobs.write import Planner, StoredDecision, WriteReport, WriteStatus
 from chart_binder.store import open_store
 from chart_binder.wiring import (
-    album_source,
     decider,
+    musicbrainz_source,
     overrides,
     release_lookup,
     store_url,
@@ -467,7 +467,7 @@ class WorkerSetup:
             StoredEvidence(store)
             if self.is_frozen
             else SourceEvidence(
-                album_source(self.config, store, since=self.since),
+                musicbrainz_source(self.config, store, self.since),
                 sibling_need(self.config.musicbrainz.siblings, self.config.rules),
             )
         )

@@ -27,7 +27,6 @@ from chart_binder.store import open_store, read_overrides
 if TYPE_CHECKING:
     from chart_binder.domain.evidence import RecordingCandidate
     from chart_binder.domain.tags import WholeRelease
-    from chart_binder.jobs.batch import AlbumSource
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
     from chart_binder.musicbrainz.source import MusicBrainzSource
@@ -102,7 +101,7 @@ def tools(config: Config) -> tuple[Tool, ...]:
 def _musicbrainz(config: Config) -> Iterator["Client"]:
     """Open MusicBrainz for one look-up, with the stored answers that evidence is made of, too."""
     with open_store(store_url(config)) as store:
-        yield _connected(config, store).client()
+        yield musicbrainz_source(config, store).client()
 
 
 def _bring_in(
@@ -154,15 +153,7 @@ def _gatherer(
     config: Config, store: "Store", since: float = 0.0
 ) -> Callable[[TrackTags], EvidenceBundle]:
     need = sibling_need(config.musicbrainz.siblings, config.rules)
-    return partial(gather_evidence, _connected(config, store, since), need=need)
-
-
-def album_source(config: Config, store: "Store", *, since: float = 0.0) -> "AlbumSource":
-    """Return what looks up the files of an album together. Raises `ConfigError`.
-
-    Answers from before the time `since`, in seconds since the epoch, are asked for again.
-    """
-    return _connected(config, store, since)
+    return partial(gather_evidence, musicbrainz_source(config, store, since), need=need)
 
 
 def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
@@ -174,7 +165,7 @@ def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
 
     @cache
     def client() -> "Client":
-        return _connected(config, store).client()
+        return musicbrainz_source(config, store).client()
 
     @lru_cache(_RELEASES)
     def look_up(release_id: str) -> "WholeRelease | None":
@@ -197,7 +188,7 @@ def store_and_kept_evidence(
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
     offline = config.model_copy(update={"musicbrainz": musicbrainz})
     with open_store(store_url(config)) as store:
-        source = _connected(offline, store)
+        source = musicbrainz_source(offline, store)
 
         def known(recording: RecordingId) -> EvidenceBundle | None:
             try:
@@ -214,7 +205,7 @@ def recording_evidence(config: Config, recording: RecordingId) -> EvidenceBundle
     Raises `LookupFailedError`, `NothingFoundError` and `StoreError`.
     """
     with open_store(store_url(config)) as store:
-        return _connected(config, store).gather(TrackTags(recording_mbid=recording))
+        return musicbrainz_source(config, store).gather(TrackTags(recording_mbid=recording))
 
 
 def look_up_group(config: Config, group_id: ReleaseGroupId) -> ReleaseGroup | None:
@@ -247,7 +238,11 @@ def tagged_recording(path: Path) -> RecordingId | None:
     return RecordingId(named) if named else None
 
 
-def _connected(config: Config, store: "Store", since: float = 0.0) -> "MusicBrainzSource":
+def musicbrainz_source(config: Config, store: "Store", since: float = 0.0) -> "MusicBrainzSource":
+    """Return MusicBrainz as a source of evidence; nothing is asked yet. Raises `ConfigError`.
+
+    Answers from before the time `since`, in seconds since the epoch, are asked for again.
+    """
     from chart_binder.musicbrainz.source import connect
     from chart_binder.store.decisions import AnswersSince
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -31,6 +31,9 @@ from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
 from chart_binder.rules.missing_original import needs_siblings
 from chart_binder.rules.recordings import sort_recordings
+
+if TYPE_CHECKING:
+    from chart_binder.musicbrainz.source import MusicBrainzSource
 
 INDETERMINATE = "INDETERMINATE"
 LLM_ADJUDICATION = "LLM_ADJUDICATION"
@@ -179,16 +182,6 @@ class Case:
     artifact: Artifact | None = None
 
 
-class EvidenceSource(Protocol):
-    """A source of evidence about recordings."""
-
-    def gather(self, tags: TrackTags) -> EvidenceBundle:
-        """Return the evidence, or raise `LookupFailedError` or `NothingFoundError`."""
-
-    def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
-        """Return evidence with sibling recordings. Raises `LookupFailedError`."""
-
-
 SiblingNeed: TypeAlias = Callable[[EvidenceBundle], bool]
 """Returns whether other recordings of the performance should be looked up."""
 
@@ -204,7 +197,9 @@ def sibling_need(when: str, rules: RulesConfig) -> SiblingNeed:
     return need
 
 
-def gather_evidence(source: EvidenceSource, tags: TrackTags, need: SiblingNeed) -> EvidenceBundle:
+def gather_evidence(
+    source: "MusicBrainzSource", tags: TrackTags, need: SiblingNeed
+) -> EvidenceBundle:
     """Return the evidence about a file, with siblings if needed. Raises as `gather` does."""
     bundle = source.gather(tags)
     return source.with_siblings(bundle) if need(bundle) else bundle

@@ -4,7 +4,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -46,6 +46,7 @@ from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.conversation import wrap_plugin_errors
 
 if TYPE_CHECKING:
+    from chart_binder.musicbrainz.source import MusicBrainzSource
     from chart_binder.store import Store
 
 MAX_ALBUM_FILES = 50
@@ -188,30 +189,14 @@ class AlbumEvidence(Protocol):
         """Requests that this process has sent to MusicBrainz."""
 
 
-class AlbumSource(Protocol):
-    """A source of evidence that looks up the files of an album together."""
-
-    @property
-    def requests(self) -> int:
-        """Requests since the process began, failed tries included."""
-
-    def together(self, tags: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
-        """Return what gathers the evidence for each of these files."""
-
-    def siblings_together(
-        self, bundles: Sequence[EvidenceBundle]
-    ) -> Callable[[EvidenceBundle], EvidenceBundle]:
-        """Return what adds other recordings of the performance to the evidence of each."""
-
-
 @dataclass(frozen=True, slots=True)
 class SourceEvidence:
-    """Evidence that a source looks up by the tags of files.
+    """Evidence that MusicBrainz has, looked up by the tags of files.
 
     `need` tells where other recordings of the performance are looked up, too.
     """
 
-    source: AlbumSource
+    source: "MusicBrainzSource"
     need: SiblingNeed
 
     @property
