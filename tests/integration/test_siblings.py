@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from integration.conftest import Canon
 from integration.services import asking, flac
 from musicbrainz.sibling_worlds import World, worlds
@@ -50,21 +48,6 @@ def test_explain_says_that_none_is_there(canon: Canon, home: Path) -> None:
     with served(world) as mb:
         told = "none: MusicBrainz has no other recording"
         canon("explain", file_of(world, "file", home), **asking(mb)).must_end(0, told)
-
-
-@pytest.mark.parametrize("is_offline", [True, False])
-def test_no_socket_is_opened_offline_and_nothing_asked_if_never(
-    canon: Canon, home: Path, *, is_offline: bool
-) -> None:
-    song = file_of(BAND, "sampler", home)
-    with served(BAND) as mb:
-        canon("decide", song, CANON_MUSICBRAINZ__SIBLINGS="never", **asking(mb))
-        count = len(mb.requests)
-        key = "CANON_MUSICBRAINZ__OFFLINE" if is_offline else "CANON_MUSICBRAINZ__SIBLINGS"
-        more = {key: "true" if is_offline else "never"}
-        ran = canon("decide", "--output=json", song, **asking(mb), **more)
-        assert ran.must_end(3).line["state"] == "indeterminate"
-        assert len(mb.requests) == count
 
 
 def test_a_batch_shares_requests_and_counts_them(canon: Canon, home: Path) -> None:

@@ -67,32 +67,29 @@ def test_answers_of_musicbrainz_by_hand_are_stored(canon: Canon, mb: MusicBrainz
     assert again.line["sources"] == [f"{GROUP}{SINGLE}"]
 
 
-def test_a_musicbrainz_date_is_verified(
+def test_a_date_from_each_is_verified(
     canon: Canon, open_bundle: Path, mb: MusicBrainzStandIn
 ) -> None:
-    replies = [
-        call("musicbrainz", query=SINGLE),
-        call("days_between", first="1975-10-31", second="1975-11-21"),
-        citing(f"{GROUP}{SINGLE}"),
-    ]
-    with Searxng() as search, OllamaStandIn(answering(*replies)) as model:
-        settings = asking(mb) | adjudicating(model, search) | PATIENT
-        line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
-    assert (line["state"], line["crg_mbid"], line["rr_mbid"]) == ("decided", ALBUM, LP), line
-    (fact,) = line["adjudication"]["facts"]
-    assert fact["verified"] is True
+    with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki, Searxng() as search:
+        by_musicbrainz = [
+            call("musicbrainz", query=SINGLE),
+            call("days_between", first="1975-10-31", second="1975-11-21"),
+            citing(f"{GROUP}{SINGLE}"),
+        ]
+        by_wikipedia = [
+            call("wikipedia", query="Bohemian Rhapsody", language="en"),
+            citing(f"{wiki.url}/wiki/Bohemian_Rhapsody"),
+        ]
+        for replies in (by_wikipedia, by_musicbrainz):
+            with OllamaStandIn(answering(*replies)) as model:
+                settings = asking(mb) | adjudicating(model, search) | reading(wiki)
+                settings |= PATIENT | TRUSTING
+                line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
+            assert (line["state"], line["crg_mbid"], line["rr_mbid"]) == ("decided", ALBUM, LP), (
+                line
+            )
+            assert [fact["verified"] for fact in line["adjudication"]["facts"]] == [True]
     transcript = line["adjudication"]["transcript"]
     canon("transcript", "replay", transcript).must_end(0)
     shown = canon("transcript", "show", transcript).out
     assert "1975-10-31 is 21 days before 1975-11-21." in shown
-
-
-def test_a_date_from_wikipedia_is_verified(canon: Canon, open_bundle: Path) -> None:
-    with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki, Searxng() as search:
-        source = f"{wiki.url}/wiki/Bohemian_Rhapsody"
-        replies = [call("wikipedia", query="Bohemian Rhapsody", language="en"), citing(source)]
-        with OllamaStandIn(answering(*replies)) as model:
-            settings = adjudicating(model, search) | reading(wiki) | PATIENT | TRUSTING
-            line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
-    assert line["adjudication"]["facts"][0]["verified"] is True, line
-    assert line["state"] == "decided"
