@@ -19,13 +19,7 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Tool, Toolbox
-
-ROOT = Path(__file__).parents[2]
-
-
-def blocks(page: str, language: str) -> list[str]:
-    text = (ROOT / page).read_text("utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+from docs.pages import ROOT, blocks, page
 
 
 def run(code: str) -> dict[str, Any]:
@@ -90,8 +84,7 @@ def test_the_canned_transcript_of_the_docs_plays(tmp_path: Path) -> None:
 def test_the_model_servers_lines_are_configuration() -> None:
     (whole,) = blocks("docs/models.md", "toml")
     assert Config.model_validate(tomli.loads(whole)).llm.provider == "openai"
-    page = (ROOT / "docs/models.md").read_text("utf-8")
-    rows = re.findall(r"^\|.*\|(.*)\|$", page, re.MULTILINE)
+    rows = re.findall(r"^\|.*\|(.*)\|$", page("docs/models.md"), re.MULTILINE)
     settings = ["\n".join(re.findall(r"`([^`]* = [^`]*)`", row)) for row in rows]
     providers = [
         LLMConfig.model_validate(tomli.loads(lines)).provider for lines in filter(None, settings)
@@ -101,9 +94,9 @@ def test_the_model_servers_lines_are_configuration() -> None:
 
 
 def test_every_link_of_the_docs_leads_somewhere() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8")):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+    for file in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", file.read_text("utf-8")):
+            assert (file.parent / target).exists(), f"{file.name}: {target}"
 
 
 def dialect(name: str) -> Dialect:
@@ -112,8 +105,7 @@ def dialect(name: str) -> Dialect:
 
 
 def rows(head: str = "| rule | dialect |") -> list[tuple[str, ...]]:
-    page = (ROOT / "docs/react.md").read_text("utf-8")
-    lines = page.partition(head)[2].splitlines()[2:]
+    lines = page("docs/react.md").partition(head)[2].splitlines()[2:]
     table = [re.findall(r"\| (.*?) (?=\|)", line) for line in lines[: lines.index("")]]
     return [tuple(cell.strip("`") for cell in row) for row in table]
 

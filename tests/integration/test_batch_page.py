@@ -11,22 +11,20 @@ from pathlib import Path
 import pytest
 
 from chart_binder.config import BatchConfig
+from docs.pages import blocks, page
 from golden.bundles import golden, year_only_single
-from integration.conftest import REPOSITORY, Canon
+from integration.conftest import Canon
 from integration.services import asking, file_of, flac
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.prometheus import read_text
 
-PAGE = (REPOSITORY / "docs" / "batch.md").read_text("utf-8")
+NAME = "docs/batch.md"
+PAGE = page(NAME)
 BUNDLES = [golden("lead-hanae"), golden("s90-aiko"), year_only_single()]
 _DIFFERS = re.compile(  # a rate is told of what takes a while alone
     r", [\d.]+/(?:s|min|h)$|\(\S*\d:\d+\)|\(musicbrainz.org\)|\(….…:…\)|01[0-9a-z]{18}"
     r"|[\d.,:-]*\d| +"
 )
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def shown(name: str) -> list[str]:
@@ -68,7 +66,7 @@ def test_every_command_of_the_page_prints_what_it_shows(
         summary = canon("batch", "music", "--write", **settings)
         assert alike(summary.out) == shown("summary")
         whole = canon("runs", "show", **settings).out.replace(str(home / "work"), "/home/you")
-        for line in filter(None, blocks("sh")[0].splitlines()):
+        for line in filter(None, blocks(NAME, "sh")[0].splitlines()):
             words = shlex.split(line.replace("~/Music", "music"), comments=True)
             ran = canon(*words[1:], **settings)
             assert ran.status in (0, 1, 3), (line, ran.err)
@@ -87,9 +85,9 @@ def test_pipelines_are_answered(
     canon: Canon, music: Path, home: Path, bare: dict[str, str]
 ) -> None:
     shutil.copy(music / "00.flac", home / "work" / "song.flac")
-    printing, _, command = blocks("sh")[1].strip().rpartition(" | ")
+    printing, _, command = blocks(NAME, "sh")[1].strip().rpartition(" | ")
     lines = subprocess.run(["sh", "-c", printing], check=True, capture_output=True).stdout
-    python = next(code for code in blocks("python") if "Popen" in code)
+    python = next(code for code in blocks(NAME, "python") if "Popen" in code)
     with MusicBrainzStandIn(BUNDLES) as mb:
         piped = canon(*command.split()[1:], stdin=lines, **asking(mb))
         asked = subprocess.run(
@@ -104,7 +102,7 @@ def test_pipelines_are_answered(
 def test_the_program_of_the_page_runs(
     music: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = next(code for code in blocks("python") if "run_batch" in code)
+    code = next(code for code in blocks(NAME, "python") if "run_batch" in code)
     monkeypatch.chdir(home)
     for name in ("DATA", "CONFIG", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name))
@@ -120,7 +118,7 @@ def test_the_program_of_the_page_runs(
 
 def test_the_units_of_the_page_decide_at_night(canon: Canon, music: Path, home: Path) -> None:
     unit = ConfigParser(interpolation=None, strict=True)
-    unit.read_string(blocks("ini")[0])
+    unit.read_string(blocks(NAME, "ini")[0])
     program, *words = shlex.split(unit["Service"]["ExecStart"].replace("%h", str(home)))
     assert Path(program).name == "canon"
     (music / "03.flac").unlink()

@@ -80,25 +80,6 @@ def test_misuse_is_one_line_and_prints_no_result(
     assert not (home / "data").exists() or not call.startswith("override")
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "word"),
-    [
-        ("llm.provider", "telepathy", "installed are ollama, openai, replay"),
-        ("llm.dialect", "klingon", "classic"),
-        ("llm.tools.telepathy", "false", "wikipedia"),
-        ("llm.prompt.rules", "{rules} {telepathy}", "{lead_window_days}"),
-        ("llm.prompt.version", "react-1", "no such key any more: there is one prompt"),
-    ],
-)
-def test_an_unknown_name_is_refused_without_a_model(
-    canon: Canon, key: str, value: str, word: str
-) -> None:
-    variable = f"CANON_{key.upper().replace('.', '__')}"
-    ran = canon("config", "show", **{variable: value})
-    assert ran.out == ""
-    ran.must_end(2, f"canon: {variable}: {key}: ", word)
-
-
 SEED = "[canon]\n[llm]\nseed = {}\n"
 UNREAD = "config.toml is not read: it has no table [canon]"
 OWN, HERE = "config/canon/config.toml", "work/config.toml"
@@ -110,6 +91,13 @@ SHOWN = (
 NOT_TAKEN = (
     'llm.api_key_env = ""|llm.api_key_env is not taken from|'
     'review.player = ""|review.player is not taken from'
+)
+UNKNOWN = (
+    ("llm.provider", "telepathy", "installed are ollama, openai, replay"),
+    ("llm.dialect", "klingon", "classic"),
+    ("llm.tools.telepathy", "false", "wikipedia"),
+    ("llm.prompt.rules", "{rules} {telepathy}", "{lead_window_days}"),
+    ("llm.prompt.version", "react-1", "no such key any more: there is one prompt"),
 )
 # Files of a home, arguments, environment, exit status, what is said, and what is not.
 CONFIGURED: list[tuple[dict[str, str], str, dict[str, str], int, str, str]] = [
@@ -131,6 +119,9 @@ CONFIGURED: list[tuple[dict[str, str], str, dict[str, str], int, str, str]] = [
     # A program is never taken from the folder one happens to be in.
     ({HERE: "[canon]\n[review]\nplayer = 'rm -rf'\n[llm]\napi_key_env = 'SOME_TOKEN'\n"},
      "config show", {}, 0, NOT_TAKEN, "rm -rf"),
+    *(({}, "config show", {f"CANON_{key.upper().replace('.', '__')}": value}, 2,
+       f"canon: CANON_{key.upper().replace('.', '__')}: {key}: |{word}", "# default")
+      for key, value, word in UNKNOWN),
     ({HERE: "[canon.tags]\nx = 1\n"}, "config show", {}, 2,
      "canon.tags: unknown key|; no key is allowed here (", ""),
     ({HERE: "[canon]\n[llm]\nmodell = 'x'"}, "decide whatever.mp3", {}, 2,
@@ -298,13 +289,13 @@ def test_a_closed_stream_is_no_error_and_a_full_disk_one_clear_line(
     assert re.fullmatch(told, done.stderr.decode())
 
 
-def test_letters_that_the_terminal_lacks_are_replaced(canon: Canon) -> None:
-    bundle = {"artist": {"name": "東京"}, "recording_title": "é", "recording_candidates": []}
-    ran = canon(
-        "decide", "--evidence=-", stdin=json.dumps(bundle).encode(), PYTHONUTF8="0",
-        PYTHONIOENCODING="ascii", LC_ALL="C",
-    )  # fmt: skip
-    ran.must_end(3, "undecided")
+def test_text_of_a_tag_is_replaced_where_a_terminal_lacks_it_or_would_obey(canon: Canon) -> None:
+    artist = {"name": "東京\x1b]0;pwned\x07\x1b[2J"}
+    bundle = {"artist": artist, "recording_title": "é", "recording_candidates": []}
+    ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    for settings in ({}, ascii_only):
+        ran = canon("decide", "--evidence=-", stdin=json.dumps(bundle).encode(), **settings)
+        assert "\x1b" not in ran.must_end(3, "undecided", "pwned").out
 
 
 @pytest.mark.parametrize("becomes", ["KeyboardInterrupt", "RuntimeError('as pydantic does')"])
@@ -357,13 +348,6 @@ def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
     )
     broken.must_end(2, "canon: line 1: ")
     assert [line["kind"] for line in broken.lines] == ["malformed", "act"]
-
-
-def test_escape_sequences_of_a_tag_do_nothing_to_a_terminal(canon: Canon) -> None:
-    bundle = {"artist": {"name": "\x1b]0;pwned\x07\x1b[2J"}, "recording_candidates": []}
-    ran = canon("decide", "--evidence=-", stdin=json.dumps(bundle).encode())
-    assert "pwned" in ran.out
-    assert "\x1b" not in ran.out
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from integration.conftest import REPOSITORY, Canon
+from docs.pages import blocks
+from integration.conftest import Canon
 from integration.services import ANSWER, replaying
-
-PAGE = (REPOSITORY / "docs" / "react.md").read_text("utf-8")
-
-
-def block(language: str, holding: str) -> str:
-    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    return next(text for text in found if holding in text)
 
 
 @pytest.fixture
@@ -23,9 +17,9 @@ def installed(tmp_path: Path) -> dict[str, str]:
     site = tmp_path / "site"
     metadata = site / "terse-1.0.dist-info"
     metadata.mkdir(parents=True)
-    (site / "terse.py").write_text(block("python", "class Terse"), "utf-8")
+    (site / "terse.py").write_text(blocks("docs/react.md", "python")[1], "utf-8")
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: terse\nVersion: 1.0\n")
-    toml = block("toml", "chart_binder.dialects")
+    (toml,) = blocks("docs/react.md", "toml")
     group, name, value = re.findall(r'"(.*)"\]\n(\w+) = "(.*)"', toml)[0]
     (metadata / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
     return {"PYTHONPATH": str(site)}

@@ -1,39 +1,36 @@
 """The example of docs/testing.md, as a project of its own."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "testing.md").read_text("utf-8")
+from docs.pages import blocks
 
-
-def block(language: str, number: int = 0) -> str:
-    found: str = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[number]
-    return found
+PYTHON, (TRANSCRIPT,), (SHOWN,), (CUT,) = (
+    blocks("docs/testing.md", each) for each in ("python", "jsonl", "text", "sh")
+)
 
 
 def laid_out(pytester: pytest.Pytester, transcript: str) -> None:
-    pytester.makeconftest(block("python", 0))
-    pytester.makepyfile(test_premiere=block("python", 1))
+    pytester.makeconftest(PYTHON[0])
+    pytester.makepyfile(test_premiere=PYTHON[1])
     (pytester.path / "killer_queen.jsonl").write_text(transcript, "utf-8")
 
 
 def test_the_example_passes(pytester: pytest.Pytester) -> None:
-    laid_out(pytester, block("jsonl"))
+    laid_out(pytester, TRANSCRIPT)
     pytester.runpytest_subprocess("-q", "-W", "error").assert_outcomes(passed=1)
 
 
 def test_the_example_fails_as_the_page_shows(pytester: pytest.Pytester) -> None:
     call = '"arguments": {"query": "Killer Queen %s"}'
-    laid_out(pytester, block("jsonl").replace(call % "single", call % "45"))
+    laid_out(pytester, TRANSCRIPT.replace(call % "single", call % "45"))
     ran = pytester.runpytest_inprocess("-q", "-W", "error")
     ran.assert_outcomes(failed=1)
-    assert block("text") in ran.stdout.str()
+    assert SHOWN in ran.stdout.str()
 
 
 def test_a_whole_recording_is_cut_down_as_the_page_says() -> None:
-    command = block("sh")
-    (pattern,) = re.findall(r"grep -E '(.*?)'", command)
+    (pattern,) = re.findall(r"grep -E '(.*?)'", CUT)
     assert re.match(pattern, '{"type":"reply","content":"x"}')
     assert not re.match(pattern, '{"type":"result","result":{}}')
