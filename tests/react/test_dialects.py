@@ -23,18 +23,8 @@ from chart_binder.react.tools import Tool
 
 GROUP = "chart_binder.dialects"
 DIALECTS: tuple[Dialect, ...] = tuple(plugins.load(GROUP, name)() for name in plugins.names(GROUP))
-OURS = {"classic", "pause", "xml"}
-our_dialects = pytest.mark.parametrize(
-    "dialect",
-    [dialect for dialect in DIALECTS if dialect.name in OURS],
-    ids=lambda dialect: dialect.name,
-)
-another = pytest.mark.parametrize(
-    "other",
-    [dialect for dialect in DIALECTS if dialect.name in OURS],
-    ids=lambda dialect: dialect.name,
-)
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+another = pytest.mark.parametrize("other", DIALECTS, ids=lambda dialect: dialect.name)
 
 HALF = "\ud83d"
 PIECES = (
@@ -149,6 +139,7 @@ def test_calls_read_back_in_order_each_with_an_id_of_its_own(dialect: Dialect, s
 @given(text=st.text() | REPLIES)
 def test_any_text_is_read_without_an_error(dialect: Dialect, text: str) -> None:
     step = dialect.parse(text)
+    assert repr(bare(step)).encode()
     match step:
         case Act():
             assert all(call.tool.strip() for call in step.calls)
@@ -156,13 +147,6 @@ def test_any_text_is_read_without_an_error(dialect: Dialect, text: str) -> None:
             assert answer.strip()
         case Malformed(advice):
             assert advice.startswith(("You", "A JSON object"))
-
-
-@every_dialect
-@unhurried
-@given(text=REPLIES)
-def test_what_is_read_can_be_encoded(dialect: Dialect, text: str) -> None:
-    assert repr(bare(dialect.parse(text))).encode()
 
 
 @every_dialect
@@ -200,7 +184,7 @@ def test_an_observation_never_reads_as_a_step(
         assert isinstance(other.parse(shown), Malformed)
 
 
-@our_dialects
+@every_dialect
 @another
 @unhurried
 @given(step=st.builds(Act, NAMES, st.dictionaries(NAMES, st.integers(), max_size=2)))
@@ -210,18 +194,6 @@ def test_a_step_in_another_dialect_is_read_with_a_note(
     read = dialect.parse(other.render(step))
     assert bare(read) == bare(step)
     assert (f"written in the {other.name} dialect" in read.notes) == (other is not dialect)
-
-
-@our_dialects
-@another
-def test_nothing_counts_after_an_observation_in_whatever_dialect(
-    dialect: Dialect, other: Dialect
-) -> None:
-    for act in (Act("look_up", {"query": "x"}), None):
-        observed = other.observation("1974", act)
-        step = dialect.parse(f"{observed}\n{dialect.render(Finish('42'))}")
-        assert isinstance(step, Malformed)
-        assert step.notes == ("invented observation discarded",)
 
 
 @every_dialect
@@ -234,7 +206,7 @@ def test_the_same_tools_give_the_same_bytes(dialect: Dialect) -> None:
     assert not dialect.tools(())
 
 
-@our_dialects
+@every_dialect
 def test_advice_is_given_in_the_words_of_the_dialect(dialect: Dialect) -> None:
     label = {"classic": "Final Answer:", "pause": "\nAnswer:", "xml": "<response>"}[dialect.name]
     foreign = {"classic": "<response>", "pause": "Final Answer", "xml": "Final Answer"}
@@ -276,14 +248,6 @@ def test_json_is_read_or_its_defect_named(text: str) -> None:
     assert isinstance(value, dict) != bool(defect)
 
 
-@pytest.mark.slow
-@every_dialect
-@pytest.mark.parametrize("name", SHAPES)
-def test_work_grows_no_faster_than_a_reply(dialect: Dialect, name: str) -> None:
-    small, large = (work(dialect.parse, SHAPES[name](size)) for size in (4_000, 16_000))
-    assert large <= 4.5 * small + 200
-
-
 @every_dialect
 def test_fifty_kilobytes_of_any_shape_take_a_moment(dialect: Dialect) -> None:
     for name, shape in SHAPES.items():
@@ -301,35 +265,42 @@ def test_work_grows_no_faster_than_any_repeated_piece(dialect: Dialect, piece: s
     assert large <= 4.5 * small + 500
 
 
-SEARCH = Act("web_search", {"query": "Björk 1993"}, "I need the day.")
+SEARCH = Act("web_search", {"query": "K <b>"}, "I need the day.", also=(Act("g", {}),))
 ANSWER = Finish('```json\n{"crg_mbid": "C1"}\n```', "Done.")
+WRITTEN: tuple[tuple[Dialect, str, str, str], ...] = (
+    # dialect, two calls (of one call a turn the first), an answer, an observation
+    (
+        Classic(),
+        'Thought: I need the day.\nAction: web_search\nAction Input: {"query": "K <b>"}',
+        f"Thought: Done.\nFinal Answer: {ANSWER.answer}",
+        "Observation: 1974",
+    ),
+    (
+        Pause(),
+        'Thought: I need the day.\nAction: web_search: {"query": "K <b>"}\nPAUSE',
+        f"Thought: Done.\nAnswer: {ANSWER.answer}",
+        "Observation: 1974",
+    ),
+    (
+        Xml(),  # a server sees no tags in its arguments
+        (
+            "<thought>I need the day.</thought>\n"
+            '<tool_call>{"name": "web_search", "arguments": {"query": "K \\u003cb>"}, "id": "1"}'
+            '</tool_call>\n<tool_call>{"name": "g", "arguments": {}, "id": "2"}</tool_call>'
+        ),
+        f"<thought>Done.</thought>\n<response>\n{ANSWER.answer}\n</response>",
+        '<observation id="1">\n1974\n</observation>',
+    ),
+)
 
 
-def test_the_classic_dialect_writes_labelled_lines() -> None:
-    assert Classic().render(SEARCH) == (
-        'Thought: I need the day.\nAction: web_search\nAction Input: {"query": "Björk 1993"}'
-    )
-    assert Classic().render(ANSWER) == f"Thought: Done.\nFinal Answer: {ANSWER.answer}"
-    assert Classic().observation("1974", SEARCH) == "Observation: 1974"
-
-
-def test_the_pause_dialect_writes_the_call_on_one_line() -> None:
-    assert Pause().render(SEARCH) == (
-        'Thought: I need the day.\nAction: web_search: {"query": "Björk 1993"}\nPAUSE'
-    )
-    assert Pause().render(ANSWER) == f"Thought: Done.\nAnswer: {ANSWER.answer}"
-    assert Pause().observation("1974", SEARCH) == "Observation: 1974"
-
-
-def test_the_xml_dialect_writes_tags_with_the_calls_in_json() -> None:
-    assert Xml().render(SEARCH) == (
-        "<thought>I need the day.</thought>\n"
-        '<tool_call>{"name": "web_search", "arguments": {"query": "Björk 1993"}, "id": "1"}'
-        "</tool_call>"
-    )
-    assert Xml().render(ANSWER) == (
-        f"<thought>Done.</thought>\n<response>\n{ANSWER.answer}\n</response>"
-    )
+@pytest.mark.parametrize(("dialect", "calls", "answer", "observation"), WRITTEN)
+def test_a_dialect_writes_its_form(
+    dialect: Dialect, calls: str, answer: str, observation: str
+) -> None:
+    assert dialect.render(SEARCH) == calls
+    assert dialect.render(ANSWER) == answer
+    assert dialect.observation("1974", replace(SEARCH, id="1")) == observation
 
 
 def test_the_xml_dialect_keys_observations_by_the_id_of_the_call() -> None:
@@ -342,17 +313,6 @@ def test_the_xml_dialect_keys_observations_by_the_id_of_the_call() -> None:
     assert Xml().observation("You wrote nothing.") == (
         "<observation>\nYou wrote nothing.\n</observation>"
     )
-
-
-def test_a_dialect_of_one_call_a_turn_writes_the_first() -> None:
-    several = Act("f", {"a": 1}, id="a7", also=(Act("g", {}),))
-    assert Classic().render(several) == 'Action: f\nAction Input: {"a": 1}'
-    assert Pause().render(several) == 'Action: f: {"a": 1}\nPAUSE'
-
-
-def test_tags_in_arguments_are_written_so_that_no_server_sees_them() -> None:
-    written = Xml().render(Act("f", {"query": "the <observation> tag"}))
-    assert "the \\u003cobservation> tag" in written
 
 
 def test_what_would_be_misread_is_written_as_an_object() -> None:
@@ -406,7 +366,8 @@ def left(dialect: Dialect, text: str) -> str | None:
 def test_an_observation_after_a_step_ends_the_reply_in_any_spelling(
     dialect: Dialect, said: str, label: str
 ) -> None:
-    assert left(dialect, f"{said}\n{label}\nand so on") == said
+    for before in ("", "<think>\nObservation: x\n</think>\n"):
+        assert left(dialect, f"{before}{said}\n{label}\nand so on") == before + said
 
 
 @pytest.mark.parametrize(
@@ -425,12 +386,6 @@ def test_what_is_thought_or_quoted_or_comes_before_a_step_ends_nothing(
     dialect: Dialect, text: str
 ) -> None:
     assert left(dialect, text) is None
-
-
-def test_the_reply_that_is_cut_is_read_as_the_whole_would_be() -> None:
-    thinking = "<think>\nObservation: x\n</think>\n"
-    text = f"{thinking}{CALL}\nObservation: C1\n{LABELLED_ANSWER}\n"
-    assert left(Classic(), text) == thinking + CALL
 
 
 @pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml()])

@@ -3,8 +3,6 @@
 import json
 import math
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -258,14 +256,6 @@ def test_a_call_that_fails_again_and_again_leads_nowhere() -> None:
     assert recalled(events, 4) == [True, False, False, False]
 
 
-def test_a_long_observation_is_cut_once_and_says_so() -> None:
-    long = f"Action: speak\nAction Input: {'x' * 900}"
-    _, events, _ = play(long, DONE, limits=Limits(observation_chars=300))
-    shown = observed(events)[0].content
-    assert len(shown) <= 300
-    assert "cut: the first" in shown
-
-
 CUT = [
     "well, let me think about",
     "Action: add\nAction Input: 1, ",
@@ -516,21 +506,3 @@ def test_a_bare_object_is_an_answer_to_a_request_for_one(reply: str, dialect: Di
     ending, _, _ = play("hm", reply, limits=Limits(2), last_word=ALONE, dialect=dialect)
     assert ending.answer is not None
     assert ending.answer.strip() == reply.strip()
-
-
-def test_the_engine_loads_nothing_of_what_it_is_used_for() -> None:
-    code = (
-        "import sys, pkgutil, importlib, chart_binder.react as react\n"
-        "before = set(sys.modules)\n"
-        "for module in pkgutil.walk_packages(react.__path__, 'chart_binder.react.'):\n"
-        "    importlib.import_module(module.name)\n"
-        "print(*{name for name in set(sys.modules) - before if name.count('.') < 2})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    loaded = set(done.stdout.split())
-    ours = {name for name in loaded if name.startswith("chart_binder.")}
-    assert all(name.startswith("chart_binder.react") for name in ours), ours
-    others = {name.split(".")[0] for name in loaded} - sys.stdlib_module_names
-    assert others <= {"chart_binder", "msgspec", "typing_extensions"}

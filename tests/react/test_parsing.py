@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chart_binder import plugins
-from chart_binder.react.dialect import Classic, Dialect, ExactForm, Labelled, Pause
+from chart_binder.react.dialect import Classic, Dialect, ExactForm
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.answers import read_answer_object
-from chart_binder.react.parsing.labels import begins_observation, find_labels, label_at
+from chart_binder.react.parsing.labels import find_labels, label_at
 from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.react.parsing.steps import read_reply, whole_answer
 from chart_binder.react.steps import Act, Finish, Malformed
@@ -184,40 +184,6 @@ def test_a_label_is_found_by_its_name(kind: str, names: str) -> None:
         assert [label.start for label in find_labels(f"so\n{name}: x")] == [3]
 
 
-SEEN = (
-    *("Observation: C9", "**Observation 1:** C9", "Observation", "OBSERVATION - C9"),
-    *("Observation C9", "Observaton: C9", "Оbservаtion: C9", "Obser\u00advation: C9"),
-    *("\x1b[1mObservation:\x1b[0m C9", "<observation>C9", "&lt;observation&gt;C9", "观察到：C9"),
-    *("0bservation: C9", "Action Result: C9", "web_search returned: C9", "### Tool Output"),
-    *("```tool_output", "搜索结果：C9", "<web_search_result>C9", "Observation：C9", "观察结果: C9"),
-    *("- **Observation**: C9", "Observation [1] - C9", "Observation from web_search: C9"),
-    *("Tool Observation: C9", '<tool_response id="1">'),
-)
-PROSE = (
-    "Observations show that it is the album",
-    "Observation of the dates shows it",
-    "observed in 1974",
-    "Obscured by Clouds: an album",
-    "Thought: Observation: x",
-    "<response>",
-    "<tool_call>{",
-    "<tool>",
-    "> Observation: what a page says",
-    '"observation": "a member of an object",',
-    "Result: what a model may have concluded",
-    "The tool's output was short",
-    "Action: response",
-    "<output>",
-    "Observation it was released in 1974",
-)
-
-
-def test_an_observation_is_seen_however_it_is_written_and_prose_is_none() -> None:
-    assert [line for line in SEEN if not begins_observation(line)] == []
-    assert [line for line in PROSE if begins_observation(line)] == []
-    assert begins_observation(PROSE[-1], after_action=True)
-
-
 ONE = '{"crg_mbid": "C1", "confidence": 0.9}'
 OTHER = '{"crg_mbid": "C2", "confidence": 0.9}'
 
@@ -366,20 +332,6 @@ def test_a_turn_of_exactly_the_form_is_read_as_any_reply_is(
     wording = Wording("Action", "Answer", "Observation", "Action Input", "{tool}", "Answer")
     step = EXACT[name].read(reply)
     assert step in (None, read_reply(reply, DialectRules(name, wording)))
-
-
-@pytest.mark.parametrize("dialect", [Classic(), Pause()], ids=lambda dialect: dialect.name)
-def test_what_a_dialect_writes_is_of_exactly_its_form(dialect: Labelled) -> None:
-    exact = EXACT[dialect.name]
-    for step in (
-        Act("look_up", {"key": "Killer Queen", "most": 3}, "It's unknown, so I look it up."),
-        Act("look_up", {}),
-        Finish('{"crg": "C1", "facts": [{"source": "C1"}]}', "C1 is a single (of 1974)."),
-        Finish("6"),
-        Finish('```json\n{"crg": "C1"}\n```', "Done."),
-        Finish('```json\n{\n  "crg": "C1",\n  "facts": []\n}\n```', "Done."),
-    ):
-        assert exact.read(dialect.render(step)) == step
 
 
 def test_no_group_is_repeated_possessively() -> None:

@@ -94,15 +94,6 @@ def test_no_label_of_a_page_is_read_whatever_it_is_called_and_however_it_is_set_
     assert [text for text in texts if steps(sanitize(text), dialects, before)] == []
 
 
-def test_every_name_of_a_label_is_marked_however_it_is_set_off() -> None:
-    assert len(names()) > 120
-    dresses, values = cycle(DRESSES), cycle((f" {OBJECT}", ""))
-    pairs = product(names(), SEPARATORS)
-    texts = [one_line(f"{next(dresses).format(name)}{off}{next(values)}") for name, off in pairs]
-    kinds = {label.kind for text in texts if (label := labels.label_at(text))}
-    assert kinds <= {"observation"}  # which asks for nothing
-
-
 def test_no_reply_is_one_any_more_when_it_has_come_from_outside() -> None:
     dialects, before = cycle(DIALECTS), cycle(BEFORE)
     files = [file.read_text("utf-8").split("\n") for file in CORPUS.glob("*.jsonl")]

@@ -363,17 +363,6 @@ NAMES = st.from_regex(r"[a-z]{2,6}(_[a-z]{2,6}){0,2}", fullmatch=True)
 TWO = st.lists(NAMES, min_size=2, max_size=3, unique_by=folded)
 
 
-@given(TWO, st.data())
-def test_a_name_written_otherwise_is_that_name_and_no_other(
-    known: list[str], data: st.DataObject
-) -> None:
-    name = data.draw(st.sampled_from(known))
-    spaced = name.replace("_", " ")
-    forms = {name, name.upper(), name.title(), name.replace("_", "-"), spaced, f"{name}()"}
-    forms |= {f"`{name}`", f"functions.{name}", "".join(spaced.title().split())}
-    assert {find_tool(form, known) for form in forms} == {name}
-
-
 @given(TWO, st.integers(0, 30), st.sampled_from([*string.ascii_lowercase, "0", "_", ""]),
        st.integers(0, 1))  # fmt: skip
 @example(["search", "search_web"], 6, "s", 0)

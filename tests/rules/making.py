@@ -1,5 +1,7 @@
 """Evidence in few words: records as a person would name them."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +86,10 @@ _STATUSES = {
 def records(text: str) -> list[Json]:
     """Records as a line of text: `S single 1974-10-11; A album 1974-11-08@US undated/promo`.
 
-    A release is a date, `@` its country (else GB), `/` its status (else official), `%` its format,
-    with `_` for a space. `group:DATE` is
-    the group's own date, `by:NAME` its credit, `by:-` none, `title:TEXT` its title if not the name,
-    `premiere:yes` that a verified fact calls it the first.
+    A release is a date, `=` its id, `@` its country (else GB), `/` its status (else official), `%`
+    its format, `#` its comment, with `_` for a space. `group:DATE` is the group's own date,
+    `by:NAME` its credit, `by:-` none, `title:TEXT` its title if not the name, `premiere:yes` that a
+    verified fact calls it the first.
     """
     return [_record(*part.split()) for part in text.split(";") if part.strip()]
 
@@ -111,15 +113,72 @@ def _record(name: str, kind: str, *words: str) -> Json:
 
 
 def _release(word: str) -> Json:
+    word, _, comment = word.partition("#")
     word, _, made = word.partition("%")
     place, _, status = word.partition("/")
-    date, _, country = place.partition("@")
+    place, _, country = place.partition("@")
+    date, _, name = place.partition("=")
+    more: Json = {"mb_release_id": name} if name else {}
+    if comment:
+        more["disambiguation"] = comment.replace("_", " ")
     return release(
         None if date == "undated" else date,
         country or "GB",
         status=_STATUSES[status] if status else "Official",
         format=made.replace("_", " ") or None,
+        **more,
     )
+
+
+_TAKE = re.compile(r"(\w+) on (?:\((.*?)\)|(\w+))(.*)")
+
+
+def takes(text: str, homes: Mapping[str, Json]) -> list[Json]:
+    """Recordings as a line of text: `a on S length:243 + b on (A album 1974) title:Song_(live)`.
+
+    Each is on one of `homes`, or on records as `records` reads them. What is said of it, with `_`
+    for a space: `title:`, `comment:`, `isrc:`, `length:` in seconds, `flag:`, `by:` the credit of
+    the record, `artist:NAME=ID`, `sibling`.
+    """
+    made = []
+    for part in text.split(" + "):
+        found = _TAKE.fullmatch(part)
+        assert found, part
+        name, listed, home, words = found.groups()
+        groups = [homes[home]] if home else records(listed)
+        made.append(take(name, *groups, **_said_of(words.split())))
+        if credit := re.search(r" by:(\S+)", words):
+            made[-1]["rg_candidates"] = [groups[0] | {"artist_credit": _spaced(credit[1])}]
+    return made
+
+
+def _said_of(words: list[str]) -> Json:
+    more: Json = {}
+    for word in words:
+        key, _, value = word.partition(":")
+        match key:
+            case "length":
+                more["length_ms"] = int(value) * 1_000
+            case "comment":
+                more["disambiguation"] = _spaced(value)
+            case "isrc":
+                more["isrcs"] = [value]
+            case "flag":
+                more["flags"] = {value: True}
+            case "sibling":
+                more["relation"] = "sibling"
+            case "title":
+                more["title"] = _spaced(value)
+            case "artist":
+                artist, _, known_by = _spaced(value).partition("=")
+                more["artist"] = {"name": artist, "mb_artist_id": known_by}
+            case _:
+                assert key == "by", word
+    return more
+
+
+def _spaced(text: str) -> str:
+    return text.replace("_", " ")
 
 
 def cases(name: str | Path, *, is_named: bool = True) -> list[Any]:

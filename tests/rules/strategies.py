@@ -97,10 +97,14 @@ def made_exact(draw: st.DrawFn, document: Json) -> Json:
     A bare year or month beside a whole date within it of the same record stays as it is. A
     recording's own first date is taken from its releases, so where it may be the date of some it is
     the day of the earliest of them; where it may be the own date of a group, which is that of a
-    release not listed, it stays as it is.
+    release not listed, it stays as it is; of several recordings such an example is drawn again.
     """
     exact = copy.deepcopy(document)
     parts = exact["recording_candidates"]
+    hints = [one["first_release_date"] for one in parts if one["first_release_date"]]
+    listed = [group["first_release_date"] for one in parts for group in one["rg_candidates"]]
+    if len(parts) > 1:
+        assume(not any(_may_be_one(day, hint) for day in listed if day for hint in hints))
     days: list[list[tuple[str, str]]] = [[] for _ in parts]
     for one, own in zip(parts, days, strict=True):
         for group in one["rg_candidates"]:
