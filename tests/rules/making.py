@@ -72,14 +72,14 @@ def bundle(*groups: Json, **more: Any) -> EvidenceBundle:
     return read_bundle(document(recording(*groups, **more)))
 
 
-_KINDS = {
+KINDS = {
     "album": "Album", "single": "Single", "EP": "EP", "live": "Album+Live",
     "soundtrack": "Album+Soundtrack", "compilation": "Album+Compilation",
     "various": "Album+Compilation", "untyped": "",
 }  # fmt: skip
-_STATUSES = {
+STATUSES = {
     "promo": "Promotion", "bootleg": "Bootleg", "pseudo": "Pseudo-Release",
-    "withdrawn": "Withdrawn", "cancelled": "Cancelled", "unknown": None,
+    "withdrawn": "Withdrawn", "cancelled": "Cancelled", "unknown": None, "unstated": None,
 }  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def _record(name: str, kind: str, *words: str) -> Json:
             more["title"] = word.removeprefix("title:").replace("_", " ")
         else:
             made.append(_release(word))
-    return record(name, _KINDS.get(kind, kind), *made, **more)
+    return record(name, KINDS.get(kind, kind), *made, **more)
 
 
 def _release(word: str) -> Json:
@@ -124,7 +124,7 @@ def _release(word: str) -> Json:
     return release(
         None if date == "undated" else date,
         country or "GB",
-        status=_STATUSES[status] if status else "Official",
+        status=STATUSES[status] if status else "Official",
         format=made.replace("_", " ") or None,
         **more,
     )
