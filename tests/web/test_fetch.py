@@ -112,6 +112,7 @@ def test_what_text_there_is_is_read_in_its_characters(
         (Response(b"x", content_type="image/png, text/html"), "sent image/png, text/html"),
         (Response(b"\x89PNG\r\n\0\0\0", content_type="text/html"), "not text"),
         (Response(b"\0\1\2", content_type=""), "not text"),
+        (Response(b"x", headers=(("Content-Encoding", "br"),)), "cannot be unpacked"),
         (Response(b"not packed", headers=(("Content-Encoding", "gzip"),)), "cannot be unpacked"),
         (Response(b"x" * 100, drop_after=10), "broke off"),
         (Response(raw=b"SSH-2.0-OpenSSH\r\n"), "does not speak HTTP"),

@@ -170,13 +170,6 @@ def test_a_source_names_nothing_that_was_not_read(source: str) -> None:
     assert not documents_named(source, read_documents(EVENTS))
 
 
-def test_only_what_a_tool_read_itself_is_fetched() -> None:
-    fetched = {each.address: each.is_fetched for each in read_documents(EVENTS)}
-    assert fetched == dict.fromkeys(HITS, False) | {WIKI: True}
-    failed = Observed("Not found", 2, (WIKI,), "Not found")
-    assert read_documents((*EVENTS[:3], failed)) == read_documents(EVENTS[:2])
-
-
 # Independence.
 
 
@@ -184,12 +177,8 @@ def test_only_what_a_tool_read_itself_is_fetched() -> None:
     ("source", "who"),
     [
         ("https://en.wikipedia.org/wiki/X", "wikipedia.org"),
-        ("https://beta.musicbrainz.org/release/x", "musicbrainz.org"),
         ("https://web.archive.org/web/2001id_/http://www.queen.co.uk/x", "queen.co.uk"),
-        ("https://web.archive.org/web/2001/https:/en.wikipedia.org/wiki/X", "wikipedia.org"),
         ("https://web.archive.org/web/2001/queen.example/x", "queen.example"),
-        ("https://web.archive.org/http://queen.example/x", "queen.example"),
-        ("https://wayback.archive.org/web/2001*/http://queen.example/x", "queen.example"),
         ("https://web.archive.org/web/1/https://r.jina.ai/https://queen.example/", "queen.example"),
         ("https://web.archive.org/web/1/queen.example/http://x.wikipedia.org/", "queen.example"),
         ("https://archive.is/2024/https://queen.example/x", "queen.example"),
@@ -198,10 +187,8 @@ def test_only_what_a_tool_read_itself_is_fetched() -> None:
         ("https://www.google.com/amp/s/queen.example/x", "queen.example"),
         ("https://queen-example.cdn.ampproject.org/c/s/queen.example/x", "queen.example"),
         ("https://en-wikipedia-org.translate.goog/wiki/X", "wikipedia.org"),
-        ("https://a--b-example-com.translate.goog/", "example.com"),
         ("https://www.amazon.co.jp/x", "amazon.com"),
         ("https://a.b.com.au/", "b.com.au"),
-        ("http://10.0.0.1/", "10.0.0.1"),
         ("http://[::1]/", "::1"),
         ("<https://A.Example./>", "a.example"),
         ("https://[broken", "https://[broken"),
@@ -219,13 +206,10 @@ RELAYED = "http://stranger.example/x"
     "other",
     [
         f"https://relay.example/raw?url={RELAYED}",
-        "https://relay.example/raw?url=http%3A%2F%2Fstranger.example%2Fx",
         "https://relay.example/raw?url=http%253A%252F%252Fstranger.example%252Fx&a=b",
-        f"https://relay.example/?a=https://other.example/&u={RELAYED}",
         f"https://relay.example/{RELAYED}", "https://relay.example/http:/www.stranger.example/x",
         "https://relay.example/stranger.example/x", "https://relay.example/?stranger.example",
         "https://relay.example/read?page=stranger.example/x",
-        f"https://web.archive.org/web/2001/https://relay.example/raw?url={RELAYED}",
         "https://relay.example/fetch/HTTPS://STRANGER.example:443/x",
     ],
 )  # fmt: skip

@@ -50,19 +50,25 @@ def recorded(name: str) -> list[str]:
     return answer(**json.loads((RECORDED / f"{name}.json").read_text())).content.splitlines()
 
 
-def test_neither_importing_nor_making_the_tools_loads_a_network_library() -> None:
+def test_making_tools_and_models_loads_no_network_library_and_opens_no_socket() -> None:
     code = """
 import sys
 from chart_binder.musicbrainz.tool import musicbrainz
 from chart_binder.web.tools import web_fetch, web_search, wikipedia
-heavy = {"httpx", "bs4", "httpcore", "musicbrainzngs", "sqlalchemy", "protego"}
+heard = []
+sys.addaudithook(lambda event, _: event.startswith("socket.") and heard.append(event))
+heavy = {"httpx", "bs4", "httpcore", "musicbrainzngs", "sqlalchemy", "protego", "ollama", "ssl"}
 print(*sorted({*heavy, "pydantic"} & set(sys.modules)))
+from chart_binder.chat import ollama, openai
 from chart_binder.config import LLMConfig
 print(*[make(LLMConfig()).name for make in (web_search, web_fetch, wikipedia)])
-print(*sorted(heavy & set(sys.modules)))
+print(*[server.connect(LLMConfig()).model_id for server in (ollama, openai)])
+print(*sorted(heavy & set(sys.modules)), *heard)
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.splitlines() == ["", "web_search web_fetch wikipedia", ""]
+    assert ran.stdout.splitlines() == [
+        "", "web_search web_fetch wikipedia", "llama3.2 llama3.2", ""
+    ]  # fmt: skip
 
 
 def test_results_are_shown_with_title_host_date_address_and_snippet() -> None:
@@ -147,6 +153,9 @@ def test_a_failing_search_is_an_error_and_never_an_absence() -> None:
     assert "CAPTCHA" not in str(raised.value), "which engines fail is told to the operator alone"
     assert isinstance(raised.value.__cause__, CanonError)
     assert "fail: google (Suspended: CAPTCHA), bing (timeout)" in str(raised.value.__cause__)
+    with Searxng(mode="json_off") as server, pytest.raises(ToolError) as raised:
+        search(config(server), "killer queen")
+    assert str(raised.value).startswith("The search service is not set up for programs.")
 
 
 def test_a_page_is_shown_as_quoted_text_with_its_address() -> None:
