@@ -49,6 +49,7 @@ from chart_binder.jobs.batch.resume import (
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
 from chart_binder.jobs.decide import WAITING_STATES, Decision, State, sibling_need
+from chart_binder.jobs.drift import DriftCheck
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
@@ -344,6 +345,16 @@ def _versions(config: Config, run_id: str) -> RunVersions:
     has_adjudicator = decider(config, record=None).adjudicator is not None
     adjudicator = adjudicator_version(config.llm, config.rules) if has_adjudicator else ""
     return RunVersions(run_id, rules_version(config.rules), adjudicator)
+
+
+def drift_check(store: "Store", config: Config) -> DriftCheck:
+    """Return what compares stored decisions with those of a frozen, dry batch.
+
+    Raises `ConfigError` and `PluginError`.
+    """
+    versions = _versions(config, "")
+    worker = WorkerSetup(config, versions, is_frozen=True, is_dry=True).worker(store)
+    return DriftCheck(store, worker, AdjudicationCache(store, versions.adjudicator))
 
 
 def _refresh(

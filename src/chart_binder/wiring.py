@@ -116,20 +116,19 @@ def _bring_in(
 
 @contextmanager
 def store_and_evidence(
-    config: Config, *, since: float = 0.0
+    config: Config,
 ) -> Iterator[tuple["Store", Callable[[Path], EvidenceBundle]]]:
     """Open the store and yield it with a function that gathers the evidence for an audio file.
 
     Other recordings of the performance are among it where `[musicbrainz] siblings` says so.
-    Answers from before the time `since`, in seconds since the epoch, are asked for again, and are
-    not used where that fails. Raises `StoreError`; the function raises `AudioError`,
+    Raises `StoreError`; the function raises `AudioError`,
     `UnidentifiedError`, `LookupFailedError` and `NothingFoundError`.
     """
     # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.audio.reading import read_tags, require_identity
 
     with open_store(store_url(config)) as store:
-        by_tags = _gatherer(config, store, since)
+        by_tags = _gatherer(config, store)
 
         def gather(path: Path) -> EvidenceBundle:
             tags = read_tags(path)
@@ -149,11 +148,9 @@ def evidence_by_tags(config: Config) -> Iterator[Callable[[TrackTags], EvidenceB
         yield _gatherer(config, store)
 
 
-def _gatherer(
-    config: Config, store: "Store", since: float = 0.0
-) -> Callable[[TrackTags], EvidenceBundle]:
+def _gatherer(config: Config, store: "Store") -> Callable[[TrackTags], EvidenceBundle]:
     need = sibling_need(config.musicbrainz.siblings, config.rules)
-    return partial(gather_evidence, musicbrainz_source(config, store, since), need=need)
+    return partial(gather_evidence, musicbrainz_source(config, store), need=need)
 
 
 def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":

@@ -49,7 +49,7 @@ def test_every_command_has_help_that_cuts_no_sentence(canon: Canon) -> None:
     assert re.fullmatch(r"canon \d+\.\d+\.\d+\n", canon("--version").out)
     for command in ("decide", "eval", "transcript show", "tools run", "override set"):
         canon(*command.split(), "--help").must_end(0, "xit status")
-    for group in ("config", "drift", "override", "review", "runs", "tools", "transcript"):
+    for group in ("config", "override", "review", "runs", "tools", "transcript"):
         listed = canon(group, "--help").out.partition("Commands:")[2]
         assert listed
         assert "..." not in listed

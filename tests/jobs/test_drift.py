@@ -1,42 +1,161 @@
-"""New evidence is fetched until look-ups fail in a row."""
+"""Stored decisions are compared with those of a frozen batch, and no model is asked."""
 
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.errors import AudioError, CanonError, LookupFailedError, NothingFoundError
-from chart_binder.jobs.decide import NotAskedError, limited_lookup
-from golden.bundles import golden
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import Artifact, EvidenceBundle
+from chart_binder.domain.evidence_json import evidence_hash, read_bundle
+from chart_binder.domain.records import DecisionRecord
+from chart_binder.domain.verdict import Verdict
+from chart_binder.errors import LookupFailedError
+from chart_binder.jobs.batch import StoredEvidence, Worker
+from chart_binder.jobs.batch.resume import AdjudicationCache
+from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.drift import Drift, DriftCause, DriftCheck, DriftState
+from chart_binder.jobs.stored_decisions import (
+    DecisionSaver,
+    RunVersions,
+    new_run,
+    path_bytes,
+    rules_version,
+)
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.store import Store
+from golden.bundles import golden, year_only_single
 
-DOWN, ABSENT, UNREADABLE = LookupFailedError("down"), NothingFoundError("absent"), AudioError("?")
+RULES = RulesConfig()
+OTHER_RULES = RulesConfig(reissue_long_gap_years=RULES.reissue_long_gap_years + 1)
+"""Rules of another version, which come to the same."""
+ALBUM = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+SINGLE = golden("lead-bohemian")["recording_candidates"][0]["rg_candidates"][0]["mb_rg_id"]
+OPEN = read_bundle(year_only_single())
+
+
+class Model:
+    """An adjudicator that accepts one release group, and counts how often it is asked."""
+
+    def __init__(self, group: str = ALBUM) -> None:
+        self.group = group
+        self.asked = 0
+
+    def adjudicate(
+        self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
+    ) -> AdjudicationResult:
+        del decision_trace
+        self.asked += 1
+        return AdjudicationResult(
+            Outcome.ACCEPTED, crg_mbid=self.group, evidence_hash=evidence_hash(evidence_bundle)
+        )
+
+
+def versions(model: str, rules: RulesConfig = RULES) -> RunVersions:
+    return RunVersions("run", rules_version(rules), model)
+
+
+def decide(
+    store: Store,
+    path: Path,
+    evidence: EvidenceBundle | LookupFailedError,
+    model: Model | None = None,
+    name: str = "",
+) -> None:
+    """Decide a file as `canon decide` does, with a model of a name or with none."""
+    path.write_bytes(b"audio")
+    saver = DecisionSaver(store, new_run("decide"), versions=versions(name))
+
+    def gather() -> EvidenceBundle:
+        if isinstance(evidence, LookupFailedError):
+            raise evidence
+        return evidence
+
+    saver.decide_and_save(path, lambda: Decider(RULES, model).attempt(gather))
+
+
+def record_of(store: Store, path: Path) -> DecisionRecord:
+    record = store.decisions.latest(path_bytes(path))
+    assert record is not None
+    return record
+
+
+def drift(
+    store: Store,
+    path: Path,
+    model: Model | None = None,
+    name: str = "",
+    rules: RulesConfig = RULES,
+) -> Drift:
+    """Compare the decision on a file with that of a batch of today's model and rules."""
+    worker = Worker(StoredEvidence(store), Decider(rules, model), versions(name, rules))
+    check = DriftCheck(store, worker, AdjudicationCache(store, name))
+    rows = list(store.decisions.iterate(all_of_them=True))
+    compared = check.compare(record_of(store, path))
+    assert list(store.decisions.iterate(all_of_them=True)) == rows
+    return compared
+
+
+@pytest.fixture
+def song(store: Store, tmp_path: Path) -> Path:
+    """A file that a model decided."""
+    path = tmp_path / "song.flac"
+    decide(store, path, OPEN, Model(), "llama")
+    return path
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "asked"),
+    ("name", "rules", "state", "causes"),
     [
-        ((DOWN, DOWN, DOWN, None), 3),
-        ((DOWN, DOWN, None, DOWN, DOWN, None), 6),
-        ((DOWN, DOWN, ABSENT, DOWN, DOWN, ABSENT), 6),
-        ((DOWN, UNREADABLE, DOWN, UNREADABLE, DOWN, None), 5),  # which says nothing of a service
+        ("llama", RULES, DriftState.UNCHANGED, ()),
+        ("qwen", RULES, DriftState.TO_ASK, ()),
+        ("", RULES, DriftState.UNCHANGED, ()),
+        ("", OTHER_RULES, DriftState.DIFFERS, (DriftCause.RULES,)),
     ],
+    ids=["same model", "other model", "no model", "no model and other rules"],
 )
-def test_three_failures_end_look_ups(outcomes: tuple[CanonError | None, ...], asked: int) -> None:
-    coming: Iterator[CanonError | None] = iter(outcomes)
+def test_an_answer_stands_as_long_as_a_batch_would_not_ask_again(
+    store: Store,
+    song: Path,
+    name: str,
+    rules: RulesConfig,
+    state: DriftState,
+    causes: tuple[DriftCause, ...],
+) -> None:
+    model = Model(SINGLE) if name else None
+    found = drift(store, song, model, name, rules)
+    assert (found.state, found.causes) == (state, causes)
+    assert model is None or model.asked == 0
+    assert found.after is None or (found.after.crg_mbid == ALBUM) == (rules is RULES)
 
-    def gather(_: Path) -> EvidenceBundle:
-        if outcome := next(coming):
-            raise outcome
-        return read_bundle(golden("lead-bohemian"))
 
-    look_up = limited_lookup(gather)
-    for _ in outcomes:
-        with suppress(CanonError):
-            look_up(Path("song.flac"))
-    assert len(outcomes) - len(list(coming)) == asked
-    if asked == 3:
-        with pytest.raises(NotAskedError, match=r"3 look-ups in a row .*: down"):
-            look_up(Path("song.flac"))
+def test_another_models_answer_to_the_same_evidence_is_a_difference(
+    store: Store, song: Path, tmp_path: Path
+) -> None:
+    decide(store, tmp_path / "other.flac", OPEN, Model(SINGLE), "qwen")
+    found = drift(store, song, Model(), "qwen")
+    assert (found.state, found.causes) == (DriftState.DIFFERS, (DriftCause.MODEL,))
+    assert found.after is not None
+    assert found.after.crg_mbid == SINGLE
+    assert drift(store, song, Model(), "llama").state is DriftState.UNCHANGED
+
+
+def test_a_failed_look_up_is_made_good_by_the_evidence_before_it(
+    store: Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "song.flac"
+    artifact = Artifact(355_000, {"title": "as tagged before"})
+    bundle = msgspec.structs.replace(read_bundle(golden("lead-bohemian")), artifact=artifact)
+    decide(store, path, bundle)
+    decide(store, path, LookupFailedError("down"))
+    assert record_of(store, path).state == "error", "its tags are others"
+    found = drift(store, path)
+    assert (found.state, found.causes) == (DriftState.DIFFERS, (DriftCause.EVIDENCE,))
+    assert found.after is not None
+    assert found.after.crg_mbid == ALBUM
+
+
+def test_a_file_that_never_had_evidence_is_never_decided(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "song.flac"
+    decide(store, path, LookupFailedError("down"))
+    assert drift(store, path).state is DriftState.NEVER

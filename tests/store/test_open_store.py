@@ -108,7 +108,7 @@ def torn(path: Path) -> None:
         (Path.mkdir, "is no file"),
         (no_database, "no SQLite database"),
         (lambda path: execute(path, "CREATE TABLE x (y)"), "a database of another program"),
-        (a_newer_canon, f"newer canon (schema 99, this one knows {VERSION})"),
+        (a_newer_canon, f"by a newer canon (schema 99, this one reads {VERSION} alone)"),
         (of_no_version, "is damaged: its schema version is 'abc'"),
         (torn, "is damaged"),
     ],

@@ -19,7 +19,6 @@ from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import StoreError
 from chart_binder.store import Store, open_store, read_overrides
-from store.make_version_1 import ROWS, rows_of, version_1
 from store.records import NOW, ODD_PATH, decision, run, write
 
 SONG = b"/music/song.flac"
@@ -28,7 +27,7 @@ SONG = b"/music/song.flac"
 def test_a_decision_comes_back_as_it_was_put(store: Store) -> None:
     plain = decision(1)
     odd = msgspec.structs.replace(
-        decision(2, ODD_PATH), transcript_id="t", artifact=b"{}", pinned=True, trace="evh=1;é"
+        decision(2, ODD_PATH), transcript_id="t", artifact=b"{}", trace="evh=1;é"
     )
     store.decisions.put(plain)
     store.decisions.put(odd)
@@ -163,15 +162,6 @@ def test_files_that_were_not_written_stay_until_they_are(store: Store) -> None:
     assert list(store.unwritten.all()) == []
 
 
-def test_pinned_decisions_are_found_by_their_file(store: Store) -> None:
-    for number, path in enumerate((SONG, SONG, ODD_PATH)):
-        store.decisions.put(decision(number, path))
-    store.decisions.pin("decision0")
-    assert [*store.decisions.pinned()] == [SONG]
-    kept = store.decisions.pinned()[SONG]
-    assert (kept.pinned, isinstance(kept, DecisionRecord) and kept.id) == (True, "decision0")
-
-
 def test_an_intent_stays_open_until_it_is_done_or_failed(store: Store) -> None:
     for number, path in enumerate((SONG, ODD_PATH, SONG)):
         store.journal.intend(write(number, path))
@@ -250,19 +240,6 @@ def test_of_decisions_that_are_put_together_all_are_kept_or_none(store: Store) -
     assert store.decisions.by_id("decision1") == decision(1)
 
 
-def test_of_the_decisions_on_a_file_one_is_pinned(store: Store) -> None:
-    other = decision(3, b"/song/other")
-    store.decisions.put_all([(kept, None, None) for kept in (decision(1), decision(2), other)])
-    for name in ("decision3", "decision2", "decision1"):
-        store.decisions.pin(name)
-    store.decisions.pin("absent")
-    pinned = {one.id for one in store.decisions.iterate(all_of_them=True) if one.pinned}
-    assert pinned == {"decision1", "decision3"}
-    assert store.decisions.by_id("decision1") == msgspec.structs.replace(decision(1), pinned=True)
-    store.decisions.pin("decision1", pinned=False)
-    assert store.decisions.by_id("decision1") == decision(1)
-
-
 RULED = OverrideRecord(
     RecordingId("rec"), ReleaseGroupId("group"), ReleaseId("release"), "I was there", "2026-11-02"
 )
@@ -285,16 +262,6 @@ def test_overrides_are_read_as_they_were_put_last_until_they_are_removed(url: st
 def test_reading_makes_no_store(tmp_path: Path) -> None:
     assert read_overrides(f"sqlite:///{tmp_path}/absent/store.db") == {}
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_store_from_before_there_were_overrides_is_completed(tmp_path: Path) -> None:
-    path = version_1(tmp_path / "store.db", has_overrides=False)
-    url = f"sqlite:///{path}"
-    assert read_overrides(url) == {}
-    with open_store(url) as store:
-        store.overrides.put(RULED)
-    assert read_overrides(url) == {"rec": RULED}
-    assert rows_of(path, "cached_answers") == ROWS["cached_answers"]
 
 
 def test_a_store_whose_tables_have_names_that_are_no_text_is_damaged(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def queue(store: Store, *under: bytes) -> list[tuple[str, int, int]]:
     return [(each.decision.id.removeprefix("decision"), each.files, each.left) for each in cases]
 
 
-def test_the_latest_of_each_file_waits_if_it_is_open_and_not_pinned(store: Store) -> None:
+def test_the_latest_of_each_file_waits_if_it_is_open(store: Store) -> None:
     store.decisions.put_all(
         (each, None, None)
         for each in (
@@ -41,15 +41,12 @@ def test_the_latest_of_each_file_waits_if_it_is_open_and_not_pinned(store: Store
             waits(3, b"/music/2.flac", state="decided"),
             waits(4, state="indeterminate"),
             waits(5, state="error"),
-            waits(6, state="decided", pinned=True),
-            waits(7, b"/music/6.flac"),
-            waits(8, pinned=True),
-            waits(9, evidence_hash=None),
+            waits(6, evidence_hash=None),
         )
     )
-    assert queue(store) == [("1", 1, 4), ("4", 1, 3), ("8", 1, 2), ("9", 1, 1)]
+    assert queue(store) == [("1", 1, 3), ("4", 1, 2), ("6", 1, 1)]
     assert [each.decision.id for each in store.waiting.cases(["review"])] == [
-        "decision1", "decision8", "decision9",
+        "decision1", "decision6",
     ]  # fmt: skip
     assert store.waiting.has("decision1", OPEN)
     assert not store.waiting.has("decision2", OPEN)
@@ -127,7 +124,6 @@ def test_an_override_for_the_recording_set_since_settles_it(store: Store) -> Non
 def test_what_an_override_decided_waits_once_that_is_removed(store: Store) -> None:
     store.overrides.put(override())
     store.decisions.put(waits(1, state="decided", decided_by="override"))
-    store.decisions.put(waits(3, state="decided", decided_by="override", pinned=True))
     assert queue(store) == []
     store.overrides.remove(RecordingId("recording"))
     assert queue(store) == [("1", 1, 1)]

@@ -4,7 +4,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -20,10 +20,9 @@ from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
 from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig, StoreConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.records import DecisionRecord, local_time
 from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import country_code
-from chart_binder.errors import StoreError, UsageError, counted
+from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text, read_file
 from chart_binder.jobs import stored_decisions
 from chart_binder.jobs.decide import (
@@ -79,28 +78,17 @@ class _Results:
     status: int = 0
     bar: Progress = field(default_factory=Progress)
 
-    def show(self, path: str, case: Case, pinned: DecisionRecord | None = None) -> None:
-        """Print one case; `path` is as given, `pinned` the decision that counts in its place."""
+    def show(self, path: str, case: Case) -> None:
+        """Print one case; `path` is as given."""
         self.status = output.worst(self.status, _STATUS[case.decision.state])
         self.bar.clear()
         if self.as_json:
             fields = decision_text.decision_object(case.decision) | self.more(case)
-            if pinned:
-                keys = ("crg_mbid", "rr_mbid", "decided_at_utc")
-                kept = {"decision_id": pinned.id} | {key: getattr(pinned, key) for key in keys}
-                fields |= {"pinned": True, "pinned_decision": kept}
             output.print_json(output.file_object(path, fields))
         else:
             lines = self.lines(path_text(path), case)
-            more = _pinned_lines(case, pinned) if pinned else ()
-            output.print_lines(chain([""] * bool(self.printed), lines, more))
+            output.print_lines(chain([""] * bool(self.printed), lines))
         self.printed += 1
-
-
-def _pinned_lines(case: Case, pinned: DecisionRecord) -> Iterator[str]:
-    name = decision_text.entity_names(case.bundle).get(pinned.crg_mbid or "", pinned.crg_mbid)
-    said = f"{name} is kept, as decided on {local_time(pinned.decided_at_utc)}"
-    yield from output.labelled("pinned", f"{said}: `canon drift unpin PATH` lets this one count")
 
 
 @click.command("decide")
@@ -232,7 +220,7 @@ def _decide_files(
                     case = with_tags(attempt(), item.path)
                 year = tagged_year(case)
                 tally.add_file(FileOutcome(item.path, case.decision, tagged_year=year), None)
-                results.show(name, case, _pinned(store, item.path))
+                results.show(name, case)
                 results.bar.show(tally)
                 if not config.musicbrainz.offline and _is_given_up(case.decision, lookups):
                     break
@@ -298,13 +286,6 @@ def _print_summary(tally: "Tally", lookups: "CircuitBreaker", left: int) -> None
         why += f"; {counted(left, 'file')} not tried" if left else ""
         lines = chain(output.wrap(why), lines)
     output.print_notes(("", *lines))
-
-
-def _pinned(store: "Store", path: Path) -> DecisionRecord | None:
-    with suppress(StoreError):  # reported already, where the new decision could not be kept
-        kept = stored_decisions.current_decision(store, path)
-        return kept if kept and kept.pinned else None
-    return None
 
 
 def read_bundle_file(place: str) -> EvidenceBundle:

@@ -318,7 +318,6 @@ def row_object(row: listing.ListedDecision) -> dict[str, Any]:
         "address": _address(row),
         "decision_id": row.kept.id,
         "decided_at_utc": row.kept.decided_at_utc,
-        "pinned": row.kept.pinned,
         "is_there": not row.is_gone,
     }
     return output.file_object(path_from_bytes(row.kept.path), fields)

@@ -386,7 +386,7 @@ def set_override(
         overrides.require_home(subject.bundle, group, release)
     before = session.overrides.get(kept.recording_mbid)
     with session.open_store() as store:
-        decisions = [each for each in store.verdicts.reached_by(kept) if not each.pinned]
+        decisions = store.verdicts.reached_by(kept)
         store.overrides.put(kept)
     others = overrides.list_files(each for each in decisions if each.crg_mbid != kept.crg_mbid)
     notes = (

@@ -171,8 +171,6 @@ def file_result(file: "FileResult") -> dict[str, object]:
     fields: dict[str, object] = dict(decision_object(file.decision))
     if file.resumed:
         fields["resumed"] = True
-    if file.outcome.is_pinned:
-        fields["pinned"] = True
     if file.tags:
         why = file.tags.why or file.tags.withheld
         fields["tags"] = {"fate": file.tags.status.value, "why": why}
@@ -247,8 +245,6 @@ def _file_lines(found: Measures) -> Iterator[str]:
         files += f", {found.resumed:,} decided before"
     if found.unsaved:
         files += f", {found.unsaved:,} with a model's earlier answer, which is kept"
-    if found.pinned:
-        files += f" ({found.pinned:,} pinned: a pinned decision does not change)"
     yield from summary_line("files", files)
     for state, words in _STATES.items():
         if count := found.states.get(state):

@@ -31,14 +31,13 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision for a file; only `pinned` is ever changed, a new decision is a new record.
+    """A decision for a file; none is ever changed, a new decision is a new record.
 
     `document` is the `Decision` as JSON; the other fields repeat what is searched for. `file_size`
     is in bytes, `rules_version` a hash of the rule table's version and its settings. `artifact` is
     the bundle's `artifact` as JSON, which evidence is stored without because many files share it.
-    `adjudicator` is a hash of all that a model's answer depends on beside the evidence; it is empty
-    if that was not recorded, and `None` if no model answered. A pinned decision stays, whatever
-    rules or evidence say later.
+    `adjudicator` is a hash of all that a model's answer depends on beside the evidence; it is
+    `None` if no model answered.
     """
 
     id: str
@@ -58,7 +57,6 @@ class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
     decided_at_utc: str
     transcript_id: str | None = None
     artifact: bytes | None = None
-    pinned: bool = False
     adjudicator: str | None = None
 
 
@@ -70,7 +68,6 @@ class UnreadDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     problem: str
     path: bytes | None
-    pinned: bool = False
 
 
 class EvidenceRecord(msgspec.Struct, frozen=True):
@@ -225,8 +222,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and costs of one run.
 
     `states` counts `files`, and `folders` that were unreadable or empty. `resumed` files were done
-    by an earlier run, `pinned` of these because they are pinned; `unsaved` keep a model's earlier
-    answer. `seconds` is wall-clock time.
+    by an earlier run; `unsaved` keep a model's earlier answer. `seconds` is wall-clock time.
     `first_releases` counts files by whether the year is certain, `earlier` those of a certain year
     before that of their tags, `certain_undecided` those of a certain year that are not decided.
     `rules` counts rule codes, `causes` counts failures by one word.
@@ -239,7 +235,6 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     files: int = 0
     folders: int = 0
     resumed: int = 0
-    pinned: int = 0
     unsaved: int = 0
     seconds: float = 0.0
     states: Mapping[str, int] = {}

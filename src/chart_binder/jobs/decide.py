@@ -355,19 +355,15 @@ def _first_release(
     return first_release(bundle, verdict, rules)
 
 
-class NotAskedError(errors.LookupFailedError):
-    """A look-up was not made because those before it had failed."""
-
-
 def limited_lookup(
     look_up: Callable[[T], EvidenceBundle], why_not: str = _GIVEN_UP
 ) -> Callable[[T], EvidenceBundle]:
-    """Return a look-up that raises `NotAskedError` (`why_not`) after three failures in a row."""
+    """Return a look-up that is not made after three failures in a row, but raises `why_not`."""
     failures: list[str] = []
 
     def limited(what: T) -> EvidenceBundle:
         if len(failures) == MAX_FAILED_LOOKUPS:
-            raise NotAskedError(why_not.format(count=len(failures), last=failures[-1]))
+            raise errors.LookupFailedError(why_not.format(count=len(failures), last=failures[-1]))
         try:
             found = look_up(what)
         except errors.LookupFailedError as error:

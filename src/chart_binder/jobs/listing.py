@@ -97,17 +97,11 @@ def listed(kept: DecisionRecord) -> ListedDecision:
 
 def listing(store: "Store", query: "Query", unread: "UnreadHandler") -> Iterator[ListedDecision]:
     """Yield the matching decisions that count, one a file, oldest first. Raises `StoreError`."""
-    pinned = store.decisions.pinned()
-    states = () if pinned else query.states
-    for latest in store.decisions.iterate(states, unread=unread):
-        kept = pinned.get(latest.path, latest)
-        if isinstance(kept, UnreadDecision):
-            unread(kept)
-            continue
+    for kept in store.decisions.iterate(query.states, unread=unread):
         try:
             row = listed(kept)
         except DamagedRecordError as error:
-            unread(UnreadDecision(problem=str(error), path=kept.path, pinned=kept.pinned))
+            unread(UnreadDecision(problem=str(error), path=kept.path))
             continue
         if query.matches(row):
             yield row

@@ -161,7 +161,7 @@ def override_effect(store: "Store", override: OverrideRecord) -> OverrideEffect:
 def decisions_by_override(store: "Store", override: OverrideRecord) -> tuple[DecisionRecord, ...]:
     """Return the latest decisions that an override made. Raises `StoreError`."""
     reached = store.verdicts.reached_by(override)
-    return tuple(each for each in reached if each.decided_by == "override" and not each.pinned)
+    return tuple(each for each in reached if each.decided_by == "override")
 
 
 def list_files(kept: Iterable[DecisionRecord]) -> str:

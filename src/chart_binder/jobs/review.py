@@ -183,7 +183,7 @@ def is_overridden(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> 
 
 def override_removed(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> bool:
     """Return whether the case was decided by an override that was removed since."""
-    if case.kept.decided_by != "override" or case.kept.pinned:
+    if case.kept.decided_by != "override":
         return False
     if case.bundle:
         return override_for(case.bundle, overrides) is None

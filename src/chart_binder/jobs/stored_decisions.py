@@ -1,4 +1,4 @@
-"""Save decisions in the store, read them back, and compare them with those of today (drift)."""
+"""Save decisions in the store, and read them back."""
 
 import hashlib
 import io
@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,13 +30,9 @@ from chart_binder.domain.records import (
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError, end_status
 from chart_binder.files import decode_json, read_file
 from chart_binder.jobs.decide import (
-    NOT_ATTEMPTED,
     Case,
     Cause,
-    Decider,
     Decision,
-    EvidenceLookup,
-    NotAskedError,
     State,
     with_tags,
 )
@@ -306,15 +301,13 @@ def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -
     return None
 
 
-def gathered_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
-    """Return the evidence gathered for a decision, with the file's tags. Raises `StoreError`."""
-    evidence = store.evidence.get(kept.evidence_hash) if kept.evidence_hash else None
-    return bundle_with_tags(kept, evidence) if evidence else None
-
-
 def stored_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
-    """Return evidence as `gathered_bundle`, with what a model brought into it."""
-    bundle = gathered_bundle(store, kept)
+    """Return the evidence of a decision, with the file's tags and what a model brought into it.
+
+    Raises `StoreError`.
+    """
+    evidence = store.evidence.get(kept.evidence_hash) if kept.evidence_hash else None
+    bundle = bundle_with_tags(kept, evidence) if evidence else None
     answer = read_decision(kept).adjudication if b'"added":[{' in kept.document else None
     return with_recordings(bundle, answer.added) if bundle and answer else bundle
 
@@ -339,7 +332,7 @@ def stored_artifact(kept: DecisionRecord) -> Artifact | None:
 
 
 def current_decision(store: "Store", path: Path) -> DecisionRecord | None:
-    """Return the newest pinned decision of a file, else its newest. Raises `StoreError`."""
+    """Return the newest decision on a file. Raises `StoreError`."""
     (found,) = current_decisions(store, [path_bytes(path)])
     if isinstance(found, UnreadDecision):
         raise DamagedRecordError(found.problem)
@@ -349,12 +342,9 @@ def current_decision(store: "Store", path: Path) -> DecisionRecord | None:
 def current_decisions(
     store: "Store", paths: Sequence[bytes]
 ) -> Sequence[DecisionRecord | UnreadDecision | None]:
-    """Return the decision that applies to each of several files."""
-    known = store.decisions.histories(paths)
-    histories = (known.get(path, ()) for path in paths)
-    return [
-        next((kept for kept in each if kept.pinned), next(iter(each), None)) for each in histories
-    ]
+    """Return the newest decision on each of several files."""
+    histories = store.decisions.histories(paths)
+    return [next(iter(histories.get(path, ())), None) for path in paths]
 
 
 def verdict_on(store: "Store", decision: DecisionRecord) -> VerdictRecord | None:
@@ -365,159 +355,3 @@ def verdict_on(store: "Store", decision: DecisionRecord) -> VerdictRecord | None
         return found
     before = store.verdicts.on_the_same(decision)
     return before if before and before.verdict is VerdictKind.REJECT else None
-
-
-# Decisions made again by the rules or the evidence of today.
-
-_OPEN = (*NOT_ATTEMPTED, State.INDETERMINATE)
-
-
-class DriftCause(StrEnum):
-    """Why a decision would differ today."""
-
-    EVIDENCE = "evidence"
-    RULES = "rules"
-    OVERRIDE = "override"
-
-
-class DriftState(StrEnum):
-    """How a stored decision compares with today's; `NEVER`: there was nothing to decide on."""
-
-    UNCHANGED = "unchanged"
-    DIFFERS = "differs"
-    KEPT = "kept"
-    PINNED = "pinned"
-    FAILED = "failed"
-    NOT_ASKED = "not asked"
-    NEVER = "never decided"
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """The comparison of a stored decision `was` with today's case `now`, if both are known."""
-
-    kept: DecisionRecord
-    state: DriftState
-    causes: tuple[DriftCause, ...] = ()
-    now: Case | None = None
-    why: str | None = None
-    was: Decision | None = None
-
-    @property
-    def path(self) -> Path:
-        """The file that was decided."""
-        return path_from_bytes(self.kept.path)
-
-
-@dataclass(frozen=True, slots=True)
-class DriftCheck:
-    """Decides stored cases again, without a model.
-
-    A model's answer stands while the rules leave the case open. `gather` fetches new evidence;
-    without it, the stored evidence is used.
-    """
-
-    store: "Store"
-    decider: Decider
-    gather: EvidenceLookup | None = None
-
-    def drift(self, kept: DecisionRecord) -> Drift:
-        """Compare one decision with today's. Raises `StoreError`."""
-        if kept.pinned:
-            return Drift(kept, DriftState.PINNED)
-        verdict = verdict_on(self.store, kept)
-        if verdict and verdict.verdict is VerdictKind.ACCEPT:
-            return Drift(kept, DriftState.KEPT, why="a person accepted it")
-        was = None
-        try:
-            was = read_decision(kept)
-            return replace(self._compare(kept, was), was=was)
-        except CanonError as error:
-            if isinstance(error, StoreError) and not isinstance(error, DamagedRecordError):
-                raise
-            is_not_asked = isinstance(error, NotAskedError)
-            state = DriftState.NOT_ASKED if is_not_asked else DriftState.FAILED
-            return Drift(kept, state, why=str(error), was=was)
-
-    def _compare(self, kept: DecisionRecord, was: Decision) -> Drift:
-        bundle = gathered_bundle(self.store, kept)
-        if bundle is None and was.state in NOT_ATTEMPTED:
-            return Drift(kept, DriftState.NEVER, why=was.failure)
-        before = self.decider.decide(bundle) if bundle else None
-        path = path_from_bytes(kept.path)
-        now = self.decider.decide(self.gather(path)) if self.gather else before
-        if now is None:
-            why = "the evidence that it was made by is not stored: `canon decide` gathers it again"
-            return Drift(kept, DriftState.FAILED, why=why)
-        if _outcome(was, now) == _outcome(was):
-            return Drift(kept, DriftState.UNCHANGED, now=now)
-        causes = self._causes(kept, was, before, now)
-        verdict = self.store.verdicts.latest(kept.id)
-        is_kept = (
-            verdict is not None
-            and verdict.verdict is VerdictKind.KEEP
-            and verdict.reason == _outcome_text(now.decision)
-        )
-        return Drift(kept, DriftState.KEPT if is_kept else DriftState.DIFFERS, causes, now)
-
-    def _causes(
-        self,
-        kept: DecisionRecord,
-        was: Decision,
-        before: Case | None,
-        now: Case,
-    ) -> tuple[DriftCause, ...]:
-        """Return the causes; `before` is today's decision on the stored evidence."""
-        if "override" in (was.decided_by, now.decision.decided_by):
-            return (DriftCause.OVERRIDE,)
-        if before is None:
-            same_rules = kept.rules_version == rules_version(self.decider.rules)
-            return (DriftCause.EVIDENCE,) if same_rules else (DriftCause.EVIDENCE, DriftCause.RULES)
-        changed = (
-            (DriftCause.EVIDENCE, _outcome(was, now) != _outcome(was, before)),
-            (DriftCause.RULES, _outcome(was, before) != _outcome(was)),
-        )
-        return tuple(cause for cause, is_so in changed if is_so)
-
-
-def keep_old_decision(store: "Store", drift: Drift) -> None:
-    """Save that a person keeps a decision, knowing today's. Raises `StoreError`."""
-    if drift.now:
-        verdict = VerdictRecord(
-            decision_id=drift.kept.id,
-            verdict=VerdictKind.KEEP,
-            reason=_outcome_text(drift.now.decision),
-            at_utc=now_utc(),
-        )
-        store.verdicts.put(verdict)
-
-
-def accept_new_decision(check: DriftCheck, drift: Drift, run: RunRecord) -> DecisionRecord | None:
-    """Save today's decision as the file's own, and return it. Raises `StoreError`."""
-    if drift.now is None or drift.now.bundle is None:
-        return None
-    status = drift.path.stat() if check.gather else None  # then the file was read again
-    versions = RunVersions(run.id, rules_version(check.decider.rules))
-    new, evidence, _ = stored_case(drift.now, drift.path, status, versions)
-    new = msgspec.structs.replace(new, path=drift.kept.path)
-    if status is None:
-        size, mtime = drift.kept.file_size, drift.kept.file_mtime_ns
-        new = msgspec.structs.replace(new, file_size=size, file_mtime_ns=mtime)
-    check.store.decisions.put(new, evidence)
-    return new
-
-
-def _outcome(was: Decision, now: Case | None = None) -> tuple[str | None, ...]:
-    """Return what is compared; a model's group holds while it is a candidate of an open case."""
-    decision = now.decision if now else was
-    if now and was.decided_by == "llm" and decision.state in _OPEN:
-        added = was.adjudication.added if was.adjudication else ()
-        recordings = (*now.bundle.recording_candidates, *added) if now.bundle else ()
-        if any(group.mb_rg_id == was.crg_mbid for one in recordings for group in one.groups):
-            decision = was
-    state = "open" if decision.state in _OPEN else decision.state.value
-    return state, decision.crg_mbid, decision.rr_mbid
-
-
-def _outcome_text(decision: Decision) -> str:
-    return " ".join(("now", *(part or "none" for part in _outcome(decision))))

@@ -290,8 +290,7 @@ class Planner:
         if contradiction := self._contradiction(kept, bundle, chosen):
             return refused(file, contradiction, kept)
         if changed := identity_change(self.store, file.path, kept):
-            how = ", and unpin what was decided before" if kept.pinned else ""
-            return refused(file, f"{changed}{how}", kept)
+            return refused(file, changed, kept)
         notes = () if chosen.release_group or withheld else (_OPEN,)
         own_dates = _written_dates(self.store, file)
         track = Track(chosen, bundle, None if withheld else decision.first_release)
@@ -353,7 +352,7 @@ class Planner:
         kept = found.record
         bundle = found.evidence() if self.overrides and not decision.failure else None
         if bundle and override_for(bundle, self.overrides):
-            why = f"a person decided on it since: {_unpin_first(kept)}decide again"
+            why = "a person decided on it since: decide again"
         elif decision.failure:  # what failed then may be well by now
             when = records.local_time(kept.decided_at_utc)
             why = f"{why} (looked at {when}); {advice_for(decision.cause)}"
@@ -364,10 +363,10 @@ class Planner:
     ) -> str | None:
         override = override_for(bundle, self.overrides)
         if override and chosen.release_group is None:
-            return f"a person decided on it since: {_unpin_first(kept)}decide again"
+            return "a person decided on it since: decide again"
         if override and _contradicts(override, chosen):
-            return f"a person decided otherwise since: {_unpin_first(kept)}decide again"
-        was_overridden = kept.decided_by == "override" and not kept.pinned
+            return "a person decided otherwise since: decide again"
+        was_overridden = kept.decided_by == "override"
         if was_overridden and not override and not stored_decisions.verdict_on(self.store, kept):
             return "the override that decided it was removed since: decide again"
         return None
@@ -452,10 +451,6 @@ def _written_dates(store: "Store", file: TaggedFile) -> frozenset[str]:
         if found:
             return found
     return frozenset()
-
-
-def _unpin_first(kept: records.DecisionRecord) -> str:
-    return "unpin it, then " if kept.pinned else ""
 
 
 def _contradicts(override: OverrideRecord, chosen: Chosen) -> bool:

@@ -25,10 +25,10 @@ from chart_binder.store import (
     first_line,
     is_read_only,
     reading_uri,
-    refuse_newer,
+    refuse_other_version,
     sqlite_problem,
 )
-from chart_binder.store.schema import METADATA, migrate, schema_version
+from chart_binder.store.schema import METADATA, schema_version
 
 S = TypeVar("S", bound=msgspec.Struct)
 Meaning = Callable[[BaseException | None], str]
@@ -71,8 +71,8 @@ class Database:
 
     `name` is the database in messages, without secrets; `noun` is `file` or `database`. `writers`
     begin transactions that wait for one another, if the database has a single writer; `turn` is
-    then held by the thread that writes. `lock` is a statement to execute before the schema is
-    changed. `meaning` returns what an error means.
+    then held by the thread that writes. `lock` is a statement to execute before the tables are
+    created. `meaning` returns what an error means.
     """
 
     name: str
@@ -157,52 +157,49 @@ class Database:
             seen = found[-1].seq
             page = pages.where(number < seen if last is None else number > seen)
 
-    def create_or_migrate(self) -> None:
-        """Create the tables, or migrate them; refuse tables of other programs.
+    def create_tables(self) -> None:
+        """Create the tables unless they exist, in one transaction.
 
-        Every step is a transaction: a process that is killed in one leaves the version before it.
+        Raises `StoreError` for tables of another program, or of another schema version.
         """
-        with self.reading() as connection:
-            version = self._version(connection)
-        while version < VERSION:
-            with self.writing() as connection:
-                if self.lock:
-                    connection.exec_driver_sql(self.lock)
-                version = self._version(connection)  # another process may have been faster
-                if version < VERSION:
-                    migrate(connection, version)
-                    version += 1
+        if self.has_tables():
+            return
+        with self.writing() as connection:
+            if self.lock:
+                connection.exec_driver_sql(self.lock)
+            if not self._has_tables(connection):  # another process may have been faster
+                METADATA.create_all(connection, checkfirst=False)
+                connection.execute(sa.insert(schema_version).values(version=VERSION))
 
     def has_tables(self) -> bool:
-        """Return whether there is a store; create none, and refuse tables of other programs."""
+        """Return whether the tables exist; raise as `create_tables`."""
         with self.reading() as connection:
-            return self._version(connection) > 0
+            return self._has_tables(connection)
 
     def close(self) -> None:
         """Close every connection."""
         self.readers.dispose()
 
-    def _version(self, connection: sa.Connection) -> int:
-        """Return the version of the schema, 0 if there are no tables."""
+    def _has_tables(self, connection: sa.Connection) -> bool:
         tables = set(sa.inspect(connection).get_table_names())
         if schema_version.name not in tables:
             if tables:
                 raise StoreError(f"the {self.noun} {self.name!r} is a database of another program")
-            return 0
+            return False
         rows = connection.execute(sa.select(schema_version.c.version)).scalars().all()
         version = rows[0] if len(rows) == 1 else None
-        if not isinstance(version, int) or version < 0:
+        if not isinstance(version, int) or version < 1:
             found = repr(rows[0] if len(rows) == 1 else rows)
             raise StoreError(
                 f"the store {self.name!r} is damaged: its schema version is {found:.100}"
             )
-        refuse_newer(self.name, version)
+        refuse_other_version(self.name, version, self.noun)
         missing = sorted(set(METADATA.tables) - tables)
-        if version == VERSION and missing:
+        if missing:
             raise StoreError(
                 f"the store {self.name!r} is damaged: its table {missing[0]!r} is missing"
             )
-        return version
+        return True
 
 
 def open_database(text: str) -> Database:
@@ -316,7 +313,7 @@ def postgres_problem(cause: BaseException | None) -> str:
 
 
 _LOCK = "SELECT pg_advisory_xact_lock(7165063)"
-"""Held until the end of a transaction that changes the schema; the number is arbitrary."""
+"""Held until the end of the transaction that creates the tables; the number is arbitrary."""
 
 
 def _open_postgres(url: URL) -> Database:

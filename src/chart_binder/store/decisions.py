@@ -49,7 +49,7 @@ def _read(database: Database, row: sa.Row[Any]) -> DecisionRecord | UnreadDecisi
         return database.read(DecisionRecord, row)
     except DamagedRecordError as error:
         path = row.path if isinstance(row.path, bytes) else None
-        return UnreadDecision(problem=str(error), path=path, pinned=row.pinned is True)
+        return UnreadDecision(problem=str(error), path=path)
 
 
 def readable(
@@ -159,11 +159,6 @@ class Decisions(Part):
                 found.setdefault(row.path, []).append(_read(self._database, row))
         return found
 
-    def pinned(self) -> Mapping[bytes, DecisionRecord | UnreadDecision]:
-        """Return the pinned decisions by the path of their file."""
-        rows = self._database.rows(sa.select(decisions).where(decisions.c.pinned))
-        return {row.path: _read(self._database, row) for row in rows}
-
     def by_id(self, decision: str) -> DecisionRecord | None:
         """Return the decision with this id."""
         wanted = sa.select(decisions).where(decisions.c.id == decision)
@@ -219,16 +214,6 @@ class Decisions(Part):
         if unread is None:
             return (self._database.read(DecisionRecord, row) for row in rows)
         return readable(self._database, rows, unread)
-
-    def pin(self, decision: str, *, pinned: bool = True) -> None:
-        """Pin a decision, or unpin it; pinning it unpins the other decisions on its file."""
-        named = decisions.c.id == decision
-        with self._database.writing() as connection:
-            found = connection.execute(sa.select(decisions.c.path).where(named)).one_or_none()
-            if found and pinned:
-                others = sa.update(decisions).where(_IS_OF_PATH, decisions.c.pinned)
-                connection.execute(others.values(pinned=False), _path_parameters(found.path))
-            connection.execute(sa.update(decisions).where(named).values(pinned=pinned))
 
 
 _IS_OF_PATH = sa.and_(

@@ -87,10 +87,10 @@ class WaitingCase:
 class ReviewQueue(Part):
     """The decisions that wait for a person.
 
-    A decision waits if it is the latest of its file and in an open state, if no decided one of the
-    file is pinned, and if there is neither a verdict on it (or on an equal earlier decision) nor a
-    newer override for its recording. A decision by an override that was removed waits, too.
-    Overrides for recordings that the decision does not name are not considered here.
+    A decision waits if it is the latest of its file and in an open state, and if there is neither a
+    verdict on it (or on an equal earlier decision) nor a newer override for its recording. A
+    decision by an override that was removed waits, too. Overrides for recordings that the decision
+    does not name are not considered here.
     """
 
     def cases(
@@ -166,18 +166,8 @@ def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
     if _OPEN in states:  # a decision by an override waits where that was removed
         by_one = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
         is_open = sa.or_(is_open, sa.and_(by_one, ~of_recording.exists()))
-    pinned = decisions.alias("pinned")
-    # Without `coalesce` SQLite would take the index of states, and scan all that is decided.
-    is_decided = sa.func.coalesce(pinned.c.state, "") == _DECIDED
-    is_pinned = sa.select(pinned.c.seq).where(is_same_file(pinned), pinned.c.pinned, is_decided)
     is_overridden = of_recording.where(overrides.c.set_at_utc >= decisions.c.decided_at_utc)
-    return sa.and_(
-        is_open,
-        ~superseded(),
-        ~is_pinned.exists(),
-        ~_has_verdict(),
-        ~is_overridden.exists(),
-    )
+    return sa.and_(is_open, ~superseded(), ~_has_verdict(), ~is_overridden.exists())
 
 
 def _has_verdict() -> sa.ColumnElement[bool]:

@@ -1,9 +1,6 @@
-"""The tables of the store as queries name them, and the migrations that create them.
+"""The tables of the store, with their keys and indexes."""
 
-What a column may hold, keys and indexes are said by the migrations alone.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,6 +19,11 @@ class Bytes(sa.LargeBinary):
 
 
 def _columns(kind: type[TypeEngine[Any]], *names: str) -> Iterator[sa.Column[Any]]:
+    """Yield columns that always hold a value."""
+    return (sa.Column(name, kind, nullable=False) for name in names)
+
+
+def _optional(kind: type[TypeEngine[Any]], *names: str) -> Iterator[sa.Column[Any]]:
     return (sa.Column(name, kind) for name in names)
 
 
@@ -30,36 +32,43 @@ def _seq() -> sa.Column[int]:
     return sa.Column("seq", number, sa.Identity(always=True), primary_key=True)
 
 
-def _key(name: str) -> sa.Column[str]:
-    return sa.Column(name, sa.Text, primary_key=True)
+def _key(name: str, kind: type[TypeEngine[Any]] = sa.Text) -> sa.Column[Any]:
+    return sa.Column(name, kind, primary_key=True)
 
 
-schema_version = sa.Table("schema_version", METADATA, sa.Column("version", sa.Integer))
+schema_version = sa.Table(
+    "schema_version",
+    METADATA,
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+)
 
 cached_answers = sa.Table(
     "cached_answers",
     METADATA,
     _key("key"),
-    sa.Column("body", Bytes),
-    sa.Column("fetched_at", sa.Double),
+    *_columns(Bytes, "body"),
+    *_columns(sa.Double, "fetched_at"),
 )
 """`fetched_at` and `next_slot` are in seconds since the epoch."""
-rate_slots = sa.Table("rate_slots", METADATA, _key("service"), sa.Column("next_slot", sa.Double))
+rate_slots = sa.Table("rate_slots", METADATA, _key("service"), *_columns(sa.Double, "next_slot"))
 
 overrides = sa.Table(
     "overrides",
     METADATA,
     _key("recording_mbid"),
-    *_columns(sa.Text, "crg_mbid", "rr_mbid", "reason", "set_at_utc"),
+    *_columns(sa.Text, "crg_mbid", "reason", "set_at_utc"),
+    *_optional(sa.Text, "rr_mbid"),
 )
 
 runs = sa.Table(
     "runs",
     METADATA,
     _seq(),
-    *_columns(sa.Text, "id", "command", "arguments", "started_at_utc", "ended_at_utc", "counts"),
-    sa.Column("status", sa.Integer),
-    sa.Column("measures", Bytes),
+    *_columns(sa.Text, "id", "command", "arguments", "started_at_utc", "counts"),
+    *_optional(sa.Text, "ended_at_utc"),
+    *_optional(sa.Integer, "status"),
+    *_optional(Bytes, "measures"),
+    sa.Index("runs_by_id", "id", unique=True),
 )
 """`arguments`, `counts` and `measures` are JSON."""
 
@@ -67,139 +76,71 @@ decisions = sa.Table(
     "decisions",
     METADATA,
     _seq(),
-    *_columns(sa.Text, "id", "run_id", "recording_mbid", "state", "decided_by", "crg_mbid"),
-    *_columns(sa.Text, "rr_mbid", "evidence_hash", "rules_version", "trace", "decided_at_utc"),
-    *_columns(sa.Text, "transcript_id", "adjudicator"),
-    *_columns(Bytes, "path_key", "path", "document", "artifact"),
+    *_columns(sa.Text, "id", "run_id", "state", "rules_version", "decided_at_utc"),
+    *_columns(Bytes, "path_key", "path"),
     *_columns(sa.BigInteger, "file_size", "file_mtime_ns"),
-    sa.Column("pinned", sa.Boolean),
+    *_optional(sa.Text, "recording_mbid", "decided_by", "crg_mbid", "rr_mbid", "evidence_hash"),
+    *_optional(sa.Text, "trace", "transcript_id", "adjudicator"),
+    *_columns(Bytes, "document"),  # what is long stands last, because SQLite reads up to a column
+    *_optional(Bytes, "artifact"),
+    sa.Index("decisions_by_id", "id", unique=True),
+    sa.Index("decisions_by_path", "path_key", "seq"),
+    sa.Index("decisions_by_state", "state", "seq"),
+    sa.Index("decisions_by_run", "run_id", "seq"),
 )
 """`path_key` is `database.path_key`; `document` and `artifact` are JSON."""
+_is_answered = decisions.c.adjudicator.is_not(None)
+sa.Index(
+    "decisions_by_evidence",
+    decisions.c.evidence_hash,
+    decisions.c.seq,
+    sqlite_where=_is_answered,
+    postgresql_where=_is_answered,
+)
 
-evidence = sa.Table("evidence", METADATA, _key("hash"), sa.Column("document", Bytes))
+evidence = sa.Table("evidence", METADATA, _key("hash"), *_columns(Bytes, "document"))
 """`document` is JSON by zlib, that of a transcript JSON Lines by zlib."""
-transcripts = sa.Table("transcripts", METADATA, _key("id"), sa.Column("document", Bytes))
+transcripts = sa.Table("transcripts", METADATA, _key("id"), *_columns(Bytes, "document"))
 
 verdicts = sa.Table(
     "verdicts",
     METADATA,
     _seq(),
-    *_columns(sa.Text, "decision_id", "verdict", "crg_mbid", "rr_mbid", "reason", "at_utc"),
+    *_columns(sa.Text, "decision_id", "verdict", "reason", "at_utc"),
+    *_optional(sa.Text, "crg_mbid", "rr_mbid"),
+    sa.Index("verdicts_by_decision", "decision_id", "seq"),
 )
 
 unwritten = sa.Table(
     "unwritten",
     METADATA,
-    sa.Column("path_key", Bytes, primary_key=True),
-    sa.Column("path", Bytes),
-    *_columns(sa.Text, "decision_id", "why", "at_utc"),
+    _key("path_key", Bytes),
+    *_columns(Bytes, "path"),
+    *_columns(sa.Text, "why", "at_utc"),
+    *_optional(sa.Text, "decision_id"),
 )
 
 audits = sa.Table(
-    "audits", METADATA, _seq(), *_columns(sa.Text, "decision_id", "verdict", "at_utc")
+    "audits",
+    METADATA,
+    _seq(),
+    *_columns(sa.Text, "decision_id", "verdict", "at_utc"),
+    sa.Index("audits_by_decision", "decision_id", "seq"),
 )
 
 writes = sa.Table(
     "writes",
     METADATA,
     _seq(),
-    *_columns(sa.Text, "id", "run_id", "decision_id", "state", "audio_hash", "tags_before_hash"),
-    *_columns(sa.Text, "tags_after_hash", "at_utc", "done_at_utc", "problem"),
-    *_columns(Bytes, "path_key", "path", "changes", "temporary", "tags_left", "restoration"),
-    sa.Column("undoes", sa.Text),
+    *_columns(sa.Text, "id", "run_id", "state", "audio_hash", "tags_before_hash"),
+    *_columns(sa.Text, "tags_after_hash", "at_utc"),
+    *_columns(Bytes, "path_key", "path", "temporary"),
+    *_optional(sa.Text, "decision_id", "done_at_utc", "problem", "undoes"),
+    *_columns(Bytes, "changes", "tags_left", "restoration"),
+    sa.Index("writes_by_id", "id", unique=True),
+    sa.Index("writes_by_path", "path_key", "seq"),
+    sa.Index("writes_by_run", "run_id", "seq"),
+    sa.Index("writes_by_state", "state", "seq"),
+    sa.Index("writes_by_audio", "audio_hash", "seq"),
 )
 """`changes` is JSON, `tags_left` JSON by zlib, `restoration` MessagePack by zlib."""
-
-
-_TYPES = {
-    "sqlite": {"order": "INTEGER PRIMARY KEY", "bytes": "BLOB", "double": "DOUBLE"},
-    "postgresql": {
-        "order": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-        "bytes": "BYTEA",
-        "double": "DOUBLE PRECISION",
-    },
-}
-"""The types in braces below, by database."""
-
-_OVERRIDES = """CREATE TABLE IF NOT EXISTS overrides (
-    recording_mbid TEXT NOT NULL PRIMARY KEY, crg_mbid TEXT NOT NULL, rr_mbid TEXT,
-    reason TEXT NOT NULL, set_at_utc TEXT NOT NULL)"""
-
-MIGRATIONS: tuple[Sequence[str], ...] = (
-    (  # answers, rate slots, overrides
-        "CREATE TABLE schema_version (version INTEGER NOT NULL PRIMARY KEY)",
-        """CREATE TABLE cached_answers (
-            key TEXT NOT NULL PRIMARY KEY, body {bytes} NOT NULL, fetched_at {double} NOT NULL)""",
-        """CREATE TABLE rate_slots (
-            service TEXT NOT NULL PRIMARY KEY, next_slot {double} NOT NULL)""",
-        _OVERRIDES,
-        "INSERT INTO schema_version (version) VALUES (0)",
-    ),
-    (  # decisions and the journal
-        _OVERRIDES,  # the first stores of version 1 had none
-        """CREATE TABLE runs (
-            seq {order}, id TEXT NOT NULL, command TEXT NOT NULL, arguments TEXT NOT NULL,
-            started_at_utc TEXT NOT NULL, ended_at_utc TEXT, status INTEGER,
-            counts TEXT NOT NULL)""",
-        "CREATE UNIQUE INDEX runs_by_id ON runs (id)",
-        """CREATE TABLE decisions (
-            seq {order}, id TEXT NOT NULL, run_id TEXT NOT NULL, path_key {bytes} NOT NULL,
-            path {bytes} NOT NULL, file_size BIGINT NOT NULL, file_mtime_ns BIGINT NOT NULL,
-            recording_mbid TEXT, state TEXT NOT NULL, decided_by TEXT, crg_mbid TEXT, rr_mbid TEXT,
-            evidence_hash TEXT, rules_version TEXT NOT NULL, trace TEXT, document {bytes} NOT NULL,
-            decided_at_utc TEXT NOT NULL, transcript_id TEXT, artifact {bytes},
-            pinned BOOLEAN NOT NULL)""",
-        "CREATE UNIQUE INDEX decisions_by_id ON decisions (id)",
-        "CREATE INDEX decisions_by_path ON decisions (path_key, seq)",
-        "CREATE INDEX decisions_by_state ON decisions (state, seq)",
-        "CREATE INDEX decisions_by_run ON decisions (run_id, seq)",
-        "CREATE TABLE evidence (hash TEXT NOT NULL PRIMARY KEY, document {bytes} NOT NULL)",
-        "CREATE TABLE transcripts (id TEXT NOT NULL PRIMARY KEY, document {bytes} NOT NULL)",
-        """CREATE TABLE verdicts (
-            seq {order}, decision_id TEXT NOT NULL, verdict TEXT NOT NULL, crg_mbid TEXT,
-            rr_mbid TEXT, reason TEXT NOT NULL, at_utc TEXT NOT NULL)""",
-        "CREATE INDEX verdicts_by_decision ON verdicts (decision_id, seq)",
-        """CREATE TABLE writes (
-            seq {order}, id TEXT NOT NULL, run_id TEXT NOT NULL, path_key {bytes} NOT NULL,
-            path {bytes} NOT NULL, decision_id TEXT, state TEXT NOT NULL, audio_hash TEXT NOT NULL,
-            tags_before_hash TEXT NOT NULL, tags_after_hash TEXT NOT NULL, changes {bytes} NOT NULL,
-            at_utc TEXT NOT NULL, done_at_utc TEXT, temporary {bytes} NOT NULL, problem TEXT)""",
-        "CREATE UNIQUE INDEX writes_by_id ON writes (id)",
-        "CREATE INDEX writes_by_path ON writes (path_key, seq)",
-        "CREATE INDEX writes_by_run ON writes (run_id, seq)",
-        "CREATE INDEX writes_by_state ON writes (state, seq)",
-    ),
-    (  # adjudicators, tags that were left, measures
-        "ALTER TABLE decisions ADD COLUMN adjudicator TEXT",
-        """UPDATE decisions SET adjudicator = ''
-            WHERE state <> 'error' AND (decided_by = 'llm' OR transcript_id IS NOT NULL)""",
-        """CREATE INDEX decisions_by_evidence ON decisions (evidence_hash, seq)
-            WHERE adjudicator IS NOT NULL""",
-        "ALTER TABLE writes ADD COLUMN tags_left {bytes}",
-        "CREATE INDEX writes_by_audio ON writes (audio_hash, seq)",
-        "ALTER TABLE runs ADD COLUMN measures {bytes}",
-    ),
-    (  # what people say of a sample of decisions
-        """CREATE TABLE audits (
-            seq {order}, decision_id TEXT NOT NULL, verdict TEXT NOT NULL, at_utc TEXT NOT NULL)""",
-        "CREATE INDEX audits_by_decision ON audits (decision_id, seq)",
-    ),
-    (  # former files, what an undo took back
-        "ALTER TABLE writes ADD COLUMN restoration {bytes}",
-        "ALTER TABLE writes ADD COLUMN undoes TEXT",
-    ),
-    (  # files that were not written, with the reason
-        """CREATE TABLE unwritten (
-            path_key {bytes} NOT NULL PRIMARY KEY, path {bytes} NOT NULL, decision_id TEXT,
-            why TEXT NOT NULL, at_utc TEXT NOT NULL)""",
-    ),
-)
-"""The n-th leads to version n. A released one is never changed; another is added."""
-
-
-def migrate(connection: sa.Connection, version: int) -> None:
-    """Migrate from `version` to the next one, in the transaction of `connection`."""
-    types = _TYPES[connection.dialect.name]
-    for statement in MIGRATIONS[version]:
-        connection.exec_driver_sql(statement.format_map(types))
-    connection.execute(sa.update(schema_version).values(version=version + 1))

@@ -85,7 +85,6 @@ class FileOutcome:
     seconds: StageSeconds = field(default_factory=dict)
     is_resumed: bool = False
     is_given: bool = False
-    is_pinned: bool = False
     is_answered_before: bool = False
     is_unsaved: bool = False
     tagged_year: int | None = None

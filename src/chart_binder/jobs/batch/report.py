@@ -33,7 +33,7 @@ _NO_REASON = "no reason given"
 _NOT_WRITTEN = (WriteStatus.REFUSED, WriteStatus.FAILED)
 _PREFIX = "canon_batch"
 _COUNTS = (
-    "files", "folders", "resumed", "pinned", "unsaved", "states", "decided_by", "rules", "tags",
+    "files", "folders", "resumed", "unsaved", "states", "decided_by", "rules", "tags",
     "first_releases", "earlier", "certain_undecided", "causes",
 )  # fmt: skip
 """The counts of a `Tally` that are measures under the same name."""
@@ -91,7 +91,6 @@ class Tally:
     files: int = 0
     folders: int = 0
     resumed: int = 0
-    pinned: int = 0
     unsaved: int = 0
     worked: int = 0
     states: Counter[str] = field(default_factory=Counter)
@@ -129,7 +128,6 @@ class Tally:
                 self.unwritten.add(report.why or report.withheld or _NO_REASON, report.path)
         if outcome.is_resumed:
             self.resumed += 1
-            self.pinned += outcome.is_pinned
             if not report:
                 return
         self.worked += 1

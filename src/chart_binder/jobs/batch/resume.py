@@ -94,17 +94,15 @@ class ResumeCheck:
         if isinstance(kept, records.UnreadDecision):
             raise DamagedRecordError(kept.problem)
         if self.only:
-            if kept is None or kept.pinned or _WHICH.get(kept.state) not in self.only:
+            if kept is None or _WHICH.get(kept.state) not in self.only:
                 return False, None
             if kept.run_id not in self.runs:
                 return True, None
-        if kept is None or not (kept.pinned or self._is_valid(kept, path)):
+        if kept is None or not self._is_valid(kept, path):
             return True, None
         decision = stored_decisions.read_decision(kept)
         year = year_of(stored_decisions.stored_artifact(kept))
-        return False, FileOutcome(
-            path, decision, is_resumed=True, is_pinned=kept.pinned, tagged_year=year
-        )
+        return False, FileOutcome(path, decision, is_resumed=True, tagged_year=year)
 
     def _is_valid(self, kept: records.DecisionRecord, path: Path) -> bool:
         """Return whether the same decision would be made today, as far as known without asking.
