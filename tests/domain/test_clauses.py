@@ -10,14 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.domain.clauses import clause_around, doubt_in_clause, other_issue
-from chart_binder.domain.dates_in_text import find_dates
+from chart_binder.domain.dates_in_text import Mention, find_dates
 
 CASES = tomllib.loads(Path(__file__).with_name("clauses.toml").read_text("utf-8"))
 
 
-def doubt(text: str, *titles: str) -> str | None:
+def mention_in(text: str) -> Mention:
     [mention] = [each for each in find_dates(text) if str(each.dates[0]) == "1974-05-05"]
-    return doubt_in_clause(text, mention, titles)
+    return mention
+
+
+def doubt(text: str, *titles: str) -> str | None:
+    return doubt_in_clause(text, mention_in(text), titles)
 
 
 @pytest.mark.parametrize(("text", "word"), [*chain(*CASES["else"].values())])
@@ -41,49 +45,15 @@ def test_words_of_a_title_that_is_asked_about_do_not_count() -> None:
     assert doubt("Peaked | 5 May 1974 | EMI", "peaked", " ") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("The second edition was released on 5 May 1974", "second edition"),
-        ("The video was released on 5 May 1974", "video was"),
-        ("The stereo version was released on 5 May 1974", "stereo version"),
-        ("A second pressing was released on 5 May 1974", "second pressing"),
-        ("It was to be released on 5 May 1974", "was to be released"),
-        ("Die Single sollte am 5. Mai 1974 erscheinen", "sollte am 5. Mai 1974 erscheinen"),
-        ("The song that was to be their last hit was released on 5 May 1974", None),
-        ("Une nouvelle version est sortie le 5 mai 1974", "nouvelle version"),
-        ("新装盤は1974年5月5日に発売された", "新装盤"),
-        ("It was reportedly released on 5 May 1974", "reportedly released"),
-        ("It came out in Australia on 5 May 1974", "in Australia"),
-        ("It came out on 5 May 1974 here and on 2 May 1975 in Australia", None),
-        ("It came out in Australia in 1973 and here on 5 May 1974", None),
-        ('Her debut "Ash Tuesday" was released on 5 May 1974', '"Ash Tuesday"'),
-        ('"Ash Tuesday" and Mercury Lane were released on 5 May 1974', None),
-        ('The follow-up to "Ash Tuesday" was released on 5 May 1974', None),
-        ("The single, with a live version on its back, was released on 5 May 1974", None),
-        ("It came out in Britain on 5 May 1974", None),
-        ("The second edition of the fair; it was released on 5 May 1974", None),
-        ("The only version was released on 5 May 1974", None),
-    ],
-)
-def test_what_came_out_in_place_of_the_record_is_told(text: str, said: str | None) -> None:
-    [mention] = [each for each in find_dates(text) if str(each.dates[0]) == "1974-05-05"]
-    assert other_issue(text, mention, ("Mercury Lane",), ("Australia",)) == said
+@pytest.mark.parametrize(("said", "text"), CASES["instead"]["cases"])
+def test_what_came_out_in_place_of_the_record_is_told(said: str, text: str) -> None:
+    mention = mention_in(text)
+    assert other_issue(text, mention, ("Mercury Lane",), ("Australia",)) == (said or None)
 
 
-@pytest.mark.parametrize(
-    ("text", "clause"),
-    [
-        ("It charted. Issued on 5 May 1974 by EMI; sold well", "Issued on 5 May 1974 by EMI"),
-        ("Title\nReleased | 5 May 1974 | EMI\nnext", "Released | 5 May 1974 | EMI"),
-        ("out in the U.S. on 5 May 1974, but not here", "out in the U.S. on 5 May 1974"),
-        ("St. Louis put No. 1 out on 5 May 1974! So", "St. Louis put No. 1 out on 5 May 1974"),
-        ("am 3. April, am 5. Mai 1974 in Köln. Danach", "am 3. April, am 5. Mai 1974 in Köln"),
-        ("録音した。1974年5月5日に発売。その後", "1974年5月5日に発売"),
-    ],
-)  # fmt: skip
-def test_a_clause_ends_with_its_sentence_line_and_at_some_commas(text: str, clause: str) -> None:
-    [mention] = [each for each in find_dates(text) if str(each.dates[0]) == "1974-05-05"]
+@pytest.mark.parametrize(("clause", "text"), CASES["clause"]["cases"])
+def test_a_clause_ends_with_its_sentence_line_and_at_some_commas(clause: str, text: str) -> None:
+    mention = mention_in(text)
     assert clause_around(text, mention.start, mention.end) == clause
 
 
@@ -100,7 +70,7 @@ def test_any_text_has_a_clause_in_which_its_date_stands(before: str, after: str)
 def test_a_long_text_around_a_date_takes_no_long_time(junk: str) -> None:
     around = junk * (100_000 // len(junk))
     text = f"{around}; 1974-05-05 {around}"
-    [mention] = [each for each in find_dates(text) if str(each.dates[0]) == "1974-05-05"]
+    mention = mention_in(text)
     began = time.process_time()
     for _ in range(5):
         doubt_in_clause(text, mention)

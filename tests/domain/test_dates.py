@@ -112,12 +112,6 @@ def test_unknown_is_answered_only_when_both_can_be(one: PartialDate, other: Part
     assert (before(one, other) is None) is (earliest and latest)
 
 
-@given(TEXTS)
-def test_a_date_is_written_as_it_was_read(text: str) -> None:
-    assert PartialDate.parse(text).text == text
-    assert PartialDate.parse(PartialDate.parse(text).text) == PartialDate.parse(text)
-
-
 @given(st.text())
 def test_any_text_is_a_date_or_refused(text: str) -> None:
     with suppress(ValueError):

@@ -1,5 +1,7 @@
 """What each policy makes of the tags that a file has."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from chart_binder.domain.tags import (
 )
 from chart_binder.domain.verdict import FirstRelease
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
+from rules.making import cases
 
 RELEASE = {
     "mb_release_id": "release", "title": "Opera", "date": "1975-11-21", "country": "GB",
@@ -33,6 +36,7 @@ SAMPLER = {
     "secondary_types": ["Compilation"], "first_release_date": "1974-05-01",
     "releases": [{"mb_release_id": "hits", "title": "Hits!", "date": "1974-05-01"}],
 }  # fmt: skip
+ORIGINAL = Path(__file__).with_name("original_dates.txt")
 CHOSEN = Chosen("recording", "group", "release", "evh=1")
 
 
@@ -53,49 +57,18 @@ def fields(**texts: str) -> dict[str, tuple[str, ...]]:
     return {name: (text,) for name, text in texts.items()}
 
 
-# What a file says, when its recording first came out, what its original date becomes (None: stays),
-# and whether a note names what stays or is earlier.
-@pytest.mark.parametrize(
-    ("now", "first", "written", "is_noted"),
-    [
-        ({}, "1975-10-31", "1975-10-31", False),
-        ({}, "1975-10", "1975-10", False),
-        ({}, "1975", "1975", False),
-        ({}, "1975-10-31/1975", "1975", False),
-        ({"date": "1974"}, "1975-10-31", "1975-10-31", True),
-        ({"date": "1975"}, "1975-10-31", "1975-10-31", False),
-        ({"original_date": "2004"}, "1975-10-31", "1975-10-31", False),
-        ({"original_date": "1975-11-21"}, "1975-10-31", "1975-10-31", False),
-        ({"original_date": "1975"}, "1975-10-31", "1975-10-31", False),
-        ({"original_date": "1975-10-31"}, "1975-10-31", None, False),
-        ({"original_date": "1975-10-31"}, "1975", None, False),
-        ({"original_date": "1975-10-01"}, "1975-10-31", None, True),
-        ({"original_date": "1969"}, "1975-10-31", None, True),
-        ({"original_year": "1969"}, "1975-10-31", None, True),
-        ({"original_date": "2004", "original_year": "1969"}, "1975-10-31", None, True),
-        ({"original_date": "1969", "original_year": "2004"}, "1975-10-31", None, True),
-        ({"original_date": "0000"}, "1975-10-31", "1975-10-31", False),
-        ({"original_date": "unknown"}, "1975-10-31", "1975-10-31", False),
-        ({"original_date": "1969-13-45"}, "1975-10-31", "1975-10-31", False),
-        ({"original_date": "2004-01-01T00:00:00"}, "1975-10-31", "1975-10-31", False),
-        # An earlier date that is the album's: by its release group, its release, its title.
-        ({"original_date": "1974-05-01", "release_group_mbid": "sampler"}, "1975", "1975", False),
-        ({"original_date": "1974", "release_mbid": "HITS"}, "1975", "1975", False),
-        ({"original_date": "1974", "album": "hits!"}, "1975", "1975", False),
-        ({"original_date": "1974", "album": "Others"}, "1975", None, True),
-        ({"original_date": "1973", "release_mbid": "hits"}, "1975", None, True),
-    ],
-)
-def test_the_original_date(
-    now: dict[str, str], first: str, written: str | None, *, is_noted: bool
-) -> None:
+@pytest.mark.parametrize(("known", "first", "written", "noted"), cases(ORIGINAL, is_named=False))
+def test_the_original_date(known: str, first: str, written: str, noted: str) -> None:
+    now = json.loads(known)
     one, before = track(first), fields(**now)
     album = AlbumDates(tags.dates_of_album(one, before))
     wanted = tags.dates(one, before, album)
-    expected = {"original_date": (written,), "original_year": (written[:4],)} if written else {}
+    expected = (
+        {"original_date": (written,), "original_year": (written[:4],)} if written != "-" else {}
+    )
     always = {"recording_mbid": ("recording",), "decision_trace": ("evh=1",)}
     assert wanted.fields == {**always, **expected}
-    assert bool(wanted.notes) is is_noted
+    assert bool(wanted.notes) is (noted == "noted")
     assert wanted.withheld is None
 
 

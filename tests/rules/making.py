@@ -181,11 +181,12 @@ def _spaced(text: str) -> str:
     return text.replace("_", " ")
 
 
-def cases(name: str | Path, *, is_named: bool = True) -> list[Any]:
+def cases(name: str | Path, *, is_named: bool = True, most: int = 0) -> list[Any]:
     """The cases in a file of this folder: a line each, its fields parted by ` | `, `#` a comment.
 
-    Where `is_named`, the first field is what the case claims.
+    Where `is_named`, the first field is what the case claims. The last of `most` fields may hold
+    ` | `.
     """
     lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
-    rows = [line.split(" | ") for line in lines if line and not line.startswith("# ")]
+    rows = [line.split(" | ", most - 1) for line in lines if line and not line.startswith("# ")]
     return [pytest.param(*row[1:], id=row[0]) if is_named else tuple(row) for row in rows]
