@@ -95,15 +95,6 @@ def test_hosts_do_not_share_answers(
         assert len(other.requests) == 3
 
 
-def test_offline_any_age_will_do(harness: Harness, tags: TrackTags) -> None:
-    expected = harness.source().gather(tags)
-    asked = len(harness.server.requests)
-    harness.now += 10**9
-    gathered = harness.source(offline=True, cache_ttl_s=1.0).gather(tags)
-    assert len(harness.server.requests) == asked
-    assert gathered.recording_candidates == expected.recording_candidates
-
-
 OFFLINE = """
 import sys
 from chart_binder.config import MusicBrainzConfig

@@ -29,7 +29,7 @@ from musicbrainz.albums import (
     same,
     songs_of,
 )  # fmt: skip
-from musicbrainz.harness import Harness, StoreInMemory, age_s, edited, warned
+from musicbrainz.harness import Harness, StoreInMemory, edited, warned
 from servers.http import Request, Response
 from servers.musicbrainz import BUSY, GARBAGE, NOT_FOUND, MusicBrainzStandIn
 from servers.musicbrainz_xml import error, track_id
@@ -39,14 +39,6 @@ from servers.musicbrainz_xml import error, track_id
 def harness() -> Iterator[Harness]:
     with MusicBrainzStandIn(BAND) as server:
         yield Harness(StoreInMemory(), server)
-
-
-def test_an_album_takes_three_requests_and_the_next_by_its_artist_none(harness: Harness) -> None:
-    source = harness.source()
-    for record in (FIRST, SECOND):
-        gather = source.together(files_of(record))
-        assert all(gather(tags).recording_candidates for tags in files_of(record))
-        assert source.requests == len(harness.server.requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -93,18 +85,6 @@ def test_what_is_kept_already_is_no_reason_for_a_catalogue(harness: Harness) -> 
     gather = source.together(files_of(FIRST))
     assert all(gather(tags).recording_candidates for tags in files_of(FIRST))
     assert len(harness.server.requests) == asked
-
-
-def test_past_its_time_a_catalogue_is_read_again(harness: Harness) -> None:
-    source = harness.source(cache_ttl_s=100.0)
-    source.together(files_of(FIRST))
-    harness.now += 60
-    aged = source.together(files_of(FIRST))(files_of(FIRST)[0])
-    assert len(harness.server.requests) == 3
-    harness.now += 40
-    fresh = source.together(files_of(FIRST))(files_of(FIRST)[0])
-    assert len(harness.server.requests) == 6
-    assert (age_s(aged), age_s(fresh)) == (60, 0)
 
 
 @pytest.mark.parametrize("redirects", [True, False])
