@@ -1,5 +1,6 @@
 """Evidence in few words: records as a person would name them."""
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -72,6 +73,17 @@ def bundle(*groups: Json, **more: Any) -> EvidenceBundle:
     return read_bundle(document(recording(*groups, **more)))
 
 
+def evidence_of(known: str, text: str) -> Json:
+    """Evidence of a recording on the `records` of a text; `known` is what else is known, as JSON.
+
+    `siblings`, `complete` and `provenance` are of all, the rest is said of the recording.
+    """
+    facts = json.loads(known)
+    of_all = {name: facts.pop(name) for name in OF_ALL if name in facts}
+    return document(recording(*records(text), **facts), **of_all)
+
+
+OF_ALL = ("siblings", "complete", "provenance")
 KINDS = {
     "album": "Album", "single": "Single", "EP": "EP", "live": "Album+Live",
     "soundtrack": "Album+Soundtrack", "compilation": "Album+Compilation",

@@ -116,26 +116,7 @@ def test_a_person_overrules_every_rule() -> None:
     assert [one.release_group for one in verdict.rivals] == ["A"]
 
 
-OVERRULED = (
-    # records, the group a person chose, why not "A"
-    ("S single 1975; A album 1975-11-21", "S",
-     "album (1975-11-21): a person chose the single 'S'; by the rules alone the case is open"),
-    ("S single 1974-10-11; A album 1974-11-08", "S",
-     ("album (1974-11-08): a person chose the single 'S'; by the rules alone it would be this"
-      " one")),
-    ("B album 1970; A album 1974-11-08", "B",
-     ("album (1974-11-08): a person chose the album 'B'; by the rules alone it would be that,"
-      " too")),
-    ("B album 1970; C album 1971; A album 1974-11-08", "C",
-     ("album (1974-11-08): a person chose the album 'C'; by the rules alone it would be the"
-      " album 'B'")),
-    ("S single 1974-10-11; A album 1974-11-08/bootleg", "elsewhere",
-     ("album (nothing official, only a bootleg of 1974-11-08): a person chose another record;"
-      " by the rules alone it would be the single 'S'")),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "ruled", "why_not"), OVERRULED)
+@pytest.mark.parametrize(("text", "ruled", "why_not"), cases("overruled.txt", is_named=False))
 def test_under_a_persons_ruling_no_rule_is_why_another_lost(
     text: str, ruled: str, why_not: str
 ) -> None:

@@ -21,8 +21,8 @@ from rules.making import (
     album,
     cases,
     document,
+    evidence_of,
     recording,
-    records,
     release,
     take,
     takes,
@@ -46,18 +46,9 @@ def in_short(found: FirstRelease | None) -> str:
     return f"{found.date} {found.release_group_mbid or '-'} {certain}"
 
 
-OF_ALL = ("siblings", "complete", "provenance")
-
-
 @pytest.mark.parametrize(("known", "text", "outcome", "reason"), cases("first_releases.txt"))
 def test_the_first_release_and_its_year(known: str, text: str, outcome: str, reason: str) -> None:
-    facts = json.loads(known)
-    of_all = {name: facts.pop(name) for name in OF_ALL if name in facts}
-    premiere = facts.pop("premiere", None)
-    made = [
-        one | ({"premiere": True} if one["mb_rg_id"] == premiere else {}) for one in records(text)
-    ]
-    found = first_of(document(recording(*made, **facts), **of_all))
+    found = first_of(evidence_of(known, text))
     assert in_short(found) == outcome, found
     assert (found.because if found else "").find(reason) >= 0, found
 

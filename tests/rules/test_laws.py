@@ -15,7 +15,7 @@ from chart_binder.rules.candidates import Role, candidates_of
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
 from chart_binder.rules.names import is_by
-from rules.making import Json, compilation, document, recording, release, various
+from rules.making import Json, document, recording, release
 from rules.strategies import (
     KINDS,
     day_after,
@@ -28,7 +28,6 @@ from rules.strategies import (
 
 KNOBS = RulesConfig()
 LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
-KIND = ("Album", "Single")
 
 
 def ruled(evidence: Json) -> Verdict:
@@ -272,46 +271,6 @@ def _add(evidence: Json, group: Json, recording_id: str) -> None:
     for one in evidence["recording_candidates"]:
         if one["mb_recording_id"] == recording_id:
             one["rg_candidates"].append(group)
-
-
-@LAW
-@given(st.data())
-def test_refining_dates_never_opens_what_a_compilation_decided(data: st.DataObject) -> None:
-    """The recording's first date is that of a release: of one it may be, where there is any."""
-    forms = ("1998", "1998-04", "1998-04-09")
-    own, hint = data.draw(st.sampled_from(forms)), data.draw(st.sampled_from((None, *forms)))
-    finer = data.draw(st.sampled_from([form for form in forms if form.startswith(own)]))
-    hints: list[str | None] = [form for form in forms if hint and form.startswith(hint)]
-    hints = hints or [hint]
-    also = data.draw(st.sampled_from((None, "1998", "1998-03")))
-    made = [compilation("C", own), *([various("V", "2001")] if also else [])]
-    verdict = ruled(document(recording(*made, first_release_date=hint)))
-    assert isinstance(verdict, Decided), verdict
-    made[0] = compilation("C", finer)
-    again = ruled(document(recording(*made, first_release_date=data.draw(st.sampled_from(hints)))))
-    assert isinstance(again, Decided), again
-    assert again.crg == verdict.crg == "C"
-
-
-@LAW
-@given(st.data())
-def test_a_reissue_on_one_of_two_descriptions_of_a_record_changes_nothing(
-    data: st.DataObject,
-) -> None:
-    """A record that two recordings carry is described twice, and not always alike."""
-    shared = [data.draw(groups("g")) | {"releases": [release("1974-05-01", mb_release_id="first")]}]
-    shared.append(shared[0] | {"title": "g'", "primary_type": data.draw(st.sampled_from(KIND))})
-    parts = [recording(one, mb_recording_id=f"r{n}") for n, one in enumerate(shared)]
-    verdict = ruled(document(*parts))
-    more = release("1980-01-01", mb_release_id=data.draw(st.sampled_from(("aaa", "zzz"))))
-    part = data.draw(st.sampled_from(parts))
-    (group,) = part["rg_candidates"]
-    part["rg_candidates"] = [group | {"releases": [*group["releases"], more]}]
-    assert _in_short(ruled(document(*parts))) == _in_short(verdict)
-
-
-def _in_short(verdict: Verdict) -> object:
-    return (verdict.crg, verdict.crg_rule) if isinstance(verdict, Decided) else verdict.because
 
 
 @LAW

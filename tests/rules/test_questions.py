@@ -14,7 +14,7 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided, Open, Question
 from chart_binder.rules.decide import decide
-from rules.making import Json, album, compilation, document, recording, records, release, single
+from rules.making import Json, cases, compilation, document, recording, records, release, takes
 from rules.strategies import documents
 
 LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -126,65 +126,20 @@ def test_each_answer_leads_where_it_was_said_to(data: st.DataObject, evidence: J
         assert known.crg == each.crg, (question, each)
 
 
-MONO = recording(*records("S single 1974-10-11"), mb_recording_id="a", length_ms=180_000)
-STEREO = recording(*records("A album 1976-11-08"), mb_recording_id="b", length_ms=240_000)
-X, Y, B = album("X", "1975-11-21"), single("X", "1975-11-21"), single("B", "1975-10-31")
-TODAY, EARLY = release("1975-11-21", mb_release_id="q"), release("1970-01-01", mb_release_id="q")
-ONE = release("1975-10-31", mb_release_id="00000000-0000-4000-8000-000000000001")
-
-
 def of(*groups: Json) -> Json:
     return document(recording(*groups))
 
 
-EXAMPLES: tuple[tuple[str, Json, str, tuple[str, ...], dict[str, tuple[Json, str]]], ...] = (
-    # claim, evidence, kind, what it is about, the evidence with each answer and its group
-    ("which of two recordings", document(MONO, STEREO), "which_copy", ("a", "b"),
-     {"3:00 on the single 'S'": (document(MONO), "S"),
-      "4:00 on the album 'A'": (document(STEREO), "A")}),
-    ("an album that is a single too", of(X, Y, B), "contradiction", ("X",),
-     {"an album": (of(X, B), "X"), "a single": (of(Y, B), "B")}),
-    ("an album by two artists", of(X, X | {"artist_credit": "Various Artists"}, B),
-     "contradiction", ("X",),
-     {"Queen": (of(X, B), "X"),
-      "Various Artists": (of(X | {"artist_credit": "Various Artists"}, B), "B")}),
-    ("a release of two dates", of(album("X", TODAY, EARLY), single("S", "1972-01-01")),
-     "contradiction", ("X", "q"),
-     {"1970-01-01": (of(album("X", EARLY), single("S", "1972-01-01")), "X"),
-      "1975-11-21": (of(album("X", TODAY), single("S", "1972-01-01")), "S")}),
-    ("a release of two statuses",
-     of(album("X", TODAY, TODAY | {"status": "Bootleg"}), single("S", "1979")),
-     "contradiction", ("X", "q"),
-     {"Bootleg": (of(album("X", TODAY | {"status": "Bootleg"}), single("S", "1979")), "S"),
-      "Official": (of(album("X", TODAY), single("S", "1979")), "X")}),
-    ("a release of two records", of(album("X", ONE), single("S", ONE)),
-     "contradiction", ("S", "X", ONE["mb_release_id"]),
-     {"the single 'S'": (of(single("S", ONE)), "S"), "the album 'X'": (of(album("X", ONE)), "X")}),
-    ("two albums of one day abroad", of(*records("A album 1975-06-01@US; B album 1975-06-01@JP")),
-     "tie", ("A", "B"),
-     {"the album 'A'": (of(*records("A album 1975-06-01@GB; B album 1975-06-01@JP")), "A"),
-      "the album 'B'": (of(*records("A album 1975-06-01@US; B album 1975-06-01@GB")), "B")}),
-    ("releases of one date and no status",
-     of(*records("A album 1979/unknown 1979@US/unknown; S single 1980")), "status",
-     ("A.1", "A.2"),
-     {"official": (of(*records("A album 1979 1979@US; S single 1980")), "A"),
-      "not official": (of(*records("A album 1979/bootleg 1979@US/promo; S single 1980")), "S")}),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("evidence", "kind", "about", "answers"),
-    [pytest.param(*row[1:], id=row[0]) for row in EXAMPLES],
-)
-def test_an_answer_leads_where_the_evidence_with_it_leads(
-    evidence: Json, kind: str, about: tuple[str, ...], answers: dict[str, tuple[Json, str]]
-) -> None:
-    (question,) = opened(evidence).questions
-    assert (question.kind, question.about) == (kind, about)
+@pytest.mark.parametrize("case", cases("answers.txt", is_named=False))
+def test_an_answer_leads_where_the_evidence_with_it_leads(case: tuple[str, ...]) -> None:
+    _, text, kind, about, *answers = case
+    (question,) = opened(document(*takes(text, {}))).questions
+    assert (question.kind, question.about) == (kind, tuple(about.split()))
+    rows = [answer.split(" => ") for answer in answers]
     leads = {each.answer: each.crg for each in question.possibilities}
-    assert leads == {answer: crg for answer, (_, crg) in answers.items()}
-    for known, crg in answers.values():
-        verdict = decide(read_bundle(known), RulesConfig())
+    assert leads == {answer: crg for answer, _, crg in rows}
+    for _, known, crg in rows:
+        verdict = decide(read_bundle(document(*takes(known, {}))), RulesConfig())
         assert isinstance(verdict, Decided)
         assert verdict.crg == crg
 
@@ -246,29 +201,13 @@ def test_an_undated_compilation_beside_one_asks_on_which_side_of_its_window_it_c
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [  # an answer of a day before the medium was on sale is none
-        ('A album undated%12"_Vinyl group:1973; B Other group:1973',
-         {"before 1973-01-02": "A", "from 1973-01-02 to 1973-12-31": None,
-          "on 1974-01-01 or later": "B"}),
-        ('S single undated%12"_Vinyl; A album 1974-11-08',
-         {"before 1974-08-10": "S", "on 1974-08-10 or later": "A"}),
-        ("S single undated%CD; A album 1982-06-01",
-         {"before 1982-03-03": "S", "on 1982-03-03 or later": "A"}),
-        ("S single undated%CD; A album 1974-11-08", {"on 1974-08-10 or later": "A"}),
-        ("C compilation 1972-06-01; V compilation undated%CD", {"on 1972-08-31 or later": "C"}),
-        ("S single undated%CD undated; A album 1974-11-08",
-         {"before 1974-08-10": "S", "on 1974-08-10 or later": "A"}),
-        ('S single undated%CD undated%12"_Vinyl; A album 1974-11-08',
-         {"before 1974-08-10": "S", "on 1974-08-10 or later": "A"}),
-    ],
-)  # fmt: skip
-def test_no_answer_is_of_a_day_before_the_medium(text: str, asked: dict[str, str]) -> None:
+@pytest.mark.parametrize("case", cases("media.txt", is_named=False))
+def test_no_answer_is_of_a_day_before_the_medium(case: tuple[str, ...]) -> None:
+    text, *asked = case
     verdict = decide(read_bundle(of(*records(text))), RulesConfig())
     assert isinstance(verdict, Open), verdict
-    found = {each.answer: each.crg for q in verdict.questions for each in q.possibilities}
-    assert found == asked
+    leads = [each for question in verdict.questions for each in question.possibilities]
+    assert [f"{each.answer} => {each.crg}" for each in leads] == asked
 
 
 def test_an_answer_promises_nothing_that_an_unknown_status_leaves_open() -> None:

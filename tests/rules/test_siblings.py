@@ -1,7 +1,5 @@
 """When other recordings of the performance are looked up."""
 
-import json
-
 import pytest
 
 from chart_binder.config import RulesConfig
@@ -10,7 +8,7 @@ from chart_binder.domain.verdict import Override
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.rules.decide import decide
 from chart_binder.rules.missing_original import needs_siblings
-from rules.making import cases, document, recording, records
+from rules.making import cases, document, evidence_of, recording, records
 
 CONFIG = RulesConfig()
 
@@ -19,13 +17,7 @@ CONFIG = RulesConfig()
 def test_siblings_are_looked_up_where_the_original_may_be_missing(
     known: str, text: str, answer: str
 ) -> None:
-    facts = json.loads(known)
-    of_all = {name: facts.pop(name) for name in ("siblings", "complete") if name in facts}
-    remaster, made = facts.pop("remaster", None), records(text)
-    for one in made:
-        if one["mb_rg_id"] == remaster:
-            one["releases"][0]["disambiguation"] = "2011 remaster"
-    bundle = read_bundle(document(recording(*made, **facts), **of_all))
+    bundle = read_bundle(evidence_of(known, text))
     assert needs_siblings(bundle, decide(bundle, CONFIG), CONFIG) is (answer == "yes")
 
 
