@@ -179,14 +179,10 @@ def test_a_file_of_several_names_is_left_alone_unless_told_otherwise(song: Path)
     assert song.read_bytes() != before
 
 
-def test_a_read_only_file_is_left_alone(song: Path) -> None:
-    song.chmod(0o444)
-    must_be_refused(song, r"it is read-only: make it writable \(chmod u\+w\)$")
-
-
 @pytest.mark.parametrize(
     ("mode", "folder", "reason"),
     [
+        (0o444, 0o777, r"it is read-only: make it writable \(chmod u\+w\)$"),
         pytest.param(0o644, 0o777, "this user may not write it", marks=AS_ROOT),
         # It may be written, but a new file would be this user's.
         pytest.param(0o666, 0o777, "it belongs to user 0 and group 0, which this", marks=AS_ROOT),

@@ -3,11 +3,9 @@
 import json
 import re
 import shlex
-import sqlite3
 import subprocess
 import sys
 import tomllib
-from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -215,15 +213,6 @@ def test_doctor_has_a_word_for_each(
     assert not asked or not changes.keys() & OFFLINE.keys()
     assert " ".join(line["state"] for line in ran.lines) == states, ran.out
     assert ran.status == status, ran.out
-
-
-def test_doctor_finds_a_store_that_another_program_holds(canon: Canon, home: Path) -> None:
-    url = f"sqlite:///{home / 'held.db'}"
-    canon("doctor", **OFFLINE, CANON_STORE__URL=url)
-    with closing(sqlite3.connect(home / "held.db", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        ran = canon("doctor", **OFFLINE, CANON_STORE__URL=f"{url}?timeout=0.1")
-    ran.must_end(1, "locked by another program")
 
 
 def test_doctor_hides_the_secrets_in_addresses(canon: Canon) -> None:

@@ -3,15 +3,11 @@
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 import chart_binder
-from chart_binder import BatchOptions, Config, FileResult, Policy, State, Which, run_batch
-from golden.bundles import golden
-from integration.services import file_of
-from servers.musicbrainz import MusicBrainzStandIn
+from chart_binder import BatchOptions, Policy, Which
 
 NAMES = (
     "run_batch", "BatchOptions", "BatchResult", "FileResult", "Config", "LLMConfig",
@@ -43,25 +39,3 @@ def test_options_are_told_as_the_command_takes_them() -> None:
     )
     assert options.flags == ("--jobs=8", "--write", "--policy=move", "--only=review,undecided")
     assert replace(options, keep_mtime=True).flags[3] == "--keep-mtime"
-
-
-def test_a_caller_is_told_of_each_file(tmp_path: Path) -> None:
-    bundle = golden("lead-hanae")
-    song = file_of(bundle, tmp_path)
-    told: list[FileResult] = []
-    with MusicBrainzStandIn([bundle]) as mb:
-        settings = {"hostname": mb.hostname, "https": False, "rate_limit_per_s": 0}
-        config = Config.model_validate(
-            {"musicbrainz": settings, "store": {"url": f"sqlite:///{tmp_path}/canon.db"}}
-        )
-        options = BatchOptions(write=True)
-        results = [
-            run_batch(str(tmp_path), config, options, on_file=told.append),
-            run_batch([song], config, options, on_file=told.append),
-        ]
-    assert [result.status for result in results] == [0, 0]
-    assert [file.run_id for file in told] == [result.run_id for result in results]
-    assert [(file.path, file.decision.state) for file in told] == [(song, State.DECIDED)] * 2
-    assert [file.resumed for file in told] == [False, True]
-    assert [file.tags.status for file in told if file.tags] == ["written", "unchanged"]
-    assert told[1].so_far.resumed == told[1].so_far.files == 1

@@ -85,15 +85,12 @@ def test_what_others_changed_since_stays_and_is_shown(canon: Canon, songs: list[
         {"field": "PICTURE:1", "old": [], "new": ["(5032 bytes, 6618cd5f)"]},
     ]
     assert canon("verify", song, "--output=json").must_end(3).line["changes"] == others
-    told = ("other tags than those that were written changed since", f"was {TITLE} now -")
-    canon("verify", song).must_end(3, *told)
+    canon("verify", song).must_end(3, "other tags than those that were written changed since")
     line = canon("undo", song, "--output=json").must_end(0).line
     assert (line["state"], line["others"], line["kept"]) == ("undone", others, [])
     audio = FLAC(song)
-    assert audio["mood"] == ["calm"]
+    assert (audio["mood"], len(audio.pictures)) == (["calm"], 1)
     assert not {"title", "canon_trace"} & set(audio)
-    assert len(audio.pictures) == 1
-    canon("undo", song).must_end(1, "all are put back")
 
 
 def test_a_written_key_that_was_changed_is_kept_unless_forced(
@@ -104,19 +101,15 @@ def test_a_written_key_that_was_changed_is_kept_unless_forced(
     (written,) = audio["canon_trace"]
     audio["canon_trace"] = ["mine"]
     audio.save()
-    kept = ("CANON_TRACE", "  before   -", f"  written  {written}", "  now      mine", "")
-    verified = canon("verify", song, COLUMNS="200").must_end(3).out
-    assert "\n    ".join(kept).rstrip(" ") in verified
-    for dry_run in ("--dry-run", "--keep-mtime"):
-        canon("undo", song, dry_run).must_end(3, "--force puts back what is")
+    kept = f"CANON_TRACE before - written {written} now mine"
+    canon("verify", song, COLUMNS="200").must_end(3, kept)
+    canon("undo", song).must_end(3, "--force puts back what is")
     partly = canon("verify", song, "--output=json").must_end(3).line
     assert (partly["state"], partly["changes"][0]["field"]) == ("put back in part", "CANON_TRACE")
-    assert FLAC(song)["canon_trace"] == ["mine"]
-    refused = canon("undo", song, "--output=json").must_end(3).line
-    assert (refused["state"], refused["kept"][0]["new"]) == ("refused", ["mine"])
+    assert states(canon, song, status=3) == ["refused"]
     assert states(canon, song, "--force") == ["undone"]
     assert "canon_trace" not in FLAC(song)
-    canon("undo", song).must_end(1)
+    canon("undo", song).must_end(1, "all are put back")
 
 
 @pytest.mark.parametrize("hinder", ["read-only", "hard link"])

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chart_binder.domain.records import Measures, RunRecord, StageCost
-from chart_binder.domain.verdict import FirstRelease
 from chart_binder.jobs.batch import FileOutcome, Stage
 from chart_binder.jobs.batch.report import Tally, prometheus_text
 from chart_binder.jobs.decide import Cause, Decision, State
@@ -50,22 +49,6 @@ def test_why_tags_were_not_written_is_counted_like_errors() -> None:
         settled, WriteReport(settled.path, WriteStatus.UNCHANGED, why="it is as it should be")
     )
     assert tally.measures().unwritten == {"confidence 0.71 is too low": 2, "no reason given": 1}
-
-
-@pytest.mark.parametrize(
-    ("state", "is_certain", "expected"),
-    [
-        (State.DECIDED, True, ({"certain": 1}, 0, 1)),
-        (State.INDETERMINATE, True, ({"certain": 1}, 1, 1)),
-        (State.REVIEW, False, ({"uncertain": 1}, 0, 0)),
-    ],
-)
-def test_first_years_are_counted(state: State, is_certain: bool, expected: object) -> None:
-    first = FirstRelease("1975-10-31", is_certain, "the earliest official release")
-    tally = Tally()
-    decision = Decision(state, first_release=first)
-    tally.add_file(FileOutcome(Path("a.flac"), decision, tagged_year=2004), None)
-    assert (tally.first_releases, tally.certain_undecided, tally.earlier) == expected
 
 
 def test_a_folder_is_no_file_and_a_name_of_any_bytes_can_be_kept(tmp_path: Path) -> None:
