@@ -16,7 +16,7 @@ from golden.bundles import Bundle, golden, year_only_single
 from integration.conftest import Canon, Ran, Start, in_store
 from integration.services import UNSURE, adjudicating, asking, file_of, flac
 from servers.http import Request, Response
-from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
+from servers.musicbrainz import GARBAGE, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
 
@@ -73,7 +73,7 @@ def test_what_musicbrainz_does_not_know_is_named_by_its_tags(canon: Canon, home:
 def test_only_a_failed_look_up_is_made_again(canon: Canon, home: Path) -> None:
     file = file_of(BUNDLES[0], home)
     unknown = flac(home, "unknown.flac", recording="00000000-0000-4000-8000-000000000000")
-    with MusicBrainzStandIn(BUNDLES, behave=always(BUSY)) as mb:
+    with MusicBrainzStandIn(BUNDLES, behave=always(GARBAGE)) as mb:
         ran = canon("batch", file, unknown, "--output=json", **asking(mb))
     assert ran.status == 1
     assert {line["cause"] for line in ran.lines} == {"lookup_failed"}
@@ -207,7 +207,7 @@ def test_only_those_are_decided_that_were_chosen(canon: Canon, library: Path, ho
 def test_frozen_decides_by_stored_evidence(canon: Canon, library: Path, home: Path) -> None:
     batch(canon, library)
     new = file_of(golden("s90-deen"), library / "s90-bump", "new.flac")
-    with MusicBrainzStandIn(BUNDLES, behave=always(BUSY)) as mb:
+    with MusicBrainzStandIn(BUNDLES, behave=always(GARBAGE)) as mb:
         canon("batch", new, **asking(mb))
     narrow = {"CANON_RULES__LEAD_WINDOW_DAYS": "10"}
     ran = canon("batch", library, "--frozen", "--output=json", **narrow)

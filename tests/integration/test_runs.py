@@ -9,7 +9,7 @@ import pytest
 from integration.conftest import Canon, in_store
 from integration.services import asking, file_of
 from integration.test_batch import BUNDLES, NAMES
-from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
+from servers.musicbrainz import GARBAGE, MusicBrainzStandIn, always
 from servers.prometheus import read_text
 
 
@@ -115,7 +115,7 @@ def test_a_killed_run_shows_what_it_had_done(canon: Canon, library: Path, home: 
 
 
 def test_how_to_continue_is_shown_where_a_service_failed(canon: Canon, library: Path) -> None:
-    with MusicBrainzStandIn(BUNDLES[:2], behave=always(BUSY)) as mb:
+    with MusicBrainzStandIn(BUNDLES[:2], behave=always(GARBAGE)) as mb:
         canon("batch", library, "--frozen", **asking(mb))
         canon("batch", library / "s90-", "--refresh", **asking(mb))
     runs = canon("runs", "list", "--output=json").lines
