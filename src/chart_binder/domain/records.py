@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TypeAlias
 
 import msgspec
 
@@ -82,6 +83,10 @@ class TranscriptRecord(msgspec.Struct, frozen=True):
 
     id: str
     document: bytes
+
+
+StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptRecord | None]
+"""A decision with its evidence and the transcript of the adjudicator's run."""
 
 
 class VerdictKind(StrEnum):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +20,7 @@ from chart_binder.domain.records import (
     DecisionRecord,
     EvidenceRecord,
     RunRecord,
+    StoredCase,
     TranscriptRecord,
     UnreadDecision,
     VerdictKind,
@@ -44,9 +45,6 @@ from chart_binder.rules.premiere import TABLE_VERSION
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
-
-StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptRecord | None]
-"""The records of a decision: itself, its evidence, and the transcript of the adjudicator's run."""
 
 _HASH_DIGITS = 16
 _WITHOUT_EFFECT: dict[str, Any] = {

@@ -16,6 +16,7 @@ from sqlalchemy.types import NullType
 from chart_binder.domain.records import (
     DecisionRecord,
     EvidenceRecord,
+    StoredCase,
     TranscriptRecord,
     UnreadDecision,
 )
@@ -107,10 +108,6 @@ def _put_documents(
     if rows:
         new = insert_into(connection, table).on_conflict_do_nothing(index_elements=[key.name])
         connection.execute(new, rows)
-
-
-StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptRecord | None]
-"""A decision with its evidence and transcript."""
 
 
 class Decisions(Part):

@@ -18,7 +18,7 @@ import msgspec
 from chart_binder.audio.file_access import AudioFile, UnreadablePath, find_audio_files, no_audio
 from chart_binder.audio.reading import read_tags, require_identity
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.records import DecisionRecord
+from chart_binder.domain.records import DecisionRecord, StoredCase
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, CanonError, LookupFailedError, NotLookedUpError
 from chart_binder.jobs.decide import (
@@ -36,7 +36,6 @@ from chart_binder.jobs.decide import (
 )
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
-    StoredCase,
     bundle_with_tags,
     file_status,
     path_bytes,

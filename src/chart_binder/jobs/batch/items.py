@@ -42,8 +42,6 @@ class NoInputYet:
 T = TypeVar("T")
 LibraryItems: TypeAlias = Iterator[Album | UnreadablePath | NoInputYet]
 
-_SAMPLED = 3
-"""Files of a folder that tell whether it is a collection."""
 _PATIENCE_S = 10.0
 """How long a run does without albums while collections are looked for."""
 _MAX_AHEAD = 8
