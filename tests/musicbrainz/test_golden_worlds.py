@@ -56,10 +56,6 @@ def decided_in(world: dict[str, Any], bundle: EvidenceBundle, *others: Any) -> C
     return case
 
 
-def test_every_golden_case_that_lacks_its_original_has_a_world() -> None:
-    assert len(WORLDS) == 7
-
-
 @each_world
 def test_with_the_original_the_case_closes_for_its_group(
     world: dict[str, Any], golden: dict[str, EvidenceBundle]

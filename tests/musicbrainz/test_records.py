@@ -1,14 +1,18 @@
 """Which recordings a record adds to the evidence, and why not, over a world of one song."""
 
+from pathlib import Path
+
 import pytest
 
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.musicbrainz.sibling_lookup import bring_in
 from musicbrainz.harness import Harness
+from rules.making import cases
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.musicbrainz_world import evidence, id_of, world
 
+RECORDS = Path(__file__).with_name("records.txt")
 WORLD = """
 Trams | Album | Night Opera | 1975-11-21 GB, 1977 US | tram Night Tram 5:55; day Day Tram 3:00
 Trams | Single | Night Tram | 1975-10-31 GB | tram Night Tram 5:55
@@ -21,47 +25,27 @@ Trams | Album | Day Opera | 1973 GB | day Day Tram 3:00
 Trams | Album+Compilation | Coded | 2011 GB | coded Night Tram 6:30 GBAAA7500001
 Trams | Single | Coded Single | 1975-10-01 GB | code Night Tram 5:00 GBAAA7500001
 """
-CASES = [
-    # The recordings of the evidence, what is named, and what it adds, or why nothing.
-    ("again", "release-group", "Night Opera", {"tram": "2.0 s"}),
-    ("again", "release-group", "Night Tram", {"tram": "2.0 s"}),
-    ("again", "recording", "tram", {"tram": "2.0 s"}),
-    ("coded", "recording", "code", {"code": "the same ISRC GBAAA7500001"}),
-    ("again", "release-group", "Day Opera", "no track of 'Day Opera' is the same performance"),
-    ("again", "release-group", "Trams Live", "no track of 'Trams Live' is the same performance"),
-    ("again", "release-group", "Night Again", "no track of 'Night Again' is"),
-    ("again", "release-group", "Trams Remixed", "is the same performance: another artist, title"),
-    ("again", "release-group", "Night Tram by Buses", "of 'Night Tram by Buses' is the same"),
-    ("again", "recording", "cover", "'Night Tram' by Buses, 5:55, is not the same"),
-    ("again", "recording", "day", "'Day Tram' by Trams, 3:00, is not the same"),
-    ("again", "release-group", "Best Trams", "the evidence has the recording already"),
-    ("again", "recording", "again", "the evidence has the recording"),
-    ("again", "recording", "Night Opera", "MusicBrainz knows no recording with the id"),
-    ("again", "release-group", "tram", "MusicBrainz knows no release group with the id"),
-]
 
 
-@pytest.mark.parametrize(("known", "kind", "named", "added"), CASES)
+@pytest.mark.parametrize(("known", "kind", "named", "added", "why"), cases(RECORDS, is_named=False))
 def test_a_record_adds_its_recordings_of_the_same_performance_with_all_their_releases(
-    harness: Harness, known: str, kind: str, named: str, added: dict[str, str] | str
+    harness: Harness, known: str, kind: str, named: str, added: str, why: str
 ) -> None:
     bundle = read_bundle(evidence(WORLD, known))
     with MusicBrainzStandIn(world(WORLD)) as harness.server:
         client = harness.source().client()
-        if isinstance(added, str):
+        if added == "-":
             with pytest.raises(NothingFoundError) as raised:
                 bring_in(client, bundle, kind, id_of(named))
-            assert added in str(raised.value)
+            assert why in str(raised.value)
             return
-        found = bring_in(client, bundle, kind, id_of(named))
-        assert [one.mb_recording_id for one in found] == [*map(id_of, added)]
-        for one, because in zip(found, added.values(), strict=True):
-            assert one.relation == "sibling"
-            assert because in (one.because or "")
-            known_as = read_bundle(evidence(WORLD, next(iter(added)))).recording_candidates[0]
-            assert {each.mb_rg_id for each in one.groups} == {
-                each.mb_rg_id for each in known_as.groups
-            }
+        (found,) = bring_in(client, bundle, kind, id_of(named))
+    (of_world,) = read_bundle(evidence(WORLD, added)).recording_candidates
+    assert (found.mb_recording_id, found.relation) == (id_of(added), "sibling")
+    assert why in (found.because or "")
+    assert {group.mb_rg_id for group in found.groups} == {
+        group.mb_rg_id for group in of_world.groups
+    }
 
 
 def test_a_recording_on_no_release_adds_nothing(harness: Harness) -> None:

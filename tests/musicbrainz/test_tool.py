@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +17,13 @@ from chart_binder.musicbrainz.tool import MemoryCache, musicbrainz
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Observation, Toolbox, ToolError
 from musicbrainz.harness import Harness, edited
+from rules.making import cases
 from servers.http import Response
 from servers.musicbrainz import BUSY, HTML_PAGE, MusicBrainzStandIn, always
 from servers.musicbrainz_relations import Link
 from servers.musicbrainz_world import id_of, world
 
+ANSWERS = Path(__file__).with_name("tool_answers.txt")
 GROUP = "https://musicbrainz.org/release-group/"
 RELEASE = "https://musicbrainz.org/release/"
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -124,46 +127,11 @@ def tram_look(harness: Harness) -> Iterator[Look]:
         yield looker(harness.source())
 
 
-OPERA = ['Release group "Night Opera" (Album, by Trams)', f"Address: {GROUP}", "Releases: 2",
-         "- 1975-11-21, GB, Official", "- 1976-01-02, US, Official"]  # fmt: skip
-RELEASED = ['Release "Night Opera" by Trams', f"Address: {RELEASE}", "- 1975-11-21, GB, Official",
-            'In release group "Night Opera" (Album', "Tracks: Night Tram"]  # fmt: skip
-ANSWERS = [
-    # What is asked, the lines that it is answered with, in order, and how many requests it takes.
-    ("night opera|",
-     ["At MusicBrainz:", '1. "Night Opera" (Album, by Trams), first date of any status 1975-11-21',
-      f"   {GROUP}", '2. "Night Tram" (Single, by Trams)', GROUP], 1),
-    ('"Night Opera"|Trams', OPERA, 3),
-    ("id: <Night Opera>", OPERA, 2),
-    (GROUP + "<Night Opera>", OPERA, 2),
-    ("release group <NIGHT OPERA>", OPERA, 2),
-    ("<Night Opera 1975-11-21 GB>", RELEASED, 2),
-    (RELEASE + "<Night Opera 1975-11-21 GB>?x=1", RELEASED, 1),
-    ("night tram|Trams|recordings", ["At MusicBrainz:", *["Night Tram"] * 4], 1),
-    ("night opera|Trams|releases", ["At MusicBrainz:", "- 1975-11-21, GB", "- 1976-01-02, US"], 1),
-    ("<tram1>", ["Recording", "Address", "Releases with it: 3. ", "1975-10-31", "1975-11-21"], 4),
-    ("https://musicbrainz.org/recording/<live>", [", 6:20, ", "Add", ": 1", "no official"], 2),
-    ("<tram2>||recordings", ["5:56, first date of any status 1991", "A", "it: 2", "1991"], 2),
-    ("1975-1976|Trams|of_years", [": 2", '- "Night Tram"', '- "Night Opera"'], 1),
-    ("1975 to 1991|<Trams>|of_years", [": 3", "Night Tram", "Opera", "Best Trams"], 1),
-    ("1979|Trams|of_years", ["knows no official release group by Trams from 1979 to"], 1),
-    ("Night Tram||with_title|<Night Opera>", ['"Night O', "A", "s: 2, 2", "1975-11", "1976-0"], 2),
-    ("Day Tram||with_title|<Night Opera>", ['"Night O', "A", 'With "Day Tram":', "None."], 2),
-    ("Night Tram||with_title|<nothing>", ["knows no release-group with the id"], 1),
-    ("<tram2>||relations",
-     ["Recording", "A", '- remaster of "Night Tram" by Trams, 5:55',
-      'Work "Night Tram": 3 recordings, 3 of them read, first:', "1975-10-31", "1979-06-22"], 2),
-    ("recording/<tram1>||relations",
-     ["Recording", "A", "- has the remaster ", "- has the edit ", "Work", "1979", "91"], 2),
-    ("<edit>||relations", ["Recording", "A", "- edit of"], 1),
-    ("<nothing>||relations", ["knows no recording with the id"], 1),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("asked", "lines", "requests"), ANSWERS)
+@pytest.mark.parametrize("case", cases(ANSWERS, is_named=False))
 def test_what_a_discographer_asks_is_answered_in_short_dated_lines_with_ids(
-    harness: Harness, tram_look: Look, asked: str, lines: list[str], requests: int
+    harness: Harness, tram_look: Look, case: tuple[str, ...]
 ) -> None:
+    asked, requests, *lines = case
     named = re.sub("<([A-Z ]+)>", lambda name: id_of(name[1].title()).upper(), asked)
     named = re.sub("<(.*?)>", lambda name: id_of(name[1]), named)
     keys = ("query", "artist", "what", "group")
@@ -177,7 +145,7 @@ def test_what_a_discographer_asks_is_answered_in_short_dated_lines_with_ids(
         assert len(line) < 300
     assert all(MBID.findall(source)[0] in seen.content for source in seen.sources)
     assert bool(seen.sources) == ("knows no" not in seen.content)
-    assert len(harness.server.requests) == requests
+    assert len(harness.server.requests) == int(requests)
 
 
 def test_releases_beyond_the_pages_that_are_read_are_counted(harness: Harness) -> None:

@@ -16,7 +16,6 @@ from chart_binder.react.arguments import clean_name
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
 from chart_binder.react.loop import stop_after_step
 from chart_binder.react.parsing.calls import is_finisher, is_no_tool
-from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Tool
@@ -235,17 +234,6 @@ def test_the_form_shows_steps_that_read_as_such(dialect: Dialect) -> None:
     steps = [step for part in lines if not isinstance(step := dialect.parse(part), Malformed)]
     assert [type(step) for step in steps] == [Act, Finish]
     assert not [step for step in steps if step.notes]
-
-
-@unhurried
-@given(st.text() | REPLIES)
-def test_json_is_read_or_its_defect_named(text: str) -> None:
-    value, defect = None, ""
-    try:
-        value, _ = read_json(text)
-    except LenientJSONError as error:
-        defect = str(error)
-    assert isinstance(value, dict) != bool(defect)
 
 
 @every_dialect

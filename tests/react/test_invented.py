@@ -6,17 +6,11 @@ from collections.abc import Mapping
 import pytest
 
 from chart_binder import plugins
-from chart_binder.chat.scripted import Scripted
-from chart_binder.config import LLMConfig
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import Outcome
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.react.parsing.steps import whole_answer
 from chart_binder.react.steps import Act, Finish, Step
-from chart_binder.react.tools import Tool
-from golden.bundles import year_only_single
 
 GROUP = "chart_binder.dialects"
 DIALECTS: tuple[Dialect, ...] = tuple(plugins.load(GROUP, name)() for name in plugins.names(GROUP))
@@ -169,26 +163,3 @@ def test_what_a_page_says_is_no_answer(dialect: Dialect, name: str) -> None:
         reply = f"Thought: I have read this:\n{said}\nI do not know yet."
         assert not is_answer(dialect.parse(reply)), reply
         assert not is_last_word(reply), reply
-
-
-def web_search(query: str) -> str:
-    """Search the web."""
-    return query
-
-
-def outcome(dialect: Dialect, reply: str) -> Outcome:
-    """Return what comes of a model that always says the same."""
-    adjudicator = ReActAdjudicator(
-        LLMConfig(enabled=True),
-        chat=Scripted([reply] * 6),
-        tools=[Tool.of(web_search)],
-        dialect=dialect,
-    )
-    return adjudicator.adjudicate(year_only_single()).outcome
-
-
-@every_dialect
-def test_the_answer_is_a_proposal_but_not_on_an_invented_observation(dialect: Dialect) -> None:
-    finish = dialect.render(Finish(ANSWER, "The page says so."))
-    assert outcome(dialect, dialect.render(Finish(ANSWER))) is Outcome.REVIEW
-    assert outcome(dialect, f"I look.\n{OBSERVED[0]}\n{finish}") is not Outcome.REVIEW

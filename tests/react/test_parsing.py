@@ -188,88 +188,37 @@ ONE = '{"crg_mbid": "C1", "confidence": 0.9}'
 OTHER = '{"crg_mbid": "C2", "confidence": 0.9}'
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ONE,
-        f"```json\n{ONE}\n```",
-        f"Both pages date the single, so the album it is. Here it is:\n{ONE}\nI hope this helps.",
-        f"I cannot tell more.\n```json\n{ONE}\n```\nThat is all.",
-        f"Based on the article, C1 is the original:\n{ONE}",
-        f"{ONE}\nOnce more: {ONE}",
-        f'Of {{C1}} and {{C2}}, with {{"date": "1974"}}, it is:\n{ONE}',
-        f"[{ONE}]",
-        "{'crg_mbid': 'C1', 'confidence': 0.9,}  # sure",
-        "{'crg_mbid': 'C1', /* sure */ 'confidence': 0.9}",
-    ],
-)
-def test_an_answer_is_the_one_object_among_any_prose(words: str) -> None:
-    assert read_answer_object(words, "crg_mbid")[0] == json.loads(ONE)
+class AnswerRow(msgspec.Struct, forbid_unknown_fields=True):
+    """Words around an answer, which is always C1's, or the problem that there is none.
+
+    `reader` says who reads them: `object` finds the object of an answer, `whole` takes a whole
+    reply where the answer alone was asked for.
+    """
+
+    reader: str
+    text: str
+    problem: str = ""
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        ("It is C1.", "no JSON object"),
-        (ONE[:-1], "ends inside"),
-        (f"```json\n{ONE[:-1]}\n```", "without the closing"),
-        ('{"crg_mbid": "C1", "rationale": "so"', "without the closing"),
-        ('{"crg_mbid": "C1", "facts": [{"about": "C2"}]', "without the closing"),
-        (f"{ONE}\nor\n{OTHER}", "two different"),
-        (f"[{ONE}, {OTHER}]", "as if you quoted it"),
-        (f"{ONE} {'{} ' * 20} {OTHER}", "too many braces"),
-        (f"> {ONE}", "as if you quoted it"),
-        (f"I cannot tell. The page wanted me to write\n{ONE}", "as if you quoted it"),
-        (f'I cannot tell. It is "{ONE}" there.', "as if you quoted it"),
-        (f"The page says: {ONE}", "as if you quoted it"),
-    ],
-)
-def test_what_is_not_one_object_of_the_models_own_is_no_answer(words: str, problem: str) -> None:
-    with pytest.raises(LenientJSONError, match=problem):
-        read_answer_object(words, "crg_mbid")
+ANSWER_ROWS = [
+    msgspec.json.decode(line, type=AnswerRow)
+    for line in (REPLIES.parent / "answers.jsonl").read_text("utf-8").split("\n")
+    if line
+]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        ONE,
-        f"Here it is: {ONE}",
-        f"根据以上信息，答案如下：\n{ONE}",
-        f"Thought: Here is my answer:\n{ONE}",
-        f"<think>{OTHER}</think>\n```json\n{ONE}\n```",
-    ],
-)
-def test_a_whole_reply_that_was_asked_for_is_an_answer_without_a_label(reply: str) -> None:
-    answer = whole_answer(reply)
-    assert answer is not None
-    assert read_answer_object(answer)[0] == json.loads(ONE)
-    assert isinstance(Classic().parse(reply), Malformed)
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        f"Action: web_search\nAction Input: x\n{ONE}",
-        f'{{"name": "web_search", "arguments": {{"query": "x"}}}}\n{ONE}',
-        f'web_search("x")\n{ONE}',
-        f"<tool_call>web_search: x</tool_call>\n{ONE}",
-        f"Observation: 1974\n{ONE}",
-        f"Result: 1974\n{ONE}",
-        f"```json\n{ONE}\n<observation>1974</observation>\n```",
-        f"```output: 1974\n{ONE}\n```",
-        f"User: take this\n{ONE}",
-        f'{{"observation": "1974", "final_answer": {ONE}}}',
-        f"An answer would look like this:\n{ONE}\nI cannot give one.",
-        f"The page says:\nFinal Answer: {ONE}",
-        f"The page says so: Answer: {ONE}\nI do not know.",
-        f"The page says so: ## Final Answer\n{ONE}",
-        f"<think>{ONE}",
-        "I do not know.",
-        "",
-    ],
-)
-def test_a_whole_reply_with_a_call_or_an_observation_in_it_is_no_answer(reply: str) -> None:
-    assert whole_answer(reply) is None
+@pytest.mark.parametrize("row", ANSWER_ROWS, ids=lambda row: row.text)
+def test_an_answer_is_the_models_own_one_object_among_any_prose(row: AnswerRow) -> None:
+    meant = {"crg_mbid": "C1", "confidence": 0.9}
+    words = row.text if row.reader == "object" else whole_answer(row.text)
+    if row.reader == "whole":
+        assert (words is None) is bool(row.problem)
+        assert isinstance(Classic().parse(row.text), Malformed) or row.problem
+    if words is not None and row.problem:
+        with pytest.raises(LenientJSONError, match=row.problem):
+            read_answer_object(words, "crg_mbid")
+    elif words is not None:
+        assert read_answer_object(words, "crg_mbid")[0] == meant
 
 
 EXACT = {

@@ -7,6 +7,7 @@ import json
 import re
 import string
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -321,36 +322,12 @@ def test_whatever_a_model_writes_is_a_call_or_advice(written: dict[str, object] 
 KNOWN = ("web_search", "web_fetch", "add", "wikipedia", "musicbrainz")
 
 
-@pytest.mark.parametrize(
-    ("name", "forms"),
-    [
-        ("web_search", [
-            "functions.tools.web_search", " **`functions.web_search()`** ", "web search",
-            "WebSearch", "WebSearchTool", "_web_search_",
-            "functions.web_search:0", "functions.web_search<|channel|>json", "ｗｅｂ＿ｓｅａｒｃｈ",
-            "Use web_search for this", "Perform a web search for the date", "使用 web_search 工具",
-            'web_search - to find when "Don\'t Stop Me Now" came out', "web_search (already done)",
-            "web_search（查找《不能说的秘密》）",
-        ]),
-        ("add", ["add", "`add`", "add (the two numbers)", "use the add tool"]),
-        ("wikipedia", ["wikipedia for the date"]),
-        (None, [
-            "", "search", "address", "web_search_v2", "web_search.images", "web_search!images",
-            "web_search;rm -rf", "web_search()x", "images.web_search", "os.add",
-            "web_search " + "to be very sure " * 60,
-        ]),
-        (None, ["do not add", "I will not use web_search", "不要使用web_search", "~~web_search~~",
-                "❌ web_search"]),
-        (None, ["web_search+add", "web_search or wikipedia", "wikipedia, then web_search",
-                "wikipedia for the musicbrainz id", "wikipedia (for the MusicBrainz id)"]),
-        (None, ["add the numbers", "to sum, add"]),
-    ],
-    ids=["several words", "one word", "in a remark", "goes on", "denied", "two", "ordinary word"],
-)  # fmt: skip
-def test_a_name_is_known_among_words_unless_it_is_doubtful(
-    name: str | None, forms: list[str]
-) -> None:
-    assert {form: find_tool(form, KNOWN) for form in forms} == dict.fromkeys(forms, name)
+def test_a_name_is_known_among_words_unless_it_is_doubtful() -> None:
+    lines = Path(__file__).with_name("tool_names.txt").read_text("utf-8").splitlines()
+    rows = [line.split(" | ") for line in lines if not line.startswith("#")]
+    rows += [["goes on", "-", "web_search " + "to be very sure " * 60], ["none", "-", ""]]
+    wrong = [row for row in rows if (find_tool(row[2], KNOWN) or "-") != row[1]]
+    assert not wrong
 
 
 def test_of_two_names_alike_but_for_punctuation_only_the_exact_one_is_meant() -> None:

@@ -22,7 +22,6 @@ from rules.making import (
     records,
     release,
     single,
-    various,
 )
 
 KNOBS = RulesConfig()
@@ -57,36 +56,12 @@ def test_the_path_of_an_open_case_names_every_rule() -> None:
     assert verdict.path[1].said == ("may choose the album 'A' (1974): the facts known do not tell")
 
 
-def test_every_other_record_is_told_why_not() -> None:
-    verdict = decided(*records("""
-        S single 1974-10-11; A album 1974-11-08; B album 1975-11-08; C compilation 1981-11-02;
-        V various undated; T single 1974-01-01/bootleg undated/promo; N album undated;
-        M album 1974-12
-    """))  # fmt: skip
-    assert {one.release_group: one.why_not for one in verdict.rivals} == {
-        "S": "single (1974-10-11): led to the album 'A' 28 days later",
-        "B": "album (1975-11-08): 365 days later than the album 'A'",
-        "C": "compilation (1981-11-02): 7 years later than the album 'A'",
-        "V": "compilation (date unknown): nothing says that it came out first",
-        "T": "single: nothing official, only a bootleg and a promotional copy",
-        "N": "album (date unknown): nothing says that it came out first",
-        "M": "album (1974-12): later than the album 'A'",
-    }
-    assert [one.title for one in verdict.rivals if one.release_group == "S"] == ["S"]
-
-
-def test_a_compilation_that_is_older_is_told_apart_from_a_premiere() -> None:
-    (rival,) = decided(various("V", "1974"), album("A", "1974-11-08")).rivals
-    assert rival.why_not == (
-        "compilation (1974): no compilation of the artist's own, more than 90 days before the rest"
-    )
-
-
-def test_a_record_of_the_same_day_is_told_so() -> None:
-    (rival,) = decided(album("A", "1974-11-08"), single("S", "1974-11-08")).rivals
-    assert rival.why_not == (
-        "single (1974-11-08): the same day as the album 'A', which goes before it"
-    )
+@pytest.mark.parametrize("case", cases("rivals.txt", is_named=False))
+def test_every_other_record_is_told_why_not(case: tuple[str, ...]) -> None:
+    text, *rivals = case
+    verdict = decided(*records(text))
+    assert [f"{one.release_group}: {one.why_not}" for one in verdict.rivals] == rivals
+    assert all(one.title == one.release_group for one in verdict.rivals)
 
 
 def test_a_nameless_record_goes_by_its_id() -> None:
