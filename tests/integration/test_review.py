@@ -80,6 +80,7 @@ def test_a_damaged_decision_is_named(
     assert known in listed.out + listed.err
     assert listed.status == (1 if "left out" in listed.err else 3)
     drift.must_end(1, "1 unchanged")
+    canon("ls").must_end(1, sound.name, known)
     assert known in drift.out + drift.err
     with MusicBrainzStandIn([BUNDLE]) as mb:
         ran = canon("batch", open_song, sound, "--output=json", **asking(mb))

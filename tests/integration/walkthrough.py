@@ -14,7 +14,7 @@ import tempfile
 import termios
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -103,8 +103,9 @@ def in_words(text: str, place: Path) -> str:
     return text
 
 
-def page(environment: dict[str, str], forked: Forking) -> str:
-    """Return what the commands print, run in a home folder of their own.
+@contextmanager
+def sampler_home(environment: dict[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Yield a home folder with a folder `Music`, and the environment of a program that uses them.
 
     Its path has the same length wherever this runs, for lines are wrapped.
     """
@@ -116,6 +117,12 @@ def page(environment: dict[str, str], forked: Forking) -> str:
         (place / "Music").mkdir()
         homes = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("DATA", "CONFIG")}
         settings = environment | asking(mb) | homes | {"HOME": folder}
+        yield place, settings
+
+
+def page(environment: dict[str, str], forked: Forking) -> str:
+    """Return what the commands print, run in a home folder of their own."""
+    with sampler_home(environment) as (place, settings):
         lines = [*printed(place / "Music", settings, forked)]
     return in_words("".join(f"{line}\n" for line in lines), place)
 

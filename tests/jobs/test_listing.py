@@ -1,7 +1,6 @@
 """Stored decisions are listed by queries, sampled, judged and put into playlists."""
 
 import json
-import os
 import re
 from pathlib import Path
 from statistics import NormalDist
@@ -109,22 +108,6 @@ def test_the_page_has_every_key() -> None:
     for row in rows:
         for term in re.findall(r"`(\w+:\S+)`", row):
             assert term.endswith("...") or read_query([term]).terms
-
-
-def test_decisions_that_cannot_be_read_are_reported_and_left_out(library: Store) -> None:
-    with library._database.writing() as connection:
-        connection.exec_driver_sql(
-            "UPDATE decisions SET artifact = x'7b' WHERE state = 'unmatched'"
-        )
-        connection.exec_driver_sql(
-            "UPDATE decisions SET document = x'7b' WHERE CAST(path AS TEXT) LIKE '%hanae%'"
-        )
-    problems: list[UnreadDecision] = []
-    rows = list(listing(library, read_query([]), problems.append))
-    assert names(rows) == ["queen", "nirvana", "comp", "bootleg"]
-    assert [os.fsdecode(each.path or b"") for each in problems] == [
-        "/music/c/failed.flac", "/music/c/hanae.flac",
-    ]  # fmt: skip
 
 
 def test_a_sample_is_the_same_again_and_grows_with_the_library(library: Store) -> None:

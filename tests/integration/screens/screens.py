@@ -5,7 +5,6 @@ Each is what a command prints at 80 columns, in a file NAME.txt beside this one.
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,11 +14,10 @@ if __name__ == "__main__":
 from mutagen.flac import FLAC
 
 from integration.forked import Forking, forking
-from integration.sampler import BUNDLES, TITLE, mbid, sampler_files
-from integration.services import asking, flac
+from integration.sampler import TITLE, mbid, sampler_files
+from integration.services import flac
 from integration.terminal import walking
-from integration.walkthrough import in_words, run_on_terminal
-from servers.musicbrainz import MusicBrainzStandIn
+from integration.walkthrough import in_words, run_on_terminal, sampler_home
 
 FOLDER = Path(__file__).parent
 COLUMNS = 80
@@ -69,19 +67,10 @@ NAMES = tuple(name for name, _, _ in _STEPS)
 
 
 def screens(environment: dict[str, str], forked: Forking) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of each screen, run one after the other in a home of their own.
-
-    Its path has the same length wherever this runs, for lines are wrapped.
-    """
-    with (
-        tempfile.TemporaryDirectory(dir="/tmp", prefix="canon-") as folder,
-        MusicBrainzStandIn(BUNDLES) as mb,
-    ):
-        place = Path(folder)
+    """Yield the name and text of each screen, run one after the other in a home of their own."""
+    with sampler_home(environment) as (place, settings):
         work = place / "Music"
         _fill(work)
-        homes = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("DATA", "CONFIG")}
-        settings = environment | asking(mb) | homes | {"HOME": folder}
         for name, expected, words in _STEPS:
             if name == "undo_changed_since":
                 _change(work / _CERTAIN)
