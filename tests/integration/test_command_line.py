@@ -310,32 +310,23 @@ def test_an_interrupt_during_import_shows_no_traceback(
 
 
 def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
-    said = {"about": "C2", "field": "date", "value": "1974", "quote": "in 1974",
-            "source": "a.example"}  # fmt: skip
-    url = f"https://musicbrainz.org/release-group/{ALBUM}"
-    answer = json.dumps({"crg_mbid": url, "confidence": "90%", "facts": [said]})
+    address = f"https://musicbrainz.org/release-group/{ALBUM}"
+    answer = json.dumps({"crg_mbid": address, "confidence": "90%"})
     texts = [
         'Action: Web Search\nAction Input: {"query": "x"}',
         f"Final Answer:\n```json\n{answer}\n```",
-        "Final Answer: it is the album",
-        "hm",
         "Action: telepathy\nAction Input: x",
     ]
     lines = "".join(json.dumps({"text": text, "dialect": "classic"}) + "\n" for text in texts)
     ran = canon("transcript", "parse", "--jsonl", stdin=lines.encode()).must_end(0)
-    act, finish, unreadable, idle, unknown = ran.lines
+    act, finish, unknown = ran.lines
     assert list(act) == ["kind", "tool", "arguments", "answer", "problem", "notes"]
     assert (act["kind"], act["tool"], act["arguments"]) == ("act", "web_search", {"query": "x"})
     assert (finish["kind"], finish["answer"]["crg_mbid"]) == ("finish", ALBUM)
-    assert finish["answer"]["confidence"] == 0.9
-    assert finish["answer"]["facts"] == [said | {"question": ""}]
-    assert [each["kind"] for each in (unreadable, idle, unknown)] == ["malformed"] * 3
-    assert "web_search(query)" in unknown["problem"]
+    assert (unknown["kind"], "web_search(query)" in unknown["problem"]) == ("malformed", True)
     assert canon("transcript", "parse", stdin=texts[0].encode()).line == act
-    broken = canon(
-        "transcript", "parse", "--jsonl", stdin=b'{\n\n{"text": "Action: web_search: a"}'
-    )
-    broken.must_end(2, "canon: line 1: ")
+    text = b'{\n\n{"text": "Action: web_search: a"}'
+    broken = canon("transcript", "parse", "--jsonl", stdin=text).must_end(2, "canon: line 1: ")
     assert [line["kind"] for line in broken.lines] == ["malformed", "act"]
 
 

@@ -77,43 +77,24 @@ class Down(Open):
         raise LookupFailedError(f"no answer about {path}")
 
 
-class Slow:
-    """An adjudicator that cannot tell, or fails for some files, after a moment."""
+class Model:
+    """An adjudicator that cannot tell, after a moment: faulty at first, or down after replies."""
 
-    def __init__(self, faulty: int = 0) -> None:
+    def __init__(self, *, faults: int = 0, is_down: bool = False, replies: int = 0) -> None:
         self.counting = Counting()
-        self._faulty = faulty
+        self._faults, self._is_down, self._replies = faults, is_down, replies
 
-    def adjudicate(
-        self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
-    ) -> AdjudicationResult:
-        del decision_trace
+    def adjudicate(self, evidence: EvidenceBundle, _: Verdict | None = None) -> AdjudicationResult:
+        known = evidence_hash(evidence)
         with self.counting:
             time.sleep(0.002)
-            if self.counting.all <= self._faulty:
+            if self.counting.all <= self._faults:
                 raise RuntimeError("a defect of a plug-in")
-        return AdjudicationResult(
-            Outcome.REJECTED, confidence=0.1, evidence_hash=evidence_hash(evidence_bundle)
-        )
-
-
-class Failing(Slow):
-    """An adjudicator whose model is down, or comes to nothing after some replies."""
-
-    def __init__(self, replies: int = 0) -> None:
-        super().__init__()
-        self._replies = replies
-
-    def adjudicate(
-        self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
-    ) -> AdjudicationResult:
-        super().adjudicate(evidence_bundle, decision_trace)
-        return AdjudicationResult(
-            Outcome.ERROR,
-            problem="it is down",
-            evidence_hash=evidence_hash(evidence_bundle),
-            iterations=self._replies,
-        )
+        if self._is_down:
+            return AdjudicationResult(
+                Outcome.ERROR, problem="it is down", evidence_hash=known, iterations=self._replies
+            )
+        return AdjudicationResult(Outcome.REJECTED, confidence=0.1, evidence_hash=known)
 
 
 def library(folder: Path, albums: int, each: int) -> Iterator[Album]:
@@ -128,7 +109,7 @@ def library(folder: Path, albums: int, each: int) -> Iterator[Album]:
 def batch_of(
     store: Store,
     evidence: Open,
-    adjudicator: Slow,
+    adjudicator: Model,
     albums: int = 2,
     cases: int = 3,
     asked: str = "adjudicator",
@@ -152,7 +133,7 @@ def batch_of(
 
 
 def test_each_service_is_asked_as_much_at_once_as_was_said(store: Store, tmp_path: Path) -> None:
-    evidence, adjudicator = Open(), Slow()
+    evidence, adjudicator = Open(), Model()
     batch, outcomes = batch_of(store, evidence, adjudicator)
     begun = []
 
@@ -169,7 +150,7 @@ def test_each_service_is_asked_as_much_at_once_as_was_said(store: Store, tmp_pat
 
 
 def test_a_run_that_is_stopped_while_it_writes_says_so(store: Store, tmp_path: Path) -> None:
-    batch, outcomes = batch_of(store, Open(), Slow())
+    batch, outcomes = batch_of(store, Open(), Model())
     stopped: list[bool] = []
 
     def write(files: Sequence[FileOutcome]) -> Iterator[tuple[FileOutcome, WriteReport]]:
@@ -186,7 +167,7 @@ def test_a_run_that_is_stopped_while_it_writes_says_so(store: Store, tmp_path: P
 
 
 def test_a_fault_of_an_adjudicator_keeps_the_evidence(store: Store, tmp_path: Path) -> None:
-    batch, outcomes = batch_of(store, Open(), Slow(faulty=2), cases=1)
+    batch, outcomes = batch_of(store, Open(), Model(faults=2), cases=1)
     batch.run(library(tmp_path, 2, 3))
     assert Counter(one.decision.state for one in outcomes) == {
         State.ERROR: 2,
@@ -198,7 +179,7 @@ def test_a_fault_of_an_adjudicator_keeps_the_evidence(store: Store, tmp_path: Pa
 
 
 def test_a_service_that_is_down_ends_the_run(store: Store, tmp_path: Path) -> None:
-    batch, outcomes = batch_of(store, Down(), Slow(), albums=1)
+    batch, outcomes = batch_of(store, Down(), Model(), albums=1)
     moments = count(step=100)
     batch.lookups = CircuitBreaker(clock=lambda: float(next(moments)))  # every pause goes by
     batch.run(library(tmp_path, 60, 5))
@@ -210,7 +191,7 @@ def test_a_service_that_is_down_ends_the_run(store: Store, tmp_path: Path) -> No
 
 
 def test_a_model_that_fails_is_given_up(store: Store, tmp_path: Path) -> None:
-    adjudicator = Failing()
+    adjudicator = Model(is_down=True)
     batch, outcomes = batch_of(store, Open(), adjudicator, cases=1)
     moments = count(step=100)
     batch.model = CircuitBreaker(clock=lambda: float(next(moments)))  # in which every pause goes by
@@ -227,7 +208,7 @@ def test_a_model_that_fails_is_given_up(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_model_that_replies_is_there_whatever_it_says(store: Store, tmp_path: Path) -> None:
-    adjudicator = Failing(replies=3)
+    adjudicator = Model(is_down=True, replies=3)
     batch, outcomes = batch_of(store, Open(), adjudicator, cases=1)
     batch.model = CircuitBreaker(clock=lambda: 0.0)  # in which no pause would end
     batch.run(library(tmp_path, 4, 5))
@@ -236,9 +217,9 @@ def test_a_model_that_replies_is_there_whatever_it_says(store: Store, tmp_path: 
 
 
 def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path: Path) -> None:
-    batch, answered = batch_of(store, Open(), Slow())
+    batch, answered = batch_of(store, Open(), Model())
     batch.run(library(tmp_path, 1, 2))
-    adjudicator = Failing()
+    adjudicator = Model(is_down=True)
     for _ in range(2):
         batch, failed = batch_of(store, Open(), adjudicator, asked="another")
         batch.run(library(tmp_path, 1, 3))
