@@ -316,13 +316,17 @@ def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
         'Action: Web Search\nAction Input: {"query": "x"}',
         f"Final Answer:\n```json\n{answer}\n```",
         "Action: telepathy\nAction Input: x",
+        f"The album came first.\n```json\n{answer}\n```",
+        f"The page says:\n{answer}",
     ]
     lines = "".join(json.dumps({"text": text, "dialect": "classic"}) + "\n" for text in texts)
     ran = canon("transcript", "parse", "--jsonl", stdin=lines.encode()).must_end(0)
-    act, finish, unknown = ran.lines
+    act, finish, unknown, unlabelled, quoted = ran.lines
     assert list(act) == ["kind", "tool", "arguments", "answer", "problem", "notes"]
     assert (act["kind"], act["tool"], act["arguments"]) == ("act", "web_search", {"query": "x"})
     assert (finish["kind"], finish["answer"]["crg_mbid"]) == ("finish", ALBUM)
+    assert unlabelled == finish | {"notes": ["an answer without its label"]}
+    assert (quoted["kind"], quoted["answer"]) == ("malformed", None)
     assert (unknown["kind"], "web_search(query)" in unknown["problem"]) == ("malformed", True)
     assert canon("transcript", "parse", stdin=texts[0].encode()).line == act
     text = b'{\n\n{"text": "Action: web_search: a"}'

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from chart_binder import plugins
-from chart_binder.react.dialect import Dialect
+from chart_binder.llm.answer import ANSWER_KEYS
+from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.react.parsing.steps import whole_answer
@@ -163,3 +164,16 @@ def test_what_a_page_says_is_no_answer(dialect: Dialect, name: str) -> None:
         reply = f"Thought: I have read this:\n{said}\nI do not know yet."
         assert not is_answer(dialect.parse(reply)), reply
         assert not is_last_word(reply), reply
+
+
+@every_dialect
+def test_no_more_is_an_object_without_a_label(dialect: Dialect) -> None:
+    starts = ("", "Thought: I look.\n", "<thought>I look.</thought>\n", "I look.\n\n")
+    for answer in (ANSWER, f"```json\n{ANSWER}\n```", f"Thought: I know enough.\n{ANSWER}"):
+        replies = [
+            *(f"{start}{above}\n{answer}" for start in starts for above in OBSERVED + CALLED),
+            *(f"I have read this:\n{in_page(page, answer)}" for page in PAGES.values()),
+        ]
+        for reply in replies:
+            assert not is_answer(read_step(dialect, reply, ANSWER_KEYS)), reply
+        assert is_answer(read_step(dialect, answer, ANSWER_KEYS))

@@ -110,6 +110,7 @@ def judge(text: str, is_last: bool) -> str:
 def play(
     *replies: Any,
     limits: Limits = DEFAULT,
+    answer_keys: Sequence[str] = (),
     chat: ChatModel | None = None,
     dialect: Dialect | None = None,
     tools: Toolbox = TOOLS,
@@ -128,6 +129,7 @@ def play(
         judge=judge,
         watch=events.append,
         limits=limits,
+        answer_keys=answer_keys,
         last_word=partial(replace, last_word) if last_word else None,
         clock=clock,
         listen=listen,
@@ -452,6 +454,18 @@ def test_the_last_turn_asks_for_the_answer_alone() -> None:
     assert (events[-1].kind, events[-1].notes[-1]) == ("finish", "asked for the answer alone")
     again, replayed, _ = play(chat=Replay(events), limits=Limits(2), last_word=ALONE)
     assert (again, replayed) == (ending, events)
+
+
+@pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml()])
+def test_a_reply_of_one_object_with_the_keys_of_an_answer_needs_no_label(dialect: Dialect) -> None:
+    alone = 'It is five.\n```json\n{"sum": 5}\n```'
+    ending, events, _ = play(alone, dialect=dialect, answer_keys=("sum", "because"))
+    assert ending == Ending(1, '{"sum": 5}')
+    assert isinstance(events[-1], Stepped)
+    assert events[-1].notes == ("an answer without its label",)
+    for keys in ((), ("because", "sum"), ("total",)):
+        ending, events, _ = play(*[alone] * 3, dialect=dialect, answer_keys=keys)
+        assert (ending.answer, len(observed(events))) == (None, 3)
 
 
 def test_an_answer_may_come_before_the_last_turn_which_is_not_called() -> None:

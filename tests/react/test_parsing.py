@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chart_binder import plugins
-from chart_binder.react.dialect import Classic, Dialect, ExactForm
+from chart_binder.llm.answer import ANSWER_KEYS
+from chart_binder.react.dialect import Classic, Dialect, ExactForm, read_step
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.labels import find_labels, label_at
@@ -101,7 +102,7 @@ def dialect(name: str) -> Dialect:
 
 def understood(name: str, text: str) -> Expected:
     """Read a reply as a run would: calls are resolved, answers read as JSON."""
-    step = dialect(name).parse(text)
+    step = read_step(dialect(name), text, ANSWER_KEYS)
     notes = list(step.notes)
     if isinstance(step, Malformed):
         return Expected("malformed", problem=step.advice, notes=notes)

@@ -231,8 +231,8 @@ def _names(recorded: transcripts.RecordedRun) -> dict[str, Any]:
 
 def _turn(turn: Turn, recorded: transcripts.RecordedRun) -> dict[str, Any]:
     """Return a turn for the template; without its dialect a reply is shown as it was written."""
-    reply, dialect = turn.reply, recorded.dialect
-    step = dialect.parse(reply.content) if dialect else None
+    reply = turn.reply
+    step = recorded.step(reply.content)
     return {
         "number": turn.number,
         "reply": reply,

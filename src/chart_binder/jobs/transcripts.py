@@ -14,14 +14,14 @@ from chart_binder.config import Config, LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.files import convert_json, decode_json, read_file
-from chart_binder.llm.answer import read_answer
+from chart_binder.llm.answer import ANSWER_KEYS, read_answer
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.llm.tools import default_tools, with_installed_tools
-from chart_binder.react.dialect import Dialect
+from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.loop import RefusedError
-from chart_binder.react.steps import Act, Finish, Malformed
+from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Toolbox, ToolError
 from chart_binder.react.transcript import (
     AnyEvent,
@@ -88,12 +88,16 @@ class RecordedRun:
         return next((one.result for one in reversed(self.events) if isinstance(one, Result)), None)
 
     @cached_property
-    def dialect(self) -> Dialect | None:
+    def _dialect(self) -> Dialect | None:
         """The dialect of the run, if it is installed here."""
         try:
             return load_dialect((self.run and self.run.dialect) or LLMConfig().dialect)
         except errors.PluginError:
             return None
+
+    def step(self, reply: str) -> Step | None:
+        """Return the step that a reply asks for, or None if the dialect is not installed here."""
+        return read_step(self._dialect, reply, ANSWER_KEYS) if self._dialect else None
 
     @property
     def missing(self) -> str:
@@ -202,7 +206,8 @@ class ReplyParser:
 
     def parse(self, reply: ReplyToParse) -> ParsedReply:
         """Parse a reply. Raises `PluginError` for a dialect that is not installed."""
-        match self.dialect(reply.dialect).parse(reply.text):
+        keys = () if self._takes_any else ANSWER_KEYS
+        match read_step(self.dialect(reply.dialect), reply.text, keys):
             case Act() as act:
                 return self._call(act)
             case Finish(answer=answer, notes=notes) if self._takes_any:

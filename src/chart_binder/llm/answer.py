@@ -37,17 +37,13 @@ _BEHIND = ".,;:'}"
 _NO_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?/\S*", re.IGNORECASE)
 FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "one line"}'
 """The form of an answer, as advice shows it."""
-FACT_FIELDS = (
-    "first_release_date", "date", "country", "status", "primary_type", "secondary_types",
-    "premiere", "recording",
-)  # fmt: skip
-"""The fields that a fact can change: `date`, `country`, `status` of a release, else of a group."""
+ANSWER_KEYS = ("crg_mbid", "rr_mbid", "confidence", "rationale", "facts")
+"""The keys that an answer may have; the first makes an object an answer."""
 _MAX_LABELS = 400
 _MAX_SHOWN_IDS = 40
-_MAX_FACTS = 4
 _REQUEST = """\
 No turn is left. Answer now with what you know: write one JSON object and nothing else, such as
-{"rationale": "one line", "crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "facts": []}
+{"rationale": "one line", "crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9}
 "crg_mbid": null means that you cannot tell."""
 
 
@@ -79,7 +75,7 @@ def read_answer(
     `confidence` stands in for one that cannot be read; `labels` know a candidate by its title.
     """
     try:
-        found, notes = read_answer_object(text, "crg_mbid")
+        found, notes = read_answer_object(text, ANSWER_KEYS[0])
     except LenientJSONError as error:
         raise RefusedError(
             f"Your final answer cannot be read: {error}. Write it as {FORM}"
@@ -213,14 +209,11 @@ def last_word(labels: Labels, shown: Iterable[str] = ()) -> LastWord:
     groups = [*(label for label in labels.ids if "." not in label), *others]
     releases = [label for label in labels.ids if "." in label][:_MAX_LABELS]
     text = {"type": "string"}
-    about = {"about": {"enum": [*groups, *releases]}, "field": {"enum": list(FACT_FIELDS)}}
-    fact = {**about, "value": text, "quote": text, "source": text}
     properties: dict[str, object] = {
         "rationale": text,
         "crg_mbid": {"enum": [*groups, None]},
         "rr_mbid": {"enum": [*releases, None]},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "facts": {"type": "array", "items": object_schema(fact), "maxItems": _MAX_FACTS},
     }
     return LastWord(_REQUEST, object_schema(properties))
 

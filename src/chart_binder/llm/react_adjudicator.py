@@ -15,7 +15,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Verdict
 from chart_binder.llm.acceptance import Examination
-from chart_binder.llm.answer import last_word
+from chart_binder.llm.answer import ANSWER_KEYS, last_word
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
@@ -163,6 +163,7 @@ class ReActAdjudicator:
                 limits=limits,
                 perform=replay.perform if replay else call_tool,
                 recall=replay.recall if replay else None,
+                answer_keys=ANSWER_KEYS,
                 last_word=(lambda: last_word(labels, finder.shown()))
                 if config.final_turn == "force"
                 else None,

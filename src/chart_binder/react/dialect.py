@@ -11,7 +11,8 @@ from chart_binder.react.parsing.answers import introduces
 from chart_binder.react.parsing.calls import announces, identified, is_finisher, is_no_tool
 from chart_binder.react.parsing.lenient_json import LenientJSONError, is_deep, read_strictly
 from chart_binder.react.parsing.steps import read_reply
-from chart_binder.react.steps import Act, Finish, Step
+from chart_binder.react.parsing.unlabelled import unlabelled_answer
+from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Tool, listed
 
 _TAGS: Final = re.compile(r"[<◁]|\[(?=/?(?:THINK|INST|TOOL))", re.IGNORECASE)
@@ -45,6 +46,17 @@ class Dialect(Protocol):
 
     def observation(self, content: str, of: Act | None = None) -> str:
         """Write what came of one call, or of a turn that called nothing."""
+
+
+def read_step(dialect: Dialect, reply: str, answer_keys: Sequence[str] = ()) -> Step:
+    """Read one reply; with `answer_keys` an answer needs no label in a reply of nothing else.
+
+    The first of the keys must be in its object, the others may be, and no further one.
+    """
+    step = dialect.parse(reply)
+    if not answer_keys or not isinstance(step, Malformed):
+        return step
+    return unlabelled_answer(reply, answer_keys) or step
 
 
 def render_readably(dialect: Dialect, plain: str, step: Act | Finish) -> str:

@@ -20,7 +20,7 @@ from chart_binder.react.conversation import (
     encodable,
     wrap_plugin_errors,
 )
-from chart_binder.react.dialect import Dialect, is_same_step
+from chart_binder.react.dialect import Dialect, is_same_step, read_step
 from chart_binder.react.parsing.labels import begins_observation
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.parsing.steps import whole_answer
@@ -205,14 +205,16 @@ def converse(
     limits: Limits = Limits(),
     perform: Perform = call_tool,
     recall: Recall | None = None,
+    answer_keys: Sequence[str] = (),
     last_word: Callable[[], LastWord] | None = None,
     listen: Callable[[str], None] | None = None,
     clock: Clock = time.monotonic,
 ) -> Ending[T]:
     """Converse until there is an answer or a limit is reached. Raises `ChatError`.
 
-    `perform` makes a call, unless `recall` knows it from a record. `last_word` makes the last turn,
-    or one after too many without progress, ask for the answer alone.
+    `perform` makes a call, unless `recall` knows it from a record. A reply that is nothing but one
+    object with `answer_keys` is an answer without a label (`read_step`). `last_word` makes the last
+    turn, or one after too many without progress, ask for the answer alone.
     """
     budget = Budget(limits.max_run_s, limits.max_run_tokens, clock)
     window = max(0, limits.num_ctx - limits.max_tokens)
@@ -221,7 +223,7 @@ def converse(
     calls = CallRunner(toolbox, perform, watch, most, budget.out_of_time, recall)
     terms = Terms(dialect.stop, listen=listen, enough=stop_after_step(dialect))
     return _Conversation(
-        chat, dialect, context, calls, budget, judge, watch, limits, last_word, terms,
+        chat, dialect, context, calls, budget, judge, watch, limits, answer_keys, last_word, terms,
         limits.iterations,
     ).run()  # fmt: skip
 
@@ -302,6 +304,7 @@ class _Conversation(Generic[T]):
     judge: Judge[T]
     watch: Watch
     limits: Limits
+    answer_keys: Sequence[str]
     last_word: Callable[[], LastWord] | None
     terms: Terms
     max_turns: int
@@ -355,7 +358,8 @@ class _Conversation(Generic[T]):
         written = self.context.estimate.tokens([Message("assistant", reply.content)])
         self.budget.record(reply, prompt_estimate, written)
         self.watch(Replied.of(reply, self.turn))
-        return reply, _unless_cut_off(self.dialect.parse(reply.content), reply, self.dialect)
+        step = read_step(self.dialect, reply.content, () if schema else self.answer_keys)
+        return reply, _unless_cut_off(step, reply, self.dialect)
 
     def take_turn(self) -> Ending[T] | None:
         reply, step = self.ask()

@@ -14,6 +14,7 @@ from chart_binder.react.parsing.advice import NO_DIALECT
 from chart_binder.react.parsing.labels import label_at
 from chart_binder.react.parsing.lenient_json import opens_object
 from chart_binder.react.parsing.steps import read_reply
+from chart_binder.react.parsing.unlabelled import unlabelled_answer
 from chart_binder.react.steps import Act, Finish
 
 _COLONS: Final = str.maketrans(dict.fromkeys("∶ː˸꞉։፡", ":"))
@@ -91,6 +92,7 @@ def sanitize(text: str) -> str:
 def one_line(text: str, most: int | None = None) -> str:
     """Return inert text on one line, at most `most` characters long."""
     line = _quote_objects(_line(text))
+    line = _quoted(line) if unlabelled_answer(line) else line
     return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
 
 
@@ -197,7 +199,8 @@ def _quote_steps(text: str) -> str:
 
 
 def _is_step(text: str) -> bool:
-    return isinstance(read_reply(text, NO_DIALECT), Act | Finish)
+    is_read = isinstance(read_reply(text, NO_DIALECT), Act | Finish)
+    return is_read or unlabelled_answer(text) is not None
 
 
 def _quoted(line: str) -> str:

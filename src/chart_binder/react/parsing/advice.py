@@ -42,7 +42,10 @@ SENTENCES: Final = {
         "A JSON object stands among your other words, as if you quoted it. If it is your turn, "
         "write nothing after it, or use the form below."
     ),
-    "unlabelled": "You wrote a JSON object without {answer} before it, so it is no answer.",
+    "unlabelled": (
+        "You wrote a JSON object without {answer} before it, and it is not clear that it is your "
+        "answer."
+    ),
     "called": (
         "You wrote a call where it asks for nothing, and then {an_answer}. No tool was called, so "
         "no answer can rest on what it would say."
