@@ -12,13 +12,7 @@ from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError, NothingFoundError
-from chart_binder.jobs.decide import (
-    Decider,
-    Overrides,
-    gather_evidence,
-    no_overrides,
-    sibling_need,
-)
+from chart_binder.jobs.decide import Decider, Overrides, gather_evidence, no_overrides, sibling_need
 from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import Watch

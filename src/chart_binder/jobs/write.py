@@ -8,11 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from chart_binder.audio.containers import read_tag_set
-from chart_binder.audio.fields import (
-    item_texts,
-    with_fields,
-    written_keys,
-)
+from chart_binder.audio.fields import item_texts, with_fields, written_keys
 from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import NotWritableError
@@ -34,21 +30,10 @@ from chart_binder.domain.tags import (
 )
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, bare_id
-from chart_binder.errors import (
-    CanonError,
-    DamagedRecordError,
-    LookupFailedError,
-    StoreError,
-)
+from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedError, StoreError
 from chart_binder.files import absolute_path
 from chart_binder.jobs import journal, stored_decisions
-from chart_binder.jobs.decide import (
-    WAITING_STATES,
-    Decision,
-    State,
-    advice_for,
-    override_for,
-)
+from chart_binder.jobs.decide import WAITING_STATES, Decision, State, advice_for, override_for
 from chart_binder.llm.result import why_not_written
 
 if TYPE_CHECKING:

@@ -14,12 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, same_day
-from chart_binder.domain.evidence import (
-    EvidenceBundle,
-    RecordingCandidate,
-    Release,
-    ReleaseGroup,
-)
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.verdict import Considered, Decided, Possibility, Question, QuestionKind
 from chart_binder.domain.vocabulary import MBID, ReleaseGroupId, ReleaseId, non_blank
 from chart_binder.rules.candidates import Candidate, role_and_noun

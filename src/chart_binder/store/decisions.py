@@ -29,13 +29,7 @@ from chart_binder.store.database import (
     path_key,
     short_key,
 )
-from chart_binder.store.schema import (
-    cached_answers,
-    decisions,
-    evidence,
-    rate_slots,
-    transcripts,
-)
+from chart_binder.store.schema import cached_answers, decisions, evidence, rate_slots, transcripts
 
 UnreadHandler: TypeAlias = Callable[[UnreadDecision], None]
 """Is called with each decision that is skipped because its record is damaged."""

@@ -10,12 +10,7 @@ import sqlalchemy as sa
 
 from chart_binder.domain.records import RunRecord, UnwrittenRecord, WriteRecord, WriteState
 from chart_binder.errors import DamagedRecordError, StoreError
-from chart_binder.store.database import (
-    Part,
-    damaged_record,
-    insert_into,
-    path_key,
-)
+from chart_binder.store.database import Part, damaged_record, insert_into, path_key
 from chart_binder.store.schema import runs, unwritten, writes
 
 UnreadRunHandler: TypeAlias = Callable[[str], None]
