@@ -90,9 +90,9 @@ def drift(
     """Compare the decision on a file with that of a batch of today's model and rules."""
     worker = Worker(StoredEvidence(store), Decider(rules, model), versions(name, rules))
     check = DriftCheck(store, worker, AdjudicationCache(store, name))
-    rows = list(store.decisions.iterate(all_of_them=True))
+    rows = list(store.decisions.iterate())
     compared = check.compare(record_of(store, path))
-    assert list(store.decisions.iterate(all_of_them=True)) == rows
+    assert list(store.decisions.iterate()) == rows
     return compared
 
 

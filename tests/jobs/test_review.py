@@ -120,7 +120,7 @@ def test_what_cannot_be_accepted_is_named(store: Store, put: Put, case: Case, pr
     with pytest.raises(CanonError, match=problem):
         accept(store, made)
     assert store.overrides.all() == {}
-    assert store.verdicts.latest(made.kept.id) is None
+    assert store.verdicts.history(made.kept.id) == ()
 
 
 def test_a_proposed_release_of_another_group_is_left_to_the_rules(store: Store, put: Put) -> None:
@@ -170,7 +170,7 @@ def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -
     assert "is removed: C1 'Bohemian Rhapsody', said 2" in third.notes[0]
     store.verdicts.take_back(third.saved)
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
-    assert store.verdicts.latest(case.kept.id) == other.saved.verdicts[0]
+    assert store.verdicts.history(case.kept.id)[0] == other.saved.verdicts[0]
 
 
 def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_path: Path) -> None:

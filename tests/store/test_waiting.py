@@ -83,14 +83,14 @@ def test_files_and_folders_are_looked_for_by_name(store: Store) -> None:
 def test_what_was_ruled_on_waits_no_more(store: Store, kind: VerdictKind) -> None:
     store.decisions.put(waits(1))
     store.decisions.put(waits(2))
-    store.verdicts.put(said(1, kind))
+    store.verdicts.save([said(1, kind)])
     assert queue(store) == [("2", 1, 1)]
 
 
 def test_a_verdict_holds_until_evidence_rules_or_the_answer_change(store: Store) -> None:
     first = waits(1)
     store.decisions.put(first)
-    store.verdicts.put(said(1, VerdictKind.KEEP))
+    store.verdicts.save([said(1, VerdictKind.KEEP)])
 
     def again(number: int, **changes: object) -> DecisionRecord:
         new = msgspec.structs.replace(first, id=f"decision{number}", **changes)
@@ -128,7 +128,7 @@ def test_what_an_override_decided_waits_once_that_is_removed(store: Store) -> No
     store.overrides.remove(RecordingId("recording"))
     assert queue(store) == [("1", 1, 1)]
     assert list(store.waiting.cases(["review"])) == []
-    store.verdicts.put(said(1, VerdictKind.KEEP))
+    store.verdicts.save([said(1, VerdictKind.KEEP)])
     assert queue(store) == []
 
 
@@ -136,7 +136,7 @@ def test_a_verdict_goes_with_the_override_it_came_with(store: Store) -> None:
     store.decisions.put(waits(2))  # it names no recording
     ruled = said(2, VerdictKind.REJECT, "group")
     kept = said(2, VerdictKind.KEEP, at=NOW)
-    store.verdicts.put(kept)
+    store.verdicts.save([kept])
     store.verdicts.save([ruled], override())
     assert store.verdicts.history("decision2") == (ruled, kept)
     store.overrides.remove(RecordingId("recording"))
@@ -155,11 +155,11 @@ def test_a_ruling_is_taken_back_exactly(store: Store) -> None:
     second = store.verdicts.save(
         [said(2, VerdictKind.REJECT, "another", at=then)], override("another", then)
     )
-    assert store.verdicts.latest("decision1") is None
+    assert store.verdicts.history("decision1") == ()
     store.verdicts.take_back(second)
     assert store.overrides.all() == {"recording": override()}
-    assert store.verdicts.latest("decision1") == said(1, VerdictKind.ACCEPT, "group")
-    assert store.verdicts.latest("decision2") is None
+    assert store.verdicts.history("decision1") == (said(1, VerdictKind.ACCEPT, "group"),)
+    assert store.verdicts.history("decision2") == ()
     store.verdicts.take_back(first)
     assert store.overrides.all() == {}
     assert queue(store) == [("1", 1, 2), ("2", 1, 1)]

@@ -355,10 +355,7 @@ def _open_postgres(url: URL) -> Database:
 
 
 def insert_into(connection: sa.Connection, table: sa.Table) -> Insert:
-    """Return an insertion with `on_conflict_...` methods.
-
-    SQLAlchemy has a class for each database, with the same methods.
-    """
+    """Return an insertion with `on_conflict_...` methods, which each database has of its own."""
     if connection.dialect.name == "sqlite":
         return insert(table)
     from sqlalchemy.dialects import postgresql

@@ -161,10 +161,7 @@ class Decisions(Part):
         return tuple(row.path for row in self._database.rows(wanted.distinct()))
 
     def by_evidence(self, evidence_hash: str, adjudicator: str) -> DecisionRecord | None:
-        """Return the last decision on this evidence, of any file, that this adjudicator answered.
-
-        Failures of the model do not count.
-        """
+        """Return the last decision on this evidence that this adjudicator answered, of any file."""
         wanted = (
             sa.select(decisions)
             .where(decisions.c.evidence_hash == evidence_hash)
@@ -180,27 +177,17 @@ class Decisions(Part):
         return int(self._database.rows(wanted)[0][0])
 
     def iterate(
-        self,
-        states: Collection[str] = (),
-        run_id: str | None = None,
-        *,
-        all_of_them: bool = False,
-        unread: UnreadHandler | None = None,
+        self, states: Collection[str] = (), unread: UnreadHandler | None = None
     ) -> Iterator[DecisionRecord]:
-        """Yield the latest decision of every file, or all decisions, in the order they were made.
+        """Yield the latest decision of every file, or of those in `states`, in their order.
 
-        Files are skipped whose latest decision is not in `states`, or not of the run. Decisions
-        that are saved meanwhile are not yielded. One that cannot be read is passed to `unread`, or
-        raised.
+        Decisions that are saved meanwhile are not yielded. One that cannot be read is passed to
+        `unread`, or raised.
         """
-        wanted = sa.select(decisions)
+        last = self._database.last(decisions)
+        wanted = sa.select(decisions).where(~superseded(last))
         if states:
             wanted = wanted.where(decisions.c.state.in_(sorted(states)))
-        if run_id is not None:
-            wanted = wanted.where(decisions.c.run_id == run_id)
-        last = self._database.last(decisions)
-        if not all_of_them:
-            wanted = wanted.where(~superseded(last))
         rows = self._database.pages(decisions, wanted, last)
         if unread is None:
             return (self._database.read(DecisionRecord, row) for row in rows)

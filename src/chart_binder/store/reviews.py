@@ -19,10 +19,7 @@ from chart_binder.store.schema import Bytes, audits, decisions, overrides, verdi
 
 
 class Overrides(Part):
-    """The overrides, one for each recording.
-
-    `store.read_overrides` reads them too, without creating a store.
-    """
+    """The overrides by recording; `store.read_overrides` reads them too, creating no store."""
 
     def put(self, override: OverrideRecord) -> None:
         """Save an override, in place of an earlier one for the same recording."""
@@ -213,10 +210,6 @@ class SavedVerdicts(msgspec.Struct, frozen=True):
 class Verdicts(Part):
     """The verdicts of people on decisions."""
 
-    def put(self, verdict: VerdictRecord) -> None:
-        """Save a verdict, beside the earlier ones."""
-        self.save([verdict])
-
     def save(
         self,
         given: Collection[VerdictRecord],
@@ -277,10 +270,6 @@ class Verdicts(Part):
         )
         wanted = sa.select(decisions).where(is_reached, ~superseded()).order_by(decisions.c.seq)
         return tuple(readable(self._database, self._database.rows(wanted)))
-
-    def latest(self, decision: str) -> VerdictRecord | None:
-        """Return the newest verdict on a decision."""
-        return next(iter(self.history(decision)), None)
 
     def history(self, decision: str) -> tuple[VerdictRecord, ...]:
         """Return every verdict on a decision, the newest first."""

@@ -48,27 +48,21 @@ class Runs(Part):
         wanted = sa.select(runs).where(is_so).order_by(runs.c.seq.desc()).limit(2)
         return tuple(map(self._read, self._database.rows(wanted)))
 
-    def latest(self, command: str | None = None) -> RunRecord | None:
-        """Return the run that began last, or the last of a command."""
-        return next(iter(self.newest(1, command)), None)
+    def latest(self) -> RunRecord | None:
+        """Return the run that began last."""
+        return next(iter(self.newest(1)), None)
 
     def newest(
         self, count: int, command: str | None = None, unread: UnreadRunHandler | None = None
     ) -> tuple[RunRecord, ...]:
-        """Return the last `count` runs, of all or of a command, the newest first.
-
-        One that cannot be read is passed to `unread`, or raised.
-        """
+        """Return the last `count` runs, or of a command, the newest first; else as `iterate`."""
         wanted = sa.select(runs).order_by(runs.c.seq.desc()).limit(count)
         if command is not None:
             wanted = wanted.where(runs.c.command == command)
         return tuple(self._readable(self._database.rows(wanted), unread))
 
     def iterate(self, unread: UnreadRunHandler | None = None) -> Iterator[RunRecord]:
-        """Yield every run, the newest first, read in pages.
-
-        One that cannot be read is passed to `unread`, or raised.
-        """
+        """Yield every run, the newest first; pass one that cannot be read to `unread`, or raise."""
         return self._readable(self._database.pages(runs, sa.select(runs)), unread)
 
     def _change(self, run: str, counts: Mapping[str, int], more: Mapping[str, object]) -> None:
@@ -190,10 +184,7 @@ class Unwritten(Part):
     """The files whose tags were not written, with the reason."""
 
     def update(self, refused: Collection[UnwrittenRecord], written: Collection[bytes]) -> None:
-        """Save the reasons for files in place of earlier ones, and forget files that are written.
-
-        Nothing is committed where that changes nothing.
-        """
+        """Save the reasons for files in place of earlier ones, and forget the files `written`."""
         known = self._of([*(one.path for one in refused), *written])
         new = [one for one in refused if known.get(one.path) != (one.decision_id, one.why)]
         gone = {path_key(path) for path in (*written, *(one.path for one in new)) if path in known}
