@@ -331,7 +331,7 @@ def demo(session: options.Session, *, full: bool) -> int:
 def _demo_lines(path: str, case: Case) -> Iterator[str]:
     """Yield a decision without addresses; of a model's run only what it came to."""
     decision = case.decision
-    tags = (case.bundle and case.bundle.artifact and case.bundle.artifact.tags) or {}
+    tags = case.bundle.tags if case.bundle else {}
     plain = replace(case, decision=msgspec.structs.replace(decision, adjudication=None))
     head = f"{path} (album in its tags: {tags.get('album')})"
     yield from decision_text.decision_lines(head, plain, explained=True, brief=True)

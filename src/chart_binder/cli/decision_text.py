@@ -58,12 +58,11 @@ def musicbrainz_page(entity: str, mbid: str) -> str:
 def entity_names(bundle: EvidenceBundle | None, *, whole: bool = False) -> dict[str, str]:
     """Return names of release groups and releases by id; of `whole` releases with the group's."""
     names: dict[str, str] = {}
-    for recording in bundle.recording_candidates if bundle else ():
-        for group in recording.groups:
-            names[group.mb_rg_id] = group_name(group)
-            of_group = f" of {names[group.mb_rg_id]}" if whole else ""
-            for release in group.editions:
-                names[release.mb_release_id] = f"{release_name(release)}{of_group}"
+    for group in bundle.groups if bundle else ():
+        names[group.mb_rg_id] = group_name(group)
+        of_group = f" of {names[group.mb_rg_id]}" if whole else ""
+        for release in group.editions:
+            names[release.mb_release_id] = f"{release_name(release)}{of_group}"
     return names
 
 

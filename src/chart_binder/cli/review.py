@@ -426,9 +426,7 @@ def list_overrides(session: options.Session, name: str | None) -> None:
             known = overrides.override_effect(store, kept)
             if known.bundle is None:
                 known = overrides.OverrideEffect(known.files, evidence(kept.recording_mbid))
-            groups = chain.from_iterable(
-                one.groups for one in (known.bundle.recording_candidates if known.bundle else ())
-            )
+            groups = known.bundle.groups if known.bundle else ()
             fields = msgspec.to_builtins(kept) | {
                 "name": known.bundle.name if known.bundle else None,
                 "crg_title": next((x.title for x in groups if x.mb_rg_id == kept.crg_mbid), None),

@@ -190,8 +190,7 @@ def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
         "claim": decision_text.claim_text,
     }
     template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
-    recordings = recorded.bundle.recording_candidates if recorded.bundle else ()
-    groups = {group.mb_rg_id: group for each in recordings for group in each.groups}
+    groups = {one.mb_rg_id: one for one in (recorded.bundle.groups if recorded.bundle else ())}
     candidates = [(group, decision_text.group_name(group)) for group in groups.values()]
     return template.render(
         style=Markup(style),  # noqa: S704 - our own file

@@ -66,7 +66,7 @@ class Subject:
     @classmethod
     def of(cls, about: str, bundle: EvidenceBundle) -> "Subject":
         """Return the subject for the id of a release group or a release of the evidence."""
-        every = [group for each in bundle.recording_candidates for group in each.groups]
+        every = bundle.groups
         groups, releases = things(bundle, about)
         own = groups or [g for g in every if any(one in releases for one in g.editions)]
         known: list[ReleaseGroup | Release] = [*releases, *own]

@@ -345,6 +345,16 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
         return self.artist or Artist()
 
     @property
+    def groups(self) -> tuple[ReleaseGroup, ...]:
+        """The release groups of all recordings."""
+        return tuple(group for one in self.recording_candidates for group in one.groups)
+
+    @property
+    def tags(self) -> dict[str, str | None]:
+        """What the file's tags say, as far as known."""
+        return (self.artifact and self.artifact.tags) or {}
+
+    @property
     def has_no_sibling(self) -> bool:
         """Whether other recordings of the performance were looked for and none was found."""
         is_any = any(one.is_sibling for one in self.recording_candidates)

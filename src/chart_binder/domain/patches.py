@@ -234,7 +234,7 @@ def first_day(bundle: EvidenceBundle, group: str) -> int:
 
 def things(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list[Release]]:
     """Return the groups, and the releases, that have an id."""
-    groups = [group for recording in bundle.recording_candidates for group in recording.groups]
+    groups = bundle.groups
     releases = [one for group in groups for one in group.editions if one.mb_release_id == about]
     return [group for group in groups if group.mb_rg_id == about], releases
 

@@ -244,12 +244,8 @@ class Track:
     @property
     def group(self) -> ReleaseGroup | None:
         """The release group that was decided for."""
-        return next((one for one in self.groups if one.mb_rg_id == self.chosen.release_group), None)
-
-    @property
-    def groups(self) -> Iterator[ReleaseGroup]:
-        """The release groups of the evidence."""
-        return (group for one in self.bundle.recording_candidates for group in one.groups)
+        known, groups = self.chosen.release_group, self.bundle.groups
+        return next((one for one in groups if one.mb_rg_id == known), None)
 
     @property
     def own_recording(self) -> str | None:
@@ -378,7 +374,7 @@ def dates_of_album(track: Track, now: Fields) -> frozenset[str]:
     titles = {fold(text) for text in now.get("album", ())}
     ids = {text.strip().lower() for name in _ALBUM_IDS for text in now.get(name, ())}
     found: set[str] = set()
-    for group in track.groups:
+    for group in track.bundle.groups:
         named = {group.mb_rg_id, *(one.mb_release_id for one in group.editions)}
         called = {fold(one or "") for one in (group.title, *(one.title for one in group.editions))}
         if ids & named or (not ids and titles & called):

@@ -327,14 +327,13 @@ def _with_names(
     decision: Decision, bundle: EvidenceBundle, verdict: Verdict, rules: RulesConfig
 ) -> Decision:
     """Return a decision with its first release and the names of what it is about."""
-    recordings = bundle.recording_candidates
-    groups = (group for each in recordings for group in each.groups)
-    group = next((one for one in groups if one.mb_rg_id == decision.crg_mbid), None)
+    group = next((one for one in bundle.groups if one.mb_rg_id == decision.crg_mbid), None)
     primary, secondary = group.types if group else (None, ())
     return replace(
         decision,
         artist=bundle.performer.name,
-        title=bundle.recording_title or next((one.title for one in recordings), None),
+        title=bundle.recording_title
+        or next((one.title for one in bundle.recording_candidates), None),
         crg_title=group.title if group else None,
         crg_type=" + ".join(filter(None, (primary, *secondary))) or None,
         first_release=_first_release(decision, bundle, verdict, rules),
@@ -432,9 +431,9 @@ def override_for(
     """
     if not overrides:
         return None
-    tags = (bundle.artifact and bundle.artifact.tags) or {}
     candidates = (one.mb_recording_id for one in sort_recordings(bundle).kept)
-    ids = (one.strip().casefold() for one in (*candidates, tags.get("recording_mbid")) if one)
+    known = (*candidates, bundle.tags.get("recording_mbid"))
+    ids = (one.strip().casefold() for one in known if one)
     found = [overrides[recording] for recording in ids if recording in overrides]
     return max(found, key=lambda one: (one.set_at_utc, one.recording_mbid), default=None)
 

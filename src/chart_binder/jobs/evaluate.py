@@ -326,9 +326,7 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
             or (rr in _UNBLAMED and expected.rr_rule not in (None, decision.rr_rule))
         ),
         titles={
-            bare_id(group.mb_rg_id): group.title or group.mb_rg_id
-            for recording in golden.bundle.recording_candidates
-            for group in recording.groups
+            bare_id(group.mb_rg_id): group.title or group.mb_rg_id for group in golden.bundle.groups
         },
     )
 

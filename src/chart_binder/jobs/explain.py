@@ -82,7 +82,7 @@ def lead_window(bundle: EvidenceBundle, rules_config: RulesConfig) -> LeadWindow
     certain = single.last + 1, single.first + days
     is_any = certain[0] <= certain[1]
     return LeadWindow(
-        single=single.group.mb_rg_id,
+        single=single.id,
         days=days,
         earliest=_day(single.first + 1),
         from_=_day(certain[0]) if is_any else None,
@@ -103,7 +103,7 @@ def _appearance(one: Candidate) -> Appearance:
         together.setdefault((release.when, release.standing or ""), []).append(release)
     keys = sorted(together, key=lambda key: (not key[0].is_known, *map(str, key)))
     return Appearance(
-        release_group=one.group.mb_rg_id,
+        release_group=one.id,
         title=one.title,
         kind=one.kind,
         counts=one.counts,
@@ -174,8 +174,8 @@ def _by_word(
 ) -> Iterator[Rival]:
     recordings = sort_recordings(bundle)
     contest = build_contest(recordings.kept, bundle, rules_config)
-    running: dict[str, Candidate] = {one.group.mb_rg_id: one for one in contest.candidates}
-    possible = {one.group.mb_rg_id for one in apply_rules(contest).possible}
+    running: dict[str, Candidate] = {one.id: one for one in contest.candidates}
+    possible = {one.id for one in apply_rules(contest).possible}
     chosen = running.get(crg)
     by_model = {
         name: f"{one.kind} ({one.when}): {said}"
@@ -190,5 +190,5 @@ def _by_word(
 
 def _name(bundle: EvidenceBundle, crg: str) -> str:
     everyone = candidates_of(bundle.recording_candidates)
-    names = (one.name for one in everyone if one.group.mb_rg_id == crg)
+    names = (one.name for one in everyone if one.id == crg)
     return next(names, "a record that the evidence lacks")

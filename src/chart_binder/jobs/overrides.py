@@ -194,7 +194,7 @@ def require_home(
     if rr is None:
         return iter(())
     release, group = bare_id(rr), bare_id(crg)
-    groups = _groups(bundle)
+    groups = bundle.groups
     homes = [one for one in groups if release in _release_ids([one])]
     if not homes and look_up:
         try:
@@ -220,7 +220,7 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
     that of the recording, of a candidate or of the file's album.
     Raises `CanonError` if not, or if there is no such group.
     """
-    groups = {bare_id(group.mb_rg_id): group for group in _groups(bundle)}
+    groups = {bare_id(group.mb_rg_id): group for group in bundle.groups}
     if bare_id(crg) in groups:
         return
     try:
@@ -232,7 +232,7 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
         raise CanonError(
             f"MusicBrainz knows no release group {crg}: check the id; --force keeps it all the same"
         )
-    tags = (bundle.artifact and bundle.artifact.tags) or {}
+    tags = bundle.tags
     artists = filter(None, (bundle.performer.name, tags.get("artist"), tags.get("album_artist")))
     titles = (bundle.recording_title, tags.get("album"), *(one.title for one in groups.values()))
     if (
@@ -252,7 +252,7 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
 def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[str]:
     """Yield a remark for each id of an override that evidence does not have."""
     crg, rr = bare_id(override.crg_mbid), bare_id(override.rr_mbid or "")
-    carrying = [group for group in _groups(bundle) if bare_id(group.mb_rg_id) == crg]
+    carrying = [group for group in bundle.groups if bare_id(group.mb_rg_id) == crg]
     if not carrying:
         advice = "" if rr else "; --rr names a release of it, if you know one"
         yield f"release group {crg} is not in the evidence: kept all the same{advice}"
@@ -451,10 +451,6 @@ def _require_open(store: "Store", case: ReviewCase) -> None:
     if decision.state is State.DECIDED and decision.adjudication is None:
         by = "a person's override" if decision.decided_by == "override" else "the rules"
         raise CanonError(f"{case.path}: decided by {by}; `canon override set` decides otherwise")
-
-
-def _groups(bundle: EvidenceBundle) -> Sequence[ReleaseGroup]:
-    return [group for recording in bundle.recording_candidates for group in recording.groups]
 
 
 def _release_ids(groups: Sequence[ReleaseGroup]) -> set[str]:

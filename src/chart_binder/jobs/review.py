@@ -98,8 +98,7 @@ class ReviewCase:
     @property
     def album(self) -> str | None:
         """The title of its album in its tags, else in those that it was decided by."""
-        artifact = self.bundle.artifact if self.bundle else None
-        before = artifact.tags.get("album") if artifact and artifact.tags else None
+        before = self.bundle.tags.get("album") if self.bundle else None
         return next(iter(self.file.fields.get("album", ())), before)
 
     @property
@@ -283,7 +282,7 @@ def _row(label: str, one: Candidate, proposed: str | None) -> CandidateRow:
     )
     return CandidateRow(
         label,
-        one.group.mb_rg_id,
+        one.id,
         one.title,
         one.kind,
         one.when if one.counts else "nothing official",
@@ -292,7 +291,7 @@ def _row(label: str, one: Candidate, proposed: str | None) -> CandidateRow:
             Edition(name, each.mb_release_id, _release_text(each))
             for name, each in labelled_releases(label, one)
         ),
-        is_proposed=proposed is not None and bare_id(one.group.mb_rg_id) == bare_id(proposed),
+        is_proposed=proposed is not None and bare_id(one.id) == bare_id(proposed),
     )
 
 

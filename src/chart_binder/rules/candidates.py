@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate
 from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.vocabulary import type_names
+from chart_binder.domain.vocabulary import ReleaseGroupId, type_names
 from chart_binder.rules.names import is_various
 
 
@@ -126,6 +126,11 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     """An earlier date, of a release on a medium that was not on sale then: a CD of 1966."""
 
     @property
+    def id(self) -> ReleaseGroupId:
+        """The id of the release group."""
+        return self.group.mb_rg_id
+
+    @property
     def is_weak(self) -> bool:
         """Whether its date is only the group's own, because no release is listed."""
         return not self.group.releases
@@ -150,7 +155,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def title(self) -> str:
         """The title, or the id if there is none."""
-        return self.group.title or self.group.mb_rg_id
+        return self.group.title or self.id
 
     @property
     def name(self) -> str:
@@ -186,7 +191,7 @@ def either(candidates: Sequence[Candidate]) -> str:
 
 
 _SPAN = attrgetter("first", "last")
-_ORDER = attrgetter("first", "last", "group.mb_rg_id")
+_ORDER = attrgetter("first", "last", "id")
 
 
 def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
@@ -210,9 +215,8 @@ def with_group_date(candidate: Candidate) -> Candidate | None:
 
 def with_hint(candidate: Candidate) -> Candidate:
     """Return the candidate as if it may have come out as early as its hint says."""
-    return (
-        with_span(candidate, candidate.hint.first, candidate.last) if candidate.hint else candidate
-    )
+    hint = candidate.hint
+    return with_span(candidate, hint.first, candidate.last) if hint else candidate
 
 
 def with_span(candidate: Candidate, first: int, last: int) -> Candidate:

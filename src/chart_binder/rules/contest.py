@@ -100,12 +100,12 @@ def _contest(
     compilations: list[Candidate] = []
     for candidate in candidates:
         if candidate.official or candidate.is_weak:
-            one = with_hint(candidate) if candidate.hint else candidate
+            one = with_hint(candidate)
             (compilations if one.role is Role.COMPILATION else works).append(one)
     soundtracks = _soundtracks_as_works(compilations, is_any_work=bool(works))
     if soundtracks:
-        running = {one.group.mb_rg_id for one in soundtracks}
-        compilations = [one for one in compilations if one.group.mb_rg_id not in running]
+        running = {one.id for one in soundtracks}
+        compilations = [one for one in compilations if one.id not in running]
         works += [one for one in soundtracks if not one.is_dated]
         soundtracks = [one for one in soundtracks if one.is_dated]
     rest, undated = _without_undated(works, soundtracks, settings.lead_window_days)
@@ -183,15 +183,11 @@ def _without_undated(
         return works, []
     soonest = min(dated) + window
     early = {
-        one.group.mb_rg_id: one
-        for one in filter(None, map(with_group_date, undated))
-        if one.first <= soonest
+        one.id: one for one in filter(None, map(with_group_date, undated)) if one.first <= soonest
     }
-    split = [one for one in undated if one.group.mb_rg_id not in early]
-    gone = {one.group.mb_rg_id for one in split}
-    return [
-        early.get(one.group.mb_rg_id, one) for one in works if one.group.mb_rg_id not in gone
-    ], split
+    split = [one for one in undated if one.id not in early]
+    gone = {one.id for one in split}
+    return [early.get(one.id, one) for one in works if one.id not in gone], split
 
 
 # Ties: what decides between records of the same day.
@@ -268,7 +264,7 @@ class TieBreak:
         day: PartialDate,
         edge: Callable[[PartialDate], int],
     ) -> Key:
-        known = one.group.mb_rg_id
+        known = one.id
         if known not in keys:
             is_day = day.first == day.last  # then a bare year that ends on it counts as undated
             releases = [

@@ -46,18 +46,15 @@ def decide(
     two descriptions of one record is right; otherwise the verdict is open and has the questions
     that would settle it. A person's `override` precedes every rule.
     """
-    recordings = sort_recordings(bundle)
-    contest = build_contest(recordings.kept, bundle, settings)
+    contest, recordings = _contest_of(bundle, settings)
     if override:
-        return _overridden(override, contest, recordings, bundle)
-    verdict = _settled(contest, recordings, bundle)
+        return _overridden(override, contest, recordings)
+    verdict = _settled(contest, recordings)
     if isinstance(verdict, Decided):
         return verdict if bundle.complete is not False else _proposed(verdict, bundle)
 
     def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
-        others = sort_recordings(tried)
-        other = build_contest(others.kept, tried, settings)
-        found = _settled(other, others, tried)
+        found = _settled(*_contest_of(tried, settings))
         return found.crg if isinstance(found, Decided) else None
 
     questions = questions_of(verdict.asked, bundle, settle)
@@ -66,6 +63,11 @@ def decide(
     if bundle.complete is False:
         because = f"{because}; {_cut_short(bundle)}"
     return Open(because, questions, verdict.path, losers)
+
+
+def _contest_of(bundle: EvidenceBundle, settings: RulesConfig) -> tuple[Contest, SortedRecordings]:
+    recordings = sort_recordings(bundle)
+    return build_contest(recordings.kept, bundle, settings), recordings
 
 
 def _cut_short(bundle: EvidenceBundle) -> str:
@@ -85,41 +87,31 @@ def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
     )
 
 
-def _settled(
-    contest: Contest, recordings: SortedRecordings, bundle: EvidenceBundle
-) -> Decided | Undecided:
+def _settled(contest: Contest, recordings: SortedRecordings) -> Decided | Undecided:
     """Return the decision, if it depends on nothing ambiguous."""
-    verdict = _verdict(contest, recordings, bundle)
+    verdict = _verdict(contest, recordings)
     if isinstance(verdict, Decided):
-        what, asked = _ambiguities(verdict, contest, bundle)
+        what, asked = _ambiguities(verdict, contest)
         if asked:
-            return Undecided(
-                f"{what} is unknown, and the decision turns on it", asked, verdict.path
-            )
+            because = f"{what} is unknown, and the decision turns on it"
+            return Undecided(because, asked, verdict.path)
     return verdict
 
 
-def _verdict(
-    contest: Contest, recordings: SortedRecordings, bundle: EvidenceBundle
-) -> Decided | Undecided:
+def _verdict(contest: Contest, recordings: SortedRecordings) -> Decided | Undecided:
     """Return the decision, with releases of unknown status taken as unofficial."""
     results = apply_rules(contest)
     chosen = results.chosen
     if recordings.artists and (apart := recordings_disagree(chosen, contest, results, recordings)):
         return apart
     if chosen is None:
-        return undecided(contest, results, bundle)
-    return recordings_disagree(chosen, contest, results, recordings) or _decided(
-        chosen, contest, results, recordings, bundle
-    )
+        return undecided(contest, results)
+    apart = recordings_disagree(chosen, contest, results, recordings)
+    return apart or _decided(chosen, contest, results, recordings)
 
 
 def _decided(
-    chosen: Candidate,
-    contest: Contest,
-    results: RuleResults,
-    recordings: SortedRecordings,
-    bundle: EvidenceBundle,
+    chosen: Candidate, contest: Contest, results: RuleResults, recordings: SortedRecordings
 ) -> Decided:
     path, because, rule = [], "", ""
     for rule, ruling in results.rulings:
@@ -130,9 +122,9 @@ def _decided(
     release = choose_release(chosen, contest.artist.country, contest.settings)
     path.append(Considered(release.rule, release.reason))
     rr = release.release.mb_release_id if release.release else None
-    recording = recording_of(chosen.recordings, rr, bundle)
+    recording = recording_of(chosen.recordings, rr, contest.bundle)
     return Decided(
-        crg=chosen.group.mb_rg_id,
+        crg=chosen.id,
         rr=rr,
         recording=recording,
         crg_rule=rule,
@@ -144,15 +136,12 @@ def _decided(
     )
 
 
-def _ambiguities(
-    verdict: Decided, contest: Contest, bundle: EvidenceBundle
-) -> tuple[str, tuple[Asked, ...]]:
+def _ambiguities(verdict: Decided, contest: Contest) -> tuple[str, tuple[Asked, ...]]:
     """Return what the decision depends on besides days, with the questions that would settle it."""
+    bundle = contest.bundle
 
     def rules(tried: EvidenceBundle) -> Decided | Undecided:
-        recordings = sort_recordings(tried)
-        other = build_contest(recordings.kept, tried, contest.settings)
-        return _verdict(other, recordings, tried)
+        return _verdict(*_contest_of(tried, contest.settings))
 
     if not bundle.listed.is_each_once:
         found = find_contradictions(contest.recordings, contest.candidates)
@@ -162,7 +151,7 @@ def _ambiguities(
     untyped = records_of_unknown_type(contest.candidates)
     if not (statuses or untyped):
         return "", ()
-    chosen = next(one for one in contest.candidates if one.group.mb_rg_id == verdict.crg)
+    chosen = next(one for one in contest.candidates if one.id == verdict.crg)
     until = chosen.last + contest.settings.lead_window_days
     if chosen.role is Role.COMPILATION:  # any work, however late, may rule it out
         until = LAST_DAY
@@ -171,13 +160,10 @@ def _ambiguities(
     return "the type of a record", types_that_matter(verdict, untyped, until, bundle, rules)
 
 
-def _overridden(
-    override: Override, contest: Contest, recordings: SortedRecordings, bundle: EvidenceBundle
-) -> Decided:
+def _overridden(override: Override, contest: Contest, recordings: SortedRecordings) -> Decided:
     """Return a person's decision; what it leaves open, the release and recording, by the rules."""
-    crg = bare_id(override.crg)
-    same = (one for one in contest.candidates if bare_id(one.group.mb_rg_id) == crg)
-    chosen = next(same, None)
+    bundle, crg = contest.bundle, bare_id(override.crg)
+    chosen = next((one for one in contest.candidates if bare_id(one.id) == crg), None)
     because = override.reason or "a person decided so"
     path = [Considered(f"CRG:{MANUAL_OVERRIDE}", because)]
     rr = ReleaseId(bare_id(override.rr)) if override.rr else None
@@ -189,7 +175,7 @@ def _overridden(
         path.append(Considered(rule, release.reason))
     carriers = tuple(chosen.recordings if chosen else recordings.kept)
     return Decided(
-        crg=chosen.group.mb_rg_id if chosen else ReleaseGroupId(crg),
+        crg=chosen.id if chosen else ReleaseGroupId(crg),
         rr=rr,
         recording=recording_of(carriers, rr, bundle) if carriers else RecordingId(""),
         crg_rule=f"CRG:{MANUAL_OVERRIDE}",

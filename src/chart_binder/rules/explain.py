@@ -13,7 +13,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, set_off
+from chart_binder.domain.evidence import RecordingCandidate, set_off
 from chart_binder.domain.verdict import Considered, Open, Rival, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, bare_id
 from chart_binder.rules.candidates import (
@@ -26,6 +26,7 @@ from chart_binder.rules.candidates import (
     with_span,
 )
 from chart_binder.rules.contest import Contest, build_contest, home_countries, with_candidates
+from chart_binder.rules.missing_original import MISSING
 from chart_binder.rules.premiere import RuleResults, Ruling, apply_rules
 from chart_binder.rules.questions import (
     Answer,
@@ -57,11 +58,11 @@ _NOWHERE = ""
 _Excluded: TypeAlias = Sequence[tuple[RecordingCandidate, str]]
 
 
-def undecided(contest: Contest, results: RuleResults, bundle: EvidenceBundle) -> Undecided:
+def undecided(contest: Contest, results: RuleResults) -> Undecided:
     """Return why the rules cannot decide, with the questions that would settle it."""
     path = _path(results)
     if not any(one.counts for one in contest.candidates):
-        return Undecided(*_nothing_official(contest, bundle), path)
+        return Undecided(*_nothing_official(contest), path)
     asked, possible = list(results.doubts), results.possible
     if len(possible) > 1:
         asked += date_questions(contest, possible)
@@ -73,11 +74,10 @@ def undecided(contest: Contest, results: RuleResults, bundle: EvidenceBundle) ->
     return Undecided(because, asked or [tie_question(contest, possible)], path)
 
 
-def _nothing_official(contest: Contest, bundle: EvidenceBundle) -> tuple[str, Sequence[Asked]]:
-    title = f"'{bundle.recording_title}'" if bundle.recording_title else "the recording"
-    text = (
-        f"the original release is missing from the evidence: on which record did {title} come out?"
-    )
+def _nothing_official(contest: Contest) -> tuple[str, Sequence[Asked]]:
+    title = contest.bundle.recording_title
+    named = f"'{title}'" if title else "the recording"
+    text = f"{MISSING}: on which record did {named} come out?"
     about = dict.fromkeys(one.mb_recording_id for one in contest.recordings)
     original = Asked("missing_original", text, tuple(about))
     if not contest.candidates:
@@ -107,12 +107,12 @@ def recordings_disagree(
         if recordings.each_counts and not possible:
             homes[_NOWHERE] = _describe_version(version), version
         for one in possible:
-            is_chosen = chosen is not None and one.group.mb_rg_id == chosen.group.mb_rg_id
+            is_chosen = chosen is not None and one.id == chosen.id
             if one.role is not Role.COMPILATION or is_chosen or recordings.each_counts:
-                homes[one.group.mb_rg_id] = f"{_describe_version(version)} on {one.name}", version
+                homes[one.id] = f"{_describe_version(version)} on {one.name}", version
     if chosen:
         described = f"{_describe_version(chosen.recordings)} on {chosen.name}"
-        homes.setdefault(chosen.group.mb_rg_id, (described, chosen.recordings))
+        homes.setdefault(chosen.id, (described, chosen.recordings))
     if len(homes) <= 1:
         return None
     answers: dict[str, list[BundleChange]] = {}
@@ -174,7 +174,7 @@ def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
     one that is called the first.
     """
     days = {day for one in possible for day in (one.first, one.last)}
-    about = tuple(one.group.mb_rg_id for one in possible[:_MAX_NAMES])
+    about = tuple(one.id for one in possible[:_MAX_NAMES])
     text = f"which of them came out first: {either(possible)}?"
     answers: list[Answer] = []
     if len(days) == 1:
@@ -188,7 +188,7 @@ def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
             for one in possible[:_MAX_NAMES]
             if country and home_countries(country)
         ]
-    answers = answers or [premiere_answer(one.name, one.group.mb_rg_id) for one in possible]
+    answers = answers or [*map(premiere_answer, possible)]
     return Asked("tie", text, about, answers if len(answers) <= _MAX_NAMES else ())
 
 
@@ -199,7 +199,7 @@ def _in_country(country: str, one: Candidate, day: int) -> BundleChange:
     )
     if one.is_weak:
         change = set_fields(countries=(country,))
-    return in_groups(change, (one.group.mb_rg_id,))
+    return in_groups(change, (one.id,))
 
 
 _Groups: TypeAlias = frozenset[str]
@@ -219,20 +219,18 @@ def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[
     that matter beside them are asked for too.
     """
     early = [one.candidate for one in contest.early_compilations]
-    by_id = {
-        one.group.mb_rg_id: one for one in (*contest.firsts, *contest.albums, *early, *possible)
-    }
-    close = sorted(by_id.values(), key=lambda o: (o.first, o.last, o.title, o.group.mb_rg_id))
+    by_id = {one.id: one for one in (*contest.firsts, *contest.albums, *early, *possible)}
+    close = sorted(by_id.values(), key=lambda o: (o.first, o.last, o.title, o.id))
     vague = [one for one in close if one.first != one.last]
     if len(close) > _MAX_CLOSE:
         return [_ask_day(one) for one in vague[:_MAX_QUESTIONS]]
-    changes: _Changes = {one.group.mb_rg_id: [*_changes(one, close, contest)] for one in vague}
-    alone = [one for one in vague if len(changes[one.group.mb_rg_id]) > 1]
+    changes: _Changes = {one.id: [*_changes(one, close, contest)] for one in vague}
+    alone = [one for one in vague if len(changes[one.id]) > 1]
     more = _dates_that_matter_beside(alone, changes, close, contest)
     questions = [
         _ask_day(one, found) if more else _ask_side(one, found, close)
         for one in vague
-        if (one in alone or one in more) and (found := changes[one.group.mb_rg_id])
+        if (one in alone or one in more) and (found := changes[one.id])
     ]
     return questions[:_MAX_QUESTIONS]
 
@@ -249,19 +247,18 @@ def _dates_that_matter_beside(
         return []
     now = _answer(close, contest)
     matter = {name for name, (first, *_) in changes.items() if first[1] != now}
-    names = [one.group.mb_rg_id for one in alone]
+    names = [one.id for one in alone]
     combinations = product(*([day for day, _ in changes[name]] for name in names))
     for days in islice(combinations, _MAX_COMBINATIONS):
         known = dict(zip(names, days, strict=True))
         tried = [
-            one if (day := known.get(one.group.mb_rg_id)) is None else with_span(one, day, day)
-            for one in close
+            one if (day := known.get(one.id)) is None else with_span(one, day, day) for one in close
         ]
         if len(_answer(tried, contest)) > 1:
             for one in tried:
                 if one.first != one.last and len([*islice(_changes(one, tried, contest), 2)]) > 1:
-                    matter.add(one.group.mb_rg_id)
-    return [one for one in close if one.group.mb_rg_id in matter and one not in alone]
+                    matter.add(one.id)
+    return [one for one in close if one.id in matter and one not in alone]
 
 
 def _changes(one: Candidate, close: Sequence[Candidate], contest: Contest) -> Iterator[_Change]:
@@ -277,7 +274,7 @@ def _changes(one: Candidate, close: Sequence[Candidate], contest: Contest) -> It
 
 def _answer(candidates: Sequence[Candidate], contest: Contest) -> _Groups:
     tried = with_candidates(contest, candidates)
-    answer = frozenset(chosen.group.mb_rg_id for chosen in apply_rules(tried).possible)
+    answer = frozenset(chosen.id for chosen in apply_rules(tried).possible)
     is_clear = all(early.is_alone for early in tried.early_compilations)
     return answer if is_clear else answer | {_NOBODY}
 
@@ -296,19 +293,19 @@ def _ask_side(one: Candidate, changes: Sequence[_Change], close: Sequence[Candid
     answers = [answer for _, answer in changes]
     if len(changes) > 2 or not all(map(_is_one, answers)):  # noqa: PLR2004
         return _ask_day(one, changes)
-    names: dict[str, str] = {other.group.mb_rg_id: other.name for other in close}
+    names: dict[str, str] = {other.id: other.name for other in close}
     earlier, later = (names[next(iter(answer))] for answer in answers)
     day = date.fromordinal(changes[1][0])
     text = (
         f"{_known_date(one)}: before or after {day}? Before: {earlier}; on that day or later:"
         f" {later}"
     )
-    return Asked("date", text, (one.group.mb_rg_id,), _answers(one, changes))
+    return Asked("date", text, (one.id,), _answers(one, changes))
 
 
 def _ask_day(one: Candidate, changes: Sequence[_Change] = ()) -> Asked:
     text = f"{_known_date(one)}: on which day did it come out?"
-    return Asked("date", text, (one.group.mb_rg_id,), _answers(one, changes))
+    return Asked("date", text, (one.id,), _answers(one, changes))
 
 
 def _is_one(answer: _Groups) -> bool:
@@ -321,7 +318,7 @@ def _answers(one: Candidate, changes: Sequence[_Change]) -> Sequence[Answer]:
     starts = [(day, _is_one(answer)) for day, answer in changes]
     is_any_dated = one.since.is_known or one.hint
     on_sale = FIRST_DAY if is_any_dated else first_day_on_sale(one.official)
-    return day_answers(one.group.mb_rg_id, starts, one.last, on_sale)
+    return day_answers(one.id, starts, one.last, on_sale)
 
 
 def _known_date(one: Candidate) -> str:
@@ -343,15 +340,15 @@ def explain_losers(
     contest: Contest, chosen: Candidate | None, excluded: _Excluded = ()
 ) -> tuple[Rival, ...]:
     """Return the candidates that were not chosen, the earliest first."""
-    crg, winner = (chosen.group.mb_rg_id, chosen.name) if chosen else (None, "")
+    crg, winner = (chosen.id, chosen.name) if chosen else (None, "")
     window = contest.settings.lead_window_days
     losers = [
         Rival(name, one.title, _why_not(one, chosen, winner, window))
         for one in contest.candidates
-        if (name := one.group.mb_rg_id) != crg
+        if (name := one.id) != crg
     ]
     if len(contest.recordings) > 1:
-        via = {one.group.mb_rg_id: via_sibling(one.recordings) for one in contest.candidates}
+        via = {one.id: via_sibling(one.recordings) for one in contest.candidates}
         losers = [replace(one, why_not=one.why_not + via[one.release_group]) for one in losers]
     return (*losers, *_of_excluded(contest, excluded))
 
@@ -364,11 +361,11 @@ def explain_losers_to_override(
     `crg` is the group they chose, which the evidence may lack; `by_rules` is what the rules say
     without the person.
     """
-    names = {bare_id(one.group.mb_rg_id): one.name for one in contest.candidates}
+    names = {bare_id(one.id): one.name for one in contest.candidates}
     choice = f"a person chose {names.get(crg, 'another record')}; by the rules alone"
     losers = []
     for one in contest.candidates:
-        if bare_id(group := one.group.mb_rg_id) == crg:
+        if bare_id(group := one.id) == crg:
             continue
         if isinstance(by_rules, Open):
             alone = "the case is open"
@@ -394,14 +391,14 @@ def _of_excluded(contest: Contest, excluded: _Excluded) -> Iterator[Rival]:
     """Yield the groups that carry excluded recordings only, each with the first reason."""
     if not excluded:
         return
-    known = {one.group.mb_rg_id for one in contest.candidates}
+    known = {one.id for one in contest.candidates}
     reasons: dict[str, str] = {}
     for recording, why in sorted(excluded, key=itemgetter(1)):
         for group in recording.groups:
             reasons.setdefault(group.mb_rg_id, why)
     for one in candidates_of([recording for recording, _ in excluded]):
-        if one.group.mb_rg_id not in known:
-            yield Rival(one.group.mb_rg_id, one.title, reasons[one.group.mb_rg_id])
+        if one.id not in known:
+            yield Rival(one.id, one.title, reasons[one.id])
 
 
 def _why_not(one: Candidate, chosen: Candidate | None, winner: str, window: int) -> str:

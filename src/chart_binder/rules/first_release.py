@@ -220,7 +220,7 @@ def _before_others(
     settings: RulesConfig,
 ) -> Sequence[Candidate]:
     """Return the record that goes before others of its day; several where nothing tells."""
-    canonical = [one for one in firsts if one.group.mb_rg_id == crg]
+    canonical = [one for one in firsts if one.id == crg]
     works = [one for one in firsts if not gathers(one, bundle)]
     country, labels = bundle.performer.country, settings.label_authority_order
     tie_break = TieBreak(intent_of(recordings), country, labels)

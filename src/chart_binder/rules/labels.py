@@ -22,7 +22,7 @@ _TITLE_QUOTES = " .,'\"`*_“”„«»‘’「」『』"
 def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
     """Yield the candidates with their labels, by the date of the recording's appearance."""
     found = candidates_of(bundle.recording_candidates)
-    found.sort(key=lambda c: (c.first, c.last, c.title, c.group.mb_rg_id))
+    found.sort(key=lambda c: (c.first, c.last, c.title, c.id))
     return ((f"C{number}", candidate) for number, candidate in enumerate(found, start=1))
 
 
@@ -59,7 +59,7 @@ class Labels:
         """Label the candidates of a bundle; the order in the bundle makes no difference."""
         labels = cls({}, {}, {}, {}, bundle.performer.name or "")
         for label, candidate in labelled_candidates(bundle):
-            group = candidate.group.mb_rg_id
+            group = candidate.id
             labels.ids[label] = group
             labels.titles[group], labels.kinds[group] = candidate.title, candidate.kind
             for release_label, release in labelled_releases(label, candidate):

@@ -60,7 +60,7 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     if not listed:
         return ()
     first = min(listed, key=attrgetter("first", "last", "name"))
-    is_its_own = len(possible) == 1 and possible[0].group.mb_rg_id == first.group.mb_rg_id
+    is_its_own = len(possible) == 1 and possible[0].id == first.id
     dates = [first.group.first_date] if is_its_own and first.group.first_release_date else []
     found = sorted(_before_all(first, dates, contest))[:_MAX_DOUBTS]
     return tuple(Asked("missing_original", text, about) for text, about in found)
@@ -79,7 +79,7 @@ def _before_all(
     year, copies = date.fromordinal(first.first).year, [*_copies(contest)]
     dates = [*explained, *(copy.when for copy in copies)]
     for recording in contest.recordings:
-        about = (first.group.mb_rg_id, recording.mb_recording_id)
+        about = (first.id, recording.mb_recording_id)
         hint = recording.first_date
         if hint.last < first.first and all(same_day(hint, one) is False for one in dates):
             yield _is_earlier(f"the recording is dated {hint}", first), about
@@ -93,7 +93,7 @@ def _before_all(
             if copy.standing in telling and copy.when.is_known and _year(copy) < year - gap:
                 text = f"{describe_unofficial(copy)} of {copy.when} is older than"
                 text = f"{text} {first.dated_name}: what is it a copy of?"
-                yield text, (one.group.mb_rg_id, copy.mb_release_id)
+                yield text, (one.id, copy.mb_release_id)
 
 
 def _is_earlier(said: str, record: Candidate) -> str:
@@ -139,7 +139,7 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
             year = _year_assigned(code, read)
             if year and date(year, 12, 31).toordinal() < compilation.last:
                 said.append(f"ISRC {code} was assigned in {year}")
-        about = (compilation.group.mb_rg_id, recording.mb_recording_id)
+        about = (compilation.id, recording.mb_recording_id)
         for one in said:
             yield Asked("missing_original", _is_earlier(one, compilation), about)
 
@@ -150,9 +150,9 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]
     And promotional copies of the compilation that are, or may be, no promos of it: those more than
     60 days older. Of these a bare year or month that its whole date lies in tells nothing.
     """
-    own = compilation.group.mb_rg_id
+    own = compilation.id
     for other in contest.candidates:
-        is_own = other.group.mb_rg_id == own
+        is_own = other.id == own
         for copy in other.unofficial if compilation.is_dated or not is_own else ():
             when, subject, limit = copy.when, other.name, compilation.dated_name
             if not when.is_known or copy.standing in NEVER_OUT or _is_promo_of(copy, other):
@@ -169,7 +169,7 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]
                 continue
             how = f"more than {_PROMO_DAYS} days before" if is_own else "before"
             what = f"{describe_unofficial(copy)} of {subject} is dated {when}"
-            about = other.group.mb_rg_id, copy.mb_release_id
+            about = other.id, copy.mb_release_id
             if is_earlier:
                 text = f"{what}, {how} {limit}: what is it a copy of?"
                 yield Asked("missing_original", text, about)
@@ -424,7 +424,7 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
     if isinstance(verdict, Open):
         is_asked = any(one.kind == "missing_original" for one in verdict.questions)
         return is_asked or all(one.role is Role.COMPILATION for one in counting)
-    chosen = next((one for one in candidates if one.group.mb_rg_id == verdict.crg), None)
+    chosen = next((one for one in candidates if one.id == verdict.crg), None)
     if chosen is None or verdict.crg_rule in _FINAL:
         return False
     dated = [one for one in counting if one.is_dated]

@@ -321,7 +321,7 @@ def apply_rules(contest: Contest) -> RuleResults:
     doubts: dict[str, Asked] = {}
     for _, ruling in rulings:
         for one in ruling.choices:
-            possible.setdefault(one.group.mb_rg_id, one)
+            possible.setdefault(one.id, one)
         for doubt in ruling.doubts:
             doubts.setdefault(doubt.text, doubt)
     if contest.firsts:
@@ -367,7 +367,7 @@ _MAX_NAMED = 3
 
 def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
     window = contest.settings.lead_window_days
-    own = early.candidate.group.mb_rg_id
+    own = early.candidate.id
     yield from contradictions(early.candidate, contest)
     if early.is_own is None:
         yield _whose(early.candidate, contest)
@@ -382,20 +382,20 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
         near = [
             one
             for one in (*contest.dated_compilations, *soundtracks)
-            if one.first <= early.candidate.last + window and one.group.mb_rg_id != own
+            if one.first <= early.candidate.last + window and one.id != own
         ]
         named = sorted([early.candidate, *near[:_MAX_NAMED]], key=lambda one: one.dated_name)
         names = " or ".join(one.dated_name for one in named)
         yield Asked(
             "tie",
             f"which was the first, {names}? They came out, or may have, within {window} days",
-            tuple(one.group.mb_rg_id for one in named),
-            [premiere_answer(one.name, one.group.mb_rg_id) for one in named],
+            tuple(one.id for one in named),
+            [*map(premiere_answer, named)],
         )
 
 
 def _whose(one: Candidate, contest: Contest) -> Asked:
-    group = one.group.mb_rg_id
+    group = one.id
     owners = (("the artist's own", contest.artist.name), ("by others", "Various Artists"))
     answers = [
         (answer, [in_groups(set_fields(artist_credit=credit), (group,))])
@@ -407,8 +407,7 @@ def _whose(one: Candidate, contest: Contest) -> Asked:
 
 
 def _asked_whether_first(text: str, one: Candidate) -> Asked:
-    group = one.group.mb_rg_id
-    return Asked("missing_original", text, (group,), [premiere_answer(one.name, group)])
+    return Asked("missing_original", text, (one.id,), [premiere_answer(one)])
 
 
 def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
@@ -421,7 +420,7 @@ def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
         return
     undated = [one for one in contest.compilations if not one.is_dated]
     for one, other in product(undated[:_MAX_NAMED], dated):
-        group, beside = one.group.mb_rg_id, other.group.mb_rg_id
+        group, beside = one.id, other.id
         text = f"{one.name} has no date: did it come out before {other.dated_name}?"
         window = contest.settings.lead_window_days
         spans = [(2, True), (other.first - window, False), (other.last + window + 1, True)]
@@ -435,10 +434,10 @@ def _no_compilation(contest: Contest, why: str) -> Ruling:
     """Leave the choice to the works; without any work, the original is missing."""
     if contest.works:
         return no_choice(why)
-    first = min(contest.compilations, key=lambda one: (one.last, one.title, one.group.mb_rg_id))
+    first = min(contest.compilations, key=lambda one: (one.last, one.title, one.id))
     is_one = len(contest.compilations) == 1
     what = "only a compilation carries" if is_one else "only compilations carry"
     text = f"{MISSING}: {what} it, the earliest {first.dated_name}"
     text += contest.bundle.possible_sibling
-    asked = Asked("missing_original", text, (first.group.mb_rg_id,))
+    asked = Asked("missing_original", text, (first.id,))
     return Ruling((), f"{what} it: {why}", (asked,))

@@ -94,9 +94,9 @@ def set_fields(**fields: object) -> GroupChange:
     return lambda group: replace(group, **fields)
 
 
-def premiere_answer(name: str, group: str) -> Answer:
-    """Return the answer that the recording first came out on a record, with its name."""
-    return f"it first came out on {name}", [in_groups(set_fields(premiere=True), (group,))]
+def premiere_answer(one: Candidate) -> Answer:
+    """Return the answer that the recording first came out on a record."""
+    return f"it first came out on {one.name}", [in_groups(set_fields(premiere=True), (one.id,))]
 
 
 def set_releases(chosen: Callable[[Release], bool], **fields: object) -> GroupChange:
@@ -247,7 +247,7 @@ def status_questions(unknown: UnknownStatuses, asked: Sequence[ReleaseId]) -> tu
 
 def _status_change(status: str, those: Sequence[tuple[Candidate, Release]]) -> BundleChange:
     change = _with_status(status, [release.mb_release_id for _, release in those])
-    return in_groups(change, [candidate.group.mb_rg_id for candidate, _ in those])
+    return in_groups(change, [candidate.id for candidate, _ in those])
 
 
 def _with_status(status: str, releases: Sequence[ReleaseId]) -> GroupChange:
@@ -298,7 +298,7 @@ def types_that_matter(
     early = [one for one in untyped if one.first <= until]
     together = [early] if len(early) > 1 else []
     for few in (*([one] for one in early[:_MAX_RECORDS_ALONE]), *together):
-        ids = frozenset(one.group.mb_rg_id for one in few)
+        ids = frozenset(one.id for one in few)
         for primary in _TRIED_TYPES:
             tried = with_groups(bundle, set_fields(primary_type=primary), ids)
             if _group_chosen(rules(tried)) != decided.crg:
@@ -307,7 +307,7 @@ def types_that_matter(
 
 
 def _type_question(one: Candidate) -> Asked:
-    group = (one.group.mb_rg_id,)
+    group = (one.id,)
     answers = (("an album", "Album"), ("a single or an EP", "Single"))
     return Asked(
         "type",
@@ -350,7 +350,7 @@ def find_contradictions(
             copies.setdefault(group.mb_rg_id, []).append(group)
     found: list[Contradiction] = []
     for one in candidates:
-        same = copies.get(one.group.mb_rg_id, ())
+        same = copies.get(one.id, ())
         if len(same) > 1:
             found += _about_group(one, same)
         releases = one.group.editions
@@ -397,7 +397,7 @@ def _about_group(one: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Con
 
     What a description leaves out contradicts nothing; `secondary_types: []` says that it has none.
     """
-    groups, title = (one.group.mb_rg_id,), one.title
+    groups, title = (one.id,), one.title
     types = sorted({copy.types for copy in copies if copy.primary_type or copy.kinds}, key=str)
     if len(types) > 1:
         nouns = " and ".join(_with_article(role_and_noun(*each)[1]) for each in types)
@@ -443,7 +443,7 @@ def _about_releases(one: Candidate) -> Iterator[Contradiction]:
             continue
         readings = [_keeping(way) for way in ways]
         question = f"the evidence {problem}: which is right?"
-        yield Contradiction(question, (one.group.mb_rg_id,), readings, names, (name,))
+        yield Contradiction(question, (one.id,), readings, names, (name,))
 
 
 def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradiction]:
@@ -454,7 +454,7 @@ def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradictio
     listed: dict[str, dict[str, str]] = {}
     for one in candidates:
         for release in one.group.editions:
-            listed.setdefault(release.mb_release_id, {})[one.group.mb_rg_id] = one.name
+            listed.setdefault(release.mb_release_id, {})[one.id] = one.name
     for release_id, names in sorted(listed.items()):
         if len(names) > 1 and MBID.fullmatch(release_id):
             both = " and ".join(sorted(names.values()))

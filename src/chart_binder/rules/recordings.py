@@ -158,7 +158,7 @@ def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Rea
     """
     name = bundle.performer.name
     credited = {
-        one.group.mb_rg_id: is_by([name or ""], one.group, one.official)
+        one.id: is_by([name or ""], one.group, one.official)
         for one in candidates_of(kept)
         # The credit of a compilation or soundtrack may differ from that of the recording.
         if one.counts
@@ -271,8 +271,7 @@ def _remark_words(remark: str) -> frozenset[str]:
 
 def title_wanted(bundle: EvidenceBundle) -> str:
     """Return the title of the evidence, or else of the file's tags."""
-    tags = (bundle.artifact and bundle.artifact.tags) or {}
-    return bundle.recording_title or tags.get("title") or ""
+    return bundle.recording_title or bundle.tags.get("title") or ""
 
 
 def _length_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:

@@ -44,7 +44,7 @@ def representative(
 ) -> ReleaseId | None:
     """Return the id of the representative release of a group of the evidence, if one is known."""
     for candidate in candidates_of(bundle.recording_candidates):
-        if candidate.group.mb_rg_id == release_group:
+        if candidate.id == release_group:
             release = choose_release(candidate, bundle.performer.country, settings).release
             return release.mb_release_id if release else None
     return None
