@@ -1,0 +1,89 @@
+"""The worlds of `cases/`: what they claim of their evidence, their pages and their searches."""
+
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.verdict import Decided
+from chart_binder.rules.decide import decide
+from chart_binder.web.page_text import from_html
+from llm.verdicts.play import patched, said_of
+from models.worlds import SETS, World, worlds
+
+WORLDS = worlds()
+each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.id)
+
+
+@each_world
+def test_the_rules_leave_the_evidence_open(world: World) -> None:
+    assert not isinstance(decide(world.evidence.bundle, RulesConfig()), Decided)
+
+
+@each_world
+def test_the_truth_decides_for_the_answer(world: World) -> None:
+    assert patched(world.evidence, world.truth) == world.answer
+
+
+@each_world
+def test_what_misleads_would_decide_for_another_record(world: World) -> None:
+    assert bool(world.misleading) is (world.set == "misleading")
+    if world.misleading:
+        assert patched(world.evidence, world.misleading) == world.misled_to
+        assert world.misled_to != world.answer
+
+
+@each_world
+def test_each_search_finds_pages_that_exist(world: World) -> None:
+    assert not world.searches[-1][0], "the last rule holds for any query about it"
+    query = (
+        f"{world.evidence.document['artist']['name']} {world.evidence.document['recording_title']}"
+    )
+    assert world.finds(query)
+    assert world.finds("best restaurants nearby") == []
+    for words, _ in world.searches[:-1]:
+        assert world.finds(f"{query} {' '.join(words)}") != world.finds(query)
+
+
+@each_world
+def test_what_is_judged_stands_on_a_page(world: World) -> None:
+    shown = [
+        "\n".join((result.title, result.page.snippet, *from_html(result.page.html).blocks))
+        for result in world.pages.values()
+    ]
+    missing = [
+        truth.piece
+        for truth in world.truths
+        if not any(said_of(truth.piece, text) for text in shown)
+    ]
+    assert missing == []
+
+
+@each_world
+def test_a_page_tells_the_truth_where_one_is_said_to(world: World) -> None:
+    values = set(world.truth.values())
+    told = {truth.date for truth in world.truths if truth.reading == "first_release"} & values
+    dates = {value for key, value in world.truth.items() if key.endswith("date")}
+    assert bool(told) is bool(world.told_by and dates)
+    assert bool(world.why)
+
+
+@each_world
+def test_an_honest_reader_is_not_misled(world: World) -> None:
+    for key, value in world.misleading.items():
+        record = key.partition("/")[0]
+        readings = [truth for truth in world.truths if truth.date == value]
+        assert readings, "no page holds it"
+        assert all(truth.reading != "first_release" or truth.record != record for truth in readings)
+
+
+def test_the_sets_are_as_large_and_varied_as_they_are_meant_to_be() -> None:
+    sizes = {name: len(worlds(name)) for name in SETS}
+    assert sizes == {"right": 60, "misleading": 100, "detour": 30}
+    artists = {world.evidence.document["artist"]["name"] for world in WORLDS}
+    assert len(artists) == len(WORLDS)
+    assert len({world.language for world in WORLDS}) >= 12
+
+
+def test_about_a_third_of_the_results_cannot_be_read_or_are_off_the_point() -> None:
+    results = [world.pages[key] for world in WORLDS for _, keys in world.searches for key in keys]
+    useless = [result for result in results if not result.is_useful]
+    assert 0.30 <= len(useless) / len(results) <= 0.42
