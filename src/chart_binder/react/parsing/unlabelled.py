@@ -217,12 +217,12 @@ def _leads_up(line: str, *, is_last: bool) -> bool:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of a text without full stops, the last of them empty if there is none."""
+    """Return the sentences of a text without full stops, or one that is empty."""
     return list(filter(None, map(str.strip, _SENTENCE_END.split(text)))) or [""]
 
 
 def _points_from_reading(sentence: str) -> bool:
-    """Tell whether a sentence ends with a word for what was read and follows: `It says this.`"""
+    """Tell whether a sentence about something read ends with a word for what follows it."""
     return _POINTS.search(sentence) is not None and _READ.search(sentence) is not None
 
 
