@@ -50,7 +50,7 @@ from chart_binder.jobs.batch.resume import (
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
 from chart_binder.jobs.decide import WAITING_STATES, Decision, State, sibling_need
 from chart_binder.jobs.drift import DriftCheck
-from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
+from chart_binder.jobs.journal import WritingRun, clean_folder, repair_journal
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     adjudicator_version,
@@ -397,7 +397,7 @@ def _album_writer(
 
     @lru_cache(_MAX_CLEAN_FOLDERS)
     def clean(folder: Path) -> None:
-        for line in clean_folders([folder]):
+        for line in clean_folder(folder):
             said(line)
 
     def write(outcomes: Sequence[FileOutcome]) -> Iterator[tuple[FileOutcome, WriteReport]]:

@@ -12,7 +12,14 @@ from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError, NothingFoundError
-from chart_binder.jobs.decide import Decider, Overrides, gather_evidence, no_overrides, sibling_need
+from chart_binder.jobs.decide import (
+    Decider,
+    EvidenceLookup,
+    Overrides,
+    gather_evidence,
+    no_overrides,
+    sibling_need,
+)
 from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import Watch
@@ -83,10 +90,7 @@ def decider(
 
 
 def tools(config: Config) -> tuple[Tool, ...]:
-    """Return the tools of a run; offline, those that open no socket.
-
-    Nothing is opened yet. Raises `PluginError` and `ConfigError`.
-    """
+    """Return the tools of a run; offline, those that open no socket. Raises `PluginError`."""
     llm = without_network(config.llm) if config.musicbrainz.offline else config.llm
     return default_tools(llm, musicbrainz=partial(_musicbrainz, config))
 
@@ -108,41 +112,29 @@ def _bring_in(
         return bring_in(client, bundle, kind, mbid)
 
 
-@contextmanager
-def store_and_evidence(
-    config: Config,
-) -> Iterator[tuple["Store", Callable[[Path], EvidenceBundle]]]:
-    """Open the store and yield it with a function that gathers the evidence for an audio file.
+def evidence_of_files(config: Config, store: "Store") -> EvidenceLookup:
+    """Return what gathers the evidence for an audio file by its tags.
 
-    Other recordings of the performance are among it where `[musicbrainz] siblings` says so.
-    Raises `StoreError`; the function raises `AudioError`,
-    `UnidentifiedError`, `LookupFailedError` and `NothingFoundError`.
+    It raises `AudioError` and `UnidentifiedError`, and else as `evidence_by_tags`.
     """
     # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.audio.reading import read_tags, require_identity
 
-    with open_store(store_url(config)) as store:
-        by_tags = _gatherer(config, store)
+    by_tags = evidence_by_tags(config, store)
 
-        def gather(path: Path) -> EvidenceBundle:
-            tags = read_tags(path)
-            require_identity(tags, path)
-            return by_tags(tags)
+    def gather(path: Path) -> EvidenceBundle:
+        tags = read_tags(path)
+        require_identity(tags, path)
+        return by_tags(tags)
 
-        yield store, gather
+    return gather
 
 
-@contextmanager
-def evidence_by_tags(config: Config) -> Iterator[Callable[[TrackTags], EvidenceBundle]]:
-    """Open the store and yield what gathers the evidence for tags that are of no file.
+def evidence_by_tags(config: Config, store: "Store") -> Callable[[TrackTags], EvidenceBundle]:
+    """Return what gathers evidence by tags; it raises `LookupFailedError` and `NothingFoundError`.
 
-    It is as that of `store_and_evidence`. Raises `StoreError` and `ConfigError`.
+    Other recordings of the performance are among it where `[musicbrainz] siblings` says so.
     """
-    with open_store(store_url(config)) as store:
-        yield _gatherer(config, store)
-
-
-def _gatherer(config: Config, store: "Store") -> Callable[[TrackTags], EvidenceBundle]:
     need = sibling_need(config.musicbrainz.siblings, config.rules)
     return partial(gather_evidence, musicbrainz_source(config, store), need=need)
 
@@ -168,35 +160,22 @@ def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
     return look_up
 
 
-@contextmanager
-def store_and_kept_evidence(
-    config: Config,
-) -> Iterator[tuple["Store", Callable[[RecordingId], EvidenceBundle | None]]]:
-    """Open the store and yield it with a function that returns its evidence on a recording.
-
-    The evidence may be of any age; no socket is opened. Raises `StoreError`, as does the function.
-    """
+def kept_evidence(config: Config, store: "Store", recording: RecordingId) -> EvidenceBundle | None:
+    """Return the evidence on a recording that the store has, of any age. Raises `StoreError`."""
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
-    offline = config.model_copy(update={"musicbrainz": musicbrainz})
-    with open_store(store_url(config)) as store:
-        source = musicbrainz_source(offline, store)
-
-        def known(recording: RecordingId) -> EvidenceBundle | None:
-            try:
-                return source.gather(TrackTags(recording_mbid=recording))
-            except (LookupFailedError, NothingFoundError):
-                return None
-
-        yield store, known
+    try:
+        offline = config.model_copy(update={"musicbrainz": musicbrainz})
+        return recording_evidence(offline, store, recording)
+    except (LookupFailedError, NothingFoundError):
+        return None
 
 
-def recording_evidence(config: Config, recording: RecordingId) -> EvidenceBundle:
+def recording_evidence(config: Config, store: "Store", recording: RecordingId) -> EvidenceBundle:
     """Return the evidence on a recording, by its id alone and without other recordings.
 
     Raises `LookupFailedError`, `NothingFoundError` and `StoreError`.
     """
-    with open_store(store_url(config)) as store:
-        return musicbrainz_source(config, store).gather(TrackTags(recording_mbid=recording))
+    return musicbrainz_source(config, store).gather(TrackTags(recording_mbid=recording))
 
 
 def look_up_group(config: Config, group_id: ReleaseGroupId) -> ReleaseGroup | None:
@@ -212,10 +191,7 @@ def look_up_group(config: Config, group_id: ReleaseGroupId) -> ReleaseGroup | No
 
 
 def look_up_home(config: Config, release_id: ReleaseId) -> ReleaseGroup | None:
-    """Return the release group of a release, if MusicBrainz knows the release.
-
-    Raises `LookupFailedError` and `StoreError`.
-    """
+    """Return the group of a release, if MusicBrainz knows it; raise as `look_up_group`."""
     with _musicbrainz(config) as client:
         found = client.release(release_id)
     return ReleaseGroup(found.release_group.id, found.release_group.title) if found else None

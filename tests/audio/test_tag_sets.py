@@ -63,7 +63,6 @@ def test_every_field_can_be_set_and_all_be_undone_exactly(tmp_path: Path, varian
     audio, former = audio_hash(path), path.read_bytes()
     assert audio == audio_hash(FILES / variant.bare), "padding and tags are no part of it"
     before = read_tag_set(path)
-    assert TagSet.from_json(before.json) == before
 
     saved = save(path, WANTED)
     assert (saved.changed, saved.audio_hash) == (True, audio)
@@ -76,7 +75,7 @@ def test_every_field_can_be_set_and_all_be_undone_exactly(tmp_path: Path, varian
     changes = TagChanges.from_json(changes_between(before, saved.after).json)
     undone = save_tags(path, lambda tags: apply_changes(tags, changes.reversed))
     assert undone.after == before
-    assert read_tag_set(path).json == before.json
+    assert read_tag_set(path) == before
     assert audio_hash(path) == audio
 
     redone = save_tags(path, lambda tags: apply_changes(tags, changes))
@@ -105,9 +104,9 @@ def must_be_made_again(path: Path, former: bytes) -> None:
 
 
 def test_what_is_no_record_of_tags_is_refused() -> None:
-    for kind, document in ((TagSet, b"{}"), (TagChanges, b"[]")):
+    for document in (b"{}", b"[]"):
         with pytest.raises(AudioError, match="no recorded tags"):
-            kind.from_json(document)
+            TagChanges.from_json(document)
 
 
 def fill_id3(path: Path, version: int) -> None:

@@ -18,6 +18,7 @@ from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.jobs.journal import WritingRun
+from chart_binder.jobs.stored_decisions import new_run
 from chart_binder.jobs.write import WriteStatus
 from chart_binder.store import open_store
 from servers.prometheus import read_text
@@ -131,7 +132,7 @@ def test_a_writing_run_that_is_interrupted_is_stored_with_what_it_did(
             raise error
 
     with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
-        run = WritingRun.of(store, "write", (), keep_mtime=False)
+        run = WritingRun(store, new_run("write"))
         with pytest.raises(type(error)):
             interrupted()
         kept = store.runs.latest()

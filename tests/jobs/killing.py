@@ -19,8 +19,8 @@ from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.save import Restoration
 from chart_binder.domain.records import WriteState
-from chart_binder.jobs.journal import WritingRun, clean_folders, only_done, repair_journal
-from chart_binder.jobs.stored_decisions import path_bytes
+from chart_binder.jobs.journal import WritingRun, clean_folder, only_done, repair_journal
+from chart_binder.jobs.stored_decisions import new_run, path_bytes
 from chart_binder.jobs.undo import undo_writes, verify
 from chart_binder.store import Store, open_store
 
@@ -56,7 +56,7 @@ def _write_for_ever(url: str, files: list[Path], number: int, writer: int) -> No
         audio_hash(files[0])
         os.write(writer, b".")
         for turn in range(1_000_000):
-            run = WritingRun.of(store, "write", (), keep_mtime=False)
+            run = WritingRun(store, new_run("write"))
             said = f"{number}.{turn} " * (1 + turn % 40)  # in the padding, and beyond it
             for file in files:
                 run.save(file, partial(with_fields, fields={"album": (said,)}), None)
@@ -71,7 +71,7 @@ def _mended(url: str, folder: Path, sounds: dict[Path, str]) -> list[str]:
     found = ["kills"]
     with open_store(url) as store:
         found += [f"open intents: {len(store.journal.open_intents())}"]
-        for line in (*repair_journal(store), *clean_folders([folder / "audio"])):
+        for line in (*repair_journal(store), *clean_folder(folder / "audio")):
             found.append("said: " + line.split(": ", 1)[1])
         if store.journal.open_intents():
             found.append("BAD: an intent is still open")

@@ -19,7 +19,7 @@ from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.domain.records import WriteRecord, WriteState, now_utc
 from chart_binder.errors import SaveError, StoreError
 from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, repair_journal
-from chart_binder.jobs.stored_decisions import path_bytes
+from chart_binder.jobs.stored_decisions import new_run, path_bytes
 from chart_binder.store import Store
 
 
@@ -41,7 +41,7 @@ def test_equal_tags_of_another_run_are_not_its_own(
         save_tags(copy, _changed)
         copy.replace(song)
 
-    run = WritingRun.of(store, "write", (), keep_mtime=False)
+    run = WritingRun(store, new_run("write"))
     with pytest.raises(SaveError, match="another program changed it meanwhile"):
         run.save(song, _changed, None, overtaken)
     (write,) = store.journal.of_path(path_bytes(song))
@@ -50,7 +50,7 @@ def test_equal_tags_of_another_run_are_not_its_own(
 
 def test_a_second_run_at_a_file_waits_and_finds_it_written(store: Store, song: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
-        first, second = (WritingRun.of(store, "batch", (), keep_mtime=False) for _ in "12")
+        first, second = (WritingRun(store, new_run("batch")) for _ in "12")
         waiting: list[Future[tuple[SaveResult, WriteRecord | None]]] = []
 
         def meanwhile(_: PreparedCopy) -> None:
@@ -71,7 +71,7 @@ def test_a_store_that_fails_says_that_the_tags_are_new(
         other.execute(
             "CREATE TRIGGER worn_out BEFORE UPDATE ON writes BEGIN SELECT RAISE(ABORT, 'no'); END"
         )
-        run = WritingRun.of(store, "write", (), keep_mtime=False)
+        run = WritingRun(store, new_run("write"))
         with pytest.raises(StoreError, match="has its new tags"):
             run.save(song, _changed, None)
         other.execute("DROP TRIGGER worn_out")

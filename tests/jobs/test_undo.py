@@ -16,7 +16,7 @@ from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import field_texts, with_fields
 from chart_binder.domain.records import WriteRecord, WriteState
 from chart_binder.jobs.journal import ChangedKey, WritingRun, last_write
-from chart_binder.jobs.stored_decisions import path_bytes
+from chart_binder.jobs.stored_decisions import new_run, path_bytes
 from chart_binder.jobs.undo import (
     plan_undo,
     undo_writes,
@@ -32,7 +32,7 @@ FIELDS: Fields = {
 
 
 def write(store: Store, path: Path, fields: Fields = FIELDS) -> WriteRecord:
-    run = WritingRun.of(store, "write", (), keep_mtime=False)
+    run = WritingRun(store, new_run("write"))
     _, record = run.save(path, partial(with_fields, fields=fields), None)
     assert record is not None
     run.end(0)
@@ -40,7 +40,7 @@ def write(store: Store, path: Path, fields: Fields = FIELDS) -> WriteRecord:
 
 
 def undo(store: Store, *writes: WriteRecord, force: bool = False) -> list[WriteReport]:
-    run = WritingRun.of(store, "undo", (), keep_mtime=False)
+    run = WritingRun(store, new_run("undo"))
     reports = list(undo_writes(writes, run, force=force))
     run.end(0)
     return reports

@@ -123,7 +123,6 @@ def save_tags(
     change: Callable[[TagSet], TagSet],
     *,
     keep_mtime: bool = False,
-    break_links: bool = False,
     timeout_s: float = file_access.LOCK_TIMEOUT_S,
     before_replace: Callable[[PreparedCopy], None] = do_nothing,
 ) -> SaveResult:
@@ -136,8 +135,7 @@ def save_tags(
 
     Raises `AudioError` for a file that cannot be read or has no room for the tags, `FileInUseError`
     if another run holds it longer than `timeout_s`, and `SaveError` if it must not or cannot be
-    replaced; the file is as it was then, except after `UnconfirmedError`. A file with several names
-    (hard links) is refused unless `break_links`, which leaves the other names with the old tags.
+    replaced; the file is as it was then, except after `UnconfirmedError`.
     """
 
     def draft(source: Source) -> _Draft:
@@ -147,10 +145,7 @@ def save_tags(
         pieces = file_with_tags(layout, after) if after != before else []
         return before, pieces, partial(_require_proven, before=before, after=after, kind=kind)
 
-    return _replace_file(
-        path, draft, before_replace,
-        keep_mtime=keep_mtime, break_links=break_links, timeout_s=timeout_s,
-    )  # fmt: skip
+    return _replace_file(path, draft, before_replace, keep_mtime=keep_mtime, timeout_s=timeout_s)
 
 
 def restore_file(
@@ -184,7 +179,6 @@ def _replace_file(
     before_replace: Callable[[PreparedCopy], None],
     *,
     keep_mtime: bool,
-    break_links: bool = False,
     timeout_s: float = file_access.LOCK_TIMEOUT_S,
 ) -> SaveResult:
     target = _resolved(path)
@@ -193,7 +187,7 @@ def _replace_file(
         before, pieces, prove = draft(source)
         if not pieces:
             return SaveResult(target, changed=False, before=before, after=before)
-        _require_writable(path, target, status, break_links=break_links)
+        _require_writable(path, target, status)
         with _copy(target, source.chunks(pieces)) as (temporary, copy, new_hash):
             lost = _copy_metadata(source, status, copy, keep_mtime=keep_mtime)
             os.fsync(copy)
@@ -218,14 +212,12 @@ def _resolved(path: Path) -> Path:
 def require_writable(path: Path) -> None:
     """Raise as `save_tags` would before it reads the file; `OSError` where there is none."""
     target = _resolved(path)
-    _require_writable(path, target, target.stat(), break_links=False)
+    _require_writable(path, target, target.stat())
 
 
-def _require_writable(
-    path: Path, target: Path, status: os.stat_result, *, break_links: bool
-) -> None:
+def _require_writable(path: Path, target: Path, status: os.stat_result) -> None:
     reasons = []
-    if status.st_nlink > 1 and not break_links:
+    if status.st_nlink > 1:
         reasons.append(
             f"it has {status.st_nlink} names (hard links), and the others would keep the old tags:"
             " put a copy in its place"

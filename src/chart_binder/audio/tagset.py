@@ -18,21 +18,6 @@ _VORBIS = "vorbis"
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
-class _Recorded(msgspec.Struct, frozen=True):
-    @property
-    def json(self) -> bytes:
-        """The canonical JSON, bytes in base64; `from_json` reads it back without loss."""
-        return _ENCODER.encode(self)
-
-    @classmethod
-    def from_json(cls, document: bytes) -> Self:
-        """Read what `json` returned; raise `AudioError` for anything else."""
-        try:
-            return decode_json(document, cls)
-        except msgspec.MsgspecError as error:
-            raise AudioError(f"these are no recorded tags: {error}") from error
-
-
 class Item(msgspec.Struct, frozen=True):
     """One record of a tag: a frame, comment, atom, item or attribute.
 
@@ -57,17 +42,16 @@ class Block(msgspec.Struct, frozen=True):
     head: bytes = b""
 
 
-class TagSet(_Recorded, frozen=True):
+class TagSet(msgspec.Struct, frozen=True):
     """The tags of one file, as bytes, without padding and the place of a tag in the file."""
 
     container: str
     blocks: tuple[Block, ...] = ()
-    version: int = 1
 
     @property
     def hash(self) -> str:
         """SHA-256 over the canonical JSON."""
-        return hashlib.sha256(self.json).hexdigest()
+        return hashlib.sha256(_ENCODER.encode(self)).hexdigest()
 
     def block(self, form: str) -> Block | None:
         """Return the block of this form; `id3v2` finds any version of it."""
@@ -105,10 +89,10 @@ class BlockHeader(msgspec.Struct, frozen=True):
     head: bytes
 
 
-class TagChanges(_Recorded, frozen=True):
+class TagChanges(msgspec.Struct, frozen=True):
     """All changes from one tag set to another, in the order of the file.
 
-    `old_alike` and `new_alike` are the `normalized_hash` of both, or empty if not recorded.
+    `old_alike` and `new_alike` are the hashes of both, `normalized`, in the journal.
     """
 
     old_blocks: tuple[BlockHeader, ...]
@@ -116,6 +100,19 @@ class TagChanges(_Recorded, frozen=True):
     changes: tuple[Change, ...]
     old_alike: str = ""
     new_alike: str = ""
+
+    @property
+    def json(self) -> bytes:
+        """The canonical JSON, bytes in base64; `from_json` reads it back without loss."""
+        return _ENCODER.encode(self)
+
+    @classmethod
+    def from_json(cls, document: bytes) -> Self:
+        """Read what `json` returned; raise `AudioError` for anything else."""
+        try:
+            return decode_json(document, cls)
+        except msgspec.MsgspecError as error:
+            raise AudioError(f"these are no recorded tags: {error}") from error
 
     @property
     def reversed(self) -> "TagChanges":
@@ -161,11 +158,6 @@ def apply_changes(current: TagSet, changes: TagChanges) -> TagSet:
 
 def _there(blocks: Iterable[Block]) -> tuple[Block, ...]:
     return tuple(each for each in blocks if each.items or each.form not in _NEVER_EMPTY)
-
-
-def normalized_hash(tags: TagSet) -> str:
-    """Return a hash that ignores the case of names and the order of fields."""
-    return normalized(tags).hash
 
 
 def normalized(tags: TagSet) -> TagSet:

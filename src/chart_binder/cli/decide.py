@@ -39,7 +39,7 @@ from chart_binder.jobs.decide import (
 )
 from chart_binder.react.transcript import AnyEvent, Said
 from chart_binder.store import open_store
-from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
+from chart_binder.wiring import decider, evidence_of_files, overrides, transcripts_folder
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import Tally
@@ -206,7 +206,8 @@ def _decide_files(
     named = list(options.named_paths(paths))
     is_whole = len(named) > 1 or any(Path(one).is_dir() for one in named)
     tally, lookups = Tally(), CircuitBreaker(max_failures=MAX_FAILED_LOOKUPS)
-    with store_and_evidence(config) as (store, gather), _saver(store, config, keeps) as saver:
+    with session.open_store() as store, _saver(store, config, keeps) as saver:
+        gather = evidence_of_files(config, store)
         is_quiet = session.quiet or session.shows_run or not is_whole
         with progress([Path(one) for one in named], is_quiet=is_quiet) as results.bar:
             left = _named_files(named)
@@ -317,7 +318,8 @@ def demo(session: options.Session, *, full: bool) -> int:
         opening = f"{_OPENING} {_AUDIO}" if full else _OPENING
         output.print_lines((*output.wrap(opening), ""))
     results = _Results(session.as_json, lines)
-    with _demo_files() as (files, config), store_and_evidence(config) as (_, gather):
+    with _demo_files() as (files, config), open_store(config.store.url) as store:
+        gather = evidence_of_files(config, store)
         watch = _show_event if has_text and full else None
         pipeline = decider(config, record=None, watch=watch)
         for file in files:

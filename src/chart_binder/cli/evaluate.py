@@ -83,7 +83,7 @@ def _decider(session: options.Session, *, adjudicate: bool) -> Decider:
 def _compare_years(session: options.Session, dates: str, decider: Decider) -> int:
     rows = list(evaluate.read_years(read_file(dates), path_text(dates)))
     with (
-        evidence_by_tags(session.config) as gather,
+        session.open_store() as store,
         progress(total=len(rows), noun="rows", is_quiet=session.quiet) as bar,
     ):
         tally = Tally()
@@ -92,6 +92,7 @@ def _compare_years(session: options.Session, dates: str, decider: Decider) -> in
             tally.add_file(FileOutcome(Path(), case.decision), None)
             bar.show(tally)
 
+        gather = evidence_by_tags(session.config, store)
         report = evaluate.compare_years(rows, gather, decider, worst=_WORST, on_row=count)
     session.show(report, _year_lines(report))
     return report.status

@@ -421,11 +421,12 @@ def list_overrides(session: options.Session, name: str | None) -> None:
             output.print_lines(["no overrides: `canon override set` makes one"])
         return
     listed.sort(key=lambda one: one.set_at_utc)
-    with wiring.store_and_kept_evidence(session.config) as (store, evidence):
+    with session.open_store() as store:
         for number, kept in enumerate(listed):
             known = overrides.override_effect(store, kept)
             if known.bundle is None:
-                known = overrides.OverrideEffect(known.files, evidence(kept.recording_mbid))
+                bundle = wiring.kept_evidence(session.config, store, kept.recording_mbid)
+                known = overrides.OverrideEffect(known.files, bundle)
             groups = known.bundle.groups if known.bundle else ()
             fields = msgspec.to_builtins(kept) | {
                 "name": known.bundle.name if known.bundle else None,
@@ -509,17 +510,17 @@ def _decision(session: options.Session, name: str) -> _Subject | None:
 def _look_up(session: options.Session, named: str | Path, *, asks: bool = False) -> _Subject:
     """Return what an id or a path leads to; if it `asks`, MusicBrainz. Raises `CanonError`."""
     recording = RecordingId(named) if isinstance(named, str) else None
+    if not recording and Path(named).suffix.casefold() == ".json":
+        return _Subject(None, read_bundle_file(str(named)))
+    config = session.config
     try:
-        if recording:
-            with wiring.store_and_kept_evidence(session.config) as (_, evidence):
-                found = evidence(recording)
+        with session.open_store() as store:
+            if recording is None:
+                return _Subject(None, wiring.evidence_of_files(config, store)(Path(named)))
+            found = wiring.kept_evidence(config, store, recording)
             if asks and not found:
-                found = wiring.recording_evidence(session.config, recording)
+                found = wiring.recording_evidence(config, store, recording)
             return _Subject(recording, found)
-        if Path(named).suffix.casefold() == ".json":
-            return _Subject(None, read_bundle_file(str(named)))
-        with wiring.store_and_evidence(session.config) as (_, gather):
-            return _Subject(None, gather(Path(named)))
     except (LookupFailedError, NothingFoundError) as error:
         known = recording or wiring.tagged_recording(Path(named))
         if known is None:

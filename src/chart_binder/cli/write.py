@@ -24,6 +24,7 @@ from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError,
 from chart_binder.files import path_text
 from chart_binder.jobs import journal, write_albums
 from chart_binder.jobs.journal import MovedFiles, WritingRun, repair_journal
+from chart_binder.jobs.stored_decisions import new_run
 from chart_binder.jobs.undo import (
     Verification,
     VerifyState,
@@ -69,9 +70,9 @@ def write(
     with session.open_store() as store, stop_after_current() as stop:
         lookup = release_lookup(config, store)
         planner = Planner(store, overrides(config)(), wanted, lookup)
-        run = None
-        if applies:
-            run = WritingRun.of(store, "write", options.command_line(), keep_mtime=keep_mtime)
+        started = new_run("write", options.command_line())
+        run = WritingRun(store, started, keep_mtime=keep_mtime) if applies else None
+        if run:
             output.print_notes(repair_journal(store))
         with results.ending(run, stop):
             named = list(options.named_paths(paths))
@@ -145,7 +146,7 @@ def _files(named: Iterable[str]) -> Iterator[Path | WriteReport]:
 @cache
 def _clean_folder(folder: Path) -> None:
     """Remove the copies that killed saves left in a folder, once in this process."""
-    output.print_notes(journal.clean_folders([folder]))
+    output.print_notes(journal.clean_folder(folder))
 
 
 @dataclass
@@ -300,7 +301,7 @@ def undo(
     with session.open_store() as store, stop_after_current() as stop:
         if not dry_run:
             output.print_notes(repair_journal(store))
-        run = WritingRun.of(store, "undo", options.command_line(), keep_mtime=keep_mtime)
+        run = WritingRun(store, new_run("undo", options.command_line()), keep_mtime=keep_mtime)
         moved = MovedFiles(store)
         with results.ending(run, stop):
             writes = _writes_named(store, name, moment, moved, cleans=not dry_run)

@@ -1,4 +1,4 @@
-"""Records as the store keeps them: runs with their measures, decisions, verdicts and writes."""
+"""Records as the store keeps them: answers, runs with measures, decisions, verdicts, writes."""
 
 import os
 import time
@@ -12,6 +12,13 @@ import msgspec
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32, which has no letters that look alike."""
 _HALF = 10
+
+
+class CachedAnswer(msgspec.Struct, frozen=True):
+    """An answer of a service as it was received, `fetched_at` in seconds since the epoch."""
+
+    body: bytes
+    fetched_at: float
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,11 +36,11 @@ from chart_binder.audio.save import (
     restore_file,
     save_tags,
 )
-from chart_binder.audio.tagset import TagChanges, TagSet, normalized_hash
+from chart_binder.audio.tagset import TagChanges, TagSet, normalized
 from chart_binder.domain.records import WriteRecord, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.files import decode_json, quoted
-from chart_binder.jobs.stored_decisions import LazyRun, new_run, path_bytes, path_from_bytes
+from chart_binder.jobs.stored_decisions import LazyRun, path_bytes, path_from_bytes
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -171,7 +171,7 @@ def changes_since_write(
 
 
 def _snapshots(tags: TagSet) -> Iterator[KeySnapshot]:
-    for block in tagset.normalized(tags).blocks:
+    for block in normalized(tags).blocks:
         if block.head:
             head = (_length_and_hash(block.head),)
             yield KeySnapshot(block.form, f"{HEAD_OF}{block.form}", head, "")
@@ -189,13 +189,6 @@ class WritingRun(LazyRun):
     """A run that writes tags; the run itself is saved with its first write."""
 
     keep_mtime: bool = False
-
-    @classmethod
-    def of(
-        cls, store: "Store", command: str, arguments: tuple[str, ...], *, keep_mtime: bool
-    ) -> "WritingRun":
-        """Return a run that begins now."""
-        return cls(store, new_run(command, arguments), keep_mtime=keep_mtime)
 
     def save(
         self,
@@ -257,8 +250,8 @@ class WritingRun(LazyRun):
     ) -> WriteRecord:
         changes = msgspec.structs.replace(
             tagset.changes_between(prepared.before, prepared.after),
-            old_alike=normalized_hash(prepared.before),
-            new_alike=normalized_hash(prepared.after),
+            old_alike=normalized(prepared.before).hash,
+            new_alike=normalized(prepared.after).hash,
         )
         return WriteRecord(
             id=new_id(),
@@ -336,9 +329,9 @@ def _may_be_writing_elsewhere(intent: WriteRecord) -> bool:
     return is_of_another_host(name) and intent.at_utc > earliest
 
 
-def clean_folders(folders: Iterable[Path]) -> Iterator[str]:
-    """Remove the copies that killed saves left in folders; yield what was done."""
-    return (_leftover_text(found) for folder in folders for found in remove_leftovers(folder))
+def clean_folder(folder: Path) -> Iterator[str]:
+    """Remove the copies that killed saves left in a folder; yield what was done."""
+    return map(_leftover_text, remove_leftovers(folder))
 
 
 def _leftover_text(found: Leftover) -> str:
@@ -473,7 +466,7 @@ def has_written(tags: TagSet, write: WriteRecord) -> bool:
     """Return whether tags are those that were written, but for names and order of comments."""
     if tags.hash == write.tags_after_hash:
         return True
-    return normalized_hash(tags) == TagChanges.from_json(write.changes).new_alike
+    return normalized(tags).hash == TagChanges.from_json(write.changes).new_alike
 
 
 def _has_audio(path: Path, sound: str) -> bool:

@@ -39,7 +39,7 @@ from chart_binder.audio.tagset import (
     TagChanges,
     TagSet,
     apply_changes,
-    normalized_hash,
+    normalized,
     with_recorded_names,
 )
 from chart_binder.domain.records import RunRecord, WriteRecord, WriteState, now_utc
@@ -290,7 +290,7 @@ def _tags_before(write: WriteRecord, changes: TagChanges, tags: TagSet) -> TagSe
     now = tags if is_exact else with_recorded_names(tags, changes)
     before = apply_changes(now, changes.reversed)
     is_restored = before.hash == write.tags_before_hash
-    if not is_restored and (is_exact or normalized_hash(before) != changes.old_alike):
+    if not is_restored and (is_exact or normalized(before).hash != changes.old_alike):
         raise SaveError(
             f"{path_from_bytes(write.path)}: the journal does not lead back to the tags before"
         )

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from chart_binder import __version__
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence import Provenance
+from chart_binder.domain.records import CachedAnswer
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
@@ -62,19 +63,6 @@ class RequestError(Exception):
         return self.problem
 
 
-class Counter:
-    """A counter that threads may share."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.count = 0
-
-    def add_one(self) -> None:
-        """Count one more."""
-        with self._lock:
-            self.count += 1
-
-
 class _Response(NamedTuple):
     status: int
     headers: Mapping[bytes, bytes]
@@ -89,7 +77,8 @@ class Server:
 
     def __init__(self, config: MusicBrainzConfig, throttle: Throttle) -> None:
         """Set up; no socket is opened yet. Raises `ConfigError` for an impossible proxy."""
-        self.sent = Counter()
+        self.sent = 0
+        self._lock = threading.Lock()
         self._host = config.hostname
         self._scheme = "https" if config.https else "http"
         self._timeout_s = config.timeout_s
@@ -119,7 +108,8 @@ class Server:
 
     def _get(self, target: str) -> _Response:
         self._throttle.wait_turn(f"musicbrainz {self._host}")
-        self.sent.add_one()
+        with self._lock:
+            self.sent += 1
         started = time.monotonic()
         pool = httpcore.ConnectionPool(
             ssl_context=self._ssl_context,
@@ -235,22 +225,10 @@ _MAX_TRACK_PAGES = 3
 T = TypeVar("T")
 
 
-class CachedResponse(Protocol):
-    """A response as it was received."""
-
-    @property
-    def body(self) -> bytes:
-        """The bytes of the response."""
-
-    @property
-    def fetched_at(self) -> float:
-        """When it was received, in seconds since the epoch."""
-
-
 class AnswerCache(Protocol):
     """Keeps responses between runs. A `StoreError` that it raises is passed on."""
 
-    def get(self, key: str) -> CachedResponse | None:
+    def get(self, key: str) -> CachedAnswer | None:
         """Return the response stored under `key`, however old."""
 
     def put(self, key: str, body: bytes, fetched_at: float) -> None:
@@ -285,7 +263,7 @@ class CachedService:
     @property
     def requests(self) -> int:
         """The number of requests sent, including failed ones."""
-        return self._server.sent.count if self._server else 0
+        return self._server.sent if self._server else 0
 
     def fetch(self, query: Query) -> Answer:
         """Return the response, cached or new, or raise `LookupFailedError`.

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from itertools import starmap
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from chart_binder.domain.records import CachedAnswer
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, minutes
 from chart_binder.errors import CanonError, counted
 from chart_binder.react.sanitize import one_line
@@ -407,20 +408,15 @@ def _name(text: str | None) -> str:
     return one_line(text or "", _MAX_NAME)
 
 
-class _Cached(NamedTuple):
-    body: bytes
-    fetched_at: float
-
-
 class MemoryCache:
     """An `AnswerCache` and `RateLimiter` in memory, of a thousand responses, for threads."""
 
     def __init__(self) -> None:
-        self._cached: dict[str, _Cached] = {}
+        self._cached: dict[str, CachedAnswer] = {}
         self._next: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: str) -> _Cached | None:
+    def get(self, key: str) -> CachedAnswer | None:
         """Return the response stored under `key`."""
         return self._cached.get(key)
 
@@ -428,7 +424,7 @@ class MemoryCache:
         """Store `body` under `key`, replacing an earlier one."""
         with self._lock:
             self._cached.pop(key, None)
-            self._cached[key] = _Cached(body, fetched_at)
+            self._cached[key] = CachedAnswer(body, fetched_at)
             if len(self._cached) > _MAX_CACHED:
                 del self._cached[next(iter(self._cached))]
 

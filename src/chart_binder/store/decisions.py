@@ -6,7 +6,6 @@ Decisions are added, never changed; the latest of a file counts.
 import logging
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -14,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.types import NullType
 
 from chart_binder.domain.records import (
+    CachedAnswer,
     DecisionRecord,
     EvidenceRecord,
     StoredCase,
@@ -222,14 +222,6 @@ def superseded(last: int | None = None) -> sa.ColumnElement[bool]:
     until = () if last is None else (newer.c.seq <= last,)
     is_newer = (is_same_file(newer), newer.c.seq > decisions.c.seq, *until)
     return sa.select(newer.c.seq).where(*is_newer).exists()
-
-
-@dataclass(frozen=True, slots=True)
-class CachedAnswer:
-    """The body of an answer; `fetched_at` is in seconds since the epoch."""
-
-    body: bytes
-    fetched_at: float
 
 
 class CachedAnswers(Part):
