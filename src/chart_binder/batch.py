@@ -166,10 +166,7 @@ def _flag(name: str, value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The result of a run: `status` is the exit status of `canon batch`.
-
-    `stopped` says why it ended early; the same call continues from there.
-    """
+    """The result of a run: `status` is its exit status, `stopped` says why it ended early."""
 
     run_id: str
     measures: Measures
@@ -348,10 +345,7 @@ def _versions(config: Config, run_id: str) -> RunVersions:
 
 
 def drift_check(store: "Store", config: Config) -> DriftCheck:
-    """Return what compares stored decisions with those of a frozen, dry batch.
-
-    Raises `ConfigError` and `PluginError`.
-    """
+    """Return what compares decisions with those of a frozen, dry batch. Raises `CanonError`."""
     versions = _versions(config, "")
     worker = WorkerSetup(config, versions, is_frozen=True, is_dry=True).worker(store)
     return DriftCheck(store, worker, AdjudicationCache(store, versions.adjudicator))
@@ -527,10 +521,7 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 def open_executor(
     setup: WorkerSetup, worker: Worker, options: BatchOptions
 ) -> Iterator[ThreadExecutor | DaskExecutor]:
-    """Yield what runs the tasks; `worker` is that of this process.
-
-    Raises `PluginError` and `ClusterError`.
-    """
+    """Yield what runs the tasks. Raises `PluginError` and `ClusterError`."""
     jobs, cases = options.jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
     scheduler = options.scheduler
     if options.executor == Executor.THREADS:

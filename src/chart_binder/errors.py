@@ -23,10 +23,7 @@ class PluginError(CanonError):
 
 
 class EvidenceError(CanonError):
-    """An evidence bundle is ill-formed.
-
-    `where` is the path inside the document, such as `recording_candidates[0].rg_candidates`.
-    """
+    """An evidence bundle is ill-formed; `where` is the path inside the document."""
 
     def __init__(self, problem: str, where: str = "") -> None:
         super().__init__(

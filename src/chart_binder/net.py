@@ -186,10 +186,7 @@ def environment_proxy(scheme: str, host: str) -> httpcore.Proxy | None:
 
 @cache
 def trusted_authorities() -> ssl.SSLContext:
-    """Return certifi's authorities, or those of SSL_CERT_FILE or SSL_CERT_DIR where set.
-
-    They are read once: it takes 40 ms.
-    """
+    """Return certifi's authorities, or those of SSL_CERT_FILE or SSL_CERT_DIR; read once."""
     import httpx  # 170 ms, for those who really ask a server
 
     return httpx.create_ssl_context()

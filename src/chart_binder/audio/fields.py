@@ -424,10 +424,7 @@ def _with_field(block: Block, name: str, texts: Texts) -> Block:
 
 
 def _with_texts(block: Block, key: str, texts: Texts) -> Block:
-    """Return the block with these texts under a key; without any, the key is gone.
-
-    Records that have the same texts already stay, byte for byte.
-    """
+    """Return the block with these texts under a key; records that have them keep their bytes."""
     read, write = _FORMS[block.form]
     written = write(key, texts) if texts else ()
     new = (written,) if isinstance(written, Item) else written

@@ -192,10 +192,8 @@ def ruled_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[s
     yield f"{path_text(case.path)}: {done}{files}"
     override = ruled.saved.override
     if override:
-        labels = {mbid: label for label, mbid in case.labels.ids.items()}
-        label = labels.get(override.crg_mbid)
-        title = case.labels.titles.get(override.crg_mbid)
-        name = f"{label} '{title}'" if label else NO_GROUP
+        is_known = case.labels.label_of(override.crg_mbid)
+        name = case.labels.name_of(override.crg_mbid) if is_known else NO_GROUP
         yield from labelled("belongs to", name)
         yield from labelled("", musicbrainz_page("release-group", override.crg_mbid))
         release = override.rr_mbid and musicbrainz_page("release", override.rr_mbid)

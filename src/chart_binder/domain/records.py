@@ -69,10 +69,7 @@ class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnreadDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision whose record is damaged; `problem` names it and says what is wrong.
-
-    `path` is that of its file, if that can be read.
-    """
+    """A damaged record of a decision: its `problem`, and the file's `path` if that can be read."""
 
     problem: str
     path: bytes | None
@@ -105,10 +102,7 @@ class VerdictKind(StrEnum):
 
 
 class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's verdict on a decision; of several, the newest counts.
-
-    `crg_mbid` and `rr_mbid` are what the person chose instead, if anything.
-    """
+    """A person's verdict on a decision, with what they chose instead; the newest counts."""
 
     decision_id: str
     verdict: VerdictKind

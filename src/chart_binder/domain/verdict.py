@@ -76,10 +76,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Open(msgspec.Struct, frozen=True, tag="open"):
-    """The rules cannot decide; `questions` name what would settle it.
-
-    `proposal` is what they would decide by evidence that is cut short.
-    """
+    """The rules cannot decide; `proposal` is what they would decide by evidence cut short."""
 
     because: str
     questions: tuple[Question, ...]

@@ -49,10 +49,7 @@ class DriftState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A stored decision, `before` and `after` as read from it and made again.
-
-    `evidence` is what the latter is by; `why` says why it failed.
-    """
+    """A stored decision, `before` and `after` by `evidence`; `why` says why it failed."""
 
     record: DecisionRecord
     state: DriftState

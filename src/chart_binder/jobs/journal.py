@@ -144,10 +144,7 @@ class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
 def changes_since_write(
     write: WriteRecord, changes: TagChanges, now: TagSet
 ) -> tuple[ChangedKey, ...]:
-    """Return the keys that differ from what they were after a write.
-
-    Raises `AudioError` for a snapshot that cannot be read.
-    """
+    """Return the keys that differ since a write. Raises `AudioError` for an unreadable snapshot."""
     try:
         snapshots = decode_json(zlib.decompress(write.tags_left), tuple[KeySnapshot, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
@@ -343,6 +340,11 @@ def _leftover_text(found: Leftover) -> str:
 def only_done(writes: Iterable[WriteRecord]) -> Iterator[WriteRecord]:
     """Yield the writes that are done and not undone."""
     return (write for write in writes if write.state is WriteState.DONE)
+
+
+def last_done(store: "Store", path: Path) -> WriteRecord | None:
+    """Return the last write of a file that is done and not undone, one that undid another, too."""
+    return next(only_done(store.journal.of_path(path_bytes(path))), None)
 
 
 def is_undoing(store: "Store", write: WriteRecord) -> bool:

@@ -79,12 +79,6 @@ class ListedDecision:
         """Whether the file does not exist any more."""
         return not os.path.lexists(self.kept.path)
 
-    @property
-    def first_year(self) -> int | None:
-        """The year of the first release, if one is known."""
-        found = self.decision.first_release
-        return found.year if found else None
-
 
 def listed(kept: DecisionRecord) -> ListedDecision:
     """Return a stored decision with the tags to list. Raises `DamagedRecordError`."""
@@ -265,7 +259,8 @@ def _holds(text: str, *values: str | None) -> bool:
 
 
 def _is_of_years(row: ListedDecision, spans: tuple[YearSpan, ...]) -> bool:
-    return any(span.holds(row.first_year) for span in spans)
+    first = row.decision.first_release
+    return any(span.holds(first.year if first else None) for span in spans)
 
 
 def _is_by_rule(row: ListedDecision, names: frozenset[str]) -> bool:

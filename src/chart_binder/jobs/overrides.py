@@ -185,14 +185,14 @@ HomeLookup = Callable[[ReleaseId], ReleaseGroup | None]
 
 def require_home(
     bundle: EvidenceBundle, crg: str, rr: str | None, look_up: HomeLookup | None = None
-) -> Iterator[str]:
-    """Check that a release is of a group; return remarks if that is unknown.
+) -> Sequence[str]:
+    """Check that a release is of a group; return a remark if that is unknown.
 
     A release that evidence lacks is looked up, if that is possible. Raises `CanonError` if it is
     only in other groups.
     """
     if rr is None:
-        return iter(())
+        return ()
     release, group = bare_id(rr), bare_id(crg)
     groups = bundle.groups
     homes = [one for one in groups if release in _release_ids([one])]
@@ -200,7 +200,7 @@ def require_home(
         try:
             home = look_up(ReleaseId(release))
         except LookupFailedError as error:
-            return iter((_UNCHECKED.format("the release is of that release group", error),))
+            return [_UNCHECKED.format("the release is of that release group", error)]
         homes = [home] if home else []
     titles = {bare_id(one.mb_rg_id): f" {one.title!r}" for one in (*groups, *homes) if one.title}
     found = [bare_id(one.mb_rg_id) for one in homes]
@@ -210,7 +210,7 @@ def require_home(
             f" {group}{titles.get(group, '')}: name the two that go together, or no release, and"
             f" the rules choose one{'; --force keeps it all the same' if look_up else ''}"
         )
-    return iter(())
+    return ()
 
 
 def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> Iterator[str]:
@@ -335,15 +335,12 @@ def _save(
         )
         for each in _decisions_concerned(store, case, before, override)
     ]
-    notes = (
-        (
-            *_replacements(store, case, override, before, replaces=replaces),
-            *(unknown_ids(case.bundle, override) if case.bundle else ()),
-        )
-        if override
-        else tuple(_removals(store, case, before))
-    )
-    return VerdictResult(store.verdicts.save(given, override, before), len(given), notes)
+    if override:
+        notes = [*_replacements(store, case, override, before, replaces=replaces)]
+        notes += unknown_ids(case.bundle, override) if case.bundle else ()
+    else:
+        notes = [*_removals(store, case, before)]
+    return VerdictResult(store.verdicts.save(given, override, before), len(given), (*notes,))
 
 
 def _removals(

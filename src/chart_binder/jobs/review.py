@@ -130,8 +130,8 @@ class ReviewCase:
             return None
         group = self.labels.id_of(proposed.crg_mbid) or proposed.crg_mbid
         release = self.labels.id_of(proposed.rr_mbid)
-        label_of = {known: label for label, known in self.labels.ids.items()}
-        return Proposal(group, release, proposed.confidence or 0.0, label_of.get(group))
+        confidence = proposed.confidence or 0.0
+        return Proposal(group, release, confidence, self.labels.label_of(group))
 
     @cached_property
     def rows(self) -> tuple[CandidateRow, ...]:

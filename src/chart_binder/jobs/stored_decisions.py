@@ -294,10 +294,7 @@ def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -
 
 
 def stored_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
-    """Return the evidence of a decision, with the file's tags and what a model brought into it.
-
-    Raises `StoreError`.
-    """
+    """Return the evidence of a decision with tags and what a model added. Raises `StoreError`."""
     evidence = store.evidence.get(kept.evidence_hash) if kept.evidence_hash else None
     bundle = bundle_with_tags(kept, evidence) if evidence else None
     answer = read_decision(kept).adjudication if b'"added":[{' in kept.document else None

@@ -48,10 +48,7 @@ def load_dialect(name: str) -> Dialect:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """The events of a transcript file, its evidence and its result, if it has them.
-
-    `is_cut` if its last line is incomplete.
-    """
+    """The events of a transcript, its evidence and result; `is_cut`: its last line is cut short."""
 
     events: tuple[AnyEvent, ...]
     bundle: EvidenceBundle | None = None

@@ -55,6 +55,7 @@ from chart_binder.jobs.journal import (
     field_changes,
     has_written,
     is_undoing,
+    last_done,
     merged_by_key,
     moved_text,
     not_undoing,
@@ -427,7 +428,7 @@ def verify(store: "Store", path: Path) -> Verification:
         why = "a run is writing it, or was cut short: the next run that writes records what it did"
         return Verification(path, VerifyState.OPEN, why, write=begun)
     try:
-        write = write_of_file(store, path, _last_done)
+        write = write_of_file(store, path, last_done)
         if write is None:
             why = "no tags were written into it by canon"
             return Verification(path, VerifyState.UNRECORDED, why)
@@ -438,10 +439,6 @@ def verify(store: "Store", path: Path) -> Verification:
         return replace(found, why=moved_text(write, found.why)) if is_moved else found
     except AudioError as error:
         return Verification(path, VerifyState.UNREADABLE, str(error), write=write)
-
-
-def _last_done(store: "Store", path: Path) -> WriteRecord | None:
-    return next(only_done(store.journal.of_path(path_bytes(path))), None)
 
 
 def _undone(store: "Store", found: Verification, undoing: WriteRecord) -> Verification:

@@ -405,8 +405,7 @@ def identity_change(store: "Store", path: Path, kept: records.DecisionRecord) ->
 
 def _are_written_tags(store: "Store", path: Path, kept: records.DecisionRecord) -> bool:
     """Return whether the tags are those that canon wrote last into the file that was decided."""
-    writes = store.journal.of_path(stored_decisions.path_bytes(path))
-    done = next(journal.only_done(writes), None)
+    done = journal.last_done(store, path)
     if done is None or done.decision_id is None:
         return False
     if done.tags_after_hash != read_tag_set(path).hash:

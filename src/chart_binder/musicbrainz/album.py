@@ -147,9 +147,9 @@ def _cost_one_by_one(service: CachedService, files: Sequence[TrackTags]) -> floa
     lookups = 0.0
     for release_id, of_release in by_release.items():
         cost = _cost_of_recordings(service, of_release)
-        lookups += (
-            min(cost, service.cost(ws.look_up("release", release_id))) if release_id else cost
-        )
+        if release_id:
+            cost = min(cost, service.cost(ws.look_up("release", release_id)))
+        lookups += cost
     browses = sum(service.cost(ws.browse_releases("recording", one)) for one in recordings)
     searched = sum(1 for tags in files if not _checked(tags.recording_mbid) and tags.title)
     return lookups + browses + searched

@@ -281,10 +281,8 @@ def _is_by_tagged_id(recording: Recording, tags: TrackTags) -> bool:
 def _is_on_tagged_release(recording: Recording, tags: TrackTags) -> bool:
     tagged = {name.lower() for name in (tags.release_mbid, tags.release_group_mbid) if name}
     releases = recording.release_list
-    ids = {one.id for one in releases} | {
-        one.release_group.id for one in releases if one.release_group
-    }
-    return bool(tagged & ids)
+    groups = {one.release_group.id for one in releases if one.release_group}
+    return bool(tagged & {*groups, *(one.id for one in releases)})
 
 
 def _is_on_tagged_album(recording: Recording, tags: TrackTags) -> bool:

@@ -28,10 +28,7 @@ _MAX_FOUND = 8
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A request: a path under `/ws/2/`, with the parameters in order.
-
-    `wanted` is the field of `Metadata` that the response must have.
-    """
+    """A request under `/ws/2/`; `wanted` is the field of `Metadata` that its response must have."""
 
     path: str
     parameters: tuple[tuple[str, str], ...] = ()

@@ -206,10 +206,7 @@ _FORMER = {
 
 @lru_cache(maxsize=512)
 def home_countries(country: str | None) -> frozenset[str]:
-    """Return an artist's country with its predecessors and successors.
-
-    Empty for worldwide (`XW`) and Europe (`XE`), which are no artist's own.
-    """
+    """Return a country with its predecessors and successors; none for worldwide and Europe."""
     if not country or country in NO_COUNTRIES:
         return frozenset()
     former = {old for old, new in _FORMER.items() if country in new}

@@ -69,10 +69,7 @@ def first_release(
 
 
 def _descriptions(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
-    """Yield the evidence by each combination of descriptions that contradict each other.
-
-    Yields nothing if there are too many.
-    """
+    """Yield the evidence by each combination of contradictory descriptions; none if too many."""
     found: Sequence[Contradiction] = ()
     if not bundle.listed.is_each_once:
         recordings = sort_recordings(bundle).kept

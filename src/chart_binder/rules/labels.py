@@ -122,11 +122,14 @@ class Labels:
         left = {*rest.split()}
         return left <= allowed and (has_artist or kind[-1] in left)
 
+    def label_of(self, identifier: str) -> str | None:
+        """Return the label of an id, if it has one."""
+        return next((label for label, known in self.ids.items() if known == identifier), None)
+
     def name_of(self, identifier: str) -> str:
         """Return label and title of an id, else the id itself."""
-        label = next((label for label, known in self.ids.items() if known == identifier), None)
         title = self.titles.get(identifier)
-        named = (label, f"'{title}'" if title else None)
+        named = (self.label_of(identifier), f"'{title}'" if title else None)
         return " ".join(filter(None, named)) or identifier
 
 

@@ -411,10 +411,7 @@ def _asked_whether_first(text: str, one: Candidate) -> Asked:
 
 
 def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
-    """Yield questions for dates, where nothing but compilations exist and only one is dated.
-
-    Then no date says that it was the first of them.
-    """
+    """Yield questions for dates, where there are compilations alone and only one is dated."""
     dated = contest.dated_compilations
     if contest.works or len(dated) > 1:
         return

@@ -235,10 +235,7 @@ def _gap(day: int, years: int) -> tuple[int, int]:
 
 
 def is_marked_reissue(release: Release, group: ReleaseGroup, settings: RulesConfig) -> bool:
-    """Whether its flags, title or comment say that it is a reissue.
-
-    Words of the group's own title and words that a comment denies do not count.
-    """
+    """Whether flags, title or comment mark a reissue, the group's own title aside."""
     if release.flags and release.flags.marks_reissue:
         return True
     title, comment = release.title or "", release.disambiguation or ""

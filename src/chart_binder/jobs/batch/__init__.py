@@ -189,10 +189,7 @@ class AlbumEvidence(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceEvidence:
-    """Evidence that MusicBrainz has, looked up by the tags of files.
-
-    `need` tells where other recordings of the performance are looked up, too.
-    """
+    """Evidence from MusicBrainz by the tags of files, with siblings where there is `need`."""
 
     source: "MusicBrainzSource"
     need: SiblingNeed
@@ -281,10 +278,7 @@ class StoredEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Does the work of one process; threads may share it.
-
-    Once `stopping` is set, files of an album that are not begun are left for another run.
-    """
+    """Does the work of a process, in several threads; `stopping` leaves what is not begun."""
 
     evidence: AlbumEvidence
     decider: Decider

@@ -110,10 +110,7 @@ def _open(setup: Packed) -> _OpenWorker:
 
 
 def gather_album(setup: Packed, paths: Sequence[str]) -> AlbumResult:
-    """Look up the files of an album, and decide by rules.
-
-    Raises `UnseenError`, and `CanonError` if this process cannot work.
-    """
+    """Look up an album and decide by rules. Raises `UnseenError`, and `CanonError` as `_open`."""
     album = Album(tuple(map(Path, paths)))
     opened = _open(setup)
     if not (opened.worker.stopping.is_set() or any(path.exists() for path in album.paths)):
@@ -189,10 +186,7 @@ class Cluster:
 
 @contextmanager
 def connect(address: str, timeout_s: float = _CONNECT_TIMEOUT_S) -> Iterator[Cluster]:
-    """Connect to the scheduler of a cluster.
-
-    Raises `PluginError`, `ClusterError`, and `UsageError` if it is no address.
-    """
+    """Connect to a scheduler. Raises `UsageError` for no address, `PluginError`, `ClusterError`."""
     if not _ADDRESS.fullmatch(address):
         raise UsageError(f"no Dask scheduler can be at {address!r}: {_ADDRESSES}")
     with _quiet(), _client(_dask(), address, timeout_s) as client:

@@ -51,10 +51,7 @@ _SPENT = {
 
 @dataclass(slots=True)
 class MessageCounts:
-    """Counts messages that differ only in names, paths, ids and numbers together.
-
-    Beyond `_MAX_KINDS` they are counted as `others`.
-    """
+    """Counts messages alike but for names, paths, ids and numbers, beyond a limit as `others`."""
 
     _counts: Counter[str] = field(default_factory=Counter)
     _first: dict[str, tuple[str, Path | None]] = field(default_factory=dict)

@@ -190,10 +190,7 @@ class AdjudicationCache:
 
 
 def is_answer(result: AdjudicationResult | None) -> bool:
-    """Return whether a result need not be asked for again.
-
-    A failed run is no answer, nor is "I cannot tell" while a service failed.
-    """
+    """Return whether a result stands: no failed run, no "I cannot tell" after a failed service."""
     if result is None:
         return True
     if result.outcome is Outcome.REJECTED:
@@ -203,10 +200,7 @@ def is_answer(result: AdjudicationResult | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """The moment since which evidence and answers count, in seconds since the epoch (0: any).
-
-    `runs` are the runs of this refresh.
-    """
+    """When a refresh began, in seconds since the epoch (0: there is none), and its `runs`."""
 
     since: float = 0.0
     runs: frozenset[str] = frozenset()
