@@ -1,7 +1,6 @@
-"""Everything that can be configured: each key with its default and limits.
+"""Everything that can be configured; each key has a default, limits and a meaning.
 
-A section is a class whose docstring begins with its table in the file. `config.toml` at the top of
-the repository says what each key means.
+A section is a class whose docstring begins with its table in the file.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -65,13 +64,21 @@ class MusicBrainzConfig(Section):
     """`[musicbrainz]`: the MusicBrainz web service or a mirror of it."""
 
     hostname: Host = "musicbrainz.org"
+    """Server by name or IPv4 address, with :port for a mirror."""
     https: bool = True
+    """Speak https; mirrors often need `false`."""
     rate_limit_per_s: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = 1.0
+    """Requests a second, over all processes here; 0: none (a mirror)."""
     timeout_s: Seconds = 20.0
+    """Seconds for one whole answer."""
     contact: str = ""
+    """E-mail or address in the User-Agent, as MusicBrainz asks."""
     cache_ttl_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 604_800.0
+    """Seconds an answer stays fresh (a week); 0: always ask again."""
     offline: bool = False
+    """Open no socket: cached answers only, however old."""
     siblings: Literal["when_needed", "always", "never"] = "when_needed"
+    """Look up other recordings of the performance: when_needed, always or never."""
 
 
 _REISSUE_TERMS = (
@@ -85,43 +92,57 @@ class RulesConfig(Section):
     """`[rules]`: the settings of the rule table."""
 
     lead_window_days: int = Field(default=90, ge=1, le=3_650)
+    """A single this many days before its album leads to the album."""
     reissue_long_gap_years: int = Field(default=10, ge=1, le=200)
+    """A release this much later than an official one is a reissue."""
     reissue_terms: Names = _REISSUE_TERMS
+    """Words in a title or comment that mark a reissue."""
     label_authority_order: Names = ()
+    """Labels that win a tie, best first."""
     compilation_premiere: bool = True
+    """A lone compilation may be where a recording came out."""
 
 
 class StoreConfig(Section):
     """`[store]`: where decisions, evidence and the journal of tags are kept."""
 
     url: StoreUrl = ""
+    """The URL of the store; empty: an SQLite file in the platform's data folder."""
 
 
 class BatchConfig(Section):
     """`[batch]`: how much of a library is worked on at once."""
 
     jobs: Annotated[int, Field(ge=1, le=256)] = 4
+    """Albums looked up at once; MusicBrainz is asked at its own rate."""
     model_jobs: Annotated[int, Field(ge=1, le=256)] = 2
+    """Open cases the model looks into at once, as many as its server can."""
     write_jobs: Annotated[int, Field(ge=1, le=64)] = 1
+    """Files written at once."""
 
 
 class ReviewConfig(Section):
     """`[review]`: a person's look at open cases."""
 
     player: str = ""
+    """Command that plays a file in `canon review --interactive`; empty: none."""
 
 
 class TagsConfig(Section):
     """`[tags]`: what `canon write` and `canon batch --write` write."""
 
     policy: Literal["dates", "note", "move"] = "dates"
+    """`dates`: when each track first came out; `note`: CANON_* keys alone; `move`: the whole
+    representative release."""
 
 
 class LogConfig(Section):
     """`[log]`: what is said on standard error."""
 
     format: Literal["auto", "console", "json"] = "auto"
+    """`auto`: console on a terminal, json otherwise."""
     level: Literal["debug", "info", "warning", "error"] = "warning"
+    """Least severe level shown."""
 
 
 class ToolsConfig(Section):
@@ -135,10 +156,15 @@ class ToolsConfig(Section):
     __pydantic_extra__: dict[str, Annotated[bool, Field(strict=False)]] = Field(init=False)
 
     web_search: bool = True
+    """Search with the [llm.searxng] server."""
     web_fetch: bool = True
+    """Read a web page."""
     musicbrainz: bool = True
+    """Look release groups and releases up."""
     wikipedia: bool = True
+    """Search and read Wikipedia."""
     days_between: bool = True
+    """Count the days between two dates."""
 
     def offers(self, name: str) -> bool:
         """Tell whether the installed tool `name` is on."""
@@ -149,73 +175,116 @@ class SearxngConfig(Section):
     """`[llm.searxng]`: the search service behind `web_search`."""
 
     enabled: bool = True
+    """Offer web_search to the model."""
     url: HttpUrl = "http://127.0.0.1:8888"
+    """Base address of the SearXNG instance."""
     timeout_s: Seconds = 10.0
+    """Seconds for one whole search."""
     max_results: int = Field(default=5, ge=1, le=50)
+    """Results shown to the model."""
     language: str = Field(default="all", min_length=1)
+    """Search language: `all`, `en`, `ja` and so on."""
 
 
 class FetchConfig(Section):
     """`[llm.fetch]`: what `web_fetch` may reach and how much it reads."""
 
     timeout_s: Seconds = 15.0
+    """Seconds for one whole page, redirects included."""
     max_bytes: int = Field(default=2_000_000, ge=1_000, le=100_000_000)
+    """Most bytes read of a page."""
     max_chars: int = Field(default=2_000, ge=200, le=100_000)
+    """Most characters of a page or search the model sees."""
     allow_private_hosts: Names = ()
+    """Private hosts allowed all the same: names, addresses, networks."""
     ports: Ports = (80, 443)
+    """Ports that may be fetched from."""
     user_agent: UserAgent = ""
+    """User-Agent for pages, with whom to write to if you like; empty: canon/VERSION."""
     host_pause_s: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)] = 1.0
+    """Seconds between two pages of one public host."""
     robots: Literal["ignore", "obey"] = "ignore"
+    """What sites ask of programs in robots.txt: ignore, obey."""
 
 
 class WikipediaConfig(Section):
     """`[llm.wikipedia]`: which Wikipedia `wikipedia` asks; `[llm.fetch]` says how."""
 
     url: WikiUrl = "https://{language}.wikipedia.org"
+    """Where its wikis are; {language} is the code of the language asked for."""
     language: Language = "en"
+    """Language where the model names none: a code, such as en or ja."""
 
 
 class AcceptanceConfig(Section):
     """`[llm.acceptance]`: what an answer must rest on."""
 
     min_sources: int = Field(default=2, ge=0, le=10)
+    """Independent sources of each fact a decision turns on."""
     trusted_sources: Names = ("musicbrainz.org", "wikipedia.org", "wikidata.org", "discogs.com")
+    """Sites of which one fetched page suffices."""
     second_reading: bool = True
+    """Ask the model once more what a passage says of a date."""
 
 
 class PromptConfig(Section):
     """`[llm.prompt]`: the sections of the prompt; an empty one is the prompt's own."""
 
     role: str = ""
+    """Who the model is, instead of the prompt's own words."""
     tools: str = ""
+    """Which tools there are; {tools} is their list."""
     format: str = ""
+    """How a step is written; {format} is what the dialect says."""
     answer: str = ""
+    """What a final answer holds."""
     rules: str = ""
+    """The rules of evidence; {rules} is the prompt's own, to add to."""
     task: str = ""
+    """What is asked below the evidence."""
 
 
 class LLMConfig(Section):
     """`[llm]`: the adjudicator and the model behind it."""
 
     enabled: bool = False
+    """Ask the model about cases the rules leave open."""
     provider: str = Field(default="ollama", min_length=1)
+    """`ollama`, `openai` or `replay` (any name in chart_binder.chat_models)."""
     model_id: str = Field(default="llama3.2", min_length=1)
+    """The model's name on its server; for replay: a transcript file."""
     base_url: HttpUrl = "http://127.0.0.1:11434"
+    """Address of the model server."""
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
+    """0 is the most repeatable."""
     seed: int = Field(default=0, ge=0)
+    """Random seed sent to the model server."""
     num_ctx: int = Field(default=8_192, ge=1_024, le=1_048_576)
+    """Context window in tokens, asked for at every call."""
     max_tokens: int = Field(default=1_024, ge=64, le=65_536)
+    """Most tokens of one reply."""
     timeout_s: Seconds = 120.0
+    """Seconds for one whole reply."""
     max_iterations: int = Field(default=5, ge=1, le=20)
+    """Turns the model has, the final answer included."""
     max_run_s: Seconds = 600.0
+    """Seconds for one whole run, model and tools together."""
     max_run_tokens: int = Field(default=0, ge=0)
+    """Tokens for one whole run, prompts and replies; 0: no limit."""
     final_turn: Literal["none", "force"] = "force"
+    """`force`: the last turn asks for the answer alone; `none`: it is like the others."""
     dialect: str = Field(default="classic", min_length=1)
+    """How the model writes its steps: classic, pause, xml (chart_binder.dialects)."""
     prompting: Literal["chat", "raw"] = "chat"
+    """`chat`: messages; `raw`: one growing text that the model continues."""
     observation_role: Literal["user", "tool"] = "user"
+    """Whose message an observation is, in a chat."""
     stream: bool = True
+    """Take replies as they are written, so as to stop them early."""
     review_threshold: Share = 0.60
+    """Confidence from which an answer goes to a person; below: rejected."""
     api_key_env: str = ""
+    """Environment variable that holds the server's API key; empty: none."""
     prompt: PromptConfig = PromptConfig()
     tools: ToolsConfig = ToolsConfig()
     searxng: SearxngConfig = SearxngConfig()
