@@ -8,10 +8,7 @@ _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Load the command line and run it; an interrupt ends it in one line, at any moment.
-
-    Libraries that are being loaded turn an interrupt into errors of their own.
-    """
+    """Run the command line; an interrupt ends it in one line, also while libraries are loaded."""
     is_interrupted = False
 
     def interrupt(number: int, frame: FrameType | None) -> None:

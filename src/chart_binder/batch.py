@@ -260,11 +260,7 @@ def estimate_batch(
     on_album: Callable[[int], None] = lambda _: None,
     on_unreadable: Callable[[UnreadablePath], None] = lambda _: None,
 ) -> Estimate:
-    """Return what `run_batch` would take, by the tags of the files; nothing is requested.
-
-    `on_album` is called with the number of files read so far, `on_unreadable` for each path that
-    cannot be read. Raises what `run_batch` raises.
-    """
+    """Return what `run_batch` would take, by the files' tags; `on_album` has the files so far."""
     options.check()
     with open_store(store_url(config)) as store:
         resume = _resume_check(store, config, options, _versions(config, ""))
@@ -290,10 +286,7 @@ def run_items(
     to_stop: Callable[[], bool],
     said: Callable[[str], None],
 ) -> BatchResult:
-    """Do what `run_batch` does, for albums and bundles as they come.
-
-    `items` is called with the open store. `arguments` are saved with the run as those of a command.
-    """
+    """Do what `run_batch` does with items as they come; `arguments` are those of the command."""
     if options.write:
         options = replace(options, policy=options.policy or Policy(config.tags.policy))
     options.check()

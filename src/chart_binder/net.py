@@ -201,10 +201,7 @@ class RateLimiter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Throttle:
-    """Spaces requests `interval_s` apart; 0 means no limit.
-
-    `clock` (seconds since the epoch) is shared with other processes; `wait` sleeps.
-    """
+    """Spaces requests `interval_s` apart, if not 0; `clock` is shared with other processes."""
 
     limiter: RateLimiter
     interval_s: float

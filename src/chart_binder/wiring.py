@@ -113,10 +113,7 @@ def _bring_in(
 
 
 def evidence_of_files(config: Config, store: "Store") -> EvidenceLookup:
-    """Return what gathers the evidence for an audio file by its tags.
-
-    It raises `AudioError` and `UnidentifiedError`, and else as `evidence_by_tags`.
-    """
+    """Return what gathers the evidence for an audio file. Raises `CanonError`."""
     # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.audio.reading import read_tags, require_identity
 
@@ -131,10 +128,7 @@ def evidence_of_files(config: Config, store: "Store") -> EvidenceLookup:
 
 
 def evidence_by_tags(config: Config, store: "Store") -> Callable[[TrackTags], EvidenceBundle]:
-    """Return what gathers evidence by tags; it raises `LookupFailedError` and `NothingFoundError`.
-
-    Other recordings of the performance are among it where `[musicbrainz] siblings` says so.
-    """
+    """Return what gathers evidence, also of siblings. Raises `CanonError` if none is found."""
     need = sibling_need(config.musicbrainz.siblings, config.rules)
     return partial(gather_evidence, musicbrainz_source(config, store), need=need)
 
@@ -142,8 +136,7 @@ def evidence_by_tags(config: Config, store: "Store") -> Callable[[TrackTags], Ev
 def release_lookup(config: Config, store: "Store") -> "ReleaseLookup":
     """Return what looks up a release with its tracks, by the answers in the store where it can.
 
-    Nothing is opened before the first look-up, which raises `LookupFailedError`; offline, an answer
-    of any age counts.
+    Nothing is opened before the first look-up, which raises `LookupFailedError`.
     """
 
     @cache
@@ -179,10 +172,7 @@ def recording_evidence(config: Config, store: "Store", recording: RecordingId) -
 
 
 def look_up_group(config: Config, group_id: ReleaseGroupId) -> ReleaseGroup | None:
-    """Return the title and artist credit of a release group, if MusicBrainz knows it.
-
-    Its id is another where it was merged. Raises `LookupFailedError` and `StoreError`.
-    """
+    """Return a release group, if MusicBrainz knows it. Raises `LookupFailedError`."""
     with _musicbrainz(config) as client:
         found = client.release_group(group_id)
     if found is None:
@@ -206,10 +196,7 @@ def tagged_recording(path: Path) -> RecordingId | None:
 
 
 def musicbrainz_source(config: Config, store: "Store", since: float = 0.0) -> "MusicBrainzSource":
-    """Return MusicBrainz as a source of evidence; nothing is asked yet. Raises `ConfigError`.
-
-    Answers from before the time `since`, in seconds since the epoch, are asked for again.
-    """
+    """Return MusicBrainz as a source, without answers from before `since`. Raises `ConfigError`."""
     from chart_binder.musicbrainz.source import connect
     from chart_binder.store.decisions import AnswersSince
 

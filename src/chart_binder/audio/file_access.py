@@ -148,10 +148,7 @@ def require_audio_file(path: Path, status: os.stat_result) -> None:
 
 @contextmanager
 def file_lock(target: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[Source]:
-    """Open and lock a file against other runs of this program; the lock ends with the block.
-
-    Raises `AudioError` as `open_audio` does, and `FileInUseError`.
-    """
+    """Open and lock a file for this run. Raises as `open_audio`, and `FileInUseError`."""
     until = time.monotonic() + timeout_s
     while True:
         with open_audio(target) as source:
@@ -207,10 +204,7 @@ def is_of_another_host(name: str) -> bool:
 
 
 def remove_leftovers(folder: Path) -> Iterator[Leftover]:
-    """Remove the temporary files that killed saves left in one folder, and yield each of them.
-
-    One that cannot be removed, or is of another machine, is yielded with the reason.
-    """
+    """Remove what killed saves left in a folder; yield each, one that stays with the reason."""
     try:
         names = os.listdir(folder)  # noqa: PTH208  # names
     except OSError:

@@ -89,10 +89,7 @@ class Restoration(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class PreparedCopy:
-    """A copy, whole and proven, that is about to take the place of `path`, no symbolic link.
-
-    `restoration` makes the file as it is now of the copy.
-    """
+    """A proven copy to take `path`'s place; `restoration` makes the present file of it."""
 
     path: Path
     temporary: Path
@@ -155,10 +152,7 @@ def restore_file(
     keep_mtime: bool = False,
     before_replace: Callable[[PreparedCopy], None] = do_nothing,
 ) -> SaveResult:
-    """Replace a written file by the former one, byte for byte; all else is as in `save_tags`.
-
-    Raises `ChangedSinceError` unless the file is the very one that was written.
-    """
+    """Replace a written file by the former one. Raises `ChangedSinceError` if it is another now."""
 
     def draft(source: Source) -> _Draft:
         if file_hash(source) != restoration.new_hash:

@@ -90,10 +90,7 @@ class BlockHeader(msgspec.Struct, frozen=True):
 
 
 class TagChanges(msgspec.Struct, frozen=True):
-    """All changes from one tag set to another, in the order of the file.
-
-    `old_alike` and `new_alike` are the hashes of both, `normalized`, in the journal.
-    """
+    """All changes from one tag set to another, in order; `*_alike` hash both, `normalized`."""
 
     old_blocks: tuple[BlockHeader, ...]
     new_blocks: tuple[BlockHeader, ...]
@@ -139,10 +136,7 @@ def changes_between(old: TagSet, new: TagSet) -> TagChanges:
 
 
 def apply_changes(current: TagSet, changes: TagChanges) -> TagSet:
-    """Return `current` with the changes made; records of other keys stay.
-
-    Where `current` is what they start from, the result is exactly what they lead to.
-    """
+    """Return `current` with the changes made; records of other keys stay."""
     blocks = []
     for header in changes.new_blocks:
         block = current.block(header.form) or Block(header.form, (), header.head)
@@ -161,10 +155,7 @@ def _there(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def normalized(tags: TagSet) -> TagSet:
-    """Return the tags with the names of Vorbis comments in capitals, sorted by name.
-
-    Such names have no case, and fields no order: https://xiph.org/vorbis/doc/v-comment.html
-    """
+    """Return the tags with Vorbis names in capitals, sorted: they have neither case nor order."""
     block = tags.block(_VORBIS)
     if block is None:
         return tags

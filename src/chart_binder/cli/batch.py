@@ -310,10 +310,7 @@ def _run(
 
 @contextmanager
 def metrics_file(path: str | None) -> Iterator["MetricsFile"]:
-    """Yield the file for metrics, if one is named; an error that ends the run is recorded in it.
-
-    Raises `UsageError` where the file cannot be written, or has an audio suffix.
-    """
+    """Yield the file for metrics, if one is named, and record an error that ends the run in it."""
     metrics = MetricsFile(path)
     if path is not None:
         options.refuse_audio_file("--metrics", path)

@@ -151,10 +151,7 @@ _Check = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found, or what is wrong and how to fix it; `state` is as `canon doctor` says.
-
-    `is_well` tells whether it works, or was not asked, or is turned off.
-    """
+    """What a check found, or what is wrong and how to fix it; not being asked is well, too."""
 
     name: str
     state: str

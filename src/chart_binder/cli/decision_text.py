@@ -91,10 +91,7 @@ def decision_object(decision: Decision) -> dict[str, Any]:
 def recording_lines(
     decision: Decision, *, explained: bool = False, with_year: bool = True
 ) -> Iterator[str]:
-    """Yield artist and title, then the first release as far as it is known.
-
-    Why its year is certain is said if `explained`, why it is not unless `with_year` is false.
-    """
+    """Yield artist, title and first release; why its year is certain or not, if so asked."""
     if name := " - ".join(filter(None, (decision.artist, decision.title))):
         yield from wrap(name, "  ")
     if found := decision.first_release:

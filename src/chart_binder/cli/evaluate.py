@@ -37,10 +37,7 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
 @options.flag("--adjudicate", "Send open cases to the configured adjudicator.")
 @options.pass_session
 def eval_golden(
-    session: options.Session,
-    file: str | None,
-    dates: str | None,
-    adjudicate: bool,
+    session: options.Session, file: str | None, dates: str | None, adjudicate: bool
 ) -> int:
     """Decide every bundle of a golden FILE (JSON lines, - for standard input), and score it.
 

@@ -55,10 +55,7 @@ def worst(*statuses: int) -> int:
 
 
 def safe_text(text: str) -> str:
-    """Return text in which control characters and changes of direction are replaced.
-
-    https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters has the latter.
-    """
+    """Return text without control characters and changes of direction (Unicode, tr9)."""
     return text.translate(_UNSAFE)
 
 

@@ -155,10 +155,7 @@ def progress(
     is_drawn: bool = True,
     is_quiet: bool = False,
 ) -> Iterator["Progress"]:
-    """Yield what shows progress on standard error: a bar if `is_drawn` on a terminal, else lines.
-
-    `total` is how many files, or what `noun` says, there are; `named` ones are counted in a thread.
-    """
+    """Yield what shows progress: a bar, or lines; `named` files are counted in a thread."""
     if is_quiet:
         yield Progress()
         return
@@ -210,11 +207,7 @@ class _Lines(Progress):
 
 
 class _Bar(Progress):
-    """A line at the bottom of the terminal that is drawn again and again.
-
-    Not `rich.progress`, which takes 50 ms to load and cannot leave out the least important parts of
-    a line that is too long for the terminal.
-    """
+    """A line at the bottom of the terminal, drawn again and again; rich takes 50 ms to load."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()

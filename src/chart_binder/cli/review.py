@@ -465,10 +465,7 @@ def check_ids(
     *,
     force: bool,
 ) -> tuple[str, ...]:
-    """Check a release group against a recording, and a release against the group.
-
-    Returns what could not be checked. Raises `CanonError` where they do not fit, unless `force`.
-    """
+    """Return what could not be checked of a group and release; raise if they do not fit."""
     if force or bundle is None:
         return ()
     related = overrides.require_related(bundle, crg, partial(wiring.look_up_group, session.config))

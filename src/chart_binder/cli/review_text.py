@@ -101,10 +101,7 @@ def case_lines(
     lapsed: bool = False,
     whole: bool = False,
 ) -> Iterator[str]:
-    """Yield everything that a person needs to judge a case; with every release if `whole`.
-
-    `rules` is what they say now, `lapsed` whether the override that decided it was removed.
-    """
+    """Yield what a person needs to judge a case; `rules` is what they say now."""
     yield from _heading(case)
     yield from _outcome(case)
     yield from labelled("decision", f"{case.kept.id}, {local_time(case.kept.decided_at_utc)}")

@@ -72,10 +72,7 @@ def what_lacks(report: WriteReport) -> Sequence[str]:
 def album_lines(
     reports: Sequence[WriteReport], words: Words = WORDS, *, detailed: bool, verbose: bool
 ) -> Iterator[str]:
-    """Yield the files of one album: a line with counts, shared changes once, then each file.
-
-    Without `detailed` only files are named of which more is to be said. `verbose` shows ids.
-    """
+    """Yield the files of one album; if `detailed` all of them, if `verbose` with ids."""
     key = album_of(reports[0])
     title = next(iter(reports[0].file.fields.get("album", ())), "") if reports[0].file else ""
     head = f"{title or 'no album'}, {counted(len(reports), 'file')}"

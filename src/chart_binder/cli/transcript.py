@@ -164,10 +164,7 @@ def parse(session: options.Session, file: Path, dialect: str, jsonl: bool, takes
 
 
 def run_page(name: str, recorded: transcripts.RecordedRun) -> str:
-    """Return the page, which runs no script and loads nothing; `name` is the transcript's.
-
-    Its policy forbids everything but its own style, should markup ever get past the escaping.
-    """
+    """Return the page, which runs no script and loads nothing, by its policy, too."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 

@@ -69,10 +69,7 @@ def config_candidates() -> tuple[Path, ...]:
 
 
 def found_file() -> Path | None:
-    """Return the configuration file that is read where none is named.
-
-    One in the current folder counts only if it has a table `[canon]`: others use that name, too.
-    """
+    """Return the configuration file; the current folder's only with a table `[canon]`."""
     here, own = config_candidates()
     if _is_marked(here):
         return here
@@ -82,11 +79,7 @@ def found_file() -> Path | None:
 def load_settings(
     file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]
 ) -> Settings:
-    """Merge the layers; `flags` has dotted keys.
-
-    Raises `ConfigError` that names the source (of a file also the line), the key, what was found
-    and what is allowed.
-    """
+    """Merge the layers; `flags` has dotted keys. Raises `ConfigError` that names the source."""
     named = file or environment.get(FILE_VARIABLE)
     here = config_candidates()[0]
     found = Path(named) if named else found_file()

@@ -373,10 +373,7 @@ def says_plainly(clause: str, said: str, field: str, value: str, subject: Subjec
 
 
 def _has_other_value(rest: str, field: str, value: str) -> bool:
-    """Return whether the rest of a clause says another value, but that of what it is from.
-
-    A secondary type beside a primary one is another value: it is no plain album.
-    """
+    """Return whether the rest of a clause says another value; a secondary type is one."""
     fields = (PRIMARY_TYPE, SECONDARY_TYPES) if field == PRIMARY_TYPE else (field,)
     others = [word for each in fields for name, words in fact_words()[each].items()
               for word in words if name not in (value, "Song")]  # fmt: skip
@@ -427,10 +424,7 @@ _NO_NAME = re.compile(
 
 
 def begins_with_name(words: Sequence[str], name: str) -> bool:
-    """Return whether words begin with a name, with any ending, that does not go on behind it.
-
-    It goes on where the next word has a capital, and no sign stands between.
-    """
+    """Return whether words begin with a whole name: no capitalized word follows at once."""
     known = name.split()[name.startswith(" the ") and len(name.split()) > 1 :]
     pattern = re.compile(rf" (?:the )?{' '.join(map(_with_any_ending, known))} ")
     for count in range(1, min(len(words), len(known) + 2) + 1):
@@ -443,10 +437,7 @@ def begins_with_name(words: Sequence[str], name: str) -> bool:
 
 @cache
 def _form(field: str) -> re.Pattern[str]:
-    """Return the forms in which a clause says a value of a field, with names as marks.
-
-    No word may be read in two ways, so that no clause takes long.
-    """
+    """Return how a clause says a value, with names as marks; fast, for no word is ambiguous."""
     is_type = field not in (STATUS, COUNTRY)
     known = {*_WORDS["glue"], *(() if is_type else _WORDS["copy"])}
     whose = {*_WORDS["by"], *_WORDS["from"]}
@@ -470,10 +461,7 @@ def _form(field: str) -> re.Pattern[str]:
 
 @lru_cache(64)
 def names_abroad(own: frozenset[str], home: str) -> frozenset[str]:
-    """Return the names of countries other than a record's own and the artist's.
-
-    They are none where the record has no country, or several.
-    """
+    """Return the names of other countries; none where the record has no country, or several."""
     near = {*own, home, "XE", "XW"}
     others = (names for code, names in fact_words()[COUNTRY].items() if code not in near)
     return frozenset(name for names in others for name in names) if len(own) == 1 else frozenset()
@@ -506,10 +494,7 @@ def doubts_in_clause(
 
 
 def is_of_other_year(text: str, subject: Subject) -> bool:
-    """Return whether a text names years, and none of the subject's.
-
-    Its catalogue number is no year: `TCL 2000`.
-    """
+    """Return whether a text names years, but none of the subject's; `TCL 2000` is none."""
     text = fold(text)
     for code in subject.codes - subject.years:
         text = re.sub(rf"(?<!\w){re.escape(code)}(?!\w)", " ", text)

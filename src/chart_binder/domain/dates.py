@@ -46,10 +46,7 @@ class PartialDate:
     @staticmethod
     @lru_cache(maxsize=65_536)
     def parse(text: str) -> "PartialDate":
-        """Parse `YYYY`, `YYYY-MM`, `YYYY-MM-DD` or a form with unknown parts; empty is unknown.
-
-        Raises `ValueError` with what was found and what is allowed.
-        """
+        """Parse a date, of which parts may be unknown; empty is unknown. Raises `ValueError`."""
         written = text.strip()
         if not written:
             return UNKNOWN
@@ -93,10 +90,7 @@ class PartialDate:
 
 
 def _interval(written: str) -> PartialDate:
-    """Parse an interval such as `1975-10-31/1975`, any day from the first to the last.
-
-    `..` is an open end (ISO 8601-2). A verified first date of a release group leaves such dates.
-    """
+    """Parse an interval of days such as `1975-10-31/1975`; `..` is an open end (ISO 8601-2)."""
     since, _, until = written.partition("/")
     known = [*map(_FORM.fullmatch, (since, since if until == ".." else until))]
     if not all(known):

@@ -28,10 +28,7 @@ AMBIGUOUS_MONTHS = frozenset(_MONTHS["ambiguous"].split())
 
 
 class Mention(NamedTuple):
-    """A date that stands in a text, from `start` to `end`.
-
-    There are several dates where it can be read in several ways: `10/11/1974`.
-    """
+    """A date in a text, from `start` to `end`; of several readings: `10/11/1974`."""
 
     start: int
     end: int
@@ -63,10 +60,7 @@ def find_dates(text: str) -> list[Mention]:
 
 
 def find_periods(text: str) -> list[Mention]:
-    """Return where a text names some months of a year, which state no date: `May/June 1974`.
-
-    That is two months, a season or a quarter.
-    """
+    """Return where a text names several months, which state no date: `May/June 1974`."""
     folded, begins, ends = _folded(text)
     found = []
     for match in _periods().finditer(folded):
@@ -133,10 +127,7 @@ def read_date(written: str) -> PartialDate | None:
 
 
 def month_pattern() -> str:
-    """Return a regular expression for folded text that matches the longest possible name.
-
-    Names are grouped by their first letter, so that a position without a month fails quickly.
-    """
+    """Return an expression for the longest possible name, grouped by first letters for speed."""
     longest_first = sorted(MONTHS, key=lambda name: (name[0], -len(name), name))
     by_letter = groupby(longest_first, key=lambda name: name[0])
     return "|".join(

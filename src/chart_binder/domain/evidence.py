@@ -72,10 +72,7 @@ _LIVE_REMARK = re.compile(
 
 @lru_cache(maxsize=4_096)
 def intents_in(title: str | None, comment: str | None) -> "RecordingFlags":
-    """Return the kinds that the remarks of a title or a disambiguation comment name.
-
-    A denied kind does not count: `studio version, not the live one`.
-    """
+    """Return the kinds that remarks name; a denied one does not count: `not the live one`."""
     remark, comment = set_off(title or ""), comment or ""
     if not _ANY.search(f"{remark} {comment}"):
         return RecordingFlags(*[False] * len(_WORDS))

@@ -33,10 +33,7 @@ _STEP = re.compile(r"(\w+)|\[(\d+)\]")
 
 
 def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> EvidenceBundle:
-    """Read a bundle from JSON or a mapping, in normal form; unknown keys are ignored.
-
-    Raises `EvidenceError` with the path inside the document, what was found and what is allowed.
-    """
+    """Read a bundle in normal form; unknown keys are ignored. Raises `EvidenceError`."""
     if isinstance(document, EvidenceBundle):
         return normalize(_checked(document))
     try:

@@ -134,10 +134,7 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
 
 
 def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -> str | None:
-    """Return the id of the release that a group's first date is taken to be of.
-
-    None where one is known to be of that date.
-    """
+    """Return the release that a group's first date is taken to be of, if none is known to be."""
     if any(date.first <= one.when.first and one.when.last <= date.last for one in releases):
         return None
     ordered = sorted(releases, key=lambda one: (one.place != home, one.mb_release_id))
@@ -209,10 +206,7 @@ def is_overlapping(one: PartialDate, other: PartialDate) -> bool:
 
 
 def _narrower(known: PartialDate, date: PartialDate) -> str:
-    """Return the date where it is within what is known, else what is known, from its first day.
-
-    Raises `_ImpossibleError` where the two have no day in common.
-    """
+    """Return the date within what is known, else its first day. Raises `_ImpossibleError`."""
     if not is_overlapping(known, date):
         raise _ImpossibleError(f"the evidence dates it {known}")
     if known.first <= date.first and date.last <= known.last:

@@ -121,10 +121,7 @@ class AuditVerdict(StrEnum):
 
 
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's verdict on a decision in a sample; of several on one, the newest counts.
-
-    It measures how often decisions are right, and changes none of them.
-    """
+    """A person's verdict on a decision in a sample, which changes none; the newest counts."""
 
     decision_id: str
     verdict: AuditVerdict
@@ -168,10 +165,7 @@ class WriteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnwrittenRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A file whose tags the last run that writes did not write, or not all of them, and why.
-
-    `decision_id` is the decision that it went by, if there was one.
-    """
+    """A file whose tags the last run did not write, and why; by which decision, if any."""
 
     path: bytes
     decision_id: str | None
@@ -180,10 +174,7 @@ class UnwrittenRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_id() -> str:
-    """Return a unique identifier; later ones sort last.
-
-    Twenty letters and digits: ten for the milliseconds since the epoch, ten random ones.
-    """
+    """Return a unique identifier: ten letters for the time, so that it sorts, ten random ones."""
     moment = time.time_ns() // 1_000_000
     random = int.from_bytes(os.urandom(7), "big")
     digits = [n >> 5 * place & 31 for n in (moment, random) for place in reversed(range(_HALF))]

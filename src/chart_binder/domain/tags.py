@@ -85,10 +85,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The ids of a decision, by rules, a model or a person.
-
-    There is no release group where the case is open: its first release may be known all the same.
-    """
+    """The ids of a decision; an open one has no group, and perhaps a first release."""
 
     recording: str | None
     release_group: str | None
@@ -108,10 +105,7 @@ _DATE_LENGTH = len("2004-01-31")
 
 
 class AlbumKey(NamedTuple):
-    """What the files of one album have in common: the folder, and the release id in their tags.
-
-    Files without a release id are told apart by the album's title instead.
-    """
+    """What the files of one album have in common: folder and release id, else folder and title."""
 
     folder: Path
     release: str
@@ -119,10 +113,7 @@ class AlbumKey(NamedTuple):
 
 
 def album_folder(path: Path) -> Path:
-    """Return the folder of a file's album: of `Opera/CD 2/01.flac` it is `Opera`.
-
-    The path should be from the root: `01.flac` alone does not say what folder it is in.
-    """
+    """Return the folder of an album, `Opera` of `Opera/CD 2/01.flac`; the path is absolute."""
     folder = path.parent
     return folder.parent if is_disc_folder(folder.name) else folder
 

@@ -35,10 +35,7 @@ class DriftCause(StrEnum):
 
 
 class DriftState(StrEnum):
-    """How a stored decision compares with the one that a batch would make.
-
-    `TO_ASK`: the batch would ask a model about it. `NEVER`: there was no evidence to decide by.
-    """
+    """How a decision compares with a batch's, which may ask a model or lack evidence."""
 
     UNCHANGED = "unchanged"
     DIFFERS = "differs"
@@ -67,10 +64,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class DriftCheck:
-    """Decides files again as a frozen, dry batch does, but asks no model.
-
-    `worker` uses stored evidence; `answers` are those that the batch would not ask for again.
-    """
+    """Decides files again as a frozen, dry batch does, but asks no model: `answers` are kept."""
 
     store: "Store"
     worker: Worker

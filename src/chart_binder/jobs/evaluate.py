@@ -265,8 +265,7 @@ class EvaluationReport(msgspec.Struct, frozen=True):
 
 
 def evaluate(
-    golden: Iterable[GoldenCase | InvalidLine],
-    decide: Callable[[EvidenceBundle], Case],
+    golden: Iterable[GoldenCase | InvalidLine], decide: Callable[[EvidenceBundle], Case]
 ) -> EvaluationReport:
     """Decide and score every case."""
     crg, rr = Counter[Mark](), Counter[Mark]()

@@ -341,10 +341,9 @@ def m3u_lines(rows: Iterable[ListedDecision]) -> Iterator[str]:
 
 
 def smart_playlist(query: Query, name: str) -> dict[str, object]:
-    """Return a smart playlist of Navidrome, for tags that `canon write` has written.
+    """Return a smart playlist of Navidrome (model/criteria), for tags that `canon write` wrote.
 
-    Fields and operators are those of navidrome/navidrome, model/criteria. Raises `UsageError` for a
-    condition that tags do not tell.
+    Raises `UsageError` for a condition that tags do not tell.
     """
     conditions: list[object] = [{"gt": {"originalyear": 0}}]
     conditions += [_smart_condition(term) for term in query.terms]
@@ -380,8 +379,7 @@ def sample(
 ) -> list[ListedDecision]:
     """Return `size` decisions drawn at random, or as many of each rule.
 
-    A file is drawn by the hash of its path and the seed: the same seed draws the same files again,
-    also where others came in between.
+    The same seed draws the same files again, for the hash of a path and the seed decides.
     """
     drawn: defaultdict[str, list[tuple[int, ListedDecision]]] = defaultdict(list)
     for row in rows:

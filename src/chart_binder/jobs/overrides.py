@@ -186,10 +186,9 @@ HomeLookup = Callable[[ReleaseId], ReleaseGroup | None]
 def require_home(
     bundle: EvidenceBundle, crg: str, rr: str | None, look_up: HomeLookup | None = None
 ) -> Sequence[str]:
-    """Check that a release is of a group; return a remark if that is unknown.
+    """Check that a release is of a group, and return a remark if that is unknown.
 
-    A release that evidence lacks is looked up, if that is possible. Raises `CanonError` if it is
-    only in other groups.
+    Raises `CanonError` if it is only in other groups.
     """
     if rr is None:
         return ()
@@ -411,8 +410,7 @@ def _decisions_concerned(
 ) -> tuple[str, ...]:
     """Return the ids of decisions on the same evidence that wait or share an earlier verdict.
 
-    Only those whose file may hold the recording of the override: the length of another file may
-    mean another recording.
+    Of an override only those whose file may hold its recording: lengths tell them apart.
     """
     overrides: dict[str, OverrideRecord] = {override.recording_mbid: override} if override else {}
     same = []

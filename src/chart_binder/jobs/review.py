@@ -306,8 +306,7 @@ def unwritten_files(
 ) -> Iterator[tuple[str, Sequence[UnwrittenRecord]]]:
     """Yield each reason why files were not written, with the files, of all or below `paths`.
 
-    Files that are gone, that were decided again since, or that a person wants left as they are,
-    are left out. Raises `StoreError`.
+    Files that are gone, decided again since, or to be left as they are, are left out.
     """
     names = [*map(path_bytes, paths)]
     for why, files in groupby(store.unwritten.all(), lambda one: one.why):

@@ -96,11 +96,7 @@ def rules_version(rules: RulesConfig) -> str:
 
 
 def adjudicator_version(llm: LLMConfig, rules: RulesConfig) -> str:
-    """Return a hash of everything but evidence that a model's answer depends on.
-
-    That is the model, its options, tools and prompt, and the rules. Raises `ConfigError` if the
-    configured prompt does not exist.
-    """
+    """Return a hash of what an answer depends on but evidence: model, prompt, tools, rules."""
     return _hash([
         TABLE_VERSION,
         rules.model_dump(mode="json"),

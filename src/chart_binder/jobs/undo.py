@@ -1,7 +1,6 @@
 """Undo what was written into files, and verify what is there against the journal.
 
-The former file is made again byte by byte; where other programs changed some tags since, what was
-written is put back key by key.
+The former file is made again byte by byte; tags that changed since are put back key by key.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator

@@ -239,10 +239,7 @@ class StoredDecision:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans tags by the decisions, verdicts and overrides of people in the store.
-
-    `releases` looks up a release with its tracks, which `Policy.MOVE` needs.
-    """
+    """Plans tags by what is in the store; `releases` has tracks, which `Policy.MOVE` needs."""
 
     store: "Store"
     overrides: Mapping[str, OverrideRecord]

@@ -122,9 +122,7 @@ def files_of_album(folder: Path) -> Iterator[Path]:
 
 
 def plan_album(
-    planner: Planner,
-    album: AlbumFiles,
-    unsaved: Mapping[Path, StoredDecision] | None = None,
+    planner: Planner, album: AlbumFiles, unsaved: Mapping[Path, StoredDecision] | None = None
 ) -> Sequence[Planned]:
     """Plan an album's files, by `unsaved` decisions if there are any. Raises `StoreError`."""
     drafts = [

@@ -48,10 +48,7 @@ _log = logging.getLogger(__name__)
 def look_up_album(
     service: CachedService, catalogues: "CatalogueCache", album: Sequence[TrackTags]
 ) -> dict[RecordingId, KnownRecording]:
-    """Look up what the files of an album share, as far as that takes fewer requests.
-
-    Of catalogues beyond `MAX_HELD` only the recordings of the files are held.
-    """
+    """Look up what the files of an album share, as far as that takes fewer requests."""
     answers: dict[RecordingId, KnownRecording] = {}
     held = 0
     for artist_id, files in _by_artist(service, album).items():
@@ -114,10 +111,7 @@ class AlbumArtists:
         self._found: dict[TrackTags, frozenset[ArtistId]] = {}
 
     def beside(self, tags: TrackTags) -> frozenset[ArtistId]:
-        """Return the artists of whom one made all other files of an album by the artist tagged.
-
-        None if there are fewer than two such files, the album has no name, or a look-up fails.
-        """
+        """Return the artists who made all other files of an album; None if a look-up fails."""
         artist, album = _album_key(tags)
         if not artist or not album:
             return frozenset()
@@ -160,9 +154,7 @@ def _cost_of_recordings(service: CachedService, recordings: Iterable[RecordingId
 
 
 def _add_tracks(
-    service: CachedService,
-    answers: dict[RecordingId, KnownRecording],
-    album: Iterable[TrackTags],
+    service: CachedService, answers: dict[RecordingId, KnownRecording], album: Iterable[TrackTags]
 ) -> None:
     """Look up the releases that the tags name, where that saves requests for their recordings."""
     for release_id, recordings in _by_release(album).items():

@@ -1,7 +1,4 @@
-"""A client of MusicBrainz with a cache: typed responses of known age, retries and whole lists.
-
-Above it are the requests: connections, rate limit, redirects and refusals.
-"""
+"""A client of MusicBrainz with a cache; above it the requests, with retries and redirects."""
 
 import logging
 import math
@@ -49,10 +46,7 @@ _WRONG_SERVER = "check that musicbrainz.hostname and musicbrainz.https name a Mu
 
 @dataclass(eq=False)
 class RequestError(Exception):
-    """A request failed; `advice` says what a person can do about it.
-
-    `is_temporary`: another try may succeed, though not before `retry_after_s` seconds.
-    """
+    """A request failed; `advice` is for a person, and a temporary one may succeed later."""
 
     problem: str
     advice: str
@@ -93,10 +87,7 @@ class Server:
         self._proxy = environment_proxy(self._scheme, self._host)
 
     def fetch(self, query: Query) -> tuple[bytes, Metadata | None]:
-        """Return a response's body and its content, `None` if MusicBrainz knows no such thing.
-
-        Redirects, as for an id that was merged into another, are followed. Raises `RequestError`.
-        """
+        """Return a response's body and content, `None` for none there is. Raises `RequestError`."""
         target = query.target
         for _ in range(_MAX_REDIRECTS + 1):
             response = self._get(target)
@@ -246,10 +237,7 @@ class Answer(NamedTuple):
 
 
 class CachedService:
-    """MusicBrainz with a cache; without a server it is offline, and any cached response is used.
-
-    Failures are never cached; that MusicBrainz knows no such thing is.
-    """
+    """MusicBrainz with a cache of all but failures; without a server any cached one is used."""
 
     def __init__(
         self, host: str, server: Server | None, cache: AnswerCache, throttle: Throttle, ttl_s: float
@@ -266,10 +254,7 @@ class CachedService:
         return self._server.sent if self._server else 0
 
     def fetch(self, query: Query) -> Answer:
-        """Return the response, cached or new, or raise `LookupFailedError`.
-
-        One older than `ttl_s` is fetched again. If that fails, the old one is used, with a warning.
-        """
+        """Return the response, else an old one with a warning, or raise `LookupFailedError`."""
         cached = self._cached(query)
         if cached is not None and self.is_fresh(cached.fetched_at):
             _log.debug("musicbrainz", extra={"path": query.target, "cached": True, "seconds": 0.0})

@@ -149,10 +149,7 @@ def _format(release: ws.Release) -> str | None:
 
 
 def country_of(artist: ws.Artist) -> str | None:
-    """Return the country an artist began in, else belongs to; former countries stay as they are.
-
-    A city has at most an ISO 3166-2 code, such as `GB-LND`. Worldwide and Europe are none.
-    """
+    """Return the country an artist began in, else belongs to; of a city by its ISO 3166-2 code."""
     codes: list[str | None] = []
     for area in filter(None, (artist.begin_area, artist.area)):
         codes += area.iso_3166_1_code_list
@@ -235,10 +232,7 @@ _PERHAPS_APART = 0.10
 
 
 class Performance(msgspec.Struct, frozen=True):
-    """What tells whether two recordings are one performance.
-
-    `first_artist` is the one credited first, `artists` are all, or empty if not all are known.
-    """
+    """What tells whether two are one performance; `artists` are all, none if some are unknown."""
 
     title: str
     comment: str
@@ -317,10 +311,7 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
 
 
 def may_be_same_performance(recording: Performance, other: Performance) -> bool:
-    """Whether two that differ in length, guests or comment may be the same performance after all.
-
-    The lengths are near, or one is not known: a transfer at another speed, a longer fade.
-    """
+    """Whether two of unlike comment may be the same performance: of near or unknown lengths."""
     apart = _differences(recording, other)
     if apart is None or apart & {"edit", "mono"}:
         return False

@@ -38,9 +38,8 @@ class Search(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a search found.
+    """What a search found; `unread` may be meant too, `unseen` says what was not shown.
 
-    `unread` are further recordings that may be meant; `unseen` says in words what was not shown;
     `untimed` have no length, where others by their artist have the file's.
     """
 
@@ -151,10 +150,7 @@ def _narrower(
     length_ms: tuple[int, int] | None,
     on_album: Artists,
 ) -> Found | None:
-    """Search by the artist's id, then among official records, then among albums and the rest.
-
-    The artist is that of `found`, else that of the tags; None where that is not one known artist.
-    """
+    """Search by the one known artist, then official records, then albums and the rest."""
     artists = [*dict.fromkeys(filter(None, map(first_artist, found)))]
     tagged = (tags.artist_mbid or "").lower()
     artists = artists or ([ArtistId(tagged)] if MBID.fullmatch(tagged) else [])
@@ -257,10 +253,7 @@ def credited_words(credit: str, title: str) -> frozenset[str]:
 
 
 def _meant(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Sequence[Recording]:
-    """Return the recordings by the artist whom the file means; all where it does not tell.
-
-    The file's ids tell, then its album, then the album's other files; guests are named in the tags.
-    """
+    """Return the recordings by the artist whom ids, album or its files tell; else all."""
     for fits in (_is_by_tagged_id, _is_on_tagged_release, _is_on_tagged_album):
         if len(set(map(first_artist, found))) <= 1:
             break

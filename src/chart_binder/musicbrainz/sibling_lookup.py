@@ -1,7 +1,4 @@
-"""Looks up the siblings of recordings: by artist and title, by ISRC, by the work.
-
-A file takes at most `MAX_REQUESTS` more requests, the files of an album share theirs.
-"""
+"""Looks up siblings by artist and title, ISRC and work, with at most `MAX_REQUESTS` a file."""
 
 import logging
 import math
@@ -74,11 +71,7 @@ class Budget:
 
 @dataclass(slots=True)
 class Hits:
-    """Recordings that may be siblings.
-
-    `are_of_artist`: all of the artist's were compared, and `releases` has all releases of each,
-    which arrived at `fetched_at`, in seconds since the epoch.
-    """
+    """Recordings that may be siblings, of all the artist's if `are_of_artist`, with `releases`."""
 
     recordings: dict[RecordingId, Recording] = field(default_factory=dict)
     is_complete: bool = True
@@ -105,10 +98,7 @@ class _Lookup:
         return is_any and bool(artist_of(self._bundle))
 
     def widened(self, hits: Hits | None) -> EvidenceBundle:
-        """Return the bundle with siblings, which `hits` has if they were searched already.
-
-        Where not all could be seen within the budget, it is not complete.
-        """
+        """Return the bundle with siblings; it is not complete where the budget did not suffice."""
         if not self._may_have_siblings():
             return self._bundle
         if hits is None:
@@ -247,8 +237,7 @@ def search(
 ) -> Hits:
     """Search an artist's recordings that have the title of any of the bundles.
 
-    Of few more than a page the next one is read; else the search is made narrower, by length and
-    then among official records.
+    Of few more than a page the next is read; else the search is made narrower.
     """
     titles = dict.fromkeys(_title(one) for one in bundles)
     query = partial(ws.search_recordings, artist_id, list(titles))
@@ -318,10 +307,7 @@ def _may_be_original(recording: Recording, day: int) -> bool:
 def look_up_together(
     service: CachedService, catalogues: CatalogueCache, bundles: Sequence[EvidenceBundle]
 ) -> Callable[[EvidenceBundle], EvidenceBundle]:
-    """Look up what the bundles of one album share; return how to widen each of them.
-
-    A failure of a shared look-up is logged, and each is then looked up by itself.
-    """
+    """Look up what the bundles of an album share, if it can be; return how to widen each."""
     most = max(MAX_ALBUM_REQUESTS, len(bundles))
     budget = Budget(service, min(MAX_REQUESTS * len(bundles), most))
     by_artist: defaultdict[ArtistId, list[EvidenceBundle]] = defaultdict(list)

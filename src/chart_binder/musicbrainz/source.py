@@ -41,10 +41,7 @@ def connect(
     clock: Callable[[], float] = time.time,
     wait: Callable[[float], None] = time.sleep,
 ) -> "MusicBrainzSource":
-    """Return the source that `[musicbrainz]` describes; no socket is opened yet.
-
-    `clock` is in seconds since the epoch. Raises `ConfigError` for an impossible proxy.
-    """
+    """Return the source that `[musicbrainz]` describes, not yet open. Raises `ConfigError`."""
     interval_s = 1 / config.rate_limit_per_s if config.rate_limit_per_s else 0.0
     throttle = Throttle(limiter, interval_s, clock, wait)
     server = None if config.offline else Server(config, throttle)
@@ -96,10 +93,7 @@ class MusicBrainzSource:
     def siblings_together(
         self, bundles: Sequence[EvidenceBundle]
     ) -> Callable[[EvidenceBundle], EvidenceBundle]:
-        """Look up what the evidence about one album shares; return a `with_siblings` for each.
-
-        That takes at most ten requests for ten files or fewer.
-        """
+        """Look up what the evidence of an album shares; return a `with_siblings` for each."""
         look_up = look_up_together(self._service, self._catalogues, bundles)
 
         def widened(bundle: EvidenceBundle) -> EvidenceBundle:

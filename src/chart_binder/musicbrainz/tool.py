@@ -50,10 +50,7 @@ _MAX_ISRCS: Final = 2
 
 
 def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
-    """Return the tool; `open_client` opens the client, by default one of the public service.
-
-    That one caches in memory and sends one request a second for this process.
-    """
+    """Return the tool; `open_client` is by default of the public service, cached in memory."""
     opened = open_client or (lambda: nullcontext(_public_service().client()))
 
     def musicbrainz(

@@ -1,7 +1,4 @@
-"""MusicBrainz' web service (ws/2): queries, and responses by way of musicbrainzngs.
-
-musicbrainzngs can send queries too, but without a timeout and through module globals.
-"""
+"""MusicBrainz' web service (ws/2): queries, and responses by way of musicbrainzngs."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -139,10 +136,7 @@ def search_recordings(
     only: Sequence[str] = (),
     offset: int = 0,
 ) -> Query:
-    """Search recordings by their titles and an artist's name or id, of a length or without one.
-
-    `only` are more clauses that must hold, such as `status:official`.
-    """
+    """Search recordings by titles, artist and length; `only` are clauses that must hold."""
     named = " OR ".join(f"recording:{_quoted(title)}" for title in titles)
     terms = [_by_artist(artist), f"({named})" if len(titles) > 1 else named]
     terms += (*_of_length(length_ms), *only)
@@ -290,10 +284,7 @@ class Work(_Element, frozen=True):
 
 
 class Relation(_Element, frozen=True):
-    """A relation of a recording: of its `type`, in which `recording` or `work` is the other part.
-
-    `direction` is `backward` where the other part is the one that is said to be of that type.
-    """
+    """A relation of its `type` to `recording` or `work`, which is of it if `backward`."""
 
     type: str | None = None
     direction: str | None = None

@@ -45,10 +45,7 @@ _NO_STUDIO_ALBUM = frozenset({*_COLLECTIONS, "Soundtrack", "Live", "Remix"})
 
 @lru_cache(maxsize=1_024)
 def role_and_noun(primary: str | None, secondary: tuple[str, ...]) -> tuple[Role, str]:
-    """Return the role of a group by its types, and a noun such as `single` or `live album`.
-
-    Types are those of MusicBrainz (musicbrainz.org/doc/Release_Group/Type).
-    """
+    """Return the role of a group by its MusicBrainz types, and a noun such as `live album`."""
     record, kinds = type_names(primary, secondary)
     return _role(record, kinds), _noun(record, kinds)
 
@@ -205,10 +202,7 @@ def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
 
 
 def with_group_date(candidate: Candidate) -> Candidate | None:
-    """Return an undated candidate with its group's date as the lower bound; None if unknown.
-
-    The group's date is that of its earliest release, which may lack this recording.
-    """
+    """Return an undated candidate with its group's date as the lower bound; None if unknown."""
     first = candidate.group.first_date.first
     return with_span(candidate, first, LAST_DAY) if first > FIRST_DAY else None
 
@@ -427,10 +421,7 @@ _UNUSUAL = 9
 
 @lru_cache(maxsize=1_024)
 def first_year_on_sale(written: str) -> int:
-    """Return the year in which a format first went on sale; 0 if that is unknown.
-
-    `written` is a release's format: media joined by ` + `, with `2×` for two.
-    """
+    """Return the year in which a format such as `2×Vinyl + CD` first went on sale; 0 if unknown."""
     return max((year for _, year in _media(written)), default=0)
 
 
@@ -441,18 +432,14 @@ def is_too_early(written: str | None, year: str) -> bool:
 
 
 def is_before_its_time(release: Release) -> bool:
-    """Whether a release is dated earlier than its medium went on sale: a CD of 1966.
-
-    It is a later pressing that was given the date of the original.
-    """
+    """Whether a release is dated before its medium went on sale: with its original's date."""
     return bool(release.date) and is_too_early(release.format, (release.date or "")[:4])
 
 
 def first_day_on_sale(releases: Iterable[Release]) -> int:
     """Return the first day on which one of the releases can have come out, as an ordinal.
 
-    It is the first of the year in which the earliest of their media went on sale; day 1 where one
-    of these is not known.
+    It is in the year in which the earliest medium went on sale; day 1 if one is unknown.
     """
     years = [first_year_on_sale(one.format or "") for one in releases]
     return date(max(min(years, default=0), 1), 1, 1).toordinal()

@@ -137,10 +137,7 @@ def _contest(
 
 
 def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
-    """Return the kind of performance or mix that all the recordings are of; else an empty text.
-
-    Recordings of two kinds count as neither: each of the two is then ruled on its own.
-    """
+    """Return the kind of performance that all recordings are of; else an empty text."""
     intents = {
         next((name for flag, name in _INTENTS if getattr(flags, flag)), "")
         for flags in [recording.intent for recording in recordings]
@@ -174,8 +171,7 @@ def _without_undated(
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Split off undated albums and the like, if any work is dated.
 
-    One with a group date stays if by that date it may be the earliest, or an album within the
-    window: how much later than its group it came out is unknown.
+    One stays if by its group's date it may be the earliest, or an album within the window.
     """
     undated = [work for work in works if not work.is_dated and work.role not in _BLOCKING_UNDATED]
     dated = [one.last for one in (*works, *soundtracks) if one.is_dated and one.last < LAST_DAY]
@@ -293,8 +289,7 @@ class TieBreak:
 def possibly_earliest(works: Sequence[Candidate], tie_break: TieBreak) -> Sequence[Candidate]:
     """Return the works that may be the earliest, however the unknown days fall.
 
-    Exact: a work is returned if and only if some choice of days, each within the span of its work,
-    makes it the earliest.
+    Exact: some choice of days makes each of them, and no other, the earliest.
     """
     if len(works) <= 1:
         return works
@@ -312,10 +307,7 @@ _NEVER = 2 * LAST_DAY
 
 
 class EarlyCompilation(msgspec.Struct, frozen=True, eq=False):
-    """A compilation that may precede every work by more than the lead window.
-
-    One that does not bear the artist's name is such only where it certainly does.
-    """
+    """A compilation by the artist that may precede every work by more than the lead window."""
 
     candidate: Candidate
     is_own: Answer

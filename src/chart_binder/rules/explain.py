@@ -170,8 +170,7 @@ def _undecided_reason(ruling: Ruling) -> str:
 def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
     """Return the question that is left when no single date would settle the case.
 
-    Of records of one day, it is the one that came out in the artist's country on that day; else the
-    one that is called the first.
+    Of records of one day, it is the one that came out in the artist's country.
     """
     days = {day for one in possible for day in (one.first, one.last)}
     about = tuple(one.id for one in possible[:_MAX_NAMES])
@@ -356,11 +355,7 @@ def explain_losers(
 def explain_losers_to_override(
     contest: Contest, crg: str, excluded: _Excluded, by_rules: Verdict
 ) -> tuple[Rival, ...]:
-    """Return the candidates that a person did not choose.
-
-    `crg` is the group they chose, which the evidence may lack; `by_rules` is what the rules say
-    without the person.
-    """
+    """Return the candidates that a person did not choose; `by_rules` is what the rules say."""
     names = {bare_id(one.id): one.name for one in contest.candidates}
     choice = f"a person chose {names.get(crg, 'another record')}; by the rules alone"
     losers = []

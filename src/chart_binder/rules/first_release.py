@@ -177,10 +177,7 @@ def _of_reading(
 def _perhaps_first(
     recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle
 ) -> Sequence[Candidate]:
-    """Return the candidates but those that are later than another, official and dated to the day.
-
-    Most records are such, and they only tell whether a collection of earlier recordings is alone.
-    """
+    """Return the candidates but those that are certainly later than an official one."""
     if len(recordings) != 1 or not bundle.listed.is_each_once:
         return candidates_of(recordings)
     least = AFTER_ANY_DATE

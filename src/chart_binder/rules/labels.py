@@ -28,10 +28,7 @@ def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate
 
 def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, Release]]:
     """Yield the releases of a candidate with their labels: official ones first, then by date."""
-    ordered = (
-        *sorted(candidate.official, key=_when),
-        *sorted(candidate.unofficial, key=_when),
-    )
+    ordered = (*sorted(candidate.official, key=_when), *sorted(candidate.unofficial, key=_when))
     return ((f"{label}.R{number}", release) for number, release in enumerate(ordered, start=1))
 
 

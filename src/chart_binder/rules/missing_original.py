@@ -1,7 +1,6 @@
 """What suggests that an earlier release exists than those listed.
 
-It leaves a compilation undecided, makes the year of a first release uncertain, and is why other
-recordings of the same performance are looked up.
+It leaves a compilation undecided, a year uncertain, and has siblings looked up.
 """
 
 import re
@@ -376,10 +375,7 @@ def _may_be_earlier(one: Candidate) -> bool:
 
 
 def _counts(copy: Release, record: Candidate, case: YearCase) -> bool:
-    """Whether an unofficial copy says that its recording was out: no promo of its own record.
-
-    Such a promo is also one of the December before the January in which its record came out.
-    """
+    """Whether an unofficial copy says that its recording was out: no promo of its own record."""
     if copy.standing == "Promotion":
         year, month = copy.when.text[:4], copy.when.text[5:7]
         is_new_year = month == "12" and record.since.text[:7] == f"{int(year) + 1:04}-01"

@@ -91,10 +91,7 @@ def names_on(group: ReleaseGroup, editions: Sequence[Release]) -> list[str]:
 
 
 def _earliest(editions: Sequence[Release]) -> Sequence[Release]:
-    """Return the releases that may be the earliest; all of them if none is dated.
-
-    A later release added to these does not change the answer.
-    """
+    """Return the releases that may be the earliest; all of them if none is dated."""
     dated = [one for one in editions if one.when.first > FIRST_DAY]
     if not dated:
         return editions
@@ -156,10 +153,7 @@ def _may_be(part: str, artist: str) -> Answer:
 
 
 def _parts(credit: str) -> tuple[list[tuple[int, int]], bool]:
-    """Return the positions of the names in a credit, and whether they certainly are several names.
-
-    `Queen & David Bowie` are two; `Earth, Wind & Fire` may be one.
-    """
+    """Return where the names in a credit are, and whether they are surely several."""
     joins = list(_JOIN.finditer(credit))[:_MAX_PARTS]
     edges = [0, *(edge for join in joins for edge in join.span()), len(credit)]
     parts = list(zip(edges[::2], edges[1::2], strict=True))

@@ -54,10 +54,7 @@ class Undecided(msgspec.Struct, frozen=True, eq=False):
 def questions_of(
     asked: Iterable[Asked], bundle: EvidenceBundle, settle: Settle
 ) -> tuple[Question, ...]:
-    """Return questions with what each answer leads to, tried on the evidence.
-
-    Answers are left out where none of them settles the case, or where they are too many to try.
-    """
+    """Return questions with what each answer leads to, where few are tried and one settles it."""
     questions = []
     for one in asked:
         possibilities = []
@@ -199,8 +196,7 @@ def statuses_that_matter(
 ) -> tuple[Asked, ...]:
     """Return questions for the statuses that a decision depends on; none if it stands.
 
-    It stands if the rules decide for the same group whichever of these releases are official. A
-    release after the day `until` cannot change that.
+    A release after the day `until` cannot change it.
     """
     relevant = [
         one
@@ -220,10 +216,7 @@ def statuses_that_matter(
 
 
 def status_questions(unknown: UnknownStatuses, asked: Sequence[ReleaseId]) -> tuple[Asked, ...]:
-    """Return questions for the statuses of releases; those of one record and date share one.
-
-    Among very many releases of unknown status no answer is tried: each try would try them all.
-    """
+    """Return questions for the statuses of releases; those of one record and date share one."""
     tried = (("official", ("Official",)), ("not official", ("Bootleg", "Promotion")))
     answers = tried if len(unknown) <= _MAX_RELEASES_ALONE else ()
     questions: dict[str, list[tuple[Candidate, Release]]] = {}
@@ -258,8 +251,7 @@ def _with_status(status: str, releases: Sequence[ReleaseId]) -> GroupChange:
 def _is_relevant(candidate: Candidate, release: Release) -> bool:
     """Whether a release, if official, could change the date or credit of its record.
 
-    One that is certainly later than an official release, or undated beside a dated one, cannot,
-    unless it has another credit.
+    A later or an undated one cannot, unless it has another credit.
     """
     if not candidate.is_dated:
         return True
@@ -284,16 +276,11 @@ def records_of_unknown_type(candidates: Sequence[Candidate]) -> Sequence[Candida
 
 
 def types_that_matter(
-    decided: Decided,
-    untyped: Sequence[Candidate],
-    until: int,
-    bundle: EvidenceBundle,
-    rules: Rules,
+    decided: Decided, untyped: Sequence[Candidate], until: int, bundle: EvidenceBundle, rules: Rules
 ) -> tuple[Asked, ...]:
     """Return questions for the types that a decision depends on; none if it stands.
 
-    It stands if the rules decide for the same group whichever common type each record has. A record
-    after the day `until` cannot change that.
+    Common types are tried. A record after the day `until` cannot change it.
     """
     early = [one for one in untyped if one.first <= until]
     together = [early] if len(early) > 1 else []
@@ -360,15 +347,9 @@ def find_contradictions(
 
 
 def contradictions_that_matter(
-    decided: Decided,
-    contradictions: Sequence[Contradiction],
-    bundle: EvidenceBundle,
-    rules: Rules,
+    decided: Decided, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, rules: Rules
 ) -> tuple[Asked, ...]:
-    """Return questions for the contradictions that a decision depends on; none if it stands.
-
-    It stands if the rules decide for the same group whichever descriptions are right.
-    """
+    """Return questions for the contradictions that a decision depends on; none if it stands."""
     questions = tuple(one.asked for one in contradictions)
     if prod(len(one.readings) for one in contradictions) > _MAX_READINGS:
         return questions[:_MAX_QUESTIONS]
@@ -393,10 +374,7 @@ def _depends_on(place: int, chosen: dict[tuple[int, ...], str | None]) -> bool:
 
 
 def _about_group(one: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Contradiction]:
-    """Yield contradictions between descriptions of a record: of its types, credit and date.
-
-    What a description leaves out contradicts nothing; `secondary_types: []` says that it has none.
-    """
+    """Yield contradictions of types, credit and date; what a description leaves out is none."""
     groups, title = (one.id,), one.title
     types = sorted({copy.types for copy in copies if copy.primary_type or copy.kinds}, key=str)
     if len(types) > 1:
@@ -447,10 +425,7 @@ def _about_releases(one: Candidate) -> Iterator[Contradiction]:
 
 
 def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradiction]:
-    """Yield the releases that are listed in several groups; a release belongs to one.
-
-    An id that is not a MusicBrainz id is the producer's own and may be unique in its group only.
-    """
+    """Yield the releases that are listed in several groups, by their MusicBrainz ids."""
     listed: dict[str, dict[str, str]] = {}
     for one in candidates:
         for release in one.group.editions:

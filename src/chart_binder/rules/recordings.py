@@ -105,10 +105,7 @@ def _is_of(sibling: RecordingCandidate, version: _Recordings) -> bool:
 def recording_of(
     recordings: Sequence[RecordingCandidate], release: str | None, bundle: EvidenceBundle
 ) -> RecordingId:
-    """Return the recording of a decision: one on its release, the nearest to the file's length.
-
-    A sibling is returned only where no other recording is on the release.
-    """
+    """Return the recording on the decided release, no sibling if possible, nearest in length."""
     if len(recordings) == 1:
         return recordings[0].mb_recording_id
     duration_ms = _duration_ms(bundle) or 0
@@ -124,10 +121,7 @@ def recording_of(
 def via_sibling(
     recordings: Sequence[RecordingCandidate], decided: RecordingId | None = None
 ) -> str:
-    """Return through which sibling a record was reached, the `decided` one if that is among them.
-
-    The text is empty if one of the recordings is no sibling.
-    """
+    """Return through which sibling a record was reached; an empty text if one is none."""
     if not recordings or not all(one.is_sibling for one in recordings):
         return ""
     sibling = min(recordings, key=lambda one: (one.mb_recording_id != decided, _order(one)))
@@ -249,8 +243,7 @@ _WORD = re.compile(r"\w+")
 def _remark_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
     """Test whether a recording's title, with its remark, may be the one wanted.
 
-    Every recording passes, unless one of them has exactly the remark wanted; so does one of another
-    kind that is there for its length.
+    Every one passes, unless one has exactly that remark; so does another kind of its length.
     """
     title, kind, is_open = title_wanted(bundle), _kind_wanted(bundle), _is_kind_open(bundle, kept)
     wanted = _remark_words(set_off(title))
@@ -275,10 +268,7 @@ def title_wanted(bundle: EvidenceBundle) -> str:
 
 
 def _length_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
-    """Test whether the file's length may be that of a recording.
-
-    Every recording passes where some are left because the length fits none of the kind wanted.
-    """
+    """Test whether the file's length may be a recording's; all pass if the kind is not clear."""
     duration_ms, is_open = _duration_ms(bundle), _is_kind_open(bundle, kept)
     return (
         lambda one: is_open or _may_fit(one, duration_ms),

@@ -115,10 +115,7 @@ class Database:
         return next(iter(self.records(kind, statement, parameters)), None)
 
     def read(self, kind: type[S], row: sa.Row[Any] | Mapping[str, object]) -> S:
-        """Return the record in a row; other columns are ignored.
-
-        Raises `DamagedRecordError`: SQLite keeps values of any type in any column.
-        """
+        """Return the record in a row. Raises `DamagedRecordError`: SQLite keeps any type."""
         columns = row._asdict() if isinstance(row, sa.Row) else row
         fields = {field: columns[field] for field in kind.__struct_fields__}
         try:
@@ -139,10 +136,7 @@ class Database:
     def pages(
         self, table: sa.Table, wanted: sa.Select[Any], last: int | None = None
     ) -> Iterator[sa.Row[*tuple[Any, ...]]]:
-        """Yield rows by their number, up to `last`; the newest first if it is not given.
-
-        They are read in pages, so that no transaction stays open while the caller works.
-        """
+        """Yield rows up to number `last`, else the newest first; no transaction stays open."""
         number = table.c.seq
         if last is None:
             pages = wanted.order_by(number.desc()).limit(_PAGE)
@@ -158,10 +152,7 @@ class Database:
             page = pages.where(number < seen if last is None else number > seen)
 
     def create_tables(self) -> None:
-        """Create the tables unless they exist, in one transaction.
-
-        Raises `StoreError` for tables of another program, or of another schema version.
-        """
+        """Create the tables unless they exist. Raises `StoreError` for those of another schema."""
         if self.has_tables():
             return
         with self.writing() as connection:
@@ -319,8 +310,7 @@ _LOCK = "SELECT pg_advisory_xact_lock(7165063)"
 def _open_postgres(url: URL) -> Database:
     """Return the database at `url`, without connecting to it. Raises `StoreError`.
 
-    `timeout` in the query is how many seconds to wait for a connection or a lock; the rest of the
-    query is for libpq (sslmode and the like).
+    `timeout` in the query is how many seconds to wait; the rest of the query is for libpq.
     """
     timeout, more = _read_timeout(url)
     said = more.pop("options", ())

@@ -1,7 +1,4 @@
-"""What was found out: decisions with evidence and transcripts, and answers of services.
-
-Decisions are added, never changed; the latest of a file counts.
-"""
+"""Decisions, which are added and never changed, evidence, transcripts, and cached answers."""
 
 import logging
 import zlib
@@ -179,10 +176,9 @@ class Decisions(Part):
     def iterate(
         self, states: Collection[str] = (), unread: UnreadHandler | None = None
     ) -> Iterator[DecisionRecord]:
-        """Yield the latest decision of every file, or of those in `states`, in their order.
+        """Yield the latest decision of every file, or of those in `states`, as of now.
 
-        Decisions that are saved meanwhile are not yielded. One that cannot be read is passed to
-        `unread`, or raised.
+        One that cannot be read is passed to `unread`, or raised.
         """
         last = self._database.last(decisions)
         wanted = sa.select(decisions).where(~superseded(last))

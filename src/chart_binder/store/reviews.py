@@ -196,10 +196,7 @@ def _is_under(path: bytes) -> sa.ColumnElement[bool]:
 
 
 class SavedVerdicts(msgspec.Struct, frozen=True):
-    """Verdicts that were saved together, perhaps with an override.
-
-    `before` are the overrides that were removed for it, `with_it` the verdicts removed with them.
-    """
+    """Verdicts that were saved together with an override, and what was removed for them."""
 
     verdicts: tuple[VerdictRecord, ...]
     override: OverrideRecord | None = None
@@ -261,8 +258,7 @@ class Verdicts(Part):
     def reached_by(self, override: OverrideRecord) -> tuple[DecisionRecord, ...]:
         """Return the latest decisions that an override concerns and that can be read.
 
-        These are the decisions that name its recording, or have a verdict that came with it. Open
-        decisions name no recording.
+        They name its recording, or, if open, have a verdict that came with it.
         """
         came_with = sa.select(verdicts.c.decision_id).where(_came_with(override))
         is_reached = sa.or_(
@@ -277,10 +273,7 @@ class Verdicts(Part):
         return self._database.records(VerdictRecord, wanted.order_by(verdicts.c.seq.desc()))
 
     def on_the_same(self, decision: DecisionRecord) -> VerdictRecord | None:
-        """Return the newest verdict on a decision, or on an equal earlier one of its file.
-
-        Equal decisions have the same release group, evidence and rules.
-        """
+        """Return the newest verdict on a decision, or on an equal earlier one of its file."""
         wanted = (
             sa.select(verdicts)
             .join(decisions, decisions.c.id == verdicts.c.decision_id)

@@ -53,10 +53,7 @@ _MPEG_FRAME = re.compile(b"\xff[" + re.escape(_SECOND) + b"][" + re.escape(_THIR
 
 
 def audio_hash(path: Path) -> str:
-    """Return the SHA-256 over the audio of a file, with what is needed to decode it.
-
-    Raises `AudioError` if the file is unreadable, damaged or of a kind whose tags are not written.
-    """
+    """Return the SHA-256 over a file's audio and what decodes it. Raises `AudioError`."""
     digest = hashlib.sha256()
     with open_audio(path) as source:
         for chunk in source.chunks(layout_of(source).audio()):

@@ -1,7 +1,4 @@
-"""Windows Media files (ASF): attributes in four objects of the header.
-
-Format: Advanced Systems Format (ASF) Specification, revision 01.20.03
-"""
+"""Windows Media files (ASF, specification 01.20.03): attributes in four objects of the header."""
 
 import struct
 from collections.abc import Callable, Iterable, Iterator

@@ -117,10 +117,7 @@ _FoundTag = tuple[int, Block]
 
 
 def find_tail(source: Source, first: int) -> tuple[int, tuple[Block, ...]]:
-    """Return where the audio, which begins at `first`, ends, and the tags behind it in order.
-
-    Each form is found once, ID3v1 at the very end. Raises `AudioError` for a damaged APE tag.
-    """
+    """Return where the audio ends, and the tags behind it in order, each form once."""
     end, blocks = source.size, list[Block]()
     finders = [_id3v1, _lyrics3, _ape]
     while True:
@@ -218,10 +215,7 @@ def find_id3(source: Source, start: int) -> tuple[Block | None, int]:
 
 
 def written_id3(block: Block, room: int = 0) -> bytes:
-    """Return the tag as it stands in a file: in `room` bytes where it fits, else with padding.
-
-    Raises `AudioError` for what an ID3 tag has no room for.
-    """
+    """Return the tag in `room` bytes, else with padding. Raises `AudioError` if it is too long."""
     frames = sorted(block.items, key=lambda item: not item.key)  # what is no frame stands behind
     body = b"".join(_written_frame(block.form, item) for item in frames)
     size = room - _HEADER
@@ -321,10 +315,7 @@ def _frame_spans(form: str, body: bytes, *, syncsafe: bool) -> tuple[list[tuple[
 
 
 def _frame(form: str, frame: bytes, *, unsynced: bool) -> Item:
-    """Return a frame without its length, which is implied.
-
-    Where its content may be unsynchronised the frame has the flag, though the tag had it.
-    """
+    """Return a frame without its length; it is marked where it may be unsynchronised."""
     length = _name_length(form)
     name, rest = frame[:length], frame[2 * length :]
     if form == "id3v2.4":

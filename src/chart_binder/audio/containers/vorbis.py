@@ -297,10 +297,7 @@ class Ogg:
 def _header_packets(
     source: Source, beginning: Page, codec: Codec
 ) -> tuple[tuple[Page, ...], tuple[bytes, ...]]:
-    """Return the pages from the comments to the last header, and their packets.
-
-    The last page ends with a packet: only there can other pages take their place.
-    """
+    """Return the pages from the comments to the last header, which ends one, and their packets."""
     pages, packets, open_packet = list[Page](), list[bytes](), bytearray()
     for page in _pages_from(source, beginning.end):
         if page.serial != beginning.serial or len(pages) == _MAX_HEADER_PAGES:
@@ -336,10 +333,7 @@ def _pages_from(source: Source, start: int) -> Iterator[Page]:
 
 
 def _paginated(packets: list[bytes], serial: int, number: int, *, pages: int) -> Iterator[bytes]:
-    """Yield pages that hold just these packets, from `number` on; `pages` of them if possible.
-
-    The position of a page on which a header ends is 0.
-    """
+    """Yield pages from `number` on that hold just these headers; `pages` of them if possible."""
     lacing = b"".join(_laced(packet) for packet in packets)
     content = b"".join(packets)
     needed = -(-len(lacing) // _MAX_SEGMENTS)

@@ -324,11 +324,7 @@ class Worker:
         return replace(self.outcome(replace(one, case=case)), is_answered_before=True)
 
     def outcome(self, one: OpenCase) -> FileOutcome:
-        """Return the outcome of a case with the records to save.
-
-        Nothing is saved of what is no file, nor that nothing was looked up: what was found before
-        says more.
-        """
+        """Return the outcome of a case; nothing is saved of what is no file or not looked up."""
         decision = one.case.decision
         before = one.file_before if decision.cause is not Cause.NOT_LOOKED_UP else None
         stored = stored_case(one.case, one.path, before, self.versions) if before else None
@@ -355,10 +351,7 @@ class Worker:
 
 
 class ThreadExecutor:
-    """Runs tasks in threads of this process, separate ones for albums and for the model.
-
-    `max_albums` are handed out at once, and `max_cases` adjudicated.
-    """
+    """Runs tasks in threads, separate ones for albums and for the model."""
 
     def __init__(self, worker: Worker, max_albums: int, max_cases: int) -> None:
         self.max_albums = max_albums

@@ -60,10 +60,7 @@ _MAX_OPEN_RUNS = 4
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The run to work for, and the pickled function that opens what the work needs.
-
-    It is sent with every task. Dask neither reads nor logs bytes; there may be a password in them.
-    """
+    """A run and what opens its worker, as bytes: Dask logs none, and a password may be in them."""
 
     run_id: str
     opener: bytes = field(repr=False)
@@ -202,11 +199,7 @@ def connect(address: str, timeout_s: float = _CONNECT_TIMEOUT_S) -> Iterator[Clu
 
 @contextmanager
 def start_local_cluster(albums: int, cases: int) -> Iterator[Cluster]:
-    """Start a cluster of two processes on this machine, and end it.
-
-    Together they take `albums` and `cases` at once, rounded up to even numbers. Raises
-    `PluginError` and `ClusterError`.
-    """
+    """Run two processes for `albums` and `cases`. Raises `PluginError` and `ClusterError`."""
     dask = _dask()
     security = dask.Security.temporary()  # else any user of this machine could submit work
     share = {MUSICBRAINZ: -(-albums // _PROCESSES), MODEL: -(-cases // _PROCESSES)}
@@ -237,10 +230,7 @@ def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
 
 @contextmanager
 def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
-    """Have all workers open what a run needs, and close it at the end.
-
-    Raises `ClusterError` that names the worker or scheduler that cannot, and the reason.
-    """
+    """Have all workers open what a run needs. Raises `ClusterError` that names the unable one."""
     _check_versions(cluster)
     with wrap_plugin_errors(lambda error: _unable("scheduler", _problem(error)), CanonError):
         if problem := _problem(cluster.client.run_on_scheduler(installed)):
@@ -265,10 +255,7 @@ def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
 
 
 def _forward_logs(cluster: Cluster, topic: str) -> None:
-    """Handle the workers' log records in this process, until the run ends.
-
-    Dask's own `forward_logging` has one topic for all clients: the end of another run would end it.
-    """
+    """Handle the workers' log records; `forward_logging` has one topic for all clients."""
     from distributed.diagnostics.plugin import ForwardLoggingPlugin
 
     def handle(event: tuple[float, dict[str, Any]]) -> None:
@@ -425,8 +412,7 @@ class DaskExecutor:
     def finish_early(self) -> None:
         """End each begun album after its current file; albums not begun come back empty.
 
-        A plugin tells each worker, those that join later too. Cancelling would drop begun tasks
-        as well: Dask does not say which have begun.
+        A plugin tells workers that join later too. Cancelling would drop begun tasks as well.
         """
         from distributed import WorkerPlugin
 

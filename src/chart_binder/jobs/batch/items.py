@@ -186,10 +186,7 @@ _SIBLINGS, _MOST_SIBLINGS = 1.0, 3.0
 
 
 class EstimatedPart(msgspec.Struct, frozen=True):
-    """What some files take: requests to MusicBrainz, about and at most, and hours at the pace.
-
-    Hours are absent where no pace is configured (`musicbrainz.rate_limit_per_s = 0`).
-    """
+    """What some files take, about and at most; hours are absent where no pace is configured."""
 
     files: int
     albums: int
@@ -382,10 +379,7 @@ def _target(found: object, name: str) -> Path | BundleRequest | None:
 
 
 def read_lines(descriptor: int) -> Iterator[bytes]:
-    """Yield lines as they come, without the lock of a file object.
-
-    Python cannot end while a thread that waits for a line holds the lock of standard input.
-    """
+    """Yield lines without the lock of a file object, with which Python could not end."""
     begun = b""
     while block := os.read(descriptor, _BLOCK):
         *whole, begun = (begun + block).split(b"\n")

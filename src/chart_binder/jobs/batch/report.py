@@ -1,8 +1,4 @@
-"""Count what a batch comes to, and give it as metrics: Prometheus text or JSON.
-
-The text is the exposition format 0.0.4:
-https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format.
-"""
+"""Count what a batch comes to, and give it as metrics: Prometheus text (0.0.4) or JSON."""
 
 import heapq
 import os
@@ -210,10 +206,7 @@ def _by_count(counter: Counter[str]) -> dict[str, int]:
 
 
 def prometheus_text(run: RunRecord, found: Measures) -> str:
-    """Return the metrics of a batch; counters begin at 0 with each run.
-
-    `canon_batch_end_time_seconds` and `canon_batch_exit_status` are there once it has ended.
-    """
+    """Return the metrics of a batch, which begin at 0; its end and status once it has ended."""
     lines = []
     for name, kind, about, samples, label in _metrics(run, found):
         lines += [f"# HELP {_PREFIX}_{name} {_escaped(about)}", f"# TYPE {_PREFIX}_{name} {kind}"]

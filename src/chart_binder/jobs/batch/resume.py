@@ -38,10 +38,7 @@ _OPTIONS_WITHOUT_EFFECT = frozenset({
 
 
 class Which(StrEnum):
-    """The files that `--only` selects: by the state of their last decision, or by their album.
-
-    `COMPILATIONS` are files of albums that gather earlier recordings or have no date.
-    """
+    """What `--only` selects: files by the state of their last decision, or of collections."""
 
     UNDECIDED = "undecided"
     UNMATCHED = "unmatched"
@@ -105,10 +102,7 @@ class ResumeCheck:
         return False, FileOutcome(path, decision, is_resumed=True, tagged_year=year)
 
     def _is_valid(self, kept: records.DecisionRecord, path: Path) -> bool:
-        """Return whether the same decision would be made today, as far as known without asking.
-
-        Without an adjudicator, an earlier one's answer stays valid.
-        """
+        """Return whether it would be decided so today; an answer stays valid without a model."""
         return (
             (not self.refresh or kept.run_id in self.runs)
             and _is_final(kept)
@@ -155,10 +149,9 @@ def _is_same_file(store: "Store", path: Path, kept: records.DecisionRecord) -> b
 
 @dataclass(slots=True)
 class AdjudicationCache:
-    """The adjudicator's answers of this run, and of earlier runs in the store, by evidence hash.
+    """The answers of the `adjudicator` to evidence, of this run and earlier ones in the store.
 
-    `adjudicator` is the `adjudicator_version` of valid answers. If `runs` are given, only answers
-    that they saved count.
+    If `runs` are given, only answers that they saved count.
     """
 
     store: "Store"

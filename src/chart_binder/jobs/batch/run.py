@@ -70,11 +70,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """Stops calling a service that keeps failing.
-
-    After each failure in a row the next call must wait twice as long; after `max_failures` the
-    circuit stays open for this run.
-    """
+    """Stops calling a failing service: after each failure for twice as long, at last for good."""
 
     failures_in_a_row: int = 0
     last_error: str = ""
@@ -85,8 +81,7 @@ class CircuitBreaker:
     def record(self, failure: str | None) -> None:
         """Record the outcome of a call: the error text, or `None` for success.
 
-        Failures of calls sent before the current pause began are ignored, so that one outage
-        counts once however many calls were in flight.
+        Failures during the current pause are ignored, so that one outage counts once.
         """
         if failure is None:
             self.failures_in_a_row = 0
@@ -171,11 +166,7 @@ def _with_earlier_decision(store: "Store", one: FileOutcome) -> FileOutcome:
 
 @dataclass(slots=True)
 class _HeldAlbum:
-    """The finished files of an album's folder, until the others are finished, too.
-
-    `awaited` are files that are there and were not handed out, `missing` counts those that were
-    and are not finished.
-    """
+    """Finished files of a folder; `awaited` were not handed out yet, `missing` not finished."""
 
     awaited: set[str]
     missing: int = 0
@@ -189,8 +180,7 @@ Written = tuple[FileOutcome, WriteReport | None, float]
 class TagWriter:
     """Writes the tags of whole albums in a few threads; without `write` writes nothing.
 
-    `write` yields a report for each of an album's files. What it writes is in the store, unless
-    `is_dry`.
+    What is written is in the store, unless `is_dry`.
     """
 
     def __init__(
@@ -222,10 +212,7 @@ class TagWriter:
         return bool(self._ready)
 
     def expect(self, album: Album, pending: Container[Path]) -> None:
-        """Note files that are handed out, of which `pending` will be added once they are finished.
-
-        They are written together with all files of the folders that they are in.
-        """
+        """Note files that are handed out, of which `pending` will be added, with their folders."""
         if not self._write or album.answered:
             return
         folders = {path: album_folder(Path(absolute_path(path))) for path in album.paths}
@@ -503,10 +490,7 @@ class BatchRun:
     def _record(
         self, name: str, service: CircuitBreaker, decisions: Sequence[Decision], cause: Cause
     ) -> None:
-        """Record how a service did: one success among several calls counts as success.
-
-        Errors from before the service was called say nothing about it.
-        """
+        """Record how a service did, if it was called: of several calls one success counts."""
         failed = next((one for one in decisions if one.cause is cause), None)
         before = service.failures_in_a_row
         if any(one.cause in (UNSET, Cause.NOTHING_FOUND) for one in decisions):
