@@ -178,8 +178,7 @@ class BatchResult:
 class FileResult:
     """A finished file: the decision, and the report on its tags if they may be written.
 
-    `so_far` counts the files of the run `run_id` up to now, and goes on counting: `files`,
-    `resumed`, `states`, `seconds`, and `rate` (files a second).
+    `so_far` counts the files of the run `run_id` up to now, and goes on counting.
     """
 
     outcome: FileOutcome
@@ -447,9 +446,8 @@ def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
 class WorkerSetup:
     """What a process needs to work for a run; it is also sent to other machines.
 
-    `since` is the moment since which answers count, in seconds since the epoch (0: any).
-    `is_frozen` uses stored evidence alone, `is_dry` records no transcripts. `file` identifies the
-    file of the store, if it is one: its device and inode.
+    Answers count from `since` on, in seconds since the epoch. `is_frozen` uses stored evidence
+    alone, `is_dry` records no transcripts. `file` is the device and inode of the store's file.
     """
 
     config: Config = field(repr=False)  # it may hold a password, and Dask logs its calls

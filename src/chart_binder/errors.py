@@ -114,7 +114,6 @@ _PARAMETER = re.compile(r"([?&#;](?!timeout=)[^\s=&?#;]+=)[^&#;]+")
 
 
 INTERRUPTED = 130
-"""The exit status of a call or run that was interrupted."""
 
 
 def end_status(error: BaseException) -> int:

@@ -110,11 +110,7 @@ def convert_json(document: object, kind: type[T], *, builtin_types: tuple[type, 
 
 
 def decode_json(document: bytes | str, kind: type[T]) -> T:
-    """Return JSON as a typed value.
-
-    Raises `msgspec.DecodeError` (`ValidationError` where it is JSON of another form),
-    `UnicodeDecodeError` and `RecursionError`.
-    """
+    """Return JSON as a typed value. Raises msgspec's errors, and those of text and nesting."""
     import msgspec  # `canon --help` does not need it
 
     _build(kind)

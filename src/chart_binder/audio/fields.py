@@ -33,8 +33,7 @@ FREE = "----:com.apple.iTunes:"
 class Keys:
     """The keys of a field in one form of tag.
 
-    All of `written` are set, those of `also`, which some readers look at first, where they are
-    there already. `gone` are older keys of the same value, which are removed.
+    All of `written` are set, those of `also` where they are there; `gone` ones are removed.
     """
 
     written: tuple[str, ...]
@@ -163,7 +162,6 @@ READ_ONLY_FIELDS: tuple[TagField, ...] = (
 """Fields that no policy writes: an album is told from another by them where its own are absent."""
 
 FIELDS_BY_NAME = {field.name: field for field in (*FIELDS, *READ_ONLY_FIELDS)}
-"""The fields by name."""
 
 
 # The names of a field: of a Vorbis comment, an ID3v2.4 frame, an APE item; first those that other
@@ -321,8 +319,7 @@ def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
 def field_texts(tags: TagSet, name: str) -> Texts:
     """Return the texts of a field: of the key that is written, else of another program's.
 
-    Of an original date what all its keys say is returned, for an earlier one is not to be lost.
-    Raises `AudioError` for an unknown field.
+    Of an original date all keys count. Raises `AudioError` for an unknown field.
     """
     block = _written_block(tags)
     if block is None:

@@ -19,10 +19,9 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One record of a tag: a frame, comment, atom, item or attribute.
+    """One record of a tag: a frame, comment, atom, item or attribute, with its bytes `data`.
 
-    `data` is enough to write it again; `key` is its name, empty for bytes that are no record;
-    `place` says in which part of the tag it stands, where there are several.
+    `key` is empty for bytes that are no record; `place` is the part of the tag, if it has several.
     """
 
     key: str
@@ -31,10 +30,9 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Block(msgspec.Struct, frozen=True):
-    """One tag; a file may have several, such as ID3v2 before the audio with ID3v1 behind it.
+    """One tag; a file may have several, each of another `form`.
 
-    `form` is unique within a file. `head` is what a form says before its items, such as the vendor
-    of Vorbis comments. Items are in the order of the file.
+    `head` is what it says before its items, which are in the order of the file.
     """
 
     form: str

@@ -47,7 +47,6 @@ _KINDS = {
     "best-of": ("best-of", "best-ofs"),
     "undated": ("undated album", "undated albums"),
 }
-"""The kinds of collections, of one and of several."""
 _METRICS_EVERY_S = 5.0
 _ONLY = tuple(map(str, Which))
 _WORDS: dict[str, str] = {state.value: state.word for state in State}

@@ -141,12 +141,10 @@ def _read_arguments(arguments: str) -> dict[str, Any] | str:
 
 _OFFLINE = "not asked: offline (musicbrainz.offline is set)"
 _MODEL_SERVERS = {"ollama": ollama.check, "openai": openai.check}
-"""How the server of a provider is checked."""
 _MORE_ENGINES = "turn others on, or these off, under engines in its settings.yml"
 
 
 _Check = tuple[str, str]
-"""What works, and something to know or do though it does."""
 
 
 @dataclass(frozen=True, slots=True)

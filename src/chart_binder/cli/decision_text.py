@@ -107,10 +107,9 @@ def recording_lines(
 def decision_lines(
     path: str, case: Case, *, explained: bool = False, brief: bool = False
 ) -> Iterator[str]:
-    """Yield a decision as a short block: the recording, where it belongs, by which rule, why.
+    """Yield a decision as a short block; if `explained`, with what each answer leads to.
 
-    If `explained`, questions have their kind and what each answer leads to. A `brief` one has no
-    addresses, one missing fact, and of a model only what its answer came to.
+    A `brief` one has no addresses, one missing fact, and of a model only what came of it.
     """
     decision = case.decision
     yield path

@@ -22,7 +22,6 @@ from chart_binder.wiring import store_url
 
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1}
 _GONE = "gone"
-"""How files that do not exist any more are counted."""
 _WORDS = {
     str(name): str(name) for name in (*DriftState, *(state.word for state in NOT_ATTEMPTED), _GONE)
 } | {State.ERROR.word: "never decided, for an error"}

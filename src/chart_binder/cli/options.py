@@ -191,7 +191,6 @@ tag_options = together(
     flag("--also-date", "With dates: write the first date to DATE, too."),
     flag("--in-parts", "With dates: write also where Navidrome would show the album in parts."),
 )
-"""What is written to tags, for `write_options`."""
 
 
 def write_options(config: "Config", policy: str | None, **flags: bool) -> "WriteOptions":

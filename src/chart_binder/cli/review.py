@@ -126,7 +126,6 @@ _override_options = options.together(
         "Also where a person decided otherwise on the recording, by another file or id.",
     ),
 )
-"""The options of a verdict that becomes an override, for `_give`."""
 
 
 @review.command("list")

@@ -33,7 +33,6 @@ from chart_binder.jobs.review import CandidateRow, ReviewCase
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 NO_ALBUM = "no album"
-"""Stands for the title of an album that is not known."""
 _GAP = 2
 _HEAD = ("", "", "appeared", "country", "releases", "type", "title")
 _MAX_COUNTRIES = 4

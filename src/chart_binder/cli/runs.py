@@ -34,7 +34,6 @@ _STATES = {
     "error": "",
 }
 _OUTCOMES = {state.value: state.word for state in State} | WORDS
-"""The outcomes of the files of any run, for people, in the order in which they are shown."""
 _DECIDED_BY = {"rules": "by rules", "llm": "by a model", "override": "by a person"}
 _MAX_ERRORS, _MAX_UNWRITTEN = 10, 3
 _SPENT = {
@@ -44,10 +43,8 @@ _SPENT = {
     "prompt_tokens": ("token read", "tokens read"),
     "completion_tokens": ("token written", "tokens written"),
 }
-"""What was spent, of one and of several."""
 
 _ENDED = {0: "complete", 1: "some failed", 2: "bad usage", 3: "some wait", 130: "interrupted"}
-"""How a run ended, by its exit status."""
 _COLUMNS = (20, 19, 11, 11)
 _GAP = "  "
 _CUT_SHORT = (None, 130)

@@ -22,7 +22,6 @@ WORDS = {
     WriteStatus.REFUSED: "not written",
     WriteStatus.FAILED: "failed",
 }
-"""The outcomes of a file, for people."""
 UNDO_WORDS = WORDS | {WriteStatus.PLANNED: "would be put back", WriteStatus.REFUSED: "not changed"}
 Words = Mapping[WriteStatus, str]
 
@@ -46,7 +45,6 @@ _LABELS = {
 }  # fmt: skip
 
 Entry = tuple[str, str]
-"""A changed field's label, and what it changes from and to."""
 
 
 def album_of(report: WriteReport) -> AlbumKey:

@@ -19,7 +19,6 @@ from chart_binder.errors import ConfigError, masked
 
 PREFIX = "CANON_"
 FILE_VARIABLE = "CANON_CONFIG"
-"""The environment variable that names the file; `--config` goes before it."""
 KEYS_NOT_TAKEN_HERE = {
     "review.player": "it runs a program",
     "llm.api_key_env": "it sends a variable of the environment to a server",
@@ -42,7 +41,6 @@ class Settings:
     hint: str = ""
     """Added to an error in a file that was found and not named."""
     remarks: tuple[str, ...] = ()
-    """Messages for `-v`: a file that was passed over."""
     warnings: tuple[str, ...] = ()
     """Messages in any case: a key that was not taken."""
 

@@ -38,7 +38,6 @@ class Subject:
     artists: frozenset[str]
     """The artist's name in each spelling, as `spaced_words`; none where it is not known."""
     recording: str
-    """The title of the recording that is asked about."""
     kind: str
     """Its types, as a person says them: `Album + Live`."""
     names: frozenset[str]
@@ -246,10 +245,9 @@ _YEAR = re.compile("(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
 
 
 def clause_around(text: str, start: int, end: int) -> str:
-    """Return the clause around a span, such as that of a date; of a table it is the whole row.
+    """Return the clause around a span; of a table it is the whole row.
 
-    A clause ends with its sentence, at a semicolon, at the end of the line, and at a comma before
-    words such as "and", "but", "while".
+    It ends with its sentence or line, at a semicolon, and at a comma before words such as "and".
     """
     return text[slice(*_clause(text, start, end))].strip()
 
@@ -383,8 +381,7 @@ def _has_other_value(rest: str, field: str, value: str) -> bool:
 def _marked(text: str, field: str, subject: Subject) -> str:
     """Return the words of a text with one mark for each name, date and sign between.
 
-    An artist's name may have other endings. A status is said of an issue in any country, where the
-    release has none.
+    A status is said of an issue in any country, where the release has none.
     """
     plain = _ELISION.sub(r"\1e ", text)
     for code in subject.codes:

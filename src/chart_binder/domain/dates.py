@@ -103,7 +103,6 @@ def _interval(written: str) -> PartialDate:
 
 
 UNKNOWN = PartialDate("", FIRST_DAY, LAST_DAY)
-"""Any day at all."""
 
 
 def before(one: Span, other: Span) -> Answer:

@@ -21,7 +21,6 @@ MONTHS = {name: number for number, each in enumerate(_MONTHS["months"], 1) for n
 """The number of a month by its name: alone, as a date has it, inflected, abbreviated."""
 
 ENGLISH_MONTHS = frozenset(_MONTHS["english"].split())
-"""The full English names."""
 
 AMBIGUOUS_MONTHS = frozenset(_MONTHS["ambiguous"].split())
 """Names of months that are words in another language: "it came out 1974"."""
@@ -98,8 +97,7 @@ def states(mention: Mention, value: PartialDate) -> bool:
 def single_date(text: str) -> PartialDate | None:
     """Return the date that is all that a text says, if it can be read in one way only.
 
-    Words in brackets may stand beside it: `31 October 1975 (UK)`. `8. November 1974` is a day here:
-    where nothing else stands there is no list to be numbered.
+    Words in brackets may stand beside it. `8. November 1974` is a day: no list is numbered here.
     """
     found = find_dates(text)
     if len(found) != 1 or found[0].is_span:
@@ -155,7 +153,6 @@ _WORDS: dict[str, Iterable[str]] = {
     "inflected": {name for name in MONTHS if name.endswith(("ban", "ben"))},  # Hungarian
     **{role: words.split() for role, words in _DATE_WORDS["beside"].items()},
 }
-"""Words by what they do beside a date."""
 _FIRST_NOT_LATIN, _FIRST_SIGN = "\u0250", 0xF0000
 
 

@@ -77,11 +77,10 @@ def _checked(bundle: EvidenceBundle) -> EvidenceBundle:
 
 
 def evidence_hash(bundle: EvidenceBundle) -> str:
-    """Return the SHA-256 over canonical JSON of the facts.
+    """Return the SHA-256 over canonical JSON of the facts. Raises `EvidenceError`.
 
-    Keys are sorted without spacing, records and releases are in the order of their own JSON, and
-    types, statuses and countries are MusicBrainz' own. `artifact`, the time of fetching and
-    what was not read are left out. Raises `EvidenceError` for a blank id.
+    Keys, records and releases are sorted, and terms are MusicBrainz' own. `artifact`, the time of
+    fetching and what was not read are left out.
     """
     texts: set[str | None] = set()
     for recording in bundle.recording_candidates:
@@ -188,10 +187,9 @@ _normal_dates: set[str | None] = {None}
 
 
 def normalize(bundle: EvidenceBundle) -> EvidenceBundle:
-    """Return a bundle in normal form, except for blank texts in releases.
+    """Return a bundle in normal form, except for blank texts in releases, which are unknown.
 
-    The rules take those as unknown, and to look for them would cost half as much as reading a
-    bundle. Raises `EvidenceError` with the path of a blank id or a text that is no date.
+    Raises `EvidenceError` with the path of a blank id or a text that is no date.
     """
     is_normal = _is_normal_above_releases(bundle) and _has_normal_dates(bundle)
     return bundle if is_normal else _rewritten(bundle)

@@ -1,7 +1,6 @@
 """Patches: changes of single fields of the evidence, and what they make of it.
 
-A patch says a value that the evidence lacks; one that contradicts it is impossible, and changes
-nothing.
+A patch says a value that the evidence lacks; one that contradicts it is impossible.
 """
 
 import re
@@ -61,9 +60,8 @@ class Patched:
 def apply_patches(bundle: EvidenceBundle, patches: Iterable[Patch]) -> Patched:
     """Return the evidence with patches applied, and those that are impossible in it.
 
-    A patch that says no more than the evidence changes nothing. One is impossible where the
-    evidence says otherwise: a date outside the known span, another status, country or type. Their
-    order makes no difference: what a group's first date is of is told by what is said of releases.
+    One is impossible where the evidence says otherwise, such as a date outside the known span.
+    Their order makes no difference.
     """
     changes: dict[Patch, str] = {}
     findings: dict[Patch, str] = {}

@@ -24,8 +24,7 @@ class CachedAnswer(msgspec.Struct, frozen=True):
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a command; `status` is its exit status, `counts` has the files by state.
 
-    `measures` is `Measures` as JSON, if taken. A run that has not ended or was killed has neither
-    an end nor a status.
+    A run that has not ended or was killed has neither an end nor a status.
     """
 
     id: str
@@ -41,11 +40,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A decision for a file; none is ever changed, a new decision is a new record.
 
-    `document` is the `Decision` as JSON; the other fields repeat what is searched for. `file_size`
-    is in bytes, `rules_version` a hash of the rule table's version and its settings. `artifact` is
-    the bundle's `artifact` as JSON, which evidence is stored without because many files share it.
-    `adjudicator` is a hash of all that a model's answer depends on beside the evidence; it is
-    `None` if no model answered.
+    `document` is the `Decision` as JSON; the other fields repeat what is searched for. The bundle's
+    `artifact` stands apart from evidence because many files share that. `adjudicator` is a hash of
+    what a model's answer depends on, `None` if no model answered.
     """
 
     id: str
@@ -90,7 +87,6 @@ class TranscriptRecord(msgspec.Struct, frozen=True):
 
 
 StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptRecord | None]
-"""A decision with its evidence and the transcript of the adjudicator's run."""
 
 
 class VerdictKind(StrEnum):
@@ -140,10 +136,9 @@ class WriteState(StrEnum):
 class WriteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A change of one file's tags, committed as an intent before the file is touched.
 
-    `changes` is JSON: per raw key the old and the new raw values. `temporary` is the name of the
-    copy that replaces the file (`os.fsencode`). `tags_left` has all values after the write, to show
-    what changed since, `restoration` what makes the former file of the new one, byte for byte.
-    `undoes` is the id of the write that this one takes back. `problem` says why a write failed.
+    `changes` are the old and new raw values by key, `temporary` is the name of the copy.
+    `tags_left` has all values after the write, `restoration` what makes the former file of the new
+    one. `undoes` is the write that this one takes back.
     """
 
     id: str
@@ -216,17 +211,13 @@ class SlowFile(msgspec.Struct, frozen=True):
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts and costs of one run.
+    """Counts and costs of one run; `stopped` says why it ended early.
 
-    `states` counts `files`, and `folders` that were unreadable or empty. `resumed` files were done
-    by an earlier run; `unsaved` keep a model's earlier answer. `seconds` is wall-clock time.
-    `first_releases` counts files by whether the year is certain, `earlier` those of a certain year
-    before that of their tags, `certain_undecided` those of a certain year that are not decided.
-    `rules` counts rule codes, `causes` counts failures by one word.
-    `errors` counts failures by message, `unwritten` reasons why tags were not written; similar
-    messages count as the first of them, and `examples` has a file for each. `spent` counts
-    `musicbrainz_requests` (failed ones included), `model_runs`, `model_replies`, `prompt_tokens`
-    and `completion_tokens`. `stopped` says why the run ended early.
+    `states` counts `files`, and `folders` that were unreadable or empty. `unsaved` files keep a
+    model's earlier answer. `first_releases` counts files by whether the year is certain, `earlier`
+    those of a certain year before that of their tags, `certain_undecided` those not decided.
+    `errors` and `unwritten` count similar messages as the first of them, and `examples` has a file
+    for each.
     """
 
     files: int = 0

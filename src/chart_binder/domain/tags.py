@@ -25,8 +25,7 @@ Fields: TypeAlias = Mapping[str, tuple[str, ...]]
 class TrackTags:
     """The tags of one audio file that help to identify its recording; `None` means unknown.
 
-    Field meanings follow MusicBrainz Picard's tag mapping: `recording_mbid` is what Vorbis
-    comments call `MUSICBRAINZ_TRACKID`.
+    They are those of Picard's mapping: `recording_mbid` is `MUSICBRAINZ_TRACKID`.
     """
 
     title: str | None = None
@@ -60,11 +59,10 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What is written, and how.
+    """What is written, and how; all but `policy` is of `Policy.DATES`.
 
-    With `whole_albums` an album's tracks are dated all or none; with `also_date` the first date
-    becomes the file's date as well; with `in_parts` an album is also dated where Navidrome would
-    show it in parts then. All three are of `Policy.DATES`.
+    `whole_albums` dates all tracks or none; `also_date` writes the date, too; `in_parts` dates an
+    album also where Navidrome would show it in parts.
     """
 
     policy: Policy = Policy.DATES
@@ -167,8 +165,7 @@ def split_keys(
 ) -> frozenset[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Return the Navidrome keys under which files are one album that would be several.
 
-    Each file is given by its container, its fields before, and its fields after. A file's keys are
-    those before.
+    Each file is given by its container, its fields before, and its fields after.
     """
     tracks = [
         (navidrome_keys(container, before), navidrome_keys(container, after))
@@ -202,8 +199,7 @@ _NO_LABEL = "[no label]"
 class Wanted:
     """What the fields should be; fields that are not named stay, empty ones are removed.
 
-    `notes` name what stays as it is although the decision says something else. `withheld` says why
-    what the policy is for is not written.
+    `notes` name what stays against the decision, `withheld` why nothing is written.
     """
 
     fields: Fields
@@ -335,8 +331,7 @@ def _first_as_date(
 def _comparison(old: PartialDate, first: PartialDate, *, is_replaceable: bool) -> str:
     """Return how a date in the tags compares with the first release's.
 
-    It is `earlier`, `same or finer` (as vague or less so, and not in contradiction), or else to be
-    replaced: absent, later, vaguer, or replaceable.
+    It is `earlier`, `same or finer`, or else to be replaced: absent, later, vaguer, or replaceable.
     """
     if not old.is_known:
         return "absent"
@@ -485,10 +480,9 @@ def move(
     place: ReleaseTrack,
     own_dates: frozenset[str] = frozenset(),
 ) -> Wanted:
-    """Return everything that makes the file a track of a release.
+    """Return everything that makes the file a track of a release, and nothing of another.
 
-    What is not known of it is removed, for it was true of another; title, artist, genre, pictures
-    and the rest stay. `own_dates` are original dates that this program wrote.
+    Title, artist and the rest stay. `own_dates` are original dates that this program wrote.
     """
     fields = _fields_of(now, release, place)
     if _is_same_release(now, release):  # then what is not known here may still be true of it

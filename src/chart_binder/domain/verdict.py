@@ -31,11 +31,10 @@ class Rival(msgspec.Struct, frozen=True, gc=False):
 
 
 class Decided(msgspec.Struct, frozen=True, tag="decided"):
-    """The rules found the canonical release group.
+    """The rules found the canonical release group; `path` ends with those that decided.
 
-    `rr` is `None` if no release of it with the recording is known, which `missing_facts` then says.
-    Rule codes have their family in front (`CRG:...`, `RR:...`). `path` ends with the rules that
-    decided; `because` is their reason as one sentence.
+    `rr` is `None` if no release of it with the recording is known, as `missing_facts` says. Rule
+    codes have their family in front (`CRG:...`, `RR:...`).
     """
 
     crg: ReleaseGroupId
@@ -62,11 +61,9 @@ class Possibility(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What would settle an open case, or a part of it.
+    """What would settle an open case, or a part of it; `about` has the ids of records.
 
-    `text` is the question as a sentence. `about` has the ids of the release groups, releases or
-    recordings that it is about. `possibilities` is empty where the answers cannot be listed, or
-    none of them alone settles the case.
+    `possibilities` is empty where the answers cannot be listed, or none of them settles the case.
     """
 
     kind: QuestionKind
@@ -94,12 +91,10 @@ Verdict: TypeAlias = Decided | Open
 
 
 class FirstRelease(msgspec.Struct, frozen=True):
-    """The earliest official release of a performance in the evidence.
+    """The earliest official release of a performance in the evidence, as precise as is known.
 
-    `date` has the precision that is known. Where several release groups may be the first, there is
-    no group, release, title, type, country or label; where several recordings may be, no recording.
-    `because` says why the year is certain or not. `type` is what to call the record: `single`,
-    `live album`.
+    Where several release groups may be the first, there is no group, release, title, type, country
+    or label; where several recordings may be, no recording. `because` is about the year.
     """
 
     date: str
@@ -121,10 +116,9 @@ class FirstRelease(msgspec.Struct, frozen=True):
 
 
 class OverrideRecord(msgspec.Struct, frozen=True):
-    """A person's decision on a recording as it is stored; the fields are the store's columns.
+    """A person's decision on a recording as it is stored; without `rr_mbid` the rules choose one.
 
-    Without `rr_mbid` the rules choose the release. `set_at_utc` is ISO 8601 with microseconds, so
-    that the newer of two sorts last.
+    `set_at_utc` is ISO 8601 with microseconds, so that the newer of two sorts last.
     """
 
     recording_mbid: RecordingId

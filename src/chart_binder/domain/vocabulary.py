@@ -38,8 +38,7 @@ def type_names(
 ) -> tuple[str | None, tuple[str, ...]]:
     """Return the primary type and the sorted secondary types by MusicBrainz' names.
 
-    A secondary type in place of the primary one, such as Soundtrack, means an Album of that type.
-    A primary type that MusicBrainz does not have (`Maxi-Single`) is unknown: `None`.
+    Soundtrack in place of the primary one means an Album of that type; `Maxi-Single` is unknown.
     """
     kinds = {_SECONDARY.get(kind.strip().casefold(), kind) for kind in secondary if non_blank(kind)}
     first = (primary or "").strip().casefold()
@@ -90,8 +89,7 @@ _DASHES = frozenset("-‐‑‒–—―−")
 def plain_text(text: str) -> tuple[str, list[int]]:
     """Return a text without case, accents, quotation marks and kinds of dash and space.
 
-    A colon behind a label and what parts cells are a space, so that `Released: 1974` is in the row.
-    With it stands the offset in the text of each character.
+    What parts cells or ends a label is a space. The offset of each character stands with it.
     """
     signs: list[str] = []
     places: list[int] = []

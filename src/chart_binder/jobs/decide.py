@@ -40,9 +40,7 @@ LLM_ADJUDICATION = "LLM_ADJUDICATION"
 
 T = TypeVar("T")
 Overrides: TypeAlias = Callable[[], Mapping[str, OverrideRecord]]
-"""Returns the overrides by recording id; may raise `StoreError`."""
 EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
-"""Returns the evidence for a file, or raises `CanonError`."""
 MAX_FAILED_LOOKUPS = 3
 """Failed look-ups in a row, each after tries of its own, after which no more are made."""
 
@@ -71,7 +69,6 @@ class State(StrEnum):
 NOT_ATTEMPTED = (State.UNMATCHED, State.UNREADABLE, State.ERROR)
 """The states in which there was no evidence to decide on, or it was not looked into to its end."""
 WAITING_STATES = (State.REVIEW, State.INDETERMINATE, State.UNMATCHED, State.UNREADABLE)
-"""The states in which a file waits for a person."""
 
 
 def read_states(written: str, allowed: Collection[State] = tuple(State)) -> frozenset[str]:
@@ -136,11 +133,9 @@ _ADVICE = {
 class Decision(msgspec.Struct, frozen=True):
     """The decision on one recording, made by rules, the adjudicator, a person, or not at all.
 
-    An error has its text in `error`; `unmatched` and `unreadable` have theirs in `rationale`. The
-    kind of all three is in `cause`; other states have none. `artist` and `title` are those of the
-    evidence, without any those of the file's tags. `crg_type` has MusicBrainz' types:
-    `Album + Live`. `hint` says why no model looked into an open case. `missing_facts` are the
-    `questions` as sentences.
+    An error has its text in `error`; `unmatched` and `unreadable` have theirs in `rationale`.
+    `artist` and `title` are of the evidence, else of the file's tags. `hint` says why no model
+    looked into an open case. `missing_facts` are the `questions` as sentences.
     """
 
     state: State
@@ -183,7 +178,6 @@ class Case:
 
 
 SiblingNeed: TypeAlias = Callable[[EvidenceBundle], bool]
-"""Returns whether other recordings of the performance should be looked up."""
 
 
 def sibling_need(when: str, rules: RulesConfig) -> SiblingNeed:
@@ -423,11 +417,10 @@ def year_of(artifact: Artifact | None) -> int | None:
 def override_for(
     bundle: EvidenceBundle, overrides: Mapping[str, OverrideRecord]
 ) -> OverrideRecord | None:
-    """Return the override for the recording in a bundle.
+    """Return the override for the recording in a bundle, of several that may be meant the newest.
 
-    Where several recordings may be meant, the newest override for any of them applies. Recordings
-    that the rules leave out (another length, a karaoke take) do not count; the recording id in the
-    file's tags does, for it may since have been merged into another.
+    Recordings that the rules leave out do not count; that of the file's tags does, for it may have
+    been merged into another.
     """
     if not overrides:
         return None

@@ -1,7 +1,6 @@
 """Score decisions on a golden file, and compare first releases with the years of a list.
 
-A list of years (`canon eval --dates`) may be wrong too: the report says how far apart the two are,
-not which is right.
+The list may be wrong, too: the report says how far apart the two are.
 """
 
 import csv
@@ -199,7 +198,6 @@ class ScoredCase(msgspec.Struct, frozen=True):
     path: tuple[Considered, ...]
     is_by_another_rule: bool
     titles: dict[str, str]
-    """The titles of the release groups in the evidence, by id."""
 
     @property
     def mark(self) -> Mark:

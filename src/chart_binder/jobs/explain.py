@@ -29,7 +29,6 @@ class DateSource(msgspec.Struct, frozen=True):
     said: str = ""
     """The release in words, as far as known: `GB EMI EMI 2375 7" Vinyl`."""
     others: int = 0
-    """The number of other releases with the same date and status."""
 
 
 class Appearance(msgspec.Struct, frozen=True):
@@ -38,13 +37,10 @@ class Appearance(msgspec.Struct, frozen=True):
     release_group: ReleaseGroupId
     title: str
     kind: str
-    """What to call the record: `single`, `live album` ..."""
     counts: bool
     """Whether it has an official release; if not, it decides nothing."""
     since: date | None
-    """The first possible day, if any date is known."""
     by: date | None
-    """The last possible day."""
     sources: tuple[DateSource, ...]
     """The sources of these days: two if the earliest release has an incomplete date."""
     aside: tuple[DateSource, ...]
@@ -54,8 +50,7 @@ class Appearance(msgspec.Struct, frozen=True):
 class LeadWindow(msgspec.Struct, frozen=True):
     """The days on which an album must come out for the single to be its lead single.
 
-    `from_` and `to` are valid for every possible day of the single; with an incomplete date there
-    may be none. `earliest` and `latest` are valid for one of its possible days.
+    Days in `from_` to `to`, if any, are valid whatever the single's day; the others may be.
     """
 
     single: ReleaseGroupId
@@ -137,9 +132,7 @@ _LONGEST_REASON = 200
 def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
     """Return every candidate that was not chosen, with the reason in one line.
 
-    In an open case these are all candidates. Where verified facts let the rules confirm a model's
-    answer, the reasons are theirs. Otherwise a candidate lost by the evidence, if that rules it
-    out, or by the model's answer.
+    It lost by the evidence, if that rules it out with the verified facts, or by a model's answer.
     """
     if case.verdict is None:
         return ()

@@ -1,7 +1,6 @@
 """The journal of tag writes: writing with an entry in it, what changed since, repair.
 
-The journal knows a file by the path that it had. A file that was moved, renamed or swapped since is
-the same if it has the same audio, and the tags that were written.
+A file that was moved since is known by its audio and the tags that were written.
 """
 
 import hashlib
@@ -270,11 +269,10 @@ class WritingRun(LazyRun):
 def settle_intent(
     store: "Store", intent: WriteRecord, problem: str, *, replaced: bool | None = None
 ) -> WriteState | None:
-    """Save in the journal whether an open intent was done, and return that.
+    """Save in the journal whether an open intent was done, and return that. Raises `StoreError`.
 
-    `problem` is the reason if it was not. Where it is unknown whether the copy `replaced` the file,
-    the file's tags say so. If it cannot be read, the intent stays open and `None` is returned.
-    Raises `StoreError`.
+    Where it is unknown whether the copy `replaced` the file, its tags say so; if they cannot be
+    read, the intent stays open and `None` is returned.
     """
     if replaced is None:
         path = path_from_bytes(intent.path)
@@ -294,8 +292,7 @@ def settle_intent(
 def repair_journal(store: "Store") -> Iterator[str]:
     """Remove left-over copies and settle open intents of killed runs; yield what was done.
 
-    Skips what a living process is about to write. For another machine, whose processes cannot be
-    seen, it skips what was begun within the hour. Raises `StoreError`.
+    Skips those of a living process, and of another machine those begun within the hour.
     """
     intents = store.journal.open_intents()
     removed = set()
@@ -366,17 +363,14 @@ def last_write(store: "Store", path: Path) -> WriteRecord | None:
 
 
 LastWrite = Callable[["Store", Path], WriteRecord | None]
-"""Returns the last write under a path that counts."""
 
 
 def write_of_file(store: "Store", path: Path, last: LastWrite) -> WriteRecord | None:
     """Return the write that a file's tags are of, under its path or a former one.
 
-    A write under another path with this audio counts if the file has exactly the tags that were
-    written and the other path has not, so that names that were swapped are not mixed up; else a
-    write under its own path; else the only one under a path that has not this audio any more.
-    Files without a write of their own and without a decision's trace are not looked up, which saves
-    hashing their audio; nor are files that cannot be read. Raises `StoreError`.
+    Under another path it needs this audio and exactly these tags, which the file there has not, so
+    that swapped names are not mixed up. Files without a write of their own and without a decision's
+    trace are not looked up, which saves hashing their audio. Raises `StoreError`.
     """
     own = last(store, path)
     try:
@@ -415,8 +409,7 @@ class MovedFiles:
     def path_of(self, write: WriteRecord) -> Path:
         """Return where the file of a write is now, its former path if that is unknown.
 
-        It is looked for under paths that the journal has of its audio; if no file has its path, in
-        the same folder and where a file was decided by the same evidence, too. Raises `StoreError`.
+        It is looked for by its audio, then in the same folder and by the same evidence.
         """
         former = path_from_bytes(write.path)
         if write.path not in self._found:

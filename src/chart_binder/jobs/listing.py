@@ -1,8 +1,7 @@
 """List stored decisions by a query; make playlists of them, and draw samples that people judge.
 
-A query is words and terms such as `state:review year:1977..1979 artist:queen`; docs/library.md has
-the keys. The words before the first term are looked for in names and paths. A value ends where the
-next term begins, so that only a value that holds another `key:` has to be quoted.
+A query is words and terms such as `state:review year:1977..1979`: docs/library.md. A value ends
+where the next term begins, so that only one that holds another `key:` has to be quoted.
 """
 
 import hashlib
@@ -444,9 +443,8 @@ def _errors(rule: str, found: Mapping[AuditVerdict, int]) -> RuleErrors:
 def wilson_interval(count: int, of: int) -> tuple[float, float]:
     """Return the bounds, with 95 % confidence, of a share of which `count` in `of` were found.
 
-    The score interval of E. B. Wilson, "Probable inference, the law of succession, and statistical
-    inference", Journal of the American Statistical Association 22 (1927), pages 209 to 212: it
-    stays within 0 and 1 and holds for few cases and for a count of 0.
+    This is the score interval of E. B. Wilson (Journal of the American Statistical Association 22,
+    1927): it stays within 0 and 1 and holds for few cases.
     """
     share, z2 = count / of, _Z_95**2
     middle = share + z2 / (2 * of)

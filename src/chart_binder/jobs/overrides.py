@@ -1,8 +1,7 @@
 """Record what a person says about a decision: accept, reject, choose or keep, and overrides.
 
-An override names the release group of a recording, and applies to every file of that recording. A
-verdict in review (`canon review`) is kept for all files that wait on the same evidence, and comes
-with an override unless the case is left as it is. `canon override set` keeps one by itself.
+An override applies to every file of its recording. A verdict is kept for all files that wait on
+the same evidence, and comes with an override unless the case is left as it is.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -65,9 +64,8 @@ def accept(
 ) -> VerdictResult:
     """Accept the proposed release group as an override for the recording.
 
-    Raises `CanonError` if there is no proposal that can be accepted, if several recordings may be
-    meant and `recording` names none, or if another override of the recording contradicts it and
-    `replaces` is false; and `StoreError`.
+    Raises `CanonError` if nothing can be accepted, if it is unclear which recording is meant, or if
+    another override contradicts it and `replaces` is false.
     """
     proposal = case.proposal
     if proposal is None:
@@ -104,9 +102,7 @@ def reject(
 ) -> VerdictResult:
     """Reject the proposal; the right release group, if named, becomes an override.
 
-    Raises `CanonError` if `crg` is the proposal itself, if the evidence has the release in another
-    group, and as `accept` does for several recordings or a contradicting override; and
-    `StoreError`.
+    Raises `CanonError` if `crg` is the proposal itself or not the release's, and as `accept` does.
     """
     if crg is None:
         return _save(store, case, VerdictKind.REJECT, reason)
@@ -178,9 +174,7 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
 
 
 GroupLookup = Callable[[ReleaseGroupId], ReleaseGroup | None]
-"""Returns a release group by its id, if there is one; raises `LookupFailedError`."""
 HomeLookup = Callable[[ReleaseId], ReleaseGroup | None]
-"""Returns the release group of a release, if there is one; raises `LookupFailedError`."""
 
 
 def require_home(
@@ -215,9 +209,7 @@ def require_home(
 def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> Iterator[str]:
     """Check that a release group has to do with a recording; yield a remark if that is unknown.
 
-    It has if it is among the candidates, by various artists, if its artist fits, or if its title is
-    that of the recording, of a candidate or of the file's album.
-    Raises `CanonError` if not, or if there is no such group.
+    Artist or title must fit, unless it is a candidate or by various artists. Raises `CanonError`.
     """
     groups = {bare_id(group.mb_rg_id): group for group in bundle.groups}
     if bare_id(crg) in groups:

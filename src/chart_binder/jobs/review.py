@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from chart_binder.store.decisions import UnreadHandler
 
 OPEN_STATES = tuple(state.value for state in WAITING_STATES)
-"""The states of decisions that wait for a person."""
 _MAX_HELD = 200
 """Cases of one folder that are read at once, to bring those of an album together."""
 
@@ -61,7 +60,6 @@ class CandidateRow(msgspec.Struct, frozen=True):
     appeared: str
     countries: tuple[str, ...]
     releases: tuple[Edition, ...]
-    """The releases that have the recording, official ones first, by date."""
     is_proposed: bool
 
 
@@ -220,9 +218,8 @@ def review_queue(
 ) -> Iterator[QueueEntry]:
     """Return the waiting cases, of all files or of `paths`, by when they were last decided.
 
-    Those of one folder are together, and those of files that are gone come last. Cases with damaged
-    evidence are among them; a decision that cannot be read is passed to `unread` instead. Raises
-    `StoreError`, and `CanonError` for a path that does not exist and of which nothing waits.
+    Those of one folder are together, and those of files that are gone last. Decisions that cannot
+    be read are passed to `unread`. Raises `StoreError`, and `CanonError` for an absent path.
     """
     under = {path: path_bytes(path) for path in paths}
     for path, name in under.items():

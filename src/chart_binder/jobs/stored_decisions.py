@@ -206,10 +206,9 @@ class DecisionSaver(LazyRun):
     versions: RunVersions
 
     def decide_and_save(self, path: Path, attempt: Callable[[], Case]) -> Case:
-        """Decide the file at `path` by `attempt`, and save the decision.
+        """Decide the file at `path` by `attempt`, and save that, unless it is no regular file.
 
-        If saving fails, the case returned is an error that says so and holds the decision. What is
-        no regular file is decided, which yields an error, and not saved.
+        If saving fails, the case returned is an error that says so and holds the decision.
         """
         before = file_status(path)  # before its tags are read
         case = with_tags(attempt(), path)
@@ -265,11 +264,10 @@ def read_decision(kept: DecisionRecord) -> Decision:
 
 
 def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -> Decision | None:
-    """Return the decision that stays the file's latest one, if any does.
+    """Return the decision that stays the file's latest one, if any does. Raises `StoreError`.
 
-    One stays where a look-up failed now and the file was not changed since. A model's answer on
-    this evidence stays where a model failed now, and where none was asked, the file was not changed
-    since, and rules leave the case open as they did. Raises `StoreError`.
+    One stays where a look-up or a model failed now. A model's answer on this evidence stays where
+    none was asked, the file was not changed, and rules leave the case open as they did.
     """
     is_failed = decision.cause is Cause.LOOKUP_FAILED
     is_unasked = decision.state is State.INDETERMINATE and decision.adjudication is None

@@ -114,12 +114,10 @@ def undo_writes(
     *,
     force: bool = False,
 ) -> Iterator[WriteReport]:
-    """Undo writes, of each file the newest first, and yield a report for each.
+    """Undo writes, of each file the newest first, and yield a report for each. Raises `StoreError`.
 
     A file that was not changed since is made again byte by byte. In another, the written keys are
-    put back, and the rest stays; a written key that somebody changed since is kept unless `force`.
-    Each undoing is a write in the journal, which can be undone itself. `moved` finds files that
-    were moved since. Raises `StoreError`.
+    put back; one that somebody changed since is kept unless `force`.
     """
     moved = moved or MovedFiles(run.store)
     for write in writes:
@@ -262,11 +260,9 @@ def _put_back(write: WriteRecord, path: Path, run: WritingRun, *, force: bool) -
 
 
 def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> PutBack:
-    """Return tags with every written key put back that says what was written.
+    """Return tags with every written key put back that says what was written; all if `force`.
 
-    With `force` the others, too. Of tags that are those that were written, the result is exactly
-    what was there before. Raises `AudioError` for a journal that cannot be read, and `SaveError`
-    for one that does not lead back.
+    Raises `AudioError` for a journal that cannot be read, `SaveError` if it does not lead back.
     """
     changes = TagChanges.from_json(write.changes)
     if has_written(tags, write):

@@ -47,7 +47,6 @@ _OPEN = (
 _DATES = WriteOptions()
 
 ReleaseLookup: TypeAlias = Callable[[str], WholeRelease | None]
-"""Returns a release with its tracks by its id, or raises `LookupFailedError`."""
 
 
 class WriteStatus(StrEnum):
@@ -76,8 +75,7 @@ class TaggedFile:
 class Draft:
     """A file whose decision may be written, before its album is looked at.
 
-    `own_dates` are original dates that were written into it by an earlier decision. `withheld` says
-    why nothing of the decision may be written: such a file only gets what keeps its album whole.
+    `withheld` says why not; such a file only gets what keeps its album whole.
     """
 
     file: TaggedFile
@@ -95,11 +93,9 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The changes to one file.
+    """The changes to one file; one `of_whole` is for all files of its album or for none.
 
-    `wanted` says what the fields should be by what they are. `is_changed` says whether any raw tag
-    would differ, `changes` what a person is shown of it, `after` has the fields after it. A plan
-    `of_whole` is carried out on all files of its album or on none.
+    `changes` are what a person is shown, `after` has the fields after it.
     """
 
     draft: Draft
@@ -126,12 +122,9 @@ class Plan:
 class WriteReport:
     """The outcome for one file; `why` is there if nothing was written as expected.
 
-    `notes` name what stays although the decision says something else; `withheld` says why what the
-    policy is for was not written. `lost` are extended attributes that the file could not keep.
-    `file` has the tags from before, where they were read. `in_review` says whether its decision
-    waits for a person anyhow. Where a write is undone, `kept` are written keys that somebody
-    changed since, which stay unless they are forced, and `others` are keys that were not written,
-    changed since, which stay in any case.
+    `notes` name what stays against the decision, `withheld` why its purpose was not met, `lost`
+    extended attributes that could not be kept. `in_review`: it waits for a person anyhow. Of an
+    undoing, `kept` are written and `others` not written keys that were changed since, and stay.
     """
 
     path: Path

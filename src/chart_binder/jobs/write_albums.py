@@ -188,9 +188,8 @@ def _plan_dates(
 ) -> Sequence[Planned]:
     """Plan the original dates of an album, so that Navidrome's keys of it stay equal.
 
-    Where no way of writing them does that and `in_parts` does not ask for it, or `whole_albums`
-    asks for all tracks and one is not dated, the album is refused: without `whole_albums` only the
-    tracks that players would show in parts.
+    Where that cannot be and `in_parts` does not ask for it, or `whole_albums` for all, it is
+    refused: without `whole_albums` only the tracks that would be shown in parts.
     """
     options, has_ids = planner.options, bool(album.key.release)
     of_whole = options.whole_albums or not (has_ids or options.in_parts)
@@ -296,8 +295,7 @@ def _fields_after(file: TaggedFile, wish: _Wish | None) -> tags.Fields:
 def write_album(planned: Sequence[Planned], run: WritingRun | None) -> Iterator[WriteReport]:
     """Write the files of an album as planned, if there is a `run`, and yield a report for each.
 
-    Where one of an album that is written whole or not at all fails before any is written, the
-    others are left out; where it fails later, its report says how to go on. Raises `StoreError`.
+    Where one of a whole album fails first, the others are left out. Raises `StoreError`.
     """
     written, failed = 0, ""
     for one in planned:
@@ -333,7 +331,6 @@ def record_unwritten(store: "Store", reports: Iterable[WriteReport]) -> None:
 
 
 AlbumName: TypeAlias = tuple[str, str]
-"""An album's title and release id; empty where it has none."""
 
 
 def album_moves(planned: Iterable[Planned]) -> Counter[tuple[AlbumName, AlbumName]]:

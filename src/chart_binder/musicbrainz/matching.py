@@ -16,7 +16,6 @@ from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.web_service import Credit, Recording, partial_date
 
 MAX_RECORDINGS = 5
-"""Recordings of one song that are looked into."""
 LENGTH_TOLERANCE_MS = 7_000
 """Files of one recording differ by silence at either end."""
 _MIN_SCORE = 50

@@ -38,9 +38,7 @@ from chart_binder.musicbrainz.evidence import (
 from chart_binder.musicbrainz.web_service import Query, Recording, Release, partial_date
 
 LOOKED_UP = "looked_up"
-"""The value of `siblings` in evidence for which all siblings were looked for."""
 MAX_REQUESTS = 3
-"""Requests for the siblings of one file."""
 MAX_ALBUM_REQUESTS = 10
 """Requests for an album of ten files or fewer; a larger one has as many as files."""
 _OFFICIAL = ("status:official",)

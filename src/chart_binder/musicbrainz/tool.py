@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from chart_binder.musicbrainz.source import MusicBrainzSource
 
 Open: TypeAlias = Callable[[], AbstractContextManager["Client"]]
-"""Opens MusicBrainz for one look-up; a failure is a `CanonError`."""
 
 What: TypeAlias = Literal[
     "release_groups", "releases", "recordings", "with_title", "of_years", "relations"

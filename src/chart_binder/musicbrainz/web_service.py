@@ -44,9 +44,7 @@ class Query:
 
 
 Looked: TypeAlias = Literal["artist", "isrc", "recording", "release", "release-group"]
-"""What can be looked up by its id or code."""
 Entity: TypeAlias = Literal["recording", "release", "release-group"]
-"""What can be searched for by its title."""
 _LUCENE_SPECIAL = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/])')
 _RELEASE_INCLUDES = "artist-credits labels media release-groups"
 _TRACK_INCLUDES = "artist-credits isrcs labels media recordings release-groups"
@@ -55,7 +53,6 @@ _TRACK_INCLUDES = "artist-credits isrcs labels media recordings release-groups"
 RELATIONS = "artist-credits isrcs recording-rels work-rels"
 """What includes a recording's relations to recordings and works."""
 WORKS = "artist-credits recording-rels work-level-rels work-rels"
-"""What includes the works that a recording is a performance of, with the recordings of each."""
 _INCLUDES: Mapping[Looked, str] = {
     "artist": "",  # country and areas come without an include
     "isrc": "artists isrcs",

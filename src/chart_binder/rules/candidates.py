@@ -109,7 +109,6 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     group: ReleaseGroup
     role: Role
     kind: str
-    """A noun for the record: `single`, `live album` ..."""
     first: int
     last: int
     since: PartialDate
@@ -118,7 +117,6 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     unofficial: tuple[Release, ...]
     """Releases that decide nothing: promotional, bootleg, pseudo, withdrawn, of unknown status."""
     recordings: tuple[RecordingCandidate, ...]
-    """The recordings that are on it."""
     hint: PartialDate | None = None
     """An earlier date, of a release on a medium that was not on sale then: a CD of 1966."""
 

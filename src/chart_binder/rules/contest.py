@@ -41,11 +41,9 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     undated: Sequence[Candidate]
     """Works set aside: they have no date and are neither singles nor soundtracks."""
     compilations: Sequence[Candidate]
-    """Official collections of earlier recordings."""
     firsts: Sequence[Candidate]
     """The works that may be the earliest; exactly one if the known dates settle it."""
     singles: Sequence[Candidate]
-    """The singles and EPs among the firsts."""
     albums: Sequence[Candidate]
     """The studio albums that may be the earliest studio album."""
     early_compilations: "Sequence[EarlyCompilation]"
@@ -311,7 +309,6 @@ class EarlyCompilation(msgspec.Struct, frozen=True, eq=False):
 
     candidate: Candidate
     is_own: Answer
-    """Whether it is credited to the artist."""
     is_alone: bool
     """Whether every other compilation came out later by more than the window."""
     precedes_all: bool

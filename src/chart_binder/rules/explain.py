@@ -202,7 +202,6 @@ def _in_country(country: str, one: Candidate, day: int) -> BundleChange:
 
 
 _Groups: TypeAlias = frozenset[str]
-"""The ids of the groups that may be the decision."""
 _Change: TypeAlias = tuple[int, _Groups]
 """A day from which on a candidate's date leads to another answer, with that answer."""
 _Changes: TypeAlias = Mapping[ReleaseGroupId, Sequence[_Change]]

@@ -44,11 +44,8 @@ class Labels:
 
     ids: dict[str, str]
     home: dict[str, str]
-    """The release group of each release, by id."""
     titles: dict[str, str]
-    """The title of each release group, by id."""
     kinds: dict[str, str]
-    """The noun for each release group (`single`, `live album`), by id."""
     artist: str = ""
 
     @classmethod

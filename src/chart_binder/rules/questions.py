@@ -22,7 +22,6 @@ from chart_binder.rules.candidates import Candidate, role_and_noun
 GroupChange: TypeAlias = Callable[[ReleaseGroup], ReleaseGroup | None]
 """The group under an assumption; None if it would not carry the recording at all."""
 BundleChange: TypeAlias = Callable[[EvidenceBundle], EvidenceBundle]
-"""The evidence under an assumption."""
 Answer: TypeAlias = tuple[str, Sequence[BundleChange]]
 """An answer in words, with changes that stand for it: it leads to a group if each of them does."""
 Settle: TypeAlias = Callable[[EvidenceBundle], ReleaseGroupId | None]
@@ -309,13 +308,11 @@ class Contradiction(msgspec.Struct, frozen=True, eq=False):
 
     question: str
     groups: Sequence[str]
-    """The ids of the release groups that it is about."""
     readings: Sequence[GroupChange]
     """Each of these groups if one of the descriptions is right."""
     names: Sequence[str]
     """What each of these descriptions says, as an answer."""
     releases: Sequence[str] = ()
-    """The ids of the releases that it is about."""
 
     @property
     def asked(self) -> Asked:

@@ -31,7 +31,6 @@ class SortedRecordings(msgspec.Struct, frozen=True):
     kept: Sequence[RecordingCandidate]
     """Those that may be the file's: the decision is made on all of them together."""
     excluded: Sequence[tuple[RecordingCandidate, str]]
-    """The others, each with the reason."""
     versions: Sequence[Sequence[RecordingCandidate]]
     """The kept ones by version: each is one recording, perhaps entered several times."""
     is_kind_open: bool = False

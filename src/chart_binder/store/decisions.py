@@ -29,7 +29,6 @@ from chart_binder.store.database import (
 from chart_binder.store.schema import cached_answers, decisions, evidence, rate_slots, transcripts
 
 UnreadHandler: TypeAlias = Callable[[UnreadDecision], None]
-"""Is called with each decision that is skipped because its record is damaged."""
 
 D = TypeVar("D", EvidenceRecord, TranscriptRecord)
 _log = logging.getLogger(__name__)

@@ -14,7 +14,6 @@ from chart_binder.store.database import Part, damaged_record, insert_into, path_
 from chart_binder.store.schema import runs, unwritten, writes
 
 UnreadRunHandler: TypeAlias = Callable[[str], None]
-"""Is called with the problem of each run that is skipped because its record is damaged."""
 
 
 class Runs(Part):

@@ -33,7 +33,6 @@ _OBJECT_HEADER, _FILE_HEADER, _EXTENSION_FIELDS = 24, 30, 22
 _HEADER_SIZE, _FILE_SIZE = slice(16, 24), slice(16, 24)
 
 _Object = tuple[bytes, bytes]
-"""An object of the header: its GUID and its content."""
 
 
 class ASF:

@@ -113,7 +113,6 @@ def ape_item(key: str, texts: tuple[str, ...]) -> Item:
 
 
 _FoundTag = tuple[int, Block]
-"""Where a tag begins, and what is in it."""
 
 
 def find_tail(source: Source, first: int) -> tuple[int, tuple[Block, ...]]:

@@ -16,7 +16,6 @@ from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
 FIRST_BOXES = frozenset({b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot"})
-"""The boxes that such a file may begin with."""
 
 _PADDING = 1024  # room left behind items that had to grow
 

@@ -74,8 +74,7 @@ class FileOutcome:
     """The decision on a file, or on a bundle from standard input (`is_given`).
 
     `stored` are the records to save. `is_resumed`: an earlier run decided it. `is_answered_before`:
-    an adjudicator's earlier answer to the same evidence was used. `is_unsaved`: such an answer
-    stays the file's latest decision. `tagged_year` is the year in the file's tags, if known.
+    an earlier answer to the same evidence was used; if `is_unsaved`, it stays the latest decision.
     """
 
     path: Path

@@ -1,8 +1,7 @@
 """Run the tasks of a batch on the workers of a Dask cluster; only this process saves results.
 
-The workers find `Packed` and the functions below it by their names, so these stay: a process with
-another version of the program must still be able to answer `installed` and `readied`, by which
-versions are compared. `distributed` is imported where it is used.
+The workers find `Packed` and the functions below it by their names, so these stay: another
+version of the program must still answer `installed` and `readied`.
 """
 
 import logging
@@ -90,7 +89,6 @@ class _OpenWorker:
 
 _lock = threading.Lock()
 _open_workers: dict[str, _OpenWorker] = {}
-"""The open workers by run."""
 _stopped: set[str] = set()
 
 
@@ -355,9 +353,8 @@ def _quiet() -> Iterator[None]:
 class DaskExecutor:
     """Runs tasks on a cluster, no more than it can soon begin.
 
-    The task of a worker that died is done again by another; its result comes once. `albums` and
-    `cases` are the limits for workers that declare no resources; `is_local` is a cluster that was
-    started for exactly these.
+    A task of a worker that died is done again. `albums` and `cases` are the limits for workers that
+    declare no resources; `is_local` is a cluster that was started for exactly these.
     """
 
     cluster: Cluster

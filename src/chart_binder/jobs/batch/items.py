@@ -1,8 +1,7 @@
 """What a batch decides: the albums of a library in an order, or the JSON lines of another program.
 
-Samplers, best-ofs and albums without a date go first: their tags say least about when a track came
-out, so that a run which is stopped early has done what helps most. By the tags alone it is
-estimated how many requests a library takes.
+Samplers, best-ofs and albums without a date go first: their tags say least about when a track
+came out. By the tags alone it is estimated how many requests a library takes.
 """
 
 import base64
@@ -73,8 +72,7 @@ class Collection(StrEnum):
 def collection_of(files: Sequence[TrackTags]) -> Collection | None:
     """Return what kind of collection the files of one folder are, by some of their tags.
 
-    A sampler is marked as a compilation, credited to various artists, or has files by different
-    artists that name one album and no album artist. A best-of is called so.
+    A sampler is marked so, by various artists, or has several artists and no album artist.
     """
     albums = {fold(tags.album or "") for tags in files}
     credited = {fold(tags.album_artist or "") for tags in files}
@@ -107,8 +105,8 @@ def library_items(
 ) -> LibraryItems:
     """Yield the albums of a library in an order; `NoInputYet` while none is found.
 
-    For `Order.COMPILATIONS` the folders are walked twice; albums whose files all have a decision
-    are not read to be put first. While no collection is found for long, other albums go first, too.
+    For `Order.COMPILATIONS` the folders are walked twice, and decided albums not read. While no
+    collection is found for long, other albums go first, too.
     """
     if order is Order.PATH and not only_collections:
         yield from find_albums(named)
@@ -149,7 +147,6 @@ def _read_ahead(items: Iterable[T], ahead: "queue.Queue[Any]") -> Iterator[T | N
 
 
 DecisionTest: TypeAlias = Callable[[Sequence[Path]], bool]
-"""Whether every file of an album has a decision; may raise `StoreError`."""
 
 
 def _collections(named: Sequence[Path]) -> Iterator[Album | UnreadablePath]:
@@ -197,11 +194,9 @@ class EstimatedPart(msgspec.Struct, frozen=True):
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """What a run over a library takes, by its tags.
+    """What a run over a library takes, by its tags; `kinds` counts albums that are collections.
 
-    Of all `files`, `resumed` ones take nothing, for an earlier run decided them or looked in vain;
-    `unreadable` and `unidentified` ones take no request. `kinds` counts the albums that are
-    collections. `rate_per_s` is the configured pace.
+    `resumed` files take nothing, `unreadable` and `unidentified` ones no request.
     """
 
     files: int

@@ -60,8 +60,7 @@ _WHICH: Mapping[str, Which] = {
 class ResumeCheck:
     """Tells which files to decide: by default those without a decision, or with an outdated one.
 
-    `only` restricts them by the state of their last decision. `refresh` adds files that are
-    decided, unless one of `runs` decided them. Every method may raise `StoreError`.
+    `refresh` adds decided files, unless one of `runs` decided them. Raises `StoreError`.
     """
 
     store: "Store"
@@ -202,9 +201,8 @@ class Refresh:
 def interrupted_refresh(store: "Store", run: records.RunRecord) -> Refresh | None:
     """Return the refresh that a run continues, `None` if it begins a new one.
 
-    It continues runs with the same paths and options that were cut short or killed, if the last
-    was active within a week. A call without paths, which reads standard input, continues none.
-    Raises `StoreError`.
+    It continues runs of the same call that were cut short, the last within a week; a call without
+    paths, which reads standard input, continues none.
     """
     wanted = _relevant_arguments(run)
     if all(argument.startswith("-") for argument in wanted):
