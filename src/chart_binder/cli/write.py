@@ -267,7 +267,6 @@ _VERIFY_STATUS = dict.fromkeys(VerifyState, 3) | {
 _FINDINGS = {each: each.value for each in VerifyState} | {
     VerifyState.SAME: "as written", VerifyState.UNRECORDED: "never written",
 }  # fmt: skip
-"""What the sums say, in their order."""
 
 
 @click.command("undo")
@@ -304,7 +303,7 @@ def undo(
         run = WritingRun(store, new_run("undo", options.command_line()), keep_mtime=keep_mtime)
         moved = MovedFiles(store)
         with results.ending(run, stop):
-            writes = _writes_named(store, name, moment, moved, cleans=not dry_run)
+            writes = _writes_named(store, name, moment, moved)
             reports = (
                 plan_undo(store, writes, moved, force=force)
                 if dry_run
@@ -328,14 +327,6 @@ def _in_clean_folders(writes: Iterable[WriteRecord], moved: MovedFiles) -> Itera
         yield write
 
 
-def _named_files(name: str, *, cleans: bool) -> Iterator[Path]:
-    for item in options.audio_files(name):
-        if isinstance(item, AudioFile):
-            if cleans:
-                _clean_folder(item.path.resolve().parent)
-            yield item.path
-
-
 def _moment(text: str) -> str:
     """Return the time that is meant, as the journal has it; raise `UsageError`."""
     try:
@@ -352,11 +343,11 @@ def _moment(text: str) -> str:
 
 
 def _writes_named(
-    store: "Store", name: str | None, since: str | None, moved: MovedFiles, *, cleans: bool
+    store: "Store", name: str | None, since: str | None, moved: MovedFiles
 ) -> Iterator[WriteRecord]:
     """Return the writes to take back; `moved` learns where named files are. Raises `CanonError`."""
     if name is not None and os.path.lexists(name):
-        paths = _named_files(name, cleans=cleans)
+        paths = (one.path for one in options.audio_files(name) if isinstance(one, AudioFile))
         if since:
             writes = writes_since(store, since, moved, paths)
         else:

@@ -72,12 +72,9 @@ class MessageCounts:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts files as they are finished, in bounded memory.
+    """Counts files as they are finished, in bounded memory; most names are those of `Measures`.
 
-    `states` counts all files, and the `folders` that could not be read. `unsaved` files keep a
-    model's earlier answer. `worked` have something to do: resumed ones only if their tags are
-    looked at. `first_releases` counts files by whether the year of their first release is certain;
-    `earlier` are those of a certain one before the year in the file's tags.
+    `worked` have something to do: resumed ones only if their tags are looked at.
     """
 
     started: float = field(default_factory=time.monotonic)
@@ -147,10 +144,10 @@ class Tally:
 
     def measures(self) -> Measures:
         """Return the present counts."""
-        counts: dict[str, Any] = {}
-        for name in _COUNTS:
-            found = getattr(self, name)
-            counts[name] = _by_count(found) if isinstance(found, Counter) else found
+        counts: dict[str, Any] = {name: getattr(self, name) for name in _COUNTS}
+        for name, found in counts.items():
+            if isinstance(found, Counter):
+                counts[name] = {str(key): count for key, count in found.most_common()}
         return Measures(
             **counts,
             seconds=round(self.seconds, 3),
@@ -198,11 +195,6 @@ class Tally:
         if result.usage:
             self.spent["prompt_tokens"] += result.usage.prompt_tokens or 0
             self.spent["completion_tokens"] += result.usage.completion_tokens or 0
-
-
-def _by_count(counter: Counter[str]) -> dict[str, int]:
-    """Return counts under plain names, the most frequent first."""
-    return {str(name): count for name, count in counter.most_common()}
 
 
 def prometheus_text(run: RunRecord, found: Measures) -> str:

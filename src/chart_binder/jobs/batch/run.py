@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 Items = Iterator[Album | UnreadablePath | BundleRequest | NoInputYet]
-"""What a batch decides, as it comes."""
 OnFinished = Callable[[FileOutcome, WriteReport | None], None]
-"""Is called for each file when nothing more happens with it."""
 
 MAX_FAILURES = 8
 _FIRST_PAUSE_S, _MAX_PAUSE_S = 0.5, 60.0
@@ -196,7 +194,8 @@ class TagWriter:
         self._writing: set[Future[Sequence[Written]]] = set()
         self._folder_of: dict[Path, Path] = {}
         self._open: dict[Path, _HeldAlbum] = {}
-        self._ready: list[Sequence[FileOutcome]] = []
+        self.ready: list[Sequence[FileOutcome]] = []
+        """Finished files that need not wait for others any more, by album."""
         self._is_stopped = False
         self.has_left = False
         """Whether files were not written, for the run was stopped."""
@@ -205,11 +204,6 @@ class TagWriter:
     def has_room(self) -> bool:
         """Whether more files may be decided before the current ones are written."""
         return len(self._writing) < _MAX_WRITING
-
-    @property
-    def has_ready(self) -> bool:
-        """Whether there are files for `take_ready`."""
-        return bool(self._ready)
 
     def expect(self, album: Album, pending: Container[Path]) -> None:
         """Note files that are handed out, of which `pending` will be added, with their folders."""
@@ -228,7 +222,7 @@ class TagWriter:
         """Add a finished file; one of no album is ready at once."""
         folder = self._folder_of.pop(outcome.path, None)
         if folder is None:
-            self._ready.append([outcome])
+            self.ready.append([outcome])
             return
         held = self._open[folder]
         held.outcomes.append(outcome if self._is_dry else _without_evidence(outcome))
@@ -256,13 +250,8 @@ class TagWriter:
             if is_complete:
                 del self._open[folder]
             if held.outcomes and (is_complete or len(held.outcomes) >= _MAX_HELD):
-                self._ready.append(held.outcomes)
+                self.ready.append(held.outcomes)
                 held.outcomes = []
-
-    def take_ready(self) -> Sequence[Sequence[FileOutcome]]:
-        """Return the finished files that need not wait for others any more, by album."""
-        ready, self._ready = self._ready, []
-        return ready
 
     def begin(self, outcomes: Sequence[FileOutcome]) -> "Future[Sequence[Written]] | None":
         """Begin to write the tags of files, if there is any that may have tags to be written."""
@@ -322,9 +311,8 @@ def _without_evidence(outcome: FileOutcome) -> FileOutcome:
 class BatchRun:
     """One run over a library.
 
-    `executor` bounds how much each service is asked at once, and what waits between stages is
-    bounded too, so that a library of any size needs the same memory. `should_stop` is asked
-    several times a second; `max_stopping_s` after it returned true, what is not done is abandoned.
+    What is asked at once and what waits between stages is bounded, so that a library of any size
+    needs the same memory. What is not done `max_stopping_s` after `should_stop` is abandoned.
     """
 
     executor: "ThreadExecutor | DaskExecutor"
@@ -354,12 +342,11 @@ class BatchRun:
         try:
             while (self._hand_out(items) or self._futures or self._waiting) and self._has_time:
                 self._take_results()
-                if self.buffer.is_due or self._is_idle or self.tag_writer.has_ready:
+                if self.buffer.is_due or self._is_idle or self.tag_writer.ready:
                     self._save()
                     self._save_measures()
             self._save()
-            for outcome in self.tag_writer.unfinished():
-                self._finish(outcome, None, 0.0)
+            self._written([(one, None, 0.0) for one in self.tag_writer.unfinished()])
             while self._futures and self._has_time:  # tags that are being written
                 self._hand_out(items)  # nothing, but a wish to stop is noticed
                 self._take_results()
@@ -514,13 +501,12 @@ class BatchRun:
         """Save outcomes; tags are written only then, so that no decision behind them is lost."""
         for outcome in self.buffer.save():
             self.tag_writer.add(outcome)
-        for outcomes in self.tag_writer.take_ready():
-            writing = self.tag_writer.begin(outcomes)
-            if writing is not None:
+        ready, self.tag_writer.ready = self.tag_writer.ready, []
+        for outcomes in ready:
+            if writing := self.tag_writer.begin(outcomes):
                 self._futures[writing] = self._written
-                continue
-            for one in outcomes:
-                self._finish(one, None, 0.0)
+            else:
+                self._written([(one, None, 0.0) for one in outcomes])
 
     def _save_measures(self) -> None:
         """Save the measures now and then, so that a killed run has them."""
@@ -529,12 +515,9 @@ class BatchRun:
             self.buffer.save_run(self.tally.measures())
 
     def _written(self, done: Sequence[Written]) -> None:
-        for one in done:
-            self._finish(*one)
-
-    def _finish(self, outcome: FileOutcome, report: WriteReport | None, write_s: float) -> None:
-        self.tally.add_file(outcome, report, write_s)
-        self.on_finished(outcome, report)
+        for outcome, report, write_s in done:
+            self.tally.add_file(outcome, report, write_s)
+            self.on_finished(outcome, report)
 
 
 @contextmanager
