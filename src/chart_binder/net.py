@@ -22,10 +22,9 @@ from chart_binder.errors import ConfigError, masked
 class Deadline:
     """A moment `seconds` after its creation, after which nothing is waited for.
 
-    httpx counts its timeouts for each read: a server that sends a byte now and then is never cut
-    off by them. Either all connections are opened by a `TimedBackend`, or the deadline is used in a
-    `with` statement and `watch` is the `trace` of each request: the connection is then shut down at
-    the deadline, which wakes a read that is waiting.
+    httpx counts its timeouts for each read, so a slow server is never cut off by them. Connections
+    are opened by a `TimedBackend`, or the deadline is used in a `with` statement and `watch` is the
+    `trace` of each request: shutting the connection down wakes a read that is waiting.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -159,10 +158,9 @@ def is_this_machine(host: str) -> bool:
 
 
 def environment_proxy(scheme: str, host: str) -> httpcore.Proxy | None:
-    """Return the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for a host.
+    """Return the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for a host, no local one.
 
-    None for this machine itself, which cannot be reached through another, and for one that does not
-    speak HTTP. Raises `ConfigError` that names the variable if its address is impossible.
+    Raises `ConfigError` that names the variable if its address is impossible.
     """
     proxy = getproxies().get(scheme)
     if not proxy or is_this_machine(urlsplit(f"//{host}").hostname or host) or proxy_bypass(host):

@@ -261,8 +261,7 @@ class Play(Protocol):
 def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
     """Return a `Canned` for a transcript file, to be ended by a `with` block or `finish`.
 
-    No tool is called: `tools` lend their names, descriptions and arguments. Raises `CanonError`
-    for a file that is no transcript.
+    No tool is called: `tools` lend their names and arguments. Raises `CanonError`.
     """
     from chart_binder.config import LLMConfig
     from chart_binder.llm.tools import default_tools

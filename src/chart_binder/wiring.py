@@ -67,8 +67,7 @@ def decider(
 ) -> Decider:
     """Return the pipeline from evidence to decision, its runs recorded in the folder `record`.
 
-    `watch` is called with every event of a run, `listen` with every piece of a reply as it is
-    received. Nothing is opened yet. Raises `PluginError` and `ConfigError`.
+    `watch` is called with every event, `listen` with every piece of a reply. Raises `CanonError`.
     """
     llm = config.llm
     if not llm.enabled:

@@ -1,7 +1,7 @@
 """Look-ups that the files of one album share, so that they take fewer requests.
 
-The releases of an artist, with their tracks, come in two lists of few pages. They replace a request
-for each recording and one for its releases. `look_up_album` reads them where that is cheaper.
+The releases of an artist, with their tracks, come in two lists of few pages, which replace two
+requests for each recording.
 """
 
 import logging
@@ -203,10 +203,9 @@ class CatalogueCache:
     def get(
         self, artist_id: ArtistId, worth: float, *, most: float = math.inf
     ) -> "Catalogue | None":
-        """Return an artist's catalogue if it takes fewer requests than `worth`.
+        """Return an artist's catalogue if it takes fewer requests than `worth`, else None.
 
-        The requests that the artist's earlier albums took without it count as well, up to `most`
-        together: so all take at most about twice the optimum. A failure is logged, not raised.
+        Requests of earlier albums count, up to `most`: all take at most about twice the optimum.
         """
         is_paused = self._service.age_s(self._failed_at) < PAUSE_S
         if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
@@ -249,9 +248,8 @@ class CatalogueCache:
 class Catalogue:
     """Recordings that are credited to `artist` first, with all releases they are on.
 
-    A recording is excluded if one of its tracks is credited to others alone, as classical music is
-    to composers: releases with such tracks only are not in the lists. `fetched_at` is when the
-    oldest page was received, in seconds since the epoch.
+    One with a track credited to others alone, as to composers, is left out: releases with such
+    tracks only are not in the lists. `fetched_at` is when the oldest page was received.
     """
 
     artist: ArtistId
@@ -295,11 +293,10 @@ def _missing_tracks(release: Release) -> str | None:
 
 
 def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) -> bool:
-    """Read an artist's two lists of releases into a catalogue; return whether it is complete.
+    """Read an artist's two lists of releases; return also whether the catalogue is complete.
 
-    Reading stops as soon as the rest will take as many requests as `worth`, if a page has no
-    recording of the artist's, who may be a composer, and with a warning if a part is missing from a
-    response.
+    Reading stops as soon as the rest takes as many requests as `worth`, or a page has no recording
+    of the artist's.
     """
     lists = [
         ReleaseList(service, partial(ws.browse_releases, credit, catalogue.artist, tracks=True))

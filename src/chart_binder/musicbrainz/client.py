@@ -410,10 +410,9 @@ def _counted(read: tuple[T, ...] | None, count: int | None) -> Found[T]:
 
 
 class Client:
-    """Looks things up for one piece of evidence; `oldest_at` is when its oldest response arrived.
+    """Looks things up for one piece of evidence; nothing is asked about `known` recordings.
 
-    Nothing is asked about `known` recordings. Every method raises `LookupFailedError` if
-    MusicBrainz could not be asked; `None` or an empty tuple means that it knows no such thing.
+    Every method raises `LookupFailedError`; `None` or an empty tuple means: no such thing.
     """
 
     def __init__(

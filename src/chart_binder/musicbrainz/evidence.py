@@ -1,8 +1,7 @@
 """MusicBrainz' records as evidence: recordings with their releases by group; and as tags.
 
-Below it is told which other recordings are the same performance. A remaster, a duplicate, or the
-copy on a compilation often has a recording id of its own. So has a live take or a re-recording of
-the song, which is another performance.
+Below it is told which recordings are the same performance: a remaster, a duplicate, or the copy
+on a compilation often has an id of its own, as a live take has, which is another one.
 """
 
 import re
@@ -121,11 +120,9 @@ def _label_names(release: ws.Release) -> Iterator[str]:
 
 
 def _first_event(release: ws.Release, home: str | None) -> tuple[PartialDate, str | None]:
-    """Return the date and country of a release's first event.
+    """Return the date and country of a release's first event: a whole date precedes its bare year.
 
-    First is what had certainly happened by the earliest day, so a whole date precedes the bare
-    year; of several countries on that day it is the artist's own, else the one that MusicBrainz
-    names first.
+    Of several countries on that day it is the artist's own, else the one named first.
     """
     events = list(_events(release))
     earliest = min(date.last for date, _ in events)

@@ -158,8 +158,7 @@ class _Lookup:
     ) -> RecordingCandidate:
         """Return a sibling as evidence; the hits are not complete if not all releases are known.
 
-        Those of one that is much later than `day`, by which the performance was out, need not be.
-        Those that a search shows, with less detail, stand in where not all can be read.
+        Those of one much later than `day` need not be; else what a search shows stands in.
         """
         shown = [one.release for one in recording.release_list]
         is_shown = any(one.release_list for one in hits.recordings.values()) and all(shown)
@@ -198,8 +197,7 @@ def possibly_earlier(
 ) -> str | None:
     """Describe the earliest of `others` that may be the performance, whatever its length.
 
-    Those count that are of an earlier year than all `known` recordings; beside a single one also
-    those that are earlier at all, or have no date. `releases` are all those of a recording.
+    It is of an earlier year than all `known` recordings, or than a single one on any day.
     """
     names, performances = {one.mb_recording_id for one in known}, [*own]
     editions = (one for each in known for group in each.groups for one in group.editions)
@@ -396,9 +394,8 @@ def bring_in(
 ) -> tuple[RecordingCandidate, ...]:
     """Return the recordings that a record at MusicBrainz adds to the evidence, as siblings.
 
-    A `kind` of `release-group` adds those on it that are the same performance, `recording` itself;
-    each has all its releases. Raises `NothingFoundError`, which says why it adds none, and
-    `LookupFailedError` if MusicBrainz could not be asked, or not everything was read.
+    A `release-group` adds those on it that are the same performance, `recording` itself. Raises
+    `NothingFoundError`, which says why it adds none, and `LookupFailedError`.
     """
     played, denied, unread = _played(client, kind, mbid)
     known = {one.mb_recording_id for one in bundle.recording_candidates}

@@ -61,20 +61,18 @@ class MusicBrainzSource:
         self._catalogues = CatalogueCache(service)
 
     def gather(self, tags: TrackTags) -> EvidenceBundle:
-        """Return what MusicBrainz knows about the recording in a file.
+        """Return what MusicBrainz knows about the recording in a file; several may be meant.
 
-        It is found by recording id, else by ISRC, else by artist and title; several recordings may
-        be meant. Raises `UnidentifiedError` if the tags say too little, `NothingFoundError` if
-        MusicBrainz knows no such recording, and `LookupFailedError` if it could not be asked.
+        It is found by recording id, else by ISRC, else by artist and title. Raises
+        `UnidentifiedError`, `NothingFoundError` and `LookupFailedError`.
         """
         return self._gathered(self.client(), tags)
 
     def together(self, album: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
         """Look up what the files of one album share; return a `gather` for each of them.
 
-        The evidence is that of `gather`, but that the other files tell which of several artists of
-        one name is meant. Requests are sent here; a failure of a shared look-up is logged, and
-        files are then looked up one by one. Threads may share the function.
+        The other files tell which of several artists of one name is meant. A failure of a shared
+        look-up is logged, and files are looked up one by one. Threads may share the function.
         """
         known = look_up_album(self._service, self._catalogues, album)
         artists = AlbumArtists(self._service, known, album)
@@ -83,10 +81,9 @@ class MusicBrainzSource:
         )
 
     def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
-        """Return evidence with other recordings of the same performance, in at most three requests.
+        """Return evidence with other recordings of the performance, in at most three requests.
 
-        They have `relation` and `because`; `siblings` tells that all were looked for. Raises
-        `LookupFailedError`; offline, without stored responses, the evidence is returned as it is.
+        Raises `LookupFailedError`; offline, without stored responses, the evidence stays as it is.
         """
         return self.siblings_together([bundle])(bundle)
 

@@ -102,8 +102,7 @@ def is_best_of(title: str) -> bool:
 class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A release group that carries the recording, eligible or not.
 
-    The recording came out on it on some day from `first` to `last` (proleptic Gregorian
-    ordinals). `since` is the date that gives `first`, `by` the one that gives `last`.
+    It came out on some day from `first`, of the date `since`, to `last`, of `by`.
     """
 
     group: ReleaseGroup
@@ -266,8 +265,7 @@ def earliest_day(releases: Sequence[Release]) -> str | None:
 def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, PartialDate | None]:
     """Return the dates that bound the day of the earliest release from below and from above.
 
-    The third is an earlier date on a medium before its time, if there is one. A bare year or month
-    counts as undated beside a whole date within it.
+    The third is an earlier date on a medium before its time, if there is one.
     """
     written = {one.date for one in releases if one.date and not is_before_its_time(one)}
     if len(releases) == 1 and written:
@@ -328,8 +326,7 @@ def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:
 def _detail(group: ReleaseGroup) -> tuple[int, bool, bool, str, str]:
     """Return a sort key for descriptions of one group that ignores its releases and dates.
 
-    Where descriptions contradict each other, a decision stands only if it is the same by each
-    (`questions.contradictions_that_matter`).
+    Contradictory ones matter only as `questions.contradictions_that_matter` says.
     """
     names = ("secondary_types", "labels", "countries")
     lists = {name: tuple(sorted(getattr(group, name) or ())) for name in names}

@@ -1,7 +1,6 @@
 """Explanations: why a case is open, and why each other candidate was not chosen.
 
-An open case has the questions that would settle it: those for dates say on which day, or which side
-of a day, the answer of the rules turns.
+Questions for dates say on which day, or side of a day, the answer of the rules turns.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -212,9 +211,8 @@ _NOBODY = ReleaseGroupId("")
 def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[Asked]:
     """Return questions for the dates that would decide between the possible answers.
 
-    A vague date is tried on each day that can matter; if the answer changes on one day only, the
-    question names that day. Where those dates do not settle the case, whatever they are, the dates
-    that matter beside them are asked for too.
+    A vague date is tried on each day that can matter. Where those dates do not settle the case, the
+    dates that matter beside them are asked for too.
     """
     early = [one.candidate for one in contest.early_compilations]
     by_id = {one.id: one for one in (*contest.firsts, *contest.albums, *early, *possible)}

@@ -1,7 +1,6 @@
 """The first release of a performance: when, where and on which record it first came out.
 
-It is decided apart from the canonical release group: a single that leads to an album is the first
-release, and the album the canonical group. Days that are not known are spans, as in the rules.
+A single that leads to an album is the first release, and the album the canonical group.
 """
 
 import re

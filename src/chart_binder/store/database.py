@@ -67,12 +67,10 @@ _POSTGRES = ("postgresql", "postgresql+psycopg")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """Transactions on one database; failures in them raise `StoreError`.
+    """Transactions on one database; failures in them raise `StoreError` with its `name`.
 
-    `name` is the database in messages, without secrets; `noun` is `file` or `database`. `writers`
-    begin transactions that wait for one another, if the database has a single writer; `turn` is
-    then held by the thread that writes. `lock` is a statement to execute before the tables are
-    created. `meaning` returns what an error means.
+    `writers` begin transactions that wait for one another, if the database has a single writer;
+    `turn` is then held. `lock` is executed before the tables are created.
     """
 
     name: str

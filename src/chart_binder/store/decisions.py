@@ -282,8 +282,7 @@ class RateSlots(Part):
     def reserve(self, service: str, interval_s: float, now: float) -> float:
         """Take the next free moment of `service`; return how many seconds after `now` it is.
 
-        Moments are `interval_s` seconds apart; `now` is in seconds since the epoch, because other
-        processes must mean the same by it. Raises `StoreError`.
+        `now` is in seconds since the epoch, for other processes must mean the same by it.
         """
         next_slot = rate_slots.c.next_slot
         is_ahead = next_slot.between(now, now + QUEUE_LENGTH * interval_s)

@@ -72,8 +72,7 @@ _PAGE = 100
 class WaitingCase:
     """A decision that waits, and how many files wait on the same evidence.
 
-    Of these files it is the last decision for review, which has an answer, else the last one.
-    `left` is how many cases there are from this one on, itself included.
+    It is the last one for review, else the last. `left` counts the cases from this one on.
     """
 
     decision: DecisionRecord
@@ -98,9 +97,7 @@ class ReviewQueue(Part):
     ) -> Iterator[WaitingCase]:
         """Yield a case for each evidence, by when it was last decided, those of a folder together.
 
-        The folders of an album's discs are one. `under` restricts the cases to files and folders.
-        They are those at the beginning, whatever happens meanwhile. A decision that cannot be read
-        is passed to `unread`.
+        They are those at the beginning. A decision that cannot be read is passed to `unread`.
         """
         cases = self._numbers(states, under)
         for start in range(0, len(cases), _PAGE):
@@ -215,8 +212,7 @@ class Verdicts(Part):
     ) -> SavedVerdicts:
         """Save verdicts with the override they come with, all or nothing.
 
-        Earlier overrides for its recording, and those in `without`, are removed. Removing an
-        override later removes the verdicts with the same time and release group.
+        Earlier overrides for its recording, and those in `without`, are removed.
         """
         recordings = {each.recording_mbid for each in (*without, *filter(None, (override,)))}
         wanted = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
