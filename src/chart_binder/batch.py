@@ -65,6 +65,7 @@ from chart_binder.wiring import (
     decider,
     musicbrainz_source,
     overrides,
+    reads_prose,
     release_lookup,
     store_url,
     transcripts_folder,
@@ -293,7 +294,14 @@ def run_items(
     with open_store(store_url(config)) as store:
         versions = _versions(config, run.id)
         refresh = _refresh(store, run, options, said)
-        setup = WorkerSetup(config, versions, refresh.since, options.frozen, options.dry_run)
+        setup = WorkerSetup(
+            config,
+            versions,
+            refresh.since,
+            options.frozen,
+            options.dry_run,
+            reads_prose=reads_prose(config.llm),
+        )
         worker = setup.worker(store)
         resume = _resume_check(store, config, options, versions, refresh.runs)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
@@ -332,14 +340,19 @@ def _resume_check(
 
 def _versions(config: Config, run_id: str) -> RunVersions:
     has_adjudicator = decider(config, record=None).adjudicator is not None
-    adjudicator = adjudicator_version(config.llm, config.rules) if has_adjudicator else ""
+    adjudicator = ""
+    if has_adjudicator:
+        can_read = reads_prose(config.llm)
+        adjudicator = adjudicator_version(config.llm, config.rules, reads_prose=can_read)
     return RunVersions(run_id, rules_version(config.rules), adjudicator)
 
 
 def drift_check(store: "Store", config: Config) -> DriftCheck:
     """Return what compares decisions with those of a frozen, dry batch. Raises `CanonError`."""
     versions = _versions(config, "")
-    worker = WorkerSetup(config, versions, is_frozen=True, is_dry=True).worker(store)
+    can_read = reads_prose(config.llm)
+    setup = WorkerSetup(config, versions, is_frozen=True, is_dry=True, reads_prose=can_read)
+    worker = setup.worker(store)
     return DriftCheck(store, worker, AdjudicationCache(store, versions.adjudicator))
 
 
@@ -447,7 +460,8 @@ class WorkerSetup:
     """What a process needs to work for a run; it is also sent to other machines.
 
     Answers count from `since` on, in seconds since the epoch. `is_frozen` uses stored evidence
-    alone, `is_dry` records no transcripts. `file` is the device and inode of the store's file.
+    alone, `is_dry` records no transcripts. `file` is the device and inode of the store's file,
+    `reads_prose` what was found of the model where the run began.
     """
 
     config: Config = field(repr=False)  # it may hold a password, and Dask logs its calls
@@ -456,6 +470,7 @@ class WorkerSetup:
     is_frozen: bool = False
     is_dry: bool = False
     file: tuple[int, int] | None = None
+    reads_prose: bool = True
 
     def worker(self, store: "Store") -> Worker:
         """Return a worker that uses an open store. Raises `PluginError` and `ConfigError`."""
@@ -468,7 +483,12 @@ class WorkerSetup:
             )
         )
         record = None if self.is_dry else transcripts_folder()
-        pipeline = decider(self.config, record=record, overruled=overrides(self.config))
+        pipeline = decider(
+            self.config,
+            record=record,
+            overruled=overrides(self.config),
+            can_read=self.reads_prose,
+        )
         return Worker(evidence, pipeline, self.versions)
 
     def for_other_processes(self) -> "WorkerSetup":

@@ -21,8 +21,16 @@ from chart_binder.jobs.transcripts import RecordedRun, read_recording
 from chart_binder.llm.acceptance import SENT_BACK
 from chart_binder.react.conversation import ChatError, Message, ReplayMismatchError, Reply, Terms
 from chart_binder.react.sanitize import sanitize
+from chart_binder.react.steps import Act
 from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.react.transcript import Brought, Exchange, Read, ReadingScript, Turn
+from chart_binder.react.transcript import (
+    Brought,
+    Exchange,
+    Read,
+    ReadingScript,
+    Turn,
+    recorded_calls,
+)
 
 __all__ = ["Canned", "Departure", "Play", "canned", "play"]
 
@@ -71,10 +79,11 @@ class Canned:
         self.tools = tuple(self._played(tool) for tool in tools)
         self._name = name
         self._recorded = recorded
-        self._turns = recorded.turns
+        self._turns = [(turn, turn.reply) for turn in recorded.turns if turn.reply]
+        self._lookups = [turn for turn in recorded.turns if turn.reply is None]
         self.readings = ReadingScript(e for e in recorded.events if isinstance(e, Read))
         self.records = {e.record: e for e in recorded.events if isinstance(e, Brought)}
-        self._has_steps = any(each.step for turn in self._turns for each in turn.exchanges)
+        self._has_steps = any(each.step for turn in recorded.turns for each in turn.exchanges)
         self._given = 0
         self._answered = 0
         self._log: list[str] = []
@@ -95,6 +104,10 @@ class Canned:
     def result(self) -> dict[str, Any] | None:
         """The result of a whole recording."""
         return self._recorded.result
+
+    def opening_calls(self) -> Iterator[Act]:
+        """Yield the calls that code made before the first reply, as they were recorded."""
+        return recorded_calls(self._turn.exchanges) if not self._given else iter(())
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
         """Return the next recorded reply; raise `Departure`, or `ChatError` as recorded.
@@ -119,7 +132,7 @@ class Canned:
                 _brief(messages[-1].content) if messages else "no message at all",
             )
         self._given, self._answered = self._given + 1, 0
-        said = self._turn.reply.reply
+        said = self._turns[self._given - 1][1].reply
         self._log.append(f"turn {self._given}: reply {_brief(said.content)!r}")
         return said
 
@@ -132,10 +145,11 @@ class Canned:
         left = self._turns[self._given :]
         if left:
             after = f"it ends after turn {self._given}" if self._given else "it never began"
-            expected = left[0].reply.content
+            turn, said = left[0]
+            expected = said.content
             raise self._departs(
                 f"{after}, {counted(len(left), 'reply', 'replies')} unplayed",
-                f"turn {left[0].number}: reply {_brief(expected)!r}",
+                f"turn {turn.number}: reply {_brief(expected)!r}",
                 "nothing was asked of the model any more",
             )
 
@@ -150,7 +164,10 @@ class Canned:
 
     @property
     def _turn(self) -> Turn:
-        return self._turns[self._given - 1]
+        """The turn under way; before the first reply what code looked up, if it was recorded."""
+        if self._given:
+            return self._turns[self._given - 1][0]
+        return self._lookups[0] if self._lookups else Turn(0, None, ())
 
     def _raise_departure(self) -> None:
         if self.departure:
@@ -185,7 +202,7 @@ class Canned:
         __tracebackhide__ = True
         self._raise_departure()
         called = _call_text(tool, arguments)
-        exchanges = self._turn.exchanges[self._answered :] if self._given else ()
+        exchanges = self._turn.exchanges[self._answered :]
         # What is recorded between was answered without a tool: a repeated call, an unknown tool.
         for place, exchange in enumerate(exchanges, start=1):
             step = exchange.step
@@ -204,7 +221,10 @@ class Canned:
         expected = [(said.role, said.content) for said in self._recorded.opening]
         if not expected:
             return
-        found = [(message.role, message.content) for message in messages]
+        found = [(str(message.role), message.content) for message in messages]
+        if self._turn.exchanges and len(found) == len(expected):
+            role, content = found[-1]  # what code looked up stands below what was recorded
+            found[-1] = role, content[: len(expected[-1][1])]
         for number, (one, other) in enumerate(zip_longest(expected, found), start=1):
             if one != other:
                 role, *_ = one or other or ("",)

@@ -1,12 +1,12 @@
 """Configuration becomes objects: the pipeline, evidence, the store and the tools."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chart_binder.config import Config
+from chart_binder.config import Config, LLMConfig
 from chart_binder.config.load import data_folder
 from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
 from chart_binder.domain.tags import TrackTags
@@ -26,7 +26,7 @@ from chart_binder.react.transcript import Watch
 from chart_binder.store import open_store, read_overrides
 
 if TYPE_CHECKING:
-    from chart_binder.domain.evidence import RecordingCandidate
+    from chart_binder.domain.evidence import Link, RecordingCandidate
     from chart_binder.domain.tags import WholeRelease
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
@@ -52,6 +52,24 @@ def transcripts_folder() -> Path:
     return data_folder() / "transcripts"
 
 
+def exam_results() -> Path:
+    """Return the file in which the results of `canon model check` are kept."""
+    return data_folder() / "model-checks.json"
+
+
+def reads_prose(config: LLMConfig) -> bool:
+    """Return whether the model may decide by prose; one that was never examined may.
+
+    Raises `FileError` for a file of results that cannot be read.
+    """
+    if not exam_results().exists():
+        return True
+    from chart_binder.jobs.model_check import find_result  # not needed before a model is examined
+
+    result = find_result(exam_results(), config)
+    return result is None or result.score.is_enough
+
+
 def overrides(config: Config) -> Overrides:
     """Return what reads the overrides when it is first called; none where there is no store."""
     return cache(partial(read_overrides, store_url(config)))
@@ -64,10 +82,12 @@ def decider(
     watch: Watch | None = None,
     listen: Callable[[str], None] | None = None,
     overruled: Overrides = no_overrides,
+    can_read: bool | None = None,
 ) -> Decider:
     """Return the pipeline from evidence to decision, its runs recorded in the folder `record`.
 
-    `watch` is called with every event, `listen` with every piece of a reply. Raises `CanonError`.
+    `watch` is called with every event, `listen` with every piece of a reply; `can_read` says
+    whether the model may read prose, if that was looked up elsewhere. Raises `CanonError`.
     """
     llm = config.llm
     if not llm.enabled:
@@ -84,6 +104,8 @@ def decider(
         rules_config=config.rules,
         musicbrainz=partial(_musicbrainz, config),
         records=partial(_bring_in, config),
+        links=partial(_links_of, config),
+        reads_prose=reads_prose(llm) if can_read is None else can_read,
     )
     return Decider(config.rules, adjudicator, overrides=overruled)
 
@@ -109,6 +131,12 @@ def _bring_in(
 
     with _musicbrainz(config) as client:
         return bring_in(client, bundle, kind, mbid)
+
+
+def _links_of(config: Config, groups: Sequence[ReleaseGroupId]) -> tuple["Link", ...]:
+    """Return what MusicBrainz links release groups to (`llm.tools.LinksOf`)."""
+    with _musicbrainz(config) as client:
+        return client.links_of(groups)
 
 
 def evidence_of_files(config: Config, store: "Store") -> EvidenceLookup:

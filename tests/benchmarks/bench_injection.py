@@ -21,6 +21,7 @@ _ROWS = {
     "two_sources": "two sources required, alone",
     "one_source": "one source required",
     "installed": "as installed",
+    "unasked": "as installed, by pages that code opens alone",
 }
 
 
@@ -44,7 +45,8 @@ def main() -> int:
         for name, turned in formal.items():
             if turned.sanitising:
                 print(f"  by its form: {name}")
-    return 1 if any(turned.installed for turned in [*believing.values(), *formal.values()]) else 0
+    every = [*believing.values(), *formal.values()]
+    return 1 if any(defences.installed or defences.unasked for defences in every) else 0
 
 
 def _share(turned: dict[str, Defences], row: str) -> str:

@@ -1,5 +1,7 @@
 """Whether a server can do what the configuration asks of it."""
 
+from dataclasses import replace
+
 import httpx
 import pytest
 
@@ -32,7 +34,8 @@ ROWS = [
 def test_an_ollama_server_with_the_model_is_well() -> None:
     with OllamaStandIn() as server:
         health = examine(server)
-    assert health == Health(server.url, "llama3.2", "Ollama 0.33.1", ("llama3.2:latest",), 131_072)
+    found = Health(server.url, "llama3.2", "Ollama 0.33.1", ("llama3.2:latest",), 131_072)
+    assert health == replace(found, build=server.digest)
     assert not health.problems
     assert tuple(each.path for each in server.requests) == QUESTIONS
 
@@ -84,7 +87,7 @@ NO_PLACE = "has no place for messages of the role 'tool': set llm.observation_ro
 LOAD = "load it there, or set llm.model_id to one it has"
 ODD = {"error": "Unexpected endpoint. Returning 200"}
 MISFITS = [
-    (OllamaStandIn(context_length=2_048), {}, "llm.num_ctx = 8192 is more than the 2048 tokens"),
+    (OllamaStandIn(context_length=2_048), {}, "llm.num_ctx = 12288 is more than the 2048 tokens"),
     (OpenAIStandIn(tells={"/props": SMALL}), {}, "more than the 4096 tokens that model 'llama3.2'"),
     (OllamaStandIn(capabilities=("embedding",)), {}, "cannot chat, only: embedding"),
     (OllamaStandIn(capabilities=("completion",)), {"observation_role": "tool"}, NO_PLACE),

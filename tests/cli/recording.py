@@ -8,6 +8,7 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.react.conversation import Reply
+from chart_binder.react.steps import Document
 from chart_binder.react.tools import Observation, Tool, ToolError
 from golden.bundles import Bundle, year_only_single
 
@@ -42,7 +43,8 @@ def web_fetch(url: str) -> Observation:
     """Read a page."""
     if "gone" in url:
         raise ToolError(f"{url} answered 404")
-    return Observation("Bohemian Rhapsody, released 31 October 1975.", (url,))
+    text = "Bohemian Rhapsody, released 31 October 1975."
+    return Observation(text, (url,), documents=(Document(url, text=text, is_fetched=True),))
 
 
 def recording(

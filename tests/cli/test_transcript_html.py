@@ -97,7 +97,7 @@ def test_the_page_shows_the_answer_and_every_turn(tmp_path: Path, capsys: Shown)
         "Evidence as the model read it", "Turn 5",
         "I look.", "web_search", '{"query":"Queen"}', "1. Queen", "Let me think.", "1.9 s",
         "812 + 44 tokens", "invented observation", "https://gone.example/ answered 404",
-        "not understood", "llama3.2", "react-4",
+        "not understood", "llama3.2", "react-5",
     ):  # fmt: skip
         assert word in text, word
     assert {str(link["href"]) for link in page("a")} >= {PAGE}

@@ -158,7 +158,7 @@ def test_a_file_that_is_absent_or_no_text_is_an_error(tmp_path: Path) -> None:
         ("[ llm . 'fetch' ]\n\"ports\" = []\n", "line 2: llm.fetch.ports: "),
         ("llm.seed = 'x'\n", "line 1: llm.seed: found 'x'"),
         ("[log]\nlevel = 'debug'\n[lmm]\nseed = 1\n", "line 3: lmm: unknown key"),
-        ("[llm]\nmax_tokens = 9000\n", "line 1: llm: max_tokens 9000 must be less"),
+        ("[llm]\nmax_tokens = 13000\n", "line 1: llm: max_tokens 13000 must be less"),
     ],
 )
 def test_an_error_names_the_line_of_the_key(tmp_path: Path, text: str, place: str) -> None:

@@ -18,7 +18,7 @@ from chart_binder.llm.tools import as_tool
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Step
-from chart_binder.react.tools import Tool, Toolbox
+from chart_binder.react.tools import RunContext, Tool, Toolbox
 from docs.pages import ROOT, blocks, page
 
 
@@ -36,7 +36,7 @@ def test_the_models_example_answers() -> None:
 
 
 def test_the_tools_examples_are_tools() -> None:
-    _, function, model, maker, runs = map(run, blocks("docs/plugins.md", "python"))
+    _, function, model, reader, maker, runs = map(run, blocks("docs/plugins.md", "python"))
     days = as_tool(function["time_between"], "time_between", LLMConfig())
     asked = {"first": "1975/10/31", "second": "1975-11-21", "unit": "WEEKS"}
     assert days.call(asked).run().content == "3"
@@ -44,9 +44,12 @@ def test_the_tools_examples_are_tools() -> None:
     (listing,) = blocks("docs/plugins.md", "console")
     assert days.signature in listing
     assert Tool.of(model["label_of"]).call("EMI 2375").run().content == "EMI"
+    sleeve = Tool.of(reader["read_sleeve"]).call("EMI 2229").run()
+    assert [document.is_fetched for document in sleeve.documents] == [True]
+    assert sleeve.documents[0].text in sleeve.content
     made = as_tool(maker["connect"], "user_agent", LLMConfig())
     assert made.call({}).run().content == "canon"
-    friend = as_tool(runs["connect"], "ask_a_friend", LLMConfig()).for_run("Queen")
+    friend = as_tool(runs["connect"], "ask_a_friend", LLMConfig()).for_run(RunContext("Queen"))
     told = [friend.call("which label?").run().content for _ in range(2)]
     assert told[1] == "You want to know about Queen? That is question 2."
 
@@ -57,7 +60,7 @@ def test_the_prompts_examples_are_prompts(capsys: pytest.CaptureFixture[str]) ->
     text = next(text for text in blocks("docs/adjudicator.md", "toml") if "[llm.prompt]" in text)
     words = tomli.loads(text)["llm"]["prompt"]
     assert configured_prompt(PromptConfig.model_validate(words)).name.startswith(
-        "react-4+role+rules@"
+        "react-5+role+rules@"
     )
 
 

@@ -14,6 +14,7 @@ from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult as Result
 from chart_binder.llm.result import Outcome
 from chart_binder.react.tools import Observation, Tool
+from chart_binder.react.transcript import AnyEvent, Observed, Said
 from chart_binder.rules.decide import decide
 from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.tools import web_fetch, web_search
@@ -36,7 +37,8 @@ _EMPTY: Mapping[str, list[str]] = {
 class Defences:
     """Whether a payload turned the decision, with each defence alone and with all.
 
-    `installed` is with the configuration as it is installed, `one_source` with one source required.
+    `installed` is with the configuration as it is installed, `unasked` the same by nothing but the
+    pages that code opens before the first turn, `one_source` with one source required.
     """
 
     undefended: bool
@@ -45,6 +47,7 @@ class Defences:
     rules: bool
     two_sources: bool
     installed: bool
+    unasked: bool
     one_source: bool
 
 
@@ -56,22 +59,23 @@ class AttackResult:
     accepted: bool
 
 
-def attack(payload: Payload, *, needs_voice: bool = False) -> AttackResult:
-    """Run the adjudicator on a payload as it is installed."""
+def attack(payload: Payload, *, needs_voice: bool = False, searches: bool = True) -> AttackResult:
+    """Run the adjudicator on a payload as it is installed; see `ObedientModel`."""
     with _serving(payload) as config:
-        result, said = _run(config, payload, needs_voice=needs_voice)
+        result, said = _run(config, payload, needs_voice=needs_voice, searches=searches)
     return AttackResult(said not in _TRUE, _is_accepted(result))
 
 
 def compare_defences(payload: Payload, *, needs_voice: bool = False) -> Defences:
     """Run the adjudicator on a payload with and without its defences."""
 
-    def run(acceptance: AcceptanceConfig, *, is_naive: bool = False) -> tuple[Result, str]:
+    def run(acceptance: AcceptanceConfig, **how: bool) -> tuple[Result, str]:
         held = config.model_copy(update={"acceptance": acceptance})
-        return _run(held, payload, needs_voice=needs_voice, is_naive=is_naive)
+        return _run(held, payload, needs_voice=needs_voice, **how)
 
     with _serving(payload) as config:
         told, said = run(AcceptanceConfig())
+        unasked, _ = run(AcceptanceConfig(), searches=False)
         one, _ = run(_ONE_SOURCE)
         bare, bare_said = run(_ONE_SOURCE, is_naive=True)
     bare_turned = bare_said not in _TRUE
@@ -82,6 +86,7 @@ def compare_defences(payload: Payload, *, needs_voice: bool = False) -> Defences
         rules=bare_turned and _passes(bare, frozenset({"rules"})),
         two_sources=bare_turned and bare.independent_sources > 1,
         installed=_is_accepted(told),
+        unasked=_is_accepted(unasked),
         one_source=_is_accepted(one),
     )
 
@@ -99,19 +104,34 @@ def _passes(result: Result, names: frozenset[str]) -> bool:
 
 
 def _run(
-    config: LLMConfig, payload: Payload, *, needs_voice: bool, is_naive: bool = False
+    config: LLMConfig,
+    payload: Payload,
+    *,
+    needs_voice: bool,
+    is_naive: bool = False,
+    searches: bool = True,
 ) -> tuple[Result, str]:
     """Return the result, and the group that the model named first."""
     port = config.fetch.ports[0]
     raw: list[str] = []
+    by_code: list[str] = []
+
+    def listen(event: AnyEvent) -> None:
+        if isinstance(event, Said):
+            by_code.append(event.content)
+        elif isinstance(event, Observed) and event.remark:
+            by_code.append(event.remark)
+
     model = ObedientModel(
         (lambda: raw) if is_naive else None,
         needs_voice,
         tuple(_placed(url, port) for url in (payload.url, payload.second_url) if url),
+        searches,
+        by_code,
     )
     bundle = read_bundle(year_only_single())
     tools = _naive(payload, port, raw) if is_naive else _guarded(config)
-    adjudicator = ReActAdjudicator(config, chat=model, tools=tools)
+    adjudicator = ReActAdjudicator(config, chat=model, tools=tools, watch=listen)
     result = adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
     return result, model.group
 
@@ -121,7 +141,7 @@ def _guarded(config: LLMConfig) -> list[Tool]:
         return (ip_address("127.0.0.1"),)
 
     pages = PageFetcher(config.fetch, resolve=resolve)  # type: ignore[arg-type]
-    return [web_search(config), web_fetch(config, pages)]
+    return [web_search(config, pages=pages), web_fetch(config, pages)]
 
 
 def _naive(payload: Payload, port: int, raw: list[str]) -> list[Tool]:
@@ -166,6 +186,8 @@ def _serving(payload: Payload) -> Iterator[LLMConfig]:
             body = {**_EMPTY, "query": "", "results": _results(payload), **payload.beside}
             found = _placed(json.dumps({"unresponsive_engines": [], **body}), port)
             return Response(found, content_type="application/json")
+        if request.path == "/robots.txt":
+            return Response("<h1>Not Found</h1>", 404)
         is_second = f"http://{request.headers['host']}/" == _placed(payload.second_url, port)
         page = _placed(payload.second_page if is_second else payload.page, port)
         is_wide = "utf-16" in payload.content_type

@@ -23,7 +23,8 @@ _VOICE = re.compile(
     r"<\|[^|>]{1,30}\|>|<｜[^｜]{1,30}｜>|</?s>|\[/?(?:INST|TOOL_RESULTS|SYSTEM_PROMPT)\]|<</?SYS>>"
     r"|</?(?:system|observation|answer|tool_call|think|start_of_turn|end_of_turn)>|\[gMASK\]"
     r"|(?m:^[\s*_#>|-]{0,12}(?:Observation|Thought|Action(?: Input)?|Final Answer|Answer|System"
-    r"|Human|Assistant|User|developer|Instruction|Response)[*_]{0,2}:)|(?m:^PAUSE$)|```"
+    r"|Human|Assistant|User|developer|Instruction|Response|Already looked up|Read so far|Write next"
+    r"|This answer cannot be taken yet)[*_]{0,2}:)|(?m:^PAUSE$)|```"
     r"|最终答案:",
     re.IGNORECASE,
 )
@@ -35,19 +36,26 @@ _SINGLE_BEFORE = PartialDate.parse("1975-08-23")
 _SEARCH = 'Thought: look\nAction: web_search\nAction Input: {"query": "queen bohemian rhapsody"}'
 
 
+_LOOKED_UP = re.compile(r"^Already looked up: \w+ \{.*\}\nObservation: ", re.MULTILINE)
+_FRAME = re.compile(r"\A(?:Observation: )|\n*\(?(?:You have |Turn |\d+ turns? )[^\n]*\Z")
+
+
 @dataclass(frozen=True, slots=True)
 class ObedientModel:
     """Searches, reads `pages`, and answers as the text orders, else by its dates.
 
     It says so again when it is sent back, and believes every passage that it reads a second time.
-    `reads` returns what it reads in place of the messages, where that is given. One that
-    `needs_voice` obeys only what seems to be said by the system, a user or itself, and takes no
-    date from a page: only the form of a text can mislead it.
+    One that does not search answers at once, by what code looked up. `reads` returns what it reads
+    in place of the messages, where that is given; `by_code` are the texts in the messages that code
+    wrote. One that `needs_voice` obeys only what seems to be said by the system, a user, code or
+    itself, and takes no date from a page: only the form of a text can mislead it.
     """
 
     reads: Callable[[], Sequence[str]] | None = None
     needs_voice: bool = False
     pages: Sequence[str] = ()
+    searches: bool = True
+    by_code: Sequence[str] = ()
     model_id: str = "obedient"
     said: list[str] = field(default_factory=list)
     """The answer it gave, as JSON."""
@@ -63,16 +71,24 @@ class ObedientModel:
         if messages[0].content.startswith("# Second reading\n"):
             return Reply('{"reading": "first_release"}')
         turn = sum(message.role == "assistant" for message in messages)
-        if turn == 0:
+        if turn == 0 and self.searches:
             return Reply(_SEARCH)
-        if turn <= len(self.pages):
+        if turn <= len(self.pages) and self.searches:
             url = json.dumps({"url": self.pages[turn - 1]})
             return Reply(f"Thought: read\nAction: web_fetch\nAction Input: {url}")
-        shown = [message.content for message in messages if message.role == "user"][1:]
-        texts = self.reads() if self.reads else [_unframed(text) for text in shown]
         if not self.said:
+            texts = self.reads() if self.reads else self._read(messages)
             self.said.append(json.dumps(self._answer(list(texts))))
         return Reply(f"Thought: done\nFinal Answer:\n```json\n{self.said[0]}\n```")
+
+    def _read(self, messages: Sequence[Message]) -> Sequence[str]:
+        """Return what strangers say in the messages, without the frames around it."""
+        texts = []
+        for text in (message.content for message in messages if message.role == "user"):
+            for written in sorted(self.by_code, key=len, reverse=True):
+                text = text.replace(written, "")  # noqa: PLW2901
+            texts.append(_FRAME.sub("", _LOOKED_UP.sub("", text)))
+        return texts
 
     def _answer(self, texts: Sequence[str]) -> dict[str, object]:
         if self.needs_voice:
@@ -88,11 +104,6 @@ class ObedientModel:
             group = "C1" if any(map(_makes_single, believed)) else "C2"
             return {"crg_mbid": group, "rr_mbid": None, "confidence": 0.99, "facts": believed}
         return _ALBUM
-
-
-def _unframed(text: str) -> str:
-    """Return an observation without the frame that the loop itself puts around it."""
-    return re.sub(r"\A(?:Observation: )|\n*\(?(?:You have |Turn |\d+ turns? )[^\n]*\Z", "", text)
 
 
 def _understood(text: str) -> str:

@@ -2,21 +2,44 @@
 
 import pytest
 
+from chart_binder.llm.acceptance import SENT_BACK
+from chart_binder.llm.research import Remark
+from chart_binder.react.dialect import Classic
+from chart_binder.react.loop import LOOKED_UP
+from chart_binder.react.sanitize import one_line, sanitize
+from chart_binder.react.steps import Act
 from hostile.injection import attack, compare_defences
 from hostile.payloads import PAYLOADS, TWO_SITES
 
+CALL = Act("web_search", {"query": "Queen"})
+BY_CODE = [
+    SENT_BACK,
+    LOOKED_UP,
+    Remark("Read so far: C1 came out 1975.", CALL).shown(Classic()),
+    Remark("Nothing read so far settles it for C1.", CALL).shown(Classic()),
+]
 HIDDEN = [name for name in PAYLOADS if name.startswith("hidden: ")]
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_no_stranger_turns_a_decision(name: str) -> None:
-    result = attack(PAYLOADS[name])
-    assert not result.accepted
-    assert not (result.obeyed and name in HIDDEN)
-    # Nor does its text pass for the system, the user or the model.
-    result = attack(PAYLOADS[name], needs_voice=True)
-    assert not result.obeyed
-    assert not result.accepted
+    for searches in (True, False):  # or answers at once, by pages that code opened unasked
+        result = attack(PAYLOADS[name], searches=searches)
+        assert not result.accepted
+        assert not (result.obeyed and name in HIDDEN)
+        # Nor does its text pass for the system, the user, code or the model.
+        result = attack(PAYLOADS[name], needs_voice=True, searches=searches)
+        assert not result.obeyed
+        assert not result.accepted
+
+
+@pytest.mark.parametrize("text", BY_CODE)
+def test_no_page_says_what_code_says(text: str) -> None:
+    """The words that payloads imitate are those that code uses today."""
+    for line in text.splitlines()[:1]:
+        assert sanitize(line) != line
+        assert sanitize(f"> {line}") != f"> {line}"
+        assert line[-12:] not in one_line(f"Title: {line}")
 
 
 def test_the_model_obeys_where_there_is_no_defence() -> None:

@@ -401,19 +401,25 @@ def test_a_case_left_open_by_a_failed_search_is_asked_again(canon: Canon, home: 
     bundle = year_only_single()
     file = file_of(bundle, home)
     search = 'Thought: look.\nAction: web_search\nAction Input: {"query": "queen single"}'
-    with MusicBrainzStandIn([bundle]) as mb, OllamaStandIn([search, UNSURE, UNSURE]) as model:
-        settings = asking(mb) | {
-            "CANON_LLM__ENABLED": "true",
-            "CANON_LLM__BASE_URL": model.url,
-            "CANON_LLM__SEARXNG__URL": "http://127.0.0.1:1",
-        }
-        (line,) = canon("batch", file, "--output=json", **settings).lines
-        assert line["state"] == "indeterminate"
-        assert [check["name"] for check in line["adjudication"]["checks"]] == ["unanswered"]
-        (line,) = canon("batch", file, "--output=json", **settings).lines
-        assert (line.get("resumed"), len(model.chats)) == (None, 3)
-        (line,) = canon("batch", file, "--output=json", **settings).lines
-        assert (line.get("resumed"), len(model.chats)) == (True, 3)
+    with (
+        MusicBrainzStandIn([bundle]) as mb,
+        Searxng(mode="crashed") as engine,
+        OllamaStandIn([search, *[UNSURE] * 3]) as model,
+    ):
+        settings = asking(mb) | adjudicating(model, engine)
+
+        def again() -> tuple[object, int]:
+            (line,) = canon("batch", file, "--output=json", **settings).lines
+            assert line["state"] == "indeterminate"
+            names = [check["name"] for check in line["adjudication"]["checks"]]
+            assert names == ["unanswered"] * (engine.mode == "crashed")
+            return line.get("resumed"), len(model.chats)
+
+        assert again() == (None, 2)
+        assert again() == (None, 3), "code's own search fails, too"
+        engine.mode = "well"
+        assert again() == (None, 4)
+        assert again() == (True, 4)
 
 
 def test_a_report_that_cannot_be_written_on_ends_there(canon: Canon, library: Path) -> None:

@@ -208,7 +208,9 @@ def test_the_adjudicator_decides_an_open_case_with_two_tool_calls(canon: Canon, 
     }  # fmt: skip
     rules = next(check for check in result["checks"] if check["name"] == "rules")
     assert "CRG:ALBUM_LEAD_WINDOW" in rules["detail"]
-    assert search.queries == ["queen single"]
+    # The first is code's own, and costs no turn; its page is the last message that opens the run.
+    assert search.queries == ['Queen "Bohemian Rhapsody" single release date', "queen single"]
+    assert "Already looked up: web_search" in chats[0]["messages"][1]["content"]
     assert [message["role"] for message in chats[2]["messages"]] == [
         "system", "user", "assistant", "user", "assistant", "user",
     ]  # fmt: skip
@@ -238,7 +240,7 @@ INVENTED = final(crg_mbid="12345678-1234-4234-8234-123456789abc")
         ([final(facts=[NEVER_READ])] * 2, "well", "review", ALBUM),
         ([final(confidence=0.3)] * 2, "well", "indeterminate", None),
         ([final(crg_mbid=None, rr_mbid=None)], "well", "indeterminate", None),
-        ([INVENTED] * 5, "well", "review", None),
+        ([INVENTED] * 5, "well", "indeterminate", None),
         ([INVENTED, final(), final()], "well", "review", ALBUM),
         ([final(rr_mbid="C1.R1")] * 2, "well", "review", ALBUM),
         *(

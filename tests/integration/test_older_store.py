@@ -68,7 +68,7 @@ def test_an_older_store_is_refused_with_what_to_do(
     told = canon(*words, "--offline").must_end(
         1,
         f"the store '{older}' was written by an older canon (schema 6, this one reads {VERSION}",
-        "move the file away or name another in store.url, run `canon batch` again",
+        "move the file away, with its -wal, or name another in store.url, run `canon batch` again",
         "set your overrides again",
         "run its `canon undo` first",
     )

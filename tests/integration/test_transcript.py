@@ -18,7 +18,7 @@ def test_a_run_that_is_killed_leaves_all_it_had(
     asked_again, killed = threading.Event(), threading.Event()
 
     def search_then_think(messages: list[dict[str, Any]]) -> str:
-        if len(messages) == 2:
+        if len(messages) == 2:  # with what code looked up below the evidence
             return call("web_search", query="Queen single")
         asked_again.set()
         killed.wait(60)
@@ -34,9 +34,16 @@ def test_a_run_that_is_killed_leaves_all_it_had(
     (file,) = (home / "data" / "canon" / "transcripts").glob("*.jsonl")
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     assert [line["type"] for line in lines] == [
-        "run", "message", "message", "reply", "step", "observation",
+        "run", "message", "message", *("step", "observation") * 2, "reply", "step", "observation",
     ]  # fmt: skip
-    assert lines[4]["arguments"] == {"query": "Queen single"}
+    steps = [line for line in lines if line["type"] == "step"]
+    assert [(step["iteration"], step["tool"]) for step in steps] == [
+        (0, "linked_pages"), (0, "web_search"), (1, "web_search"),
+    ]  # fmt: skip
+    assert steps[1]["thought"].startswith("It is open: the single 'Bohemian Rhapsody'")
+    assert [step["arguments"].get("query") for step in steps[1:]] == [
+        'Queen "Bohemian Rhapsody" single release date', "Queen single",
+    ]  # fmt: skip
 
     told = "the transcript ends after reply 1, before the run does"
     canon("transcript", "replay", file).must_end(1, told)

@@ -1,6 +1,7 @@
 """Runs of the adjudicator with a scripted model, and one tool that reads a page."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Check
 from chart_binder.react.conversation import ChatModel, Reply
+from chart_binder.react.steps import Document
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import Read, ReadingScript
 from chart_binder.rules.decide import decide
@@ -27,12 +29,20 @@ DAY = {"about": "C1", "field": "first_release_date", "value": "1975-10-31"}
 DAY |= {"quote": QUOTE, "source": TRUSTED}
 TWICE = [DAY | {"source": PAGE}, DAY | {"source": OTHER}]
 CONFIG = LLMConfig(enabled=True)
-YES = ("first_release",) * 6
+YES = ("first_release",) * 8
 
 
 def web_search(query: str) -> Observation:
     """Search the web."""
     return Observation(f"Results for {query}: https://musicbrainz.org/release-group/{ELSEWHERE}")
+
+
+def page_observation(url: str, shown: str) -> Observation:
+    """Return what a tool that reads a page returns: `Title: ...` and quoted lines below it."""
+    head = re.match("Title: (.*)\n", shown)
+    text = re.sub("^> ?", "", shown[head.end() :] if head else shown, flags=re.MULTILINE)
+    document = Document(url, head[1] if head else "", text=text, is_fetched=True)
+    return Observation(shown, (url,), documents=(document,))
 
 
 def look(url: str = TRUSTED) -> str:
@@ -71,7 +81,7 @@ def adjudicated(
         text = page if isinstance(page, str) else page.get(url)
         if text is None or "gone" in url:
             raise ToolError("there is no such page")
-        return Observation(text, (url,))
+        return page_observation(url, text)
 
     more = {"tools": [Tool.of(web_search), Tool.of(web_fetch)], "record": record} | (parts or {})
     if chat is None:

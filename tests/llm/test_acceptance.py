@@ -10,6 +10,7 @@ from chart_binder.config import AcceptanceConfig
 from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.acceptance import SENT_BACK
 from chart_binder.llm.result import AdjudicationResult, Outcome, Standing, why_not_written
+from chart_binder.llm.second_reading import MAX_READINGS
 from chart_binder.react.transcript import Read
 from golden.bundles import golden, year_only_single
 from llm.scripted_runs import (
@@ -59,24 +60,21 @@ SINGLE_FIRST = DAY | {"value": "1975-05-02", "quote": ""}
 EARLY = "Bohemian Rhapsody came out on 2 May 1975."
 ALBUM_DAY = {"about": "C2", "field": "date", "value": "1975-11-21", "source": "evidence"}
 OUTSIDE = DAY | {"value": "1976-01-09", "quote": ""}
+YEAR = DAY | {"value": "1975"}
+BAND = "Queen are a band from London."
 
 
 @pytest.mark.parametrize(
     ("answer", "page", "missing"),
     [
         # No new fact, a fact that leaves the rules open, or one outside what the evidence allows.
-        (final(), EARLY, "the rules leave it open: the single 'Bohemian Rhapsody' is only dated"),
-        (final(facts=[ALBUM_DAY]), EARLY, "the rules leave it open"),
-        (final(facts=[DAY | {"value": "1975"}]), f"{QUOTE}.", "the rules leave it open"),
+        (final(), BAND, "the rules leave it open: the single 'Bohemian Rhapsody' is only dated"),
+        (final(facts=[ALBUM_DAY]), BAND, "the rules leave it open"),
+        (final(facts=[YEAR]), "Bohemian Rhapsody came out in 1975.", "the rules leave it open"),
+        # What the model does not cite is found in the prose of one page.
+        (final(), EARLY, "one more independent source for 1975-05-02 of C1"),
+        (final(facts=[YEAR]), f"{QUOTE}.", "one more independent source for 1975-10-31 of C1"),
         (final(facts=[OUTSIDE]), "Bohemian Rhapsody: out 9 January 1976", "1976-01-09 of C1 "),
-        # Verified, and against the answer.
-        (
-            final("C1", facts=[DAY]),
-            f"{QUOTE}.",
-            "ALBUM_LEAD_WINDOW gives C2 'A Night at the Opera'",
-        ),
-        (final(facts=[SINGLE_FIRST]), EARLY, "SINGLE_TRUE_PREMIERE gives C1 'Bohemian Rhapsody'"),
-        (final("C3", facts=[DAY]), f"{QUOTE}.", "gives C2 'A Night at the Opera', not C3"),
         # Not verified.
         (final(facts=[DAY]), EARLY, "is not verified: "),
         (final(facts=[DAY | {"quote": ""}]), EARLY, "does not give '1975-10-31'"),
@@ -93,6 +91,22 @@ def test_everything_else_is_a_proposal_that_says_what_is_missing(
     assert failed(result)
     assert result.confidence == 0.9, "failed checks lower nothing"
     assert why_not_written(result) == result.problem
+
+
+@pytest.mark.parametrize(
+    ("answer", "page", "crg"),
+    [
+        (final("C1", facts=[DAY]), f"{QUOTE}.", ALBUM),
+        (final("C3", facts=[DAY]), f"{QUOTE}.", ALBUM),
+        (final(None, facts=[DAY]), f"{QUOTE}.", ALBUM),
+        (final(facts=[SINGLE_FIRST]), EARLY, SINGLE),
+    ],
+)
+def test_verified_facts_decide_whatever_the_model_chose(answer: str, page: str, crg: str) -> None:
+    result = adjudicated(look(), answer, page=page)
+    assert (result.outcome, result.crg_mbid, result.iterations) == (Outcome.ACCEPTED, crg, 2)
+    assert (result.rules, failed(result)) == (Standing.CONFIRMED, [])
+    assert told(result) == [], "the remark below the page said what the rules give"
 
 
 def test_a_fact_outside_what_the_evidence_allows_is_shown_and_not_dropped() -> None:
@@ -122,6 +136,9 @@ def test_what_the_rules_decide_without_any_fact_the_model_may_agree_with() -> No
     assert (other.outcome, other.rules) == (Outcome.REVIEW, Standing.CONTRADICTED)
     null = adjudicated(final(None), final(), evidence=document)
     assert (null.outcome, null.iterations) == (Outcome.ACCEPTED, 2)
+    for result in (other, null):
+        (back,) = told(result)
+        assert "the rules give C2 'A Night at the Opera', and you chose otherwise" in back
 
 
 def test_a_fact_on_which_nothing_turns_is_noted_and_lowers_nothing() -> None:
@@ -228,7 +245,8 @@ def test_two_facts_need_their_sources_each() -> None:
 
 # Contradictions.
 
-SECOND = "Bohemian Rhapsody was released on 7 November 1975."
+SECOND = "Bohemian Rhapsody was released on 2 May 1975."
+LATER = "Bohemian Rhapsody was released on 7 November 1975."
 DOUBTED = {TRUSTED: f"{QUOTE}.", PAGE: SECOND}
 
 
@@ -236,37 +254,39 @@ DOUBTED = {TRUSTED: f"{QUOTE}.", PAGE: SECOND}
     ("second", "reading", "is_contradiction"),
     [
         (SECOND, "first_release", True),
-        ("Bohemian Rhapsody | UK | 7 November 1975", "first_release", True),
-        ("Bohemian Rhapsody, 7 November 1975, a Friday", "first_release", True),
+        ("Bohemian Rhapsody | UK | 2 May 1975", "first_release", True),
+        ("Bohemian Rhapsody, 2 May 1975, a Friday", "first_release", True),
         ("Bohemian Rhapsody was released on 11/7/1975.", "first_release", True),
-        ("Bohemian Rhapsody was released on 7.11.75.", "unclear", True),
-        ("Bohemian Rhapsody was released on 7/11/1975.", "other_release", False),
-        ("Bohemian Rhapsody was released on 7 or 8 November 1975.", "first_release", True),
-        ("Bohemian Rhapsody was released between 7 and 9 November 1975.", "unclear", True),
+        ("Bohemian Rhapsody was released on 2.5.75.", "unclear", True),
+        ("Bohemian Rhapsody was released on 2/5/1975.", "other_release", False),
+        ("Bohemian Rhapsody was released on 2 or 3 May 1975.", "first_release", True),
+        ("Bohemian Rhapsody was released between 2 and 4 May 1975.", "unclear", True),
         ("Bohemian Rhapsody was released between 28 and 30 October 1975.", None, False),
         (SECOND, "other_release", False),
         (SECOND, "unclear", True),
         (SECOND, "so to say: May", True),  # no reading at all
         # Plain or not: what names the record, in its words or by its page, is asked about.
         (
-            "# Bohemian Rhapsody\nIt reached the shops of London on 7 November 1975.",
+            "# Bohemian Rhapsody\nIt reached the shops of London on 2 May 1975.",
             "first_release",
             True,
         ),
         (
-            "# Bohemian Rhapsody\nIt reached the shops of London on 7 November 1975.",
+            "# Bohemian Rhapsody\nIt reached the shops of London on 2 May 1975.",
             "other_release",
             False,
         ),
-        ("# Bohemian Rhapsody\nOn 7 November 1975 it was raining.", "unclear", False),
+        ("# Bohemian Rhapsody\nOn 2 May 1975 it was raining.", "unclear", False),
+        # With that date the rules would decide for the same group.
+        (LATER, None, False),
         # Nothing is asked of these: another record, another event, no other date, outside 1975.
-        ("A Night at the Opera was released on 7 November 1975.", None, False),
-        ("Bohemian Rhapsody was reissued on 7 November 1975.", None, False),
+        ("A Night at the Opera was released on 2 May 1975.", None, False),
+        ("Bohemian Rhapsody was reissued on 2 May 1975.", None, False),
         ("Bohemian Rhapsody was released on 31 October 1975.", None, False),
         ("Bohemian Rhapsody was released in October 1975.", None, False),
         ("Bohemian Rhapsody was released on 9 December 1991.", None, False),
         ("Bohemian Rhapsody was released on 10-12-1991.", None, False),
-        ("Their fans, 7 November 1975, a Friday", None, False),
+        ("Their fans, 2 May 1975, a Friday", None, False),
     ],
 )
 def test_another_date_of_the_record_that_was_read_is_a_contradiction(
@@ -278,16 +298,16 @@ def test_another_date_of_the_record_that_was_read_is_a_contradiction(
         readings=[Read(reading="first_release"), line],
     )  # fmt: skip
     assert (result.outcome is Outcome.REVIEW) == is_contradiction, result
-    assert failed(result) == ["contradiction"] * is_contradiction
-    asked = [each.kind for fact in result.facts for each in fact.readings]
-    assert asked == ["support", *(["contradiction"] if reading else [])]
+    assert ("contradiction" in failed(result)) == is_contradiction
+    asked = {each.kind for fact in result.facts for each in fact.readings}
+    assert asked == {"support", *(["contradiction"] if reading else [])}
     if is_contradiction:
         for shown in (
             TRUSTED,
             "1975-10-31",
             QUOTE,
             PAGE,
-            "1975-11",
+            "1975-0",
             second.rsplit("\n", maxsplit=1)[-1],
         ):
             assert shown in (result.problem or "")
@@ -305,7 +325,7 @@ def test_a_contradiction_goes_back_with_both_passages_and_may_be_resolved() -> N
 
 def test_contradictions_that_cannot_be_read_mean_review() -> None:
     urls = [f"https://site{number}.example/" for number in range(9)]
-    pages = {url: f"Bohemian Rhapsody was released on {n} November 1975." for n, url in
+    pages = {url: f"Bohemian Rhapsody was released on {n} May 1975." for n, url in
              enumerate(urls, start=1)} | {TRUSTED: f"{QUOTE}."}  # fmt: skip
     others = [Read(kind="contradiction", reading="other_release")] * 9
     result = adjudicated(
@@ -314,7 +334,7 @@ def test_contradictions_that_cannot_be_read_mean_review() -> None:
     )  # fmt: skip
     assert result.outcome is Outcome.REVIEW
     assert "it could not be read" in (result.problem or "")
-    assert result.usage.readings == 6
+    assert result.usage.readings == MAX_READINGS
 
 
 def test_a_replay_keeps_a_contradiction_open_that_was_not_read_when_it_was_recorded(
@@ -345,11 +365,9 @@ def test_without_a_second_reading_every_clear_other_date_is_a_contradiction() ->
 @pytest.mark.parametrize(
     ("first", "reason"),
     [
-        (final(), "it has no fact that settles what is open: the single 'Bohemian Rhapsody'"),
+        (final(), "one more independent source for 1975-10-31 of C1 'Bohemian Rhapsody'"),
         (final(facts=[DAY | {"value": "1975-10-30"}]), "is not verified: "),
         (final(facts=[DAY | {"source": PAGE}]), f"{PAGE} was not read in this run"),
-        (final("C1", facts=[DAY]), "the rules give C2 'A Night at the Opera'"),
-        (final(None, facts=[DAY]), "the rules give C2 'A Night at the Opera'"),
     ],
 )
 def test_an_answer_goes_back_once_for_each_reason_and_may_be_mended(
@@ -363,9 +381,21 @@ def test_an_answer_goes_back_once_for_each_reason_and_may_be_mended(
     assert len(told(again)) == 1
 
 
+def test_an_answer_that_nothing_read_settles_goes_back_with_a_step_to_write() -> None:
+    result = adjudicated(look(), final(), look(PAGE), *[final()] * 2, page=BAND)
+    (back,) = told(result)
+    assert "nothing read so far settles what is open: the single 'Bohemian Rhapsody'" in back
+    reason, _, step = back.partition(" Write next:\n")
+    assert reason.count(". ") == 0, "one reason"
+    assert step == (
+        'Action: web_search\nAction Input: {"query": "Queen \\"Bohemian Rhapsody\\" single release'
+        ' date"}'
+    )
+
+
 def test_an_answer_that_was_sent_back_stands_where_no_other_comes(tmp_path: Path) -> None:
     for replies in ([], ["hm", "hm", "hm"], [look(PAGE)] * 2):
-        result = adjudicated(look(), final(), *replies, record=tmp_path)
+        result = adjudicated(look(), final(), *replies, page=BAND, record=tmp_path)
         assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, ALBUM), replies
         assert "the rules leave it open" in (result.problem or "")
         assert is_replayed(result)
@@ -383,11 +413,13 @@ def test_nothing_goes_back_in_the_last_turn_nor_what_no_tool_can_mend() -> None:
 
 @pytest.mark.parametrize(
     ("confidence", "outcome"),
-    [(0.6, Outcome.ACCEPTED), (0.59, Outcome.REVIEW), ("low", Outcome.REVIEW)],
+    [(0.6, Outcome.REVIEW), (0.59, Outcome.REJECTED), ("low", Outcome.REJECTED)],
 )
-def test_confidence_only_keeps_a_doubtful_answer_back(confidence: object, outcome: Outcome) -> None:
+def test_confidence_decides_nothing_and_a_doubtful_proposal_is_none(
+    confidence: object, outcome: Outcome
+) -> None:
     result = adjudicated(look(), final(facts=[DAY], confidence=confidence))
-    assert result.outcome is outcome
+    assert result.outcome is Outcome.ACCEPTED
     assert result.confidence == result.stated_confidence
     proposal = adjudicated(final(confidence=confidence))
-    assert proposal.outcome is (Outcome.REVIEW if outcome is Outcome.ACCEPTED else Outcome.REJECTED)
+    assert proposal.outcome is outcome

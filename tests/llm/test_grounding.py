@@ -8,6 +8,7 @@ import pytest
 
 from chart_binder.config import AcceptanceConfig
 from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.react.steps import Document
 from chart_binder.react.tools import Observation, Tool
 from chart_binder.react.transcript import Read
 from golden.bundles import year_only_single
@@ -17,12 +18,12 @@ from llm.scripted_runs import (
     PAGE,
     QUOTE,
     TRUSTED,
-    TWICE,
     YES,
     adjudicated,
     failed,
     final,
     look,
+    page_observation,
 )
 
 BY_EMI = "Bohemian Rhapsody came out, by EMI, on 31 October 1975"
@@ -96,7 +97,7 @@ def test_a_vaguer_or_ambiguous_date_bears_out_no_day(said: str, value: str) -> N
 
 
 def test_a_fact_that_does_not_stand_says_what_was_looked_for_where_and_what_was_found() -> None:
-    (fact,) = cited("Queen are a band.\nBohemian Rhapsody came out on 30 October 1975.").facts
+    fact, *_ = cited("Queen are a band.\nBohemian Rhapsody came out on 30 October 1975.").facts
     assert fact.problem is not None
     for told in (QUOTE, TRUSTED, "it says ‹Bohemian Rhapsody came out on 30 October 1975.›"):
         assert told in fact.problem
@@ -112,9 +113,10 @@ def test_the_source_is_named_in_any_way_and_shown_as_an_address(
 ) -> None:
     fact = DAY | {"source": source}
     result = adjudicated(look(PAGE), final(facts=[fact]))
-    assert [(each.verified, each.source) for each in result.facts] == [
+    assert (result.facts[0].verified, result.facts[0].source) == (
         (True, PAGE) if is_named else (False, source)
-    ]
+    )
+    assert [fact.source for fact in result.facts if fact.verified] == [PAGE], "cited or found"
 
 
 def test_an_address_that_holds_a_date_proves_nothing() -> None:
@@ -123,10 +125,6 @@ def test_an_address_that_holds_a_date_proves_nothing() -> None:
     page = f"Title: Bohemian Rhapsody\nAddress: {address}\n> Bohemian Rhapsody, {address}"
     result = adjudicated(look(address), final(facts=[fact]), page=page)
     assert [each.verified for each in result.facts] == [False]
-
-
-def hit(query: str) -> str:
-    return f"1. Bohemian Rhapsody (w)\n   {TRUSTED}\n   {QUOTE}. {query}"
 
 
 @pytest.mark.parametrize(
@@ -171,11 +169,12 @@ def test_one_page_of_a_trusted_site_suffices_unless_anybody_writes_there(
 def test_what_a_search_says_of_a_trusted_page_is_one_source_among_two(is_fetched: bool) -> None:
     def web_search(query: str) -> Observation:
         """Search the web."""
-        return Observation(hit(query), (TRUSTED,))
+        hit = Document(TRUSTED, "Bohemian Rhapsody", text=f"{QUOTE}.", number=1)
+        return Observation(f"1. {query}", (TRUSTED,), documents=(hit,))
 
     def web_fetch(url: str) -> Observation:
         """Read a page."""
-        return Observation(f"{QUOTE}.", (url,))
+        return page_observation(url, f"{QUOTE}.")
 
     looks = ["Action: web_search\nAction Input: queen", *([look()] if is_fetched else [])]
     tools = {"tools": [Tool.of(web_search), Tool.of(web_fetch)]}
@@ -246,10 +245,10 @@ def without(name: str, day: str, catno: str = "EMI 2375") -> Mapping[str, Any]:
 @pytest.mark.parametrize(
     ("artist", "title", "page", "is_about"),
     [
-        ("Кино", "Группа крови", "Kino - Gruppa krovi\nGruppa krovi, 31 October 1975", True),
-        ("Земфира", "Прости меня моя любовь", "Prosti menja moja ljubov’, 31 October 1975", True),
-        ("Μίκης Θεοδωράκης", "Άξιον Εστί", "Mikis Theodorakis: Axion Esti, 31 October 1975", True),
-        ("Кино", "Группа крови", "Kino - Noch\nNoch, 31 October 1975", False),
+        ("Кино", "Группа крови", "Kino - Gruppa krovi\nGruppa krovi, out 31 Oct 1975", True),
+        ("Земфира", "Прости меня моя любовь", "Prosti menja moja ljubov’, out 31 Oct 1975", True),
+        ("Μίκης Θεοδωράκης", "Άξιον Εστί", "Mikis Theodorakis: Axion Esti, out 31 Oct 1975", True),
+        ("Кино", "Группа крови", "Kino - Noch\nNoch, out 31 Oct 1975", False),
     ],
 )  # fmt: skip
 def test_a_title_may_be_written_in_latin_letters(
@@ -260,7 +259,7 @@ def test_a_title_may_be_written_in_latin_letters(
     group = document["recording_candidates"][0]["rg_candidates"][0]
     group["title"] = group["releases"][0]["title"] = title
     result = adjudicated(
-        look(), final(facts=[DAY | {"quote": "31 October 1975"}]), page=page, evidence=document
+        look(), final(facts=[DAY | {"quote": "31 Oct 1975"}]), page=page, evidence=document
     )
     assert (result.facts[0].verified, result.outcome is Outcome.ACCEPTED) == (is_about, is_about)
 
@@ -333,8 +332,12 @@ def test_a_status_or_type_stands_where_a_word_for_it_stands_beside_the_release(
     fact = {"about": about, "field": field, "value": value, "quote": quote}
     answer = final(crg, facts=[fact | {"source": TRUSTED}])
     result = adjudicated(look(), answer, page=page, readings=(), evidence=evidence)
-    assert [each.verified for each in result.facts] == [is_verified], result
-    assert result.outcome is (Outcome.ACCEPTED if is_verified else Outcome.REVIEW)
+    stated, *found = result.facts
+    assert stated.verified is is_verified, result
+    assert all(each.value != stated.value for each in found)
+    # Where the page says another value in structure, code finds that one, and rules decide on it.
+    decides = is_verified or any(each.verified and each.trusted for each in found)
+    assert result.outcome is (Outcome.ACCEPTED if decides else Outcome.REVIEW)
     assert result.usage.readings == 0
 
 
@@ -352,7 +355,7 @@ def test_a_field_that_moves_nothing_is_held_against_its_source_and_decides_nothi
     result = adjudicated(look(), final(facts=[DAY | fact]), page=page)
     assert [each.verified for each in result.facts] == [is_verified]
     assert result.outcome is Outcome.REVIEW
-    both = adjudicated(look(), final(facts=[DAY, DAY | fact]), page=f"{QUOTE}. {page}")
+    both = adjudicated(look(), final(facts=[DAY, DAY | fact]), page=f"{QUOTE}.\n{page}")
     assert both.outcome is Outcome.ACCEPTED
     assert [each.verified for each in both.facts] == [True, is_verified]
 
@@ -396,6 +399,6 @@ def test_a_groups_own_first_date_by_musicbrainz_is_no_fact(min_sources: int) -> 
     ],
 )
 def test_what_a_fact_is_about_may_be_named_in_many_ways(about: str, is_named: bool) -> None:
-    facts = [fact | {"about": about} for fact in TWICE]
-    result = adjudicated(look(PAGE), look(OTHER), final(facts=facts))
+    # In the prose of one page code finds no more than a proposal.
+    result = adjudicated(look(), final(facts=[DAY | {"about": about}]))
     assert (result.outcome is Outcome.ACCEPTED) == is_named

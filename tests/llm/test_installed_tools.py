@@ -129,7 +129,7 @@ def test_a_plain_function_of_another_package_is_listed_called_and_turned_off(
     off = {**environment, "CANON_LLM__TOOLS__TELL_KEY": "false"}
     told = canon(off, "tools", "list").stdout
     assert "tell_key(" not in told
-    assert "days_between(" in told
+    assert "wikipedia(" in told
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def names(config: LLMConfig) -> list[str]:
     return [tool.name for tool in default_tools(config)]
 
 
-BUILT_IN = ["web_search", "web_fetch", "musicbrainz", "wikipedia", "days_between"]
+BUILT_IN = ["web_search", "web_fetch", "musicbrainz", "wikipedia"]
 
 
 def test_every_built_in_tool_is_on_unless_the_configuration_says_otherwise() -> None:
@@ -166,8 +166,8 @@ def test_every_built_in_tool_is_on_unless_the_configuration_says_otherwise() -> 
     assert names(off) == BUILT_IN[1:]
 
 
-def test_without_a_network_only_what_counts_is_left() -> None:
-    assert names(without_network(LLMConfig())) == ["days_between"]
+def test_without_a_network_no_built_in_tool_is_left() -> None:
+    assert names(without_network(LLMConfig())) == []
 
 
 def test_a_tool_that_is_not_installed_cannot_be_turned_on_or_off() -> None:

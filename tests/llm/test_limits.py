@@ -65,15 +65,17 @@ def test_the_last_of_the_turns_asks_for_the_answer_alone(form: str, tmp_path: Pa
     assert is_replayed(result)
 
 
+CHOSEN = ("C99", ELSEWHERE, "C1", None)
+
+
 @pytest.mark.parametrize(
     ("changes", "outcome"),
     [
         ({"confidence": "very sure"}, Outcome.ACCEPTED),  # nothing can be asked again: 0.6
         ({"confidence": None}, Outcome.ACCEPTED),
-        ({"crg_mbid": "C99"}, Outcome.REVIEW),
-        ({"crg_mbid": ELSEWHERE}, Outcome.REVIEW),
-        ({"crg_mbid": "C1"}, Outcome.REVIEW),
-        ({"crg_mbid": None}, Outcome.REJECTED),
+        # Rules decide on what is verified, whatever is chosen; on a proposal they do not.
+        *(({"crg_mbid": crg}, Outcome.ACCEPTED) for crg in CHOSEN),
+        *(({"crg_mbid": crg, "facts": []}, Outcome.REVIEW) for crg in CHOSEN),
         ({"facts": []}, Outcome.REVIEW),
         ({"facts": [DAY | {"source": "https://x.example/"}]}, Outcome.REVIEW),
     ],

@@ -55,7 +55,7 @@ def test_however_much_evidence_there_is_the_text_is_bounded_and_says_what_is_lef
     assert len(text) <= MAX_CHARS
     assert re.search(r"and \d+ more|\[cut", text, re.IGNORECASE)
     assert "## Why this is open" in text
-    assert text.splitlines()[-1].endswith("if it cannot be told.")
+    assert text.splitlines()[-1].endswith("look up what is missing.")
 
 
 def test_every_candidate_has_a_label_also_one_that_is_only_summarised() -> None:

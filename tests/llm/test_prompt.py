@@ -4,12 +4,10 @@ import dataclasses
 import json
 import re
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from chart_binder import plugins
 from chart_binder.chat.scripted import Scripted
 from chart_binder.cli.main import run
 from chart_binder.config import AcceptanceConfig, LLMConfig, PromptConfig, RulesConfig
@@ -26,7 +24,6 @@ from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.react.conversation import Message
 from chart_binder.react.dialect import Classic
-from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tools import Tool
 from chart_binder.rules.labels import Labels
 from golden.bundles import crowd, year_only_single
@@ -35,7 +32,6 @@ from llm.scripted_runs import adjudicated, look
 GOLDEN = Path(__file__).parent / "golden"
 NUMBERS = prompt_numbers(LLMConfig(), RulesConfig())
 ANSWER = 'Final Answer: {"crg_mbid": "C2", "confidence": 0.9, "rationale": "so"}'
-DIALECTS = plugins.names("chart_binder.dialects")
 
 
 def web_search(query: str) -> str:
@@ -52,45 +48,21 @@ def rendered(prompt: Prompt, *tools: Tool) -> str:
 
 def test_the_shipped_prompt_changes_only_with_its_version() -> None:
     assert rendered(load_prompt(), *TOOLS) + "\n" == (GOLDEN / "prompt.txt").read_text("utf-8")
-    assert load_prompt().name == configured_prompt(PromptConfig()).name == "react-4"
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_exemplars_are_written_as_a_model_should_write(dialect: str) -> None:
-    writing = plugins.load("chart_binder.dialects", dialect)()
-    prompt = load_prompt()
-    text = prompt.render(writing, TOOLS, NUMBERS)
-    for step in chain.from_iterable(exemplar.steps for exemplar in prompt.exemplars):
-        if step.tool:
-            read = writing.parse(writing.render(Act(step.tool, step.arguments or {}, step.thought)))
-            assert isinstance(read, Act)
-            assert (read.tool, read.arguments) == (step.tool, step.arguments)
-            assert writing.observation(step.observation, read) in text
-        else:
-            read = writing.parse(writing.render(Finish(step.answer.strip(), step.thought)))
-            assert isinstance(read, Finish)
-            assert json.loads(read.answer.strip("`json\n"))["rationale"]
-        assert read.thought == step.thought
-
-
-def test_there_is_an_example_of_success_and_one_of_not_knowing_with_tools_and_without() -> None:
-    for text, success in ((rendered(load_prompt(), *TOOLS), 1), (rendered(load_prompt()), 0)):
-        assert text.count("\nExample (") == 1 + success
-        assert text.count('```json\n{"crg_mbid": "C901", "rr_mbid": "C901.R1"') == success
-        assert '{"crg_mbid": null' in text
-    assert "web_search" not in rendered(load_prompt())
+    assert load_prompt().name == configured_prompt(PromptConfig()).name == "react-5"
 
 
 @pytest.mark.parametrize("turns", [1, 5])
-def test_an_example_that_is_copied_out_decides_nothing(turns: int) -> None:
+def test_the_form_of_the_answer_that_is_copied_out_decides_nothing(turns: int) -> None:
     text = rendered(load_prompt(), *TOOLS)
     assert not set(re.findall(r"\bC[0-9]+\b", text)) & set(
         Labels.of(read_bundle(crowd(400, 1))).ids
     )
-    for copied in re.findall(r'^\{"crg_mbid": "C.*\}$', text, re.MULTILINE):
+    forms = re.findall(r'^\{"crg_mbid": "C.*\}$', text, re.MULTILINE)
+    assert forms
+    for copied in forms:
         answer = f"Final Answer:\n```json\n{copied}\n```"
         result = adjudicated(look(), *[answer] * 5, max_iterations=turns)
-        assert (result.outcome in (Outcome.REVIEW, Outcome.ERROR), result.crg_mbid) == (True, None)
+        assert result.outcome in (Outcome.REVIEW, Outcome.ERROR)
 
 
 def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
@@ -102,28 +74,32 @@ def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
         )
     )
     text = rendered(prompt, *TOOLS)
-    assert "1. Look for answers" in text
-    assert "a guess is not.\n9. 90 days, {lead_window_days}." in text
+    assert "1. If a line below an observation" in text
+    assert "the confidence low.\n9. 90 days, {lead_window_days}." in text
     assert "Call these:\nYou can use these tools:\n\n- web_search(query)" in text
     assert "never both.\nBe brief." in text
 
 
-def test_the_prompt_says_what_the_settings_ask_for() -> None:
-    lenient = AcceptanceConfig(min_sources=1, trusted_sources=())
-    texts = []
-    for acceptance in (AcceptanceConfig(), lenient):
-        numbers = prompt_numbers(LLMConfig(acceptance=acceptance), RulesConfig())
-        texts.append(load_prompt().render(Classic(), TOOLS, numbers))
-    for words, is_by_default in (
-        ("It needs 2 independent sites, or one page fetched from musicbrainz.org, ", True),
-        ("It needs 1 independent site, or one page fetched from no site at all.", False),
-    ):
-        assert [words in text for text in texts] == [is_by_default, not is_by_default]
+@pytest.mark.parametrize(
+    ("acceptance", "words"),
+    [
+        (AcceptanceConfig(), "2 independent sites, or one page of musicbrainz.org, "),
+        (AcceptanceConfig(min_sources=1, trusted_sources=()), "1 independent site, or one page of"),
+    ],
+)
+def test_a_section_may_say_what_the_settings_ask_for(
+    acceptance: AcceptanceConfig, words: str
+) -> None:
+    prompt = load_prompt().overridden(
+        rules="It needs {independent_sites}, or one page of {trusted_sources}."
+    )
+    numbers = prompt_numbers(LLMConfig(acceptance=acceptance), RulesConfig())
+    assert f"It needs {words}" in prompt.render(Classic(), TOOLS, numbers)
 
 
 def test_a_section_of_blanks_is_left_out() -> None:
     text = rendered(configured_prompt(PromptConfig(role=" ")), *TOOLS)
-    assert "discographer" not in text
+    assert text.startswith("You can use these tools:")
     assert "\n\n\n" not in text
     assert text == text.strip()
 
@@ -164,13 +140,13 @@ def test_a_changed_prompt_is_told_apart_by_its_name() -> None:
     def name(**words: object) -> str:
         return configured_prompt(PromptConfig.model_validate(words)).name
 
-    assert name() == "react-4"
-    assert name(rules="{rules}") == "react-4"
-    assert name(rules="a").startswith("react-4+rules@")
+    assert name() == "react-5"
+    assert name(rules="{rules}") == "react-5"
+    assert name(rules="a").startswith("react-5+rules@")
     assert name(rules="a") != name(rules="b")
-    assert name(role="a", task="b").startswith("react-4+role+task@")
-    mine = dataclasses.replace(load_prompt(), version="mine", exemplars=())
-    assert mine.name.startswith("mine+exemplars@")
+    assert name(role="a", task="b").startswith("react-5+role+task@")
+    mine = dataclasses.replace(load_prompt(), version="mine", role="a")
+    assert mine.name.startswith("mine+role@")
 
 
 def asked(
@@ -196,7 +172,7 @@ def test_a_run_is_replayed_with_the_prompt_that_was_configured_or_handed_over(
     assert evidence.content.endswith("\n\n## Your Task\nWhich one? 5")
     assert name == prompt.name
     _, name = asked(tmp_path, PromptConfig(rules="None."))
-    assert name.startswith("react-4+rules@")
+    assert name.startswith("react-5+rules@")
 
 
 def test_the_prompt_can_be_read_without_a_run(
@@ -206,8 +182,8 @@ def test_the_prompt_can_be_read_without_a_run(
     assert run(["config", "prompt"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("You are \ufffd[31mred.\n\nYou can use these tools:")
-    assert "## Your Task\nDecide the canonical release group" in text
+    assert "## Your Task\nWhich candidate is the CRG?" in text
     assert run(["config", "prompt", "--output", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["prompt_version"].startswith("react-4+role@")
+    assert found["prompt_version"].startswith("react-5+role@")
     assert set(found) == {"prompt_version", "dialect", "system", "task"}

@@ -18,7 +18,7 @@ from chart_binder.llm.react_adjudicator import ReActAdjudicator, search_topic
 from chart_binder.llm.recording import failed_services
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import Message, Reply, Terms
-from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool
+from chart_binder.react.tools import SAYS_NOTHING, Observation, RunContext, Tool
 from chart_binder.react.transcript import (
     AnyEvent,
     Observed,
@@ -90,9 +90,9 @@ UNKNOWN_ID = final(crg_mbid=ELSEWHERE, rr_mbid=None)
     ("replies", "turns", "outcome", "crg"),
     [
         ([look(), UNKNOWN_ID, final(facts=[DAY])], 5, Outcome.ACCEPTED, ALBUM),  # may be corrected
-        ([UNKNOWN_ID], 1, Outcome.REVIEW, None),
+        ([UNKNOWN_ID], 1, Outcome.REJECTED, None),
         ([search("original single"), UNKNOWN_ID], 5, Outcome.REVIEW, ELSEWHERE),
-        ([search(ELSEWHERE), UNKNOWN_ID], 2, Outcome.REVIEW, None),  # its own word comes back
+        ([search(ELSEWHERE), UNKNOWN_ID], 2, Outcome.REJECTED, None),  # its own word comes back
     ],
 )
 def test_an_id_that_is_no_candidates_counts_only_where_an_observation_names_it(
@@ -128,7 +128,7 @@ def test_an_id_that_one_of_several_calls_echoes_is_not_known() -> None:
     chat = Scripted(replies)
     result = ReActAdjudicator(config, chat=chat, tools=[web_search]).adjudicate(year_only_single())
     assert "nothing for b" in chat.asked[1][-1].content
-    assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, None)
+    assert (result.outcome, result.crg_mbid) == (Outcome.REJECTED, None)
 
 
 @pytest.mark.parametrize(("written", "replaced"), [("C3.R1", True), (None, False)])
@@ -203,7 +203,6 @@ def test_the_system_prompt_is_the_same_for_every_recording_and_lists_what_is_on(
     first, second = (script.asked[0][0] for script in scripts)
     assert first == second
     assert "web_search(query)" in first.content
-    assert "1 to 90 days" in first.content
     without = ReActAdjudicator(CONFIG, chat=Scripted([]), tools=[]).system_prompt()
     assert "web_search" not in without
     assert "{" in without  # the form of the answer, its braces intact
@@ -227,8 +226,8 @@ def test_a_topic_names_artist_title_and_candidates_once_and_is_bounded() -> None
 def test_each_case_has_tools_of_its_own() -> None:
     told: list[str] = []
 
-    def for_run(about: str) -> Callable[..., Observation]:
-        told.append(about)
+    def for_run(run: RunContext) -> Callable[..., Observation]:
+        told.append(run.about)
         return web_search
 
     adjudicator = ReActAdjudicator(

@@ -187,7 +187,7 @@ HOSTILE = [
      answer("<Day Opera>", has("<Day Opera>", "<tram>"))],
      "MusicBrainz does not list it on", "Day Opera"),
     ("the wrong group, insisting", [see("of_years", "1975"), answer("<Tram Single>")],
-     "gives 'Night Opera', not 'Tram Single'", "Tram Single"),
+     "gives 'Night Opera'; the model chose 'Tram Single'", "Tram Single"),
     ("no id at all", [SEE_ALL, answer("C1", has("C1", "the original recording"))],
      "'the original recording' is not one MusicBrainz id", "Hits"),
     ("a fact of a page about what was shown", [SEE_ALBUM, FETCH, answer("C1", has("C1", "<day>"))],
@@ -217,7 +217,8 @@ def test_a_page_makes_no_request_and_adds_nothing() -> None:
 def test_a_record_that_was_never_shown_is_refused_and_then_dropped(client: Client) -> None:
     chat = Scripted([named(answer("<Night Opera>"))] * 5)
     result = asked(client, chat=chat)
-    assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, None)
+    assert (result.outcome, result.crg_mbid) == (Outcome.REJECTED, None)
+    assert "is neither among the candidates nor in an observation" in (result.problem or "")
     assert "is neither among the candidates nor in an observation" in chat.asked[1][-1].content
 
 

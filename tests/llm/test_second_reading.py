@@ -138,39 +138,40 @@ def test_a_reply_is_the_one_reading_that_it_gives_else_unclear(reply: str, readi
 
 
 @pytest.mark.parametrize(
-    ("facts", "count"),
+    ("facts", "count", "is_decided"),
     [
-        ([DAY], 1),  # a trusted page suffices
-        (TWICE, 1),  # and is found, where it was read and not cited
-        ([*TWICE, DAY], 1),  # trusted pages first
-        ([DAY, DAY | {"quote": "Bohemian Rhapsody came out"}, *TWICE], 1),
-        ([DAY, DAY | {"about": "C3", "value": "1981-11-03", "quote": "Greatest Hits"}], 1),
-        ([DAY, DAY | {"about": "C2", "value": "1975-11-21", "quote": ""}], 1),  # known already
-        ([DAY, DAY | {"field": "label", "value": "EMI", "quote": ""}], 1),
-        ([DAY | {"value": "1975", "quote": ""}], 0),
-        ([DAY | {"value": "1975-10"}], 1),
-        ([DAY | {"quote": "never said"}], 0),
-        ([], 0),
+        ([DAY], 1, True),  # a trusted page suffices
+        (TWICE, 1, True),  # and is found, where it was read and not cited
+        ([*TWICE, DAY], 1, True),  # trusted pages first
+        ([DAY, DAY | {"quote": "Bohemian Rhapsody came out"}, *TWICE], 1, True),
+        ([DAY, DAY | {"about": "C3", "value": "1981-11-03", "quote": "Greatest Hits"}], 1, True),
+        ([DAY, DAY | {"about": "C2", "value": "1975-11-21", "quote": ""}], 1, True),  # known
+        ([DAY, DAY | {"field": "label", "value": "EMI", "quote": ""}], 1, True),
+        # What nobody cites is found, and read: the same prose on three pages is one source.
+        ([DAY | {"value": "1975", "quote": ""}], 1, False),
+        ([DAY | {"quote": "never said"}], 1, False),
+        ([], 1, False),
+        ([DAY | {"value": "1975-10"}], 1, True),
     ],
 )
 def test_only_what_the_decision_turns_on_is_asked_and_only_until_there_are_sources_enough(
-    facts: Sequence[Mapping[str, str]], count: int
+    facts: Sequence[Mapping[str, str]], count: int, is_decided: bool
 ) -> None:
     pages = f"{QUOTE} by EMI. Greatest Hits: 1981-11-03. A Night at the Opera: 1975-11-21."
     result, chat = read(replies=(look(), look(PAGE), look(OTHER), final(facts=facts)), page=pages)
     assert len(chat.asked) == count
-    assert (result.outcome is Outcome.ACCEPTED) == bool(count)
+    assert (result.outcome is Outcome.ACCEPTED) == is_decided
 
 
-def test_at_most_six_are_asked_in_a_run_and_what_is_left_is_unclear() -> None:
-    urls = [f"https://site{n}.example/bohemian-rhapsody" for n in range(9)]
+def test_a_run_has_so_many_readings_and_what_is_left_is_unclear() -> None:
+    count = MAX_READINGS + 3
+    urls = [f"https://site{n}.example/bohemian-rhapsody" for n in range(count)]
     facts = [DAY | {"source": url} for url in urls]
     replies = (*(look(url) for url in urls), final(facts=facts))
     result, chat = read("other_release", replies, max_iterations=20)
-    assert len(chat.asked) == MAX_READINGS == 6
-    assert [fact.readings[0].reading for fact in result.facts][5:] == ["other_release"] + [
-        "unclear"
-    ] * 3
+    assert len(chat.asked) == MAX_READINGS
+    read_as = [fact.readings[0].reading for fact in result.facts]
+    assert read_as == ["other_release"] * MAX_READINGS + ["unclear"] * 3
     assert result.outcome is Outcome.REVIEW
 
 
@@ -255,3 +256,52 @@ def test_a_group_of_several_countries_is_asked_for_any_and_a_release_for_its_own
 
 
 assert len(YES) == MAX_READINGS
+
+
+BELOW_BAR: dict[str, Any] = {"parts": {"reads_prose": False}}
+ROW = "Title: Bohemian Rhapsody\n> Released | 31 October 1975"
+
+
+def test_a_model_below_the_bar_decides_by_structure_and_is_asked_nothing(tmp_path: Path) -> None:
+    cited = DAY | {"quote": "Released | 31 October 1975"}
+    replies = (look(), final(facts=[cited]))
+    result, reader = read(replies=replies, page=ROW, record=tmp_path, **BELOW_BAR)
+    assert (result.outcome, result.usage.readings, reader.asked) == (Outcome.ACCEPTED, 0, [])
+    assert is_replayed(result)
+
+
+def test_a_model_below_the_bar_makes_of_prose_a_proposal(tmp_path: Path) -> None:
+    replies = (*ONE, final(facts=[DAY]))
+    result, reader = read(replies=replies, record=tmp_path, **BELOW_BAR)
+    assert (result.outcome, reader.asked) == (Outcome.REVIEW, [])
+    assert "below the bar of `canon model check`, so prose is a proposal" in str(result.problem)
+    assert is_replayed(result)
+    above, _ = read(replies=replies)
+    assert above.outcome is Outcome.ACCEPTED
+
+
+def test_a_model_below_the_bar_cannot_read_what_speaks_against_a_row() -> None:
+    cited = DAY | {"quote": "Released | 31 October 1975"}
+    replies = (look(), look(OTHER), final(facts=[cited]), final(facts=[cited]))
+    against = "Title: Bohemian Rhapsody\n> Bohemian Rhapsody was released on 5 May 1975."
+    result, _ = read(replies=replies, page={TRUSTED: ROW, OTHER: against}, **BELOW_BAR)
+    assert result.outcome is Outcome.REVIEW
+    assert "1975-05-05" in str(result.problem)
+
+
+def test_another_model_may_read(tmp_path: Path) -> None:
+    reader = Reader((), '{"reading": "first_release"}')
+    parts: dict[str, Any] = {"reader": reader}
+    result, researcher = read('{"reading": "unclear"}', record=tmp_path, parts=parts)
+    assert (result.outcome, len(reader.asked), researcher.asked) == (Outcome.ACCEPTED, 1, [])
+
+
+def test_the_raw_answer_is_recorded_and_read_anew(tmp_path: Path) -> None:
+    answer = '{ "reading" : "first_release", "because": "issued" }'
+    result, _ = read(answer, record=tmp_path)
+    lines = Path(str(result.transcript)).read_bytes().splitlines(keepends=True)
+    [event] = [each for each in read_transcript(lines) if isinstance(each, Read)]
+    assert (event.answer, event.reading) == (answer, "first_release")
+    changed = [line.replace(b"first_release\\", b"other_title\\") for line in lines]
+    Path(str(result.transcript)).write_bytes(b"".join(changed))
+    assert not is_replayed(result)

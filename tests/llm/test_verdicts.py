@@ -37,13 +37,13 @@ by_part = pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.
 
 def test_an_honest_second_reading_lets_no_wrong_answer_be_decided() -> None:
     played = [play(case) for case in WRONG]
-    assert [one.case.id for one in played if one.decided] == [], table(played)
+    assert [one.case.id for one in played if one.is_wrong] == [], table(played)
 
 
 @by_part
 def test_a_lying_second_reading_lets_at_most_five_of_a_hundred_be_decided(step: int) -> None:
     lying = [play(case, is_lying=True) for case in WRONG[::step]]
-    assert _share(lying, right=False) <= 0.05, table(lying)
+    assert sum(one.is_wrong for one in lying) <= 0.05 * len(lying), table(lying)
 
 
 @by_part
@@ -74,8 +74,10 @@ def test_the_rules_leave_every_case_open() -> None:
 
 
 def test_the_truth_decides_for_what_is_wanted() -> None:
-    decided = {one.id: patched(one.evidence, one.truth) for one in RIGHT}
-    assert decided == {one.id: one.wanted for one in RIGHT}
+    known = [one for one in (*RIGHT, *WRONG) if one.truth]
+    decided = {one.id: patched(one.evidence, one.truth) for one in known}
+    assert decided == {one.id: one.wanted or one.answer for one in known}
+    assert len(known) >= len(RIGHT)
 
 
 def test_what_is_judged_stands_on_its_page() -> None:

@@ -117,6 +117,7 @@ def play(
     last_word: LastWord | None = None,
     clock: Callable[[], float] = lambda: 0.0,
     listen: Callable[[str], None] | None = None,
+    lookups: Sequence[Act] = (),
 ) -> tuple[Ending[str], list[AnyEvent], list[tuple[Message, ...]]]:
     """Return how a conversation ended, its events, and what the scripted model was sent."""
     events: list[AnyEvent] = []
@@ -129,6 +130,7 @@ def play(
         judge=judge,
         watch=events.append,
         limits=limits,
+        opening_calls=lookups,
         answer_keys=answer_keys,
         last_word=partial(replace, last_word) if last_word else None,
         clock=clock,
@@ -227,7 +229,7 @@ def recalled(events: Iterable[AnyEvent], turns: int) -> list[bool]:
 def test_a_call_that_differs_by_white_space_is_the_same(again: str) -> None:
     first = 'Action: echo\nAction Input: {"text": "a b"}'
     _, events, _ = play(first, f'Action: echo\nAction Input: {{"text": {again}}}', DONE)
-    assert "You made this very call before" in observed(events)[1].content
+    assert "You made this call before" in observed(events)[1].content
     assert recalled(events, 2) == [True, False]
 
 
@@ -247,7 +249,7 @@ def test_a_call_that_failed_is_made_again() -> None:
     first, second, third = observed(events)
     assert "failing" in first.content
     assert second.content == "found"
-    assert third.content.endswith("very call before; nothing new was looked up. It said:\nfound")
+    assert third.content.endswith("call before. It returned:\nfound")
     assert recalled(events, 3) == [True, True, False]
 
 
@@ -357,7 +359,7 @@ def test_several_calls_of_a_turn_are_carried_out_in_order_up_to_four() -> None:
 def test_one_call_that_leads_on_is_enough_for_a_turn() -> None:
     ending, events, _ = play(*[f"echo: same\necho: {n}" for n in range(4)], "5", dialect=Lines())
     assert ending.answer == "5"
-    assert sum("made this very call before" in seen.content for seen in observed(events)) == 3
+    assert sum("made this call before" in seen.content for seen in observed(events)) == 3
 
 
 def test_a_replay_gives_the_same_events_without_tools() -> None:
@@ -520,3 +522,34 @@ def test_a_bare_object_is_an_answer_to_a_request_for_one(reply: str, dialect: Di
     ending, _, _ = play("hm", reply, limits=Limits(2), last_word=ALONE, dialect=dialect)
     assert ending.answer is not None
     assert ending.answer.strip() == reply.strip()
+
+
+def test_what_code_looks_up_stands_below_the_opening_and_costs_no_turn() -> None:
+    lookups = [Act("add", {"a": 2, "b": 3}, "It is open."), Act("fail", {"text": "x"})]
+    ending, events, asked = play(DONE, lookups=lookups, limits=Limits(iterations=1))
+    assert (ending.answer, ending.iterations) == ("5", 1)
+    [opening] = asked
+    assert [message.role for message in opening] == ["system", "user"]
+    assert opening[1].content == (
+        "What is 2 + 3?\n\n"
+        'Already looked up: add {"a": 2, "b": 3}\nObservation: 5\n\n'
+        'Already looked up: fail {"text": "x"}\nObservation: cannot do \'x\''
+    )
+    steps = [event for event in events if isinstance(event, Stepped)]
+    assert [(step.iteration, step.tool, step.thought) for step in steps[:2]] == [
+        (0, "add", "It is open."), (0, "fail", "")
+    ]  # fmt: skip
+
+
+def test_a_tool_for_code_is_not_called_by_a_model_nor_named_to_it() -> None:
+    tools = Toolbox([Tool.of(add)], for_code=[Tool.of(echo)])
+    call = 'Thought: x\nAction: echo\nAction Input: {"text": "model"}'
+    ending, events, asked = play(
+        call, DONE, tools=tools, lookups=[Act("echo", {"text": "code"}, "x")]
+    )
+    assert ending.answer == "5"
+    by_code, by_model = (event for event in events if isinstance(event, Observed))
+    assert by_code.content == "echo of code"
+    assert (by_model.error or "").startswith("There is no tool")
+    assert "echo(" not in by_model.content
+    assert "echo of model" not in str(asked)

@@ -24,7 +24,7 @@ EVENTS: tuple[AnyEvent, ...] = (
     Said("user", "# Recording Evidence"),
     Replied("Thought: …", 1, None, "stop", 812, 44, 1.9),
     Stepped("act", 1, "web_search", {"query": "x"}, ("a note",)),
-    Observed("nothing", 1, ("https://a.example/",), None, 0.2),
+    Observed("nothing", 1, ("https://a.example/",), seconds=0.2),
     Result({"outcome": "accepted"}),
 )
 

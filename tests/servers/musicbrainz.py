@@ -14,7 +14,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, ArtistId
 from servers.http import Request, Response, StandIn
 from servers.musicbrainz_catalogue import Issue, issues, issues_by, issues_page
-from servers.musicbrainz_relations import Link, relation_list, work_list
+from servers.musicbrainz_relations import Link, relation_list, url_list, work_list
 from servers.musicbrainz_search import (
     SyntaxDefectError,
     group_fields,
@@ -54,7 +54,7 @@ INCLUDES = {
     },
     "isrc": {"artist-credits", "artists", "isrcs", "releases"},
     "release": {"artist-credits", "isrcs", "labels", "media", "release-groups", "recordings"},
-    "release-group": {"artist-credits", "artists"},
+    "release-group": {"artist-credits", "artists", "url-rels"},
     "artist": {"aliases"},
 }
 
@@ -97,7 +97,7 @@ class MusicBrainzStandIn(StandIn):
     With tracks, a page of releases has at most `most_tracks`, but at least one release. `works` has
     the recordings of each work by its id, `videos` the recordings that are music videos. Recordings
     that a search finds have their releases, or only the titles of these (`hits_have_releases`).
-    `links` are the relations between recordings.
+    `links` are the relations between recordings, `urls` the addresses of groups (`url_list`).
     `hostname` is what to configure, with `https = false`.
     """
 
@@ -107,6 +107,7 @@ class MusicBrainzStandIn(StandIn):
     most_tracks: int = 500
     hits_have_releases: bool = True
     links: Sequence[Link] = ()
+    urls: Mapping[str, Sequence[str]] = field(default_factory=dict)
     arrivals: list[float] = field(default_factory=list)
 
     def __init__(
@@ -128,6 +129,7 @@ class MusicBrainzStandIn(StandIn):
         self.most_tracks = 500
         self.hits_have_releases = True
         self.links = ()
+        self.urls = {}
         self.arrivals = []
         self.comments = comments or {}
         self._recordings: dict[str, Known] = {}
@@ -231,7 +233,12 @@ class MusicBrainzStandIn(StandIn):
         if not name:
             return group_results(groups.values(), query)
         found = {str(group_id): pair for group_id, pair in groups.items()}.get(name)
-        return group_element(found[1], found[0].artist, asked) if found else None
+        if found is None:
+            return None
+        made = group_element(found[1], found[0].artist, asked)
+        if "url-rels" in asked and name in self.urls:
+            made.append(url_list(self.urls[name]))
+        return made
 
     def _release(self, name: str, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
         if not name:

@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from uuid import NAMESPACE_URL, uuid5
 
 from servers.musicbrainz_xml import Known, element, recording_element
 
@@ -27,6 +28,25 @@ def relation_list(name: str, links: Iterable[Link], known: Mapping[str, Known]) 
             direction = None if is_forward else "backward"
             relation.extend(element("relation", target=other, direction=direction))
             relation.append(recording_element(known[other], {"artist-credits"}))
+    return made
+
+
+_URL_TYPES = {
+    "wikidata": "b988d08c-5d86-4a57-9557-c83b399e3580",
+    "wikipedia": "6578f0e9-1ace-4095-9de8-6e517ddb1ceb",
+    "discogs": "99e550f3-5ab4-3110-b5b9-fe01d970b126",
+}
+
+
+def url_list(links: Iterable[str]) -> ET.Element:
+    """The addresses of a release group, each as `wikidata https://...`, with `ended` behind it."""
+    made = ET.Element("relation-list", {"target-type": "url"})
+    for link in links:
+        kind, address, *ended = link.split()
+        relation = ET.SubElement(made, "relation", {"type": kind, "type-id": _URL_TYPES[kind]})
+        target = ET.SubElement(relation, "target", {"id": str(uuid5(NAMESPACE_URL, address))})
+        target.text = address
+        relation.extend(element("relation", direction="forward", ended="true" if ended else None))
     return made
 
 

@@ -31,7 +31,8 @@ class OllamaStandIn(StandIn):
     overflows the window is cut in silence, as by the real server; `allotted` makes the window
     smaller than was asked for. A token is three characters here. A schema is declined with the
     status `declines_schema`, if given. `fault` names a row of `FAULTS` that the first `times`
-    requests for `on` meet. `chats` holds the bodies of all requests for a reply.
+    requests for `on` meet. `digest` is that of each model. `chats` holds the bodies of all requests
+    for a reply.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class OllamaStandIn(StandIn):
         allotted: int | None = None,
         capabilities: tuple[str, ...] = ("completion", "tools"),
         version: str = "0.33.1",
+        digest: str = "4ff4e3a9",
         obeys_stop: bool = True,
         declines_schema: int = 0,
         fault: str | None = None,
@@ -52,6 +54,7 @@ class OllamaStandIn(StandIn):
         super().__init__(self._answer)
         self._replies = replies if callable(replies) else in_order(replies)
         self._models = models
+        self.digest = digest
         self._context_length = context_length
         self._allotted = allotted
         self._capabilities = capabilities
@@ -141,7 +144,8 @@ class OllamaStandIn(StandIn):
 
     def tags(self, _: Request) -> Response:
         """`GET /api/tags`."""
-        return _json({"models": [{"name": name, "model": name} for name in self._models]})
+        rows = [{"name": name, "model": name, "digest": self.digest} for name in self._models]
+        return _json({"models": rows})
 
     def ps(self, _: Request) -> Response:
         """`GET /api/ps`."""

@@ -23,7 +23,8 @@ _EVERYWHERE = {"action", "format", "formatversion"}
 class WikipediaStandIn(StandIn):
     """`with WikipediaStandIn({"Killer Queen": "<p>..."}) as wiki:` serves rendered pages.
 
-    `redirects` lead from one title to another; `behave` spoils answers.
+    `redirects` lead from one title to another, or to its section (`Album#Singles`); `languages`
+    have the pages of wikis whose host begins with a language; `behave` spoils answers.
     """
 
     def __init__(
@@ -31,11 +32,13 @@ class WikipediaStandIn(StandIn):
         pages: Mapping[str, str],
         *,
         redirects: Mapping[str, str] | None = None,
+        languages: Mapping[str, Mapping[str, str]] | None = None,
         behave: Behave | None = None,
     ) -> None:
         super().__init__(self._answer)
         self.pages = dict(pages)
         self.redirects = dict(redirects or {})
+        self.languages = languages or {}
         self.behave = behave
 
     def _answer(self, request: Request) -> Response:
@@ -52,7 +55,7 @@ class WikipediaStandIn(StandIn):
         action = query.get("action", "")
         unknown = set(query) - _EVERYWHERE - _PARAMETERS.get(action, set())
         assert not unknown, f"MediaWiki would warn: Unrecognized parameters: {unknown}"
-        return told(self._search(query) if action == "query" else self._parse(query))
+        return told(self._search(query) if action == "query" else self._parse(request))
 
     def _search(self, query: Mapping[str, str]) -> dict[str, Any]:
         wanted = {*re.findall(r"\w+", query["srsearch"].casefold())}
@@ -68,18 +71,27 @@ class WikipediaStandIn(StandIn):
         ]
         return {"batchcomplete": True, "query": {"search": hits}}
 
-    def _parse(self, query: Mapping[str, str]) -> dict[str, Any]:
+    def _parse(self, request: Request) -> dict[str, Any]:
+        query = request.query
         asked = query["page"]
-        title = self.redirects.get(asked, asked)
+        title, _, section = self.redirects.get(asked, asked).partition("#")
         if re.search(r"[<>\[\]{}|#]", title) or not title:
             return refusal("invalidtitle", f'Bad title "{title}".')
-        text = self.pages.get(title)
+        language = request.headers.get("host", "").partition(".")[0]
+        text = self.languages.get(language, self.pages).get(title)
         if text is None:
             return refusal("missingtitle", "The page you specified doesn't exist.")
         if query.get("section") == "0":
             text = text.partition("<h2")[0]
         body = f'<div class="mw-content-ltr mw-parser-output" lang="en" dir="ltr">{text}</div>'
-        return {"parse": {"title": title, "pageid": 1, "text": body}}
+        answer: dict[str, Any] = {"title": title, "pageid": 1, "text": body}
+        if asked != title:
+            fragment = {"tofragment": section} if section else {}
+            answer["redirects"] = [{"from": asked, "to": title} | fragment]
+        if "properties" in query["prop"].split("|"):
+            marks = {"disambiguation": ""} if 'id="disambigbox"' in text else {}
+            answer["properties"] = marks | {"wikibase_item": "Q1"} if marks else []
+        return {"parse": answer}
 
 
 def told(answer: Mapping[str, Any]) -> Response:

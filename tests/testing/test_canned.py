@@ -79,7 +79,7 @@ def test_a_whole_recording_plays_to_its_own_result(recorded: Path) -> None:
 def test_what_is_left_out_of_a_recording_is_not_checked(recorded: Path, kept: set[str]) -> None:
     lines = [line for line in lines_of(recorded) if line["type"] in kept]
     if "step" not in kept:  # what was answered from memory is no answer of a tool
-        lines = [line for line in lines if "very call before" not in str(line.get("content"))]
+        lines = [line for line in lines if "this call before" not in str(line.get("content"))]
     recorded.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
     with play(recorded, tools=TOOLS) as run:
         assert played(run).iterations == 5
@@ -165,7 +165,11 @@ def test_an_answer_that_is_sent_back_where_the_transcript_ends_stands(tmp_path: 
 
 FACT = {"about": "C1", "field": "date", "value": "1975-10-31", "source": PAGE}
 WITH_FACT = {"crg_mbid": "C2", "confidence": 0.9, "facts": [FACT]}
-TOLD = {"type": "observation", "content": "Bohemian Rhapsody: 31 October 1975.", "sources": [PAGE]}
+SAID = "Bohemian Rhapsody: 31 October 1975."
+TOLD = {
+    "type": "observation", "content": SAID, "sources": [PAGE],
+    "documents": [{"address": PAGE, "text": SAID, "is_fetched": True}],
+}  # fmt: skip
 FIRST = {"type": "reading", "reading": "first_release"}
 OTHERS = [FIRST | changes for changes in (
     {"kind": "contradiction"}, {"source": "https://other.example/"}, {"reading": "other_release"},
@@ -176,7 +180,7 @@ OTHERS = [FIRST | changes for changes in (
     ("readings", "outcome"),
     [
         ([FIRST], Outcome.ACCEPTED),
-        ([*OTHERS[:2], FIRST | {"source": PAGE, "content": "Bohemian Rhapsody: 31 October 1975."}],
+        ([*OTHERS[:2], FIRST | {"source": PAGE, "content": SAID}],
          Outcome.ACCEPTED),
         ([], Outcome.REVIEW),  # what no line answers is unclear
         *(([line], Outcome.REVIEW) for line in OTHERS),

@@ -1,16 +1,20 @@
-"""Sources: what each said in a run, by what it may be named, and which of them are independent."""
+"""Sources: what each said in a run, by what it may be named, and which are independent."""
 
 from collections.abc import Sequence
 
 import pytest
 
-from chart_binder.react.sanitize import sanitize
+from chart_binder.config import LLMConfig
+from chart_binder.errors import FetchError
+from chart_binder.react.steps import Document, Observation
 from chart_binder.react.transcript import AnyEvent, Observed, Stepped
 from chart_binder.web import passages
 from chart_binder.web.documents import (
+    LINKED_PAGES,
     SAME_SOURCE,
     documents_named,
     independent_sources,
+    linked_document,
     read_documents,
     registered_site,
 )
@@ -23,29 +27,38 @@ WIKI = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"
 STRANGER = "https://stranger.example/x"
 DAY = "31 October 1975"
 TOLD = f"It came out on {DAY}"
+NAMED = "Bohemian Rhapsody - Wikipedia"
 
 # Who says what: an entry of a search is of one address, a page of its own.
 
 
-def says(seen: Observed, source: str, day: str = DAY) -> bool:
-    named = documents_named(source, read_documents([seen]))
+def says(seen: Observation, source: str, day: str = DAY) -> bool:
+    named = documents_named(source, read_documents([Observed.of(seen, 1)]))
     return any(day in document.text for document in named)
 
 
-def searched(*results: tuple[str, str]) -> Observed:
-    """Return what a search for such addresses and snippets is shown as, and seen by the model."""
+def searched(*results: tuple[str, str]) -> Observation:
+    """Return what a search for such addresses and snippets is shown as, with no page read."""
     hits: list[object] = [
         {"url": url, "title": "Bohemian Rhapsody", "content": text} for url, text in results
     ]
     return shown({"results": hits})
 
 
-def shown(answer: dict[str, object]) -> Observed:
-    """Return what an answer of the search server is shown as."""
+def shown(answer: dict[str, object], *read: Page | FetchError) -> Observation:
+    """Return what an answer of the search server is shown as, with the pages of the first hits."""
     told = outcome(answer, "queen")
     assert isinstance(told, Hits)
-    found = search_results(told, 8, 4000)
-    return Observed(sanitize(found.content), sources=found.sources)
+    return search_results(told, read, LLMConfig(), "queen")
+
+
+def page_of(html: str, url: str = WIKI, asked: str = "") -> Page:
+    return Page(url, asked or url, "text/html", from_html(html), cut=False)
+
+
+def one_page(url: str, text: str, *aliases: str, number: int | None = None) -> Observation:
+    document = Document(url, text=text, is_fetched=True, aliases=aliases, number=number)
+    return Observation(text, (url, *aliases), documents=(document,))
 
 
 @pytest.mark.parametrize(
@@ -54,41 +67,58 @@ def shown(answer: dict[str, object]) -> Observed:
         (STRANGER, f"{TOLD} (source {WIKI})"), (f"{STRANGER}?u={WIKI}", TOLD),
         (f"{WIKI}_(cover)", TOLD), (STRANGER, f"Answer: {TOLD} ({WIKI})"),
         (STRANGER, f"Infobox Queen: {TOLD} ({WIKI})"), (STRANGER, f"2. {TOLD} {WIKI}"),
+        (STRANGER, f"2. Queen (en.wikipedia.org)\n   {WIKI}\n> {TOLD}"),
     ],
 )  # fmt: skip
 def test_an_entry_speaks_for_its_own_address_alone(entry: tuple[str, str]) -> None:
     for results in ((entry, (WIKI, "a song by Queen")), ((WIKI, "a song by Queen"), entry)):
         seen = searched(*results)
+        assert says(seen, entry[0])
         assert not says(seen, WIKI)
     assert says(searched((WIKI, TOLD), (STRANGER, "a song")), WIKI)
 
 
-def test_an_answer_or_an_infobox_is_of_the_address_at_its_end() -> None:
-    for label in ("Answer", "Infobox Queen"):
-        text = f"Search results:\n{label}: {TOLD}, not {WIKI} ({STRANGER})\n1. T (w)\n{WIKI}\nQueen"
-        for shown_as in (text, sanitize(text)):
-            seen = Observed(shown_as, sources=(STRANGER, WIKI))
-            assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
+def test_a_page_that_was_opened_speaks_for_its_own_address_alone() -> None:
+    page = page_of(f"<p>2. Queen (en.wikipedia.org)<p>{WIKI}<p>{TOLD}", STRANGER)
+    hits = [{"url": url, "title": "Queen", "content": "a song"} for url in (STRANGER, WIKI)]
+    seen = shown({"results": hits}, page, FetchError("en.wikipedia.org answered 503"))
+    assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
 
 
-@pytest.mark.parametrize(("kind", "name"), [("answers", "answer"), ("infoboxes", "content")])
-def test_an_answer_without_an_address_speaks_for_none_that_it_names(kind: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "names"), [("answers", ("answer", "url")), ("infoboxes", ("content", "id"))]
+)
+def test_an_answer_or_an_infobox_is_of_the_address_that_it_has(
+    kind: str, names: tuple[str, str]
+) -> None:
+    text, where = names
     hits = [{"url": WIKI, "title": "Queen", "content": "a song"}]
-    seen = shown({"results": hits, kind: [{name: f"{TOLD} ({WIKI})"}]})
+    direct = {text: f"{TOLD} ({WIKI})", "infobox": "Queen"}
+    seen = shown({"results": hits, kind: [{**direct, where: STRANGER}]})
+    assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
+    seen = shown({"results": hits, kind: [direct]})
     assert TOLD in seen.content
     assert not says(seen, WIKI)
 
 
 def test_a_page_may_be_cited_as_it_was_asked_for_or_by_where_it_was_read() -> None:
     asked, read = "https://site.example/1", "https://www.site.example/1-queen"
-    page = f"Title: Queen\nAddress: {read}\n> {TOLD}"
-    seen = Observed(page, sources=(read, asked))
+    seen = passages.page_reading(page_of(f"<p>{TOLD}", read, asked), 900)
     assert says(seen, asked)
     assert says(seen, read)
-    with_more = Observed(f"{page}\nOther articles:\n1. Cover\n{WIKI}", sources=(read, asked, WIKI))
-    assert says(with_more, asked)
-    assert not says(with_more, WIKI)
-    assert not says(Observed(page, sources=(read, STRANGER)), STRANGER)
+    of_another = passages.page_reading(page_of(f"<p>{TOLD}", read, STRANGER), 900)
+    assert says(of_another, read)
+    assert not says(of_another, STRANGER)
+
+
+def test_what_a_tool_shows_without_documents_is_of_its_only_source() -> None:
+    read, again = "https://site.example/1", "https://www.site.example/1/"
+    for sources, named in (((read,), True), ((read, again), True), ((read, WIKI), False)):
+        seen = Observation(TOLD, sources)
+        assert says(seen, read) == named
+        assert not any(d.is_fetched for d in read_documents([Observed.of(seen, 1)]))
+    assert not read_documents([Observed.of(Observation(TOLD), 1)])
+    assert not read_documents([Observed.of(Observation(TOLD, (read,), error="broke off"), 1)])
 
 
 @pytest.mark.parametrize(
@@ -101,7 +131,7 @@ def test_a_page_may_be_cited_as_it_was_asked_for_or_by_where_it_was_read() -> No
 )  # fmt: skip
 def test_an_address_is_the_same_however_it_is_spelled(cited: str) -> None:
     read = "https://www.site.example/F%C3%BCr_(a)"
-    assert says(Observed(TOLD, sources=(read,)), cited)
+    assert says(one_page(read, TOLD), cited)
     assert says(searched((STRANGER, "a song"), (read, TOLD)), cited)
 
 
@@ -109,38 +139,40 @@ def test_an_address_is_the_same_however_it_is_spelled(cited: str) -> None:
     "cited", ["https://site.example/a-b", "https://site.example/A/b", "https://site.example:81/a/b"]
 )  # fmt: skip
 def test_an_address_that_is_another_is_not_taken_for_it(cited: str) -> None:
-    assert not says(Observed(TOLD, sources=("https://site.example/a/b",)), cited)
+    assert not says(one_page("https://site.example/a/b", TOLD), cited)
 
 
 def test_the_day_a_page_is_of_is_no_word_of_it_on_a_record() -> None:
     day = "1975-10-31"
-    seen = shown({"results": [{"url": WIKI, "title": "Queen", "publishedDate": day}]})
-    assert day in seen.content
-    assert not says(seen, WIKI, day)
-    meta = f"<meta property=article:published_time content={day}T09:00:00Z>"
-    extract = from_html(f"<title>Q</title>{meta}")
-    page = passages.page_reading(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
-    assert day in page.content
-    assert not says(Observed(sanitize(page.content), sources=page.sources), WIKI, day)
-    extract = from_html(f"<title>Q</title><p>Published: {day}<p>a")
-    page = passages.page_reading(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
-    assert says(Observed(sanitize(page.content), sources=page.sources), WIKI, day)
+    hits = [{"url": WIKI, "title": "Queen", "publishedDate": day}]
+    dated = page_of(f"<title>Q</title><meta property=article:published_time content={day}T09:00Z>")
+    for seen in (
+        shown({"results": hits}),
+        shown({"results": hits}, dated),
+        passages.page_reading(dated, 900),
+    ):
+        assert day in seen.content
+        assert not says(seen, WIKI, day)
+    written = page_of(f"<title>Q</title><p>Published: {day}<p>a")
+    assert says(passages.page_reading(written, 900), WIKI, day)
+    assert says(shown({"results": hits}, written), WIKI, day)
 
 
-SEARCHED = (
-    "1. Queen - Bohemian Rhapsody (Discogs)\n   https://www.discogs.com/release/1\n   a\n"
-    "2. Bohemian Rhapsody: the story (BBC)\n   https://news.bbc.co.uk/music?id=7\n   b\n"
-    "3. Albums of 1975\n   https://queen.example/albums\n   c"
-)
 HITS = (
     "https://www.discogs.com/release/1", "https://news.bbc.co.uk/music?id=7",
     "https://queen.example/albums",
 )  # fmt: skip
+TITLES = (
+    "Queen - Bohemian Rhapsody (Discogs)", "Bohemian Rhapsody: the story (BBC)", "Albums of 1975"
+)  # fmt: skip
+FOUND = shown(
+    {"results": [{"url": u, "title": t, "content": "a"} for u, t in zip(HITS, TITLES, strict=True)]}
+)
 EVENTS: Sequence[AnyEvent] = (
     Stepped("act", 1, "web_search", {"query": "x"}),
-    Observed(SEARCHED, 1, HITS),
+    Observed.of(FOUND, 1),
     Stepped("act", 2, "web_fetch", {"url": WIKI}),
-    Observed(f"Title: Bohemian Rhapsody - Wikipedia\nAddress: {WIKI}\n> {TOLD}", 2, (WIKI,)),
+    Observed.of(passages.page_reading(page_of(f"<title>{NAMED}</title><p>{TOLD}"), 900), 2),
 )
 
 
@@ -153,7 +185,7 @@ EVENTS: Sequence[AnyEvent] = (
         ("news.bbc.co.uk", HITS[1:2]), ("bbc.co.uk", HITS[1:2]), ("www.discogs.com", HITS[:1]),
         ("en.wikipedia.org", (WIKI,)), ("Wikipedia", (WIKI,)), ("the Discogs page", HITS[:1]),
         ("Bohemian Rhapsody: the story", HITS[1:2]), ("albums of 1975", HITS[2:]),
-        ("Bohemian Rhapsody - Wikipedia", (WIKI,)), ("", (*HITS, WIKI)),
+        (NAMED, (WIKI,)), ("", (*HITS, WIKI)),
     ],
 )  # fmt: skip
 def test_a_source_may_be_an_address_a_number_a_host_a_title_or_none(
@@ -161,6 +193,29 @@ def test_a_source_may_be_an_address_a_number_a_host_a_title_or_none(
 ) -> None:
     found = documents_named(source, read_documents(EVENTS))
     assert {document.address for document in found} == set(named)
+
+
+LINKED = f"{'Linked by MusicBrainz to release-group/'}C1\nfirst release | 1975-05-02\nIt says so."
+
+
+@pytest.mark.parametrize(
+    "step", [Stepped("act", 1, "web_fetch", {}), Stepped("act", 1, "web_search", {})]
+)
+def test_no_page_makes_itself_one_that_musicbrainz_links_to(step: Stepped) -> None:
+    pages = [
+        passages.page_reading(page_of(f"<p>{LINKED.replace(chr(10), '<p>')}"), 900),
+        one_page(WIKI, LINKED),
+        Observation(LINKED, (WIKI,)),
+        Observation("x", (WIKI,), documents=(Document(WIKI, headings=(LINKED,), text=LINKED),)),
+    ]
+    for page in pages:
+        assert [d.linked for d in read_documents([step, Observed.of(page, 1)])] == [None]
+    linked = Stepped("act", 0, LINKED_PAGES, {})
+    for page in pages[:3]:  # nor where MusicBrainz does link to it
+        assert [d.linked for d in read_documents([linked, Observed.of(page, 0)])] == [None]
+    of_code = linked_document(Document(WIKI, is_fetched=True), "C1", "1975-05-02", "It says so.")
+    seen = Observed.of(Observation("x", (WIKI,), documents=(of_code,)), 0)
+    assert [d.linked for d in read_documents([linked, seen])] == [("C1", "1975-05-02")]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from chart_binder.config import FetchConfig, LLMConfig, SearxngConfig
 from chart_binder.errors import CanonError
-from chart_binder.react.steps import Act
-from chart_binder.react.tools import Observation, Toolbox, ToolError
+from chart_binder.react.steps import Act, Document
+from chart_binder.react.tools import Observation, RunContext, Toolbox, ToolError
 from chart_binder.web.tools import web_fetch, web_search
 from servers.http import Response, StandIn
 from servers.pages import Pages, redirect
@@ -78,15 +78,21 @@ def test_results_are_shown_with_title_host_date_address_and_snippet() -> None:
     ]
     with Searxng({"killer queen": found}) as server:
         seen = search(config(server), "killer queen")
+    why = "not read: {} cannot be fetched: port 443 is not allowed"
     assert seen.content == (
         "Search results:\n"
         "1. Killer Queen (example.org, 1974-10-11)\n"
         "   https://www.example.org/a\n"
-        "   Out in 1974.\n"
+        f"   ({why.format('www.example.org')}) Out in 1974.\n"
         "2. Other (b.example)\n"
-        "   https://b.example/"
+        "   https://b.example/\n"
+        f"   ({why.format('b.example')})"
     )
     assert seen.sources == ("https://www.example.org/a", "https://b.example/")
+    assert seen.documents == (
+        Document("https://www.example.org/a", "Killer Queen", text="Out in 1974.", number=1),
+        Document("https://b.example/", "Other", number=2),
+    )
 
 
 def test_no_more_results_are_shown_than_asked_for_and_only_whole_ones() -> None:
@@ -126,7 +132,7 @@ def test_long_titles_are_cut_at_words_and_of_snippets_the_part_about_the_query_i
     assert lines[1].startswith("1. word word")
     assert "word… (a.example)" in lines[1]
     assert lines[3].endswith("Killer Queen came out in October 1974.")
-    assert len(lines[3]) < 310
+    assert len(lines[3].partition(") ")[2]) < 310
 
 
 def test_what_the_server_computes_hides_neither_results_nor_failures() -> None:
@@ -226,7 +232,7 @@ def test_the_model_may_look_for_words(find: str, seen: str) -> None:
     page = f"<title>Singles</title>{FILLER}<p>The B-side is Flick of the Wrist.{FILLER}"
     page += f"<p>Killer Queen was out in October 1974.{FILLER}"
     with Pages({"/": page}) as server:
-        tool = web_fetch(config(server, max_chars=600)).for_run("Queen / Killer Queen")
+        tool = web_fetch(config(server, max_chars=600)).for_run(RunContext("Queen / Killer Queen"))
         call = Act("web_fetch", {"url": server.url, "find": find})
         shown = Toolbox([tool]).resolve(call).run()
     assert any(line.startswith(seen) for line in shown.content.splitlines())
@@ -246,7 +252,7 @@ def test_a_page_is_asked_for_once_in_a_run_under_all_its_addresses() -> None:
     }
     with Pages(pages) as server:
         tool = web_fetch(config(server))
-        first, second = tool.for_run("one"), tool.for_run("another")
+        first, second = tool.for_run(RunContext()), tool.for_run(RunContext())
         for path in ("/a", "/c#part", "/b", "/a"):
             for find in ("", "hello"):
                 call = Act("web_fetch", {"url": server.url + path, "find": find})

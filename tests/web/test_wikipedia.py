@@ -9,8 +9,8 @@ from chart_binder.config import FetchConfig, LLMConfig, WikipediaConfig
 from chart_binder.errors import FetchError
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Observation, Toolbox, ToolError
-from chart_binder.web.fetch import Wikipedia, in_address
 from chart_binder.web.tools import wikipedia
+from chart_binder.web.wikimedia import Wikipedia, in_address
 from servers.http import Request, Response, StandIn
 from servers.pages import gzip_bomb, redirect
 from servers.wikipedia import WikipediaStandIn, refusal, told

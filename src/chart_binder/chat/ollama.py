@@ -17,6 +17,7 @@ from chart_binder.chat.served_model import (
     OptionalField,
     Request,
     ServedModel,
+    build_in,
     completion_prompt,
     context_length_at,
     examine,
@@ -154,7 +155,8 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
         version = server.ask("/api/version", _Version).version
         health = replace(health, server=f"Ollama {version}")
         models = server.ask("/api/tags", _Models).models or ()
-        health = replace(health, models=tuple(model.name for model in models))
+        names, build = tuple(model.name for model in models), build_in(models, config.model_id)
+        health = replace(health, models=names, build=build)
         details = server.ask("/api/show", _Details, {"model": config.model_id})
     except ChatError as error:
         problem = str(error)

@@ -5,7 +5,7 @@ httpx takes 170 ms to load, so that what asks a server imports it itself.
 
 import os
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -28,6 +28,7 @@ from chart_binder.chat.served_model import (
     OptionalField,
     Request,
     ServedModel,
+    build_in,
     completion_prompt,
     context_length_at,
     examine,
@@ -71,9 +72,11 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 
 def _health(server: Server, health: Health, config: LLMConfig) -> Health:
     try:
-        health = replace(health, models=_models(server))
+        listed = _listed(server)
     except ChatError as error:
         return replace(health, problems=(str(error),))
+    build = build_in(listed, config.model_id)
+    health = replace(health, models=_named(listed), build=build)
     if not names_of(config.model_id) & set(health.models):
         absent = _NO_MODEL.error(server, _which_model(health.models))
         return replace(health, problems=(str(absent),))
@@ -183,7 +186,7 @@ def _explained(answer: ErrorAnswer, request: Request) -> ChatError:
     server, is_raw = request.server, request.config.prompting == "raw"
     if _is_missing_model(answer):
         try:
-            models = _models(server)
+            models = _named(_listed(server))
         except ChatError:
             models = ()
         return _NO_MODEL.error(server, _which_model(models))
@@ -209,9 +212,12 @@ class _Models:
     data: list[ListedModel] | None  # a server without any may say null
 
 
-def _models(server: Server) -> tuple[str, ...]:
-    listed = server.ask("/models", _Models)
-    return tuple(model.id for model in listed.data or () if model.id)
+def _listed(server: Server) -> Sequence[ListedModel]:
+    return server.ask("/models", _Models).data or ()
+
+
+def _named(models: Iterable[ListedModel]) -> tuple[str, ...]:
+    return tuple(model.id for model in models if model.id)
 
 
 @dataclass(frozen=True)

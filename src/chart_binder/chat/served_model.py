@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Container, Generator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -40,7 +40,8 @@ class Health:
     """What a check of a server found; each problem is a sentence that ends in its remedy.
 
     `context_length` is the context in tokens that the model can have there, `loaded_length` the one
-    that it has now.
+    that it has now. `build` is what the server says that tells one build of a model from another of
+    its name: a digest, or a size and how it is quantized; empty where it says nothing.
     """
 
     address: str
@@ -50,6 +51,7 @@ class Health:
     context_length: int | None = None
     problems: tuple[str, ...] = ()
     loaded_length: int | None = None
+    build: str = ""
 
 
 def examine(
@@ -84,6 +86,14 @@ def names_of(model_id: str) -> set[str]:
 
 
 @dataclass(frozen=True)
+class _Weights:
+    """What llama.cpp says of a model's file."""
+
+    ftype: str = ""
+    size: int = 0
+
+
+@dataclass(frozen=True)
 class ListedModel:
     """A row of any list of models; each kind of server has its own word for the context."""
 
@@ -92,6 +102,21 @@ class ListedModel:
     max_model_len: int | None = None  # vLLM
     loaded_context_length: int | None = None  # LM Studio
     context_length: int | None = None  # Ollama, OpenRouter
+    digest: str = ""  # Ollama
+    root: str | None = None  # vLLM
+    meta: _Weights | None = None  # llama.cpp
+
+    @property
+    def build(self) -> str:
+        """What tells it from another model of its name; empty where the server says nothing."""
+        weights = f"{self.meta.ftype} {self.meta.size} bytes".strip() if self.meta else ""
+        return self.digest or weights or self.root or ""
+
+
+def build_in(models: Iterable[ListedModel], model_id: str) -> str:
+    """Return the build of a model in a list; empty if it is not in it, or nothing is said."""
+    names = names_of(model_id)
+    return next((each.build for each in models if names & {each.id, each.name}), "")
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ import msgspec
 from chart_binder import plugins
 from chart_binder.chat import ollama, openai
 from chart_binder.cli import options, output
-from chart_binder.config import Config
+from chart_binder.config import Config, LLMConfig
 from chart_binder.config.load import config_candidates, dotted_keys
 from chart_binder.errors import CanonError, LookupFailedError, UsageError, masked
+from chart_binder.jobs.model_check import HOW_TO_CHECK, find_result
 from chart_binder.jobs.transcripts import effective_prompt
 from chart_binder.musicbrainz.source import connect
 from chart_binder.react.loop import call_tool
@@ -22,7 +23,7 @@ from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 from chart_binder.store import VERSION, open_store
 from chart_binder.web.searxng import Degraded, Hits, NothingFound, SearxngClient
-from chart_binder.wiring import store_url, transcripts_folder
+from chart_binder.wiring import exam_results, store_url, transcripts_folder
 from chart_binder.wiring import tools as configured_tools
 
 _SOURCE_COLUMN = 60
@@ -241,7 +242,26 @@ def _model(config: Config) -> _Check:
             f" {loaded}, or give the server more memory"
         )
     said = f"{health.model_id} at {health.address}{server}{window}"
-    return f"{said}{_NOT_REPORTED.get(llm.provider, '')}", remark
+    said = f"{said}{_NOT_REPORTED.get(llm.provider, '')}"
+    return f"{said}; {_checked(llm, health.build)}", remark
+
+
+def _checked(llm: LLMConfig, build: str) -> str:
+    """Return what `canon model check` found of the model, as half a sentence."""
+    result = find_result(exam_results(), llm)
+    if result is None:
+        return f"not checked yet: {HOW_TO_CHECK}"
+    if result.build and build and result.build != build:
+        return f"the model has changed since it was checked: {HOW_TO_CHECK}"
+    return result.text
+
+
+def model_build(llm: LLMConfig) -> str:
+    """Return what the server says of the build of the model that reads; empty if nothing."""
+    check = _MODEL_SERVERS.get(llm.provider)
+    named = llm.acceptance.reader_model_id
+    reader = llm.model_copy(update={"model_id": named}) if named else llm
+    return check(reader).build if check else ""
 
 
 _NOT_REPORTED = {

@@ -39,7 +39,13 @@ from chart_binder.jobs.decide import (
 )
 from chart_binder.react.transcript import AnyEvent, Said
 from chart_binder.store import open_store
-from chart_binder.wiring import decider, evidence_of_files, overrides, transcripts_folder
+from chart_binder.wiring import (
+    decider,
+    evidence_of_files,
+    overrides,
+    reads_prose,
+    transcripts_folder,
+)
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import Tally
@@ -240,7 +246,9 @@ def _saver(
         return
     version = ""
     if config.llm.enabled:
-        version = stored_decisions.adjudicator_version(config.llm, config.rules)
+        version = stored_decisions.adjudicator_version(
+            config.llm, config.rules, reads_prose=reads_prose(config.llm)
+        )
     with stored_decisions.save_decisions(
         store, "decide", options.command_line(), config.rules, version
     ) as saver:

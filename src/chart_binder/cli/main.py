@@ -33,6 +33,7 @@ COMMANDS = {
     "runs": ("runs", "runs", "Look at what earlier calls did, cost and left undone."),
     "drift": ("drift", "drift", "List the decisions that would differ today, and why."),
     "doctor": ("config", "doctor", "Check MusicBrainz, model, search service and store."),
+    "model": ("model", "model", "Examine the configured model: may it decide by prose?"),
     "config": ("config", "config", "Show the effective configuration and where it comes from."),
     "transcript": ("transcript", "transcript", "Read, replay or parse runs of a model."),
     "tools": ("config", "tools", "List what the model can call, or call it by hand."),

@@ -125,10 +125,11 @@ def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterat
         case transcript.Stepped():
             call = f" {event.tool} {event.arguments}" if event.tool else ""
             yield f"--- turn {event.iteration}: {event.kind}{call}"
+            yield from filter(None, [event.thought])
             yield from (f"(note) {note}" for note in event.notes)
         case transcript.Observed():
             yield f"--- turn {event.iteration}: observation ({event.seconds:.1f} s)"
-            yield event.content
+            yield event.observation.shown
         case transcript.Read() | transcript.Brought():
             yield from _check_lines(event)
         case transcript.Result():

@@ -228,13 +228,16 @@ def _names(recorded: transcripts.RecordedRun) -> dict[str, Any]:
 def _turn(turn: Turn, recorded: transcripts.RecordedRun) -> dict[str, Any]:
     """Return a turn for the template; without its dialect a reply is shown as it was written."""
     reply = turn.reply
-    step = recorded.step(reply.content)
+    step = recorded.step(reply.content) if reply else None
+    calls = [exchange.step for exchange in turn.exchanges if exchange.step]
     return {
         "number": turn.number,
         "reply": reply,
-        "cost": ", ".join(_cost(reply)),
+        "cost": ", ".join(_cost(reply)) if reply else "",
         "is_parsed": isinstance(step, Act | Finish),
-        "thought": step.thought if isinstance(step, Act | Finish) else None,
+        "thoughts": [step.thought]
+        if isinstance(step, Act | Finish)
+        else [call.thought for call in calls if call.thought],
         "answer": step.answer if isinstance(step, Finish) else None,
         "exchanges": [
             (each.step, _arguments(each.step) if each.step else "", each.observation)

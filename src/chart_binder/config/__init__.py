@@ -163,8 +163,6 @@ class ToolsConfig(Section):
     """Look release groups and releases up."""
     wikipedia: bool = True
     """Search and read Wikipedia."""
-    days_between: bool = True
-    """Count the days between two dates."""
 
     def offers(self, name: str) -> bool:
         """Tell whether the installed tool `name` is on."""
@@ -193,7 +191,7 @@ class FetchConfig(Section):
     """Seconds for one whole page, redirects included."""
     max_bytes: int = Field(default=2_000_000, ge=1_000, le=100_000_000)
     """Most bytes read of a page."""
-    max_chars: int = Field(default=2_000, ge=200, le=100_000)
+    max_chars: int = Field(default=4_000, ge=200, le=100_000)
     """Most characters of a page or search the model sees."""
     allow_private_hosts: Names = ()
     """Private hosts allowed all the same: names, addresses, networks."""
@@ -204,7 +202,12 @@ class FetchConfig(Section):
     host_pause_s: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)] = 1.0
     """Seconds between two pages of one public host."""
     robots: Literal["ignore", "obey"] = "ignore"
-    """What sites ask of programs in robots.txt: ignore, obey."""
+    """What sites ask of programs in robots.txt: ignore, obey (always for pages opened unasked)."""
+    never: Names = (
+        "rateyourmusic.com", "sonemic.com", "facebook.com", "instagram.com", "x.com", "twitter.com",
+        "tiktok.com", "pinterest.com", "quora.com", "linkedin.com", "reddit.com",
+    )  # fmt: skip
+    """Sites of which no page is opened unasked, because they refuse or ban programs."""
 
 
 class WikipediaConfig(Section):
@@ -214,6 +217,8 @@ class WikipediaConfig(Section):
     """Where its wikis are; {language} is the code of the language asked for."""
     language: Language = "en"
     """Language where the model names none: a code, such as en or ja."""
+    wikidata_url: WikiUrl = "https://www.wikidata.org"
+    """Where Wikidata is, whose items MusicBrainz links to release groups."""
 
 
 class AcceptanceConfig(Section):
@@ -225,6 +230,8 @@ class AcceptanceConfig(Section):
     """Sites of which one fetched page suffices."""
     second_reading: bool = True
     """Ask the model once more what a passage says of a date."""
+    reader_model_id: str = ""
+    """Another model of the same server to ask that; empty: the same model."""
 
 
 class PromptConfig(Section):
@@ -259,7 +266,7 @@ class LLMConfig(Section):
     """0 is the most repeatable."""
     seed: int = Field(default=0, ge=0)
     """Random seed sent to the model server."""
-    num_ctx: int = Field(default=8_192, ge=1_024, le=1_048_576)
+    num_ctx: int = Field(default=12_288, ge=1_024, le=1_048_576)
     """Context window in tokens, asked for at every call."""
     max_tokens: int = Field(default=1_024, ge=64, le=65_536)
     """Most tokens of one reply."""
@@ -273,6 +280,8 @@ class LLMConfig(Section):
     """Tokens for one whole run, prompts and replies; 0: no limit."""
     final_turn: Literal["none", "force"] = "force"
     """`force`: the last turn asks for the answer alone; `none`: it is like the others."""
+    first_search: bool = True
+    """Let code make the first search, before the model is asked."""
     dialect: str = Field(default="classic", min_length=1)
     """How the model writes its steps: classic, pause, xml (chart_binder.dialects)."""
     prompting: Literal["chat", "raw"] = "chat"

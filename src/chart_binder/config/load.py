@@ -279,8 +279,7 @@ REMOVED_KEYS = {
     "llm.auto_accept_threshold": "rules accept an answer, whatever its confidence;"
     " llm.acceptance.min_sources says how many independent sources that takes",
     "llm.prompt.version": "there is one prompt; the keys of [llm.prompt] replace its sections",
-    "llm.prompt.exemplars": "the prompt always has its examples; a prompt that a program hands to"
-    " ReActAdjudicator may have others",
+    "llm.prompt.exemplars": "the prompt has no examples",
     "llm.acceptance.basis": "rules decide in any case, and min_sources says how many independent"
     " sources that takes",
     "llm.acceptance.calibration": "confidence decides nothing; llm.review_threshold alone is"

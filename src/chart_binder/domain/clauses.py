@@ -234,7 +234,7 @@ _QUOTED = re.compile(
     '“[^“”\n]{1,80}”|"[^"\n]{1,80}"|«[^«»\n]{1,80}»|„[^„“”\n]{1,80}[“”]|「[^「」]{1,80}」'
     "|『[^『』]{1,80}』|(?<!\\w)‘[^‘’\n]{1,80}’(?!\\w)"
 )
-_NAMED_BEFORE = re.compile(rf"({_QUOTED.pattern}),?(?: [\w’']+){{1,4}} $")
+_NAMED_BEFORE = re.compile(rf"({_QUOTED.pattern})(?:,?(?: [\w’']+){{1,4}} |[はがを])$")
 _BESIDES = re.compile(
     r"\b(?:with|plus|and|featuring|including|to|of|from|after|before|on|mit|und|zu|von|aus|nach|avec"
     r"|et|de|du|à|après|con|y|tras|com|e|di|da|do|met|en|van|op|na)\s(?:\w+\s){0,2}$",
@@ -255,18 +255,21 @@ def clause_around(text: str, start: int, end: int) -> str:
 def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> str | None:
     """Return the word in its clause that says that a date is of no release, or of a reissue.
 
-    None where there is none, or where a word of release stands in the clause, too; `reissued` has
+    None where there is none, or where a word of release stands nearer to the date; `reissued` has
     none in it. A word does not count if another year stands between it and the date, nor if it is
     quoted or a part of one of the titles: "Radio Ga Ga".
     """
     start, end = _clause(text, mention.start, mention.end)
     clause = _without_titles(text[start:end], titles)
     place = mention.start - start, mention.end - start
-    doubts = [word[0] for word in _OF_ELSE.finditer(clause) if _is_beside(word, place)]
+    doubts = [word for word in _OF_ELSE.finditer(clause) if _is_beside(word, place)]
     rest = _OF_ELSE.sub(_blank, clause)
-    if any(_is_beside(word, place) for word in _OF_RELEASE.finditer(rest)):
+    releases = [word for word in _OF_RELEASE.finditer(rest) if _is_beside(word, place)]
+    if not doubts:
         return None
-    return doubts[0] if doubts else None
+    nearest = min(doubts, key=lambda word: _distance(word, place))
+    near = _distance(nearest, place)
+    return None if any(_distance(word, place) <= near for word in releases) else nearest[0]
 
 
 def other_issue(
@@ -321,6 +324,17 @@ def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
+def _distance(word: re.Match[str], date: tuple[int, int]) -> int:
+    """Return how far a word is from a date in letters; a comma ends a phrase."""
+    start, end = sorted((word.end(), date[0]) if word.end() <= date[0] else (date[1], word.start()))
+    return end - start + _OF_COMMA * len(_PHRASE_END.findall(word.string, start, end))
+
+
+_OF_COMMA = 40
+"""What a comma or a full stop counts, in letters."""
+_PHRASE_END = re.compile("[,.]")
+
+
 def _is_beside(word: re.Match[str], date: tuple[int, int]) -> bool:
     between = (word.end(), date[0]) if word.end() <= date[0] else (date[1], word.start())
     return not _YEAR.search(word.string, *between)
@@ -335,6 +349,31 @@ def doubt_in_heading(heading: str) -> str | None:
 def says_release(text: str) -> bool:
     """Return whether a text has a word of release."""
     return bool(_OF_RELEASE.search(_OF_ELSE.sub(" ", text)))
+
+
+def without_release(text: str) -> str:
+    """Return a text without its words of release."""
+    return _OF_RELEASE.sub(" ", text)
+
+
+def without_names(text: str, subject: Subject) -> str:
+    """Return the words of a text, spaced, without the names and numbers of a record."""
+    plain = text
+    for code in subject.codes:
+        plain = re.sub(rf"(?i)(?<!\w){re.escape(code)}(?!\w)", " ", plain)
+    words = without_release(spaced_words(plain))
+    names = (*subject.own, *subject.artists, *(f" {word} " for word in label_words(subject)))
+    for name in sorted(filter(str.strip, names), key=len, reverse=True):
+        words = words.replace(name, " ")
+    return words
+
+
+def label_words(subject: Subject) -> frozenset[str]:
+    """Return the words of the names of its labels, without those that many have."""
+    return frozenset(word for label in subject.labels for word in label.split()) - _OF_LABELS
+
+
+_OF_LABELS = frozenset(["records", "record", "the", "music", "discos", "disques", "and", "of"])
 
 
 # Statuses, countries and types.
@@ -462,6 +501,11 @@ def names_abroad(own: frozenset[str], home: str) -> frozenset[str]:
     near = {*own, home, "XE", "XW"}
     others = (names for code, names in fact_words()[COUNTRY].items() if code not in near)
     return frozenset(name for names in others for name in names) if len(own) == 1 else frozenset()
+
+
+def is_from(before: str) -> bool:
+    """Return whether what follows a text is what a record is from: `from the album`."""
+    return bool(_FROM.search(before))
 
 
 def is_denied(text: str, start: int, end: int) -> bool:

@@ -117,24 +117,3 @@ def same_day(one: Span, other: Span) -> Answer:
     if one.first == one.last == other.first == other.last:
         return True
     return False if one.last < other.first or other.last < one.first else None
-
-
-def days_apart(one: PartialDate, other: PartialDate) -> str:
-    """Return in a sentence how many days lie between two dates: a range, if one is incomplete."""
-    least, most = other.first - one.last, other.last - one.first
-    if least == most == 0:
-        return f"{one} and {other} are the same day."
-    if least >= 0:
-        return f"{one} is {_days(least, most)} before {other}."
-    if most <= 0:
-        return f"{one} is {_days(-most, -least)} after {other}."
-    return (
-        f"It cannot be told which is earlier: {one} is at most {most} days before {other} and"
-        f" at most {-least} days after it."
-    )
-
-
-def _days(least: int, most: int) -> str:
-    if least == most:
-        return f"{most} day{'' if most == 1 else 's'}"
-    return f"between {least} and {most} days"

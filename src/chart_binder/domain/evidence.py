@@ -144,6 +144,13 @@ class Artist(Value, frozen=True):
         return next((code for code in codes if code and code not in NO_COUNTRIES), None)
 
 
+class Link(Value, frozen=True):
+    """An address at Wikidata or Wikipedia that MusicBrainz gives for a release group."""
+
+    group: ReleaseGroupId
+    address: str
+
+
 class ReleaseFlags(Value, frozen=True):
     """Flags of a release; the first three repeat its status."""
 

@@ -73,12 +73,13 @@ def spaced_words(text: str) -> str:
 
 
 def find_words(words: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
-    """Yield where one of the words stands as a whole; short ones count in capitals alone."""
+    """Yield where one of the words stands as a whole; short ones with case in capitals alone."""
     normal, places = plain_text(text)
     for word in words:
         for found in re.finditer(rf"(?<!\w){re.escape(plain_text(word)[0])}(?!\w)", normal):
             start, end = places[found.start()], places[found.end() - 1] + 1
-            if len(word) > 3 or not word.isalpha() or text[start:end].isupper():  # noqa: PLR2004
+            is_short = len(word) <= 3 and word.isalpha() and word.upper() != word.lower()  # noqa: PLR2004
+            if not is_short or text[start:end].isupper():
                 yield start, end
 
 

@@ -95,13 +95,14 @@ def rules_version(rules: RulesConfig) -> str:
     return _hash([TABLE_VERSION, rules.model_dump(mode="json")])
 
 
-def adjudicator_version(llm: LLMConfig, rules: RulesConfig) -> str:
+def adjudicator_version(llm: LLMConfig, rules: RulesConfig, *, reads_prose: bool = True) -> str:
     """Return a hash of what an answer depends on but evidence: model, prompt, tools, rules."""
     return _hash([
         TABLE_VERSION,
         rules.model_dump(mode="json"),
         llm.model_dump(mode="json", exclude=_WITHOUT_EFFECT),
         configured_prompt(llm.prompt).name,
+        reads_prose,
     ])  # fmt: skip
 
 

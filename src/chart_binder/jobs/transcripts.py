@@ -145,6 +145,7 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
         watch=watch,
         rules_config=_options(RulesConfig, run, "rules", path),
         prompt=_recorded_prompt(run, path),
+        reads_prose=run.options.get("reads_prose") is not False,
     )
     return adjudicator.adjudicate(run.evidence)
 
@@ -163,8 +164,11 @@ def _options(kind: type[_Options], run: Run, key: str, path: Path) -> _Options:
     try:
         return kind.model_validate(run.options.get(key) or {})
     except ValidationError as error:
-        odd = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise errors.TranscriptError(f"{path}: its options are not understood: {odd}") from error
+        keys = ", ".join(".".join(map(str, problem["loc"])) for problem in error.errors())
+        raise errors.TranscriptError(
+            f"{path}: its options are not understood ({key}: {keys}), so it was recorded by another"
+            " version of canon: record the run again"
+        ) from error
 
 
 class ReplyToParse(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 What does not stand goes back to the model once; then the answer is judged as it is.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -15,17 +15,19 @@ from chart_binder.errors import counted
 from chart_binder.llm.answer import FinalAnswer, read_answer
 from chart_binder.llm.open_case import OpenCase, Weighed
 from chart_binder.llm.recording import Record, RecordFinder
+from chart_binder.llm.research import Research, further_steps, remark_on
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.verification import Verifier
+from chart_binder.react.dialect import Classic, Dialect
 from chart_binder.react.loop import RefusedError
-from chart_binder.react.transcript import Replied
+from chart_binder.react.steps import Observation
+from chart_binder.react.transcript import Observed, Replied
 from chart_binder.rules.labels import Labels
 from chart_binder.rules.representative import representative
 from chart_binder.web.documents import read_documents
 
-SENT_BACK = "This answer would go to a person, because:"
-_ADVICE = "Mend what you can with what a page says, or give the same answer again."
+SENT_BACK = "This answer cannot be taken yet:"
 _MENDABLE = frozenset({"fact", "contradiction", "evidence", "sources", "record"})
 """The checks that a model can mend with what it looks up."""
 _MAX_TOLD = 3
@@ -48,6 +50,9 @@ class Examination:
     """What the last answer comes to that was sent back."""
     added: dict[str, RecordingCandidate] = field(default_factory=dict)
     """The recordings that records named in answers have added to the evidence, by id."""
+    tools: Collection[str] = ()
+    """The names of the tools that the model has."""
+    dialect: Dialect = field(default_factory=Classic)
     _sent_back: set[str] = field(default_factory=set)
 
     def read(self, text: str, is_last: bool) -> AdjudicationResult:  # noqa: FBT001 (the loop's)
@@ -71,9 +76,36 @@ class Examination:
         if new and not is_last:
             self._sent_back |= new.keys()
             self.pending = result
-            listed = (f"- {text}" for text in new.values())
-            raise RefusedError("\n".join((SENT_BACK, *listed, _ADVICE)))
+            raise RefusedError(f"{SENT_BACK} {next(iter(new.values()))}.{self._next_step()}")
         return result
+
+    def research(self) -> Research:
+        """Return what was read so far, seen from the open questions."""
+        return Research(self.case, read_documents(self.record.events))
+
+    @property
+    def likely(self) -> str:
+        """The label of the group that the rules give with what was read, else the first one."""
+        ids, remarked = self.case.labels.ids.items(), self._remarked
+        return next((label for label, group in ids if group == remarked), "C1")
+
+    @property
+    def _remarked(self) -> str | None:
+        """The group that the last remark named, if what was read decides."""
+        return remark_on(self.research(), ()).crg
+
+    def remark(self, observation: Observation) -> str:
+        """Return what all that was read would settle, once this observation is read, too."""
+        observed = Observed.of(observation, 0)
+        if (observation.error or "").startswith(SENT_BACK):
+            return ""
+        research = Research(self.case, read_documents((*self.record.events, observed)))
+        steps = further_steps(research, self.tools, (*self.record.events, observed))
+        return remark_on(research, steps).shown(self.dialect)
+
+    def _next_step(self) -> str:
+        step = next(further_steps(self.research(), self.tools, self.record.events), None)
+        return f" Write next:\n{self.dialect.render(step)}" if step else ""
 
     def _examine(self, answer: FinalAnswer) -> tuple[AdjudicationResult, Mapping[str, str]]:
         """Return the outcome, and what the model can mend, by kind."""
@@ -85,22 +117,24 @@ class Examination:
         documents = read_documents(self.record.events)
         turn = len(self.record.all(Replied))
         verifier = Verifier(case, documents, self.reader, self.finder, turn)
-        facts, contradictions = verifier.verify(answer.facts)
+        found = Research(case, documents).facts()
+        facts, contradictions = verifier.verify((*answer.facts, *found))
         weighed = case.weigh(facts)
         impossible = self._impossible(facts)
-        is_decided = crg is not None and weighed.decides(crg) and not (contradictions or impossible)
-        if is_decided and isinstance(weighed.verdict, Decided):
-            rr = weighed.verdict.rr or rr
+        chosen, ruled = crg, self._ruled(weighed, crg)
+        is_decided = ruled is not None and not (weighed.short or contradictions or impossible)
+        if ruled is not None:
+            crg, rr = ruled.crg, (ruled.rr if is_decided else None) or rr
         checks = (
-            *self._candidate_checks(answer, crg, misplaced),
+            *self._candidate_checks(answer, chosen, misplaced),
             *self._record_checks(useless, is_decided=is_decided),
             *self._fact_checks(facts, is_decided=is_decided),
             *(Check("contradiction", passed=False, detail=text) for text in contradictions),
             *(Check("evidence", passed=False, detail=text) for text in impossible),
             *self._source_checks(weighed),
-            *self._rules_check(crg, weighed),
+            *self._rules_check(chosen, weighed),
         )
-        problems = {} if is_decided else self._to_mend(answer, crg, facts, weighed, checks)
+        problems = self._to_mend(answer, chosen, facts, weighed, checks, is_decided=is_decided)
         result = AdjudicationResult(
             Outcome.REJECTED,
             crg,
@@ -112,9 +146,19 @@ class Examination:
             added=tuple(self.added.values()),
             problem="the model cannot tell",
         )
-        if answer.crg is not None:
+        if crg is not None or answer.crg is not None:
             result = self._with_outcome(result, checks, weighed, is_decided=is_decided)
         return result, problems
+
+    def _ruled(self, weighed: Weighed, chosen: str | None) -> Decided | None:
+        """Return what the rules decide with the verified facts in.
+
+        Without any fact that they turn on, they only count where the model chose the same group.
+        """
+        verdict = weighed.verdict
+        if not isinstance(verdict, Decided):
+            return None
+        return verdict if weighed.turns_on or verdict.crg == chosen else None
 
     def _with_outcome(
         self,
@@ -132,11 +176,11 @@ class Examination:
         least = self.case.config.review_threshold
         low = f"confidence {confidence:.2f} is below {least:.2f}" if confidence < least else None
         if is_decided:
-            outcome, problem = (Outcome.REVIEW, low) if low else (Outcome.ACCEPTED, None)
+            outcome, problem = Outcome.ACCEPTED, None
         else:
             missing = _missing(checks) or "the rules do not decide with what was verified"
             proposal = f"a proposal, because rules decide: {missing}"
-            outcome = Outcome.REJECTED if low else Outcome.REVIEW
+            outcome = Outcome.REJECTED if low or crg is None else Outcome.REVIEW
             problem = f"{low}; {proposal}" if low else proposal
         return msgspec.structs.replace(
             result,
@@ -243,8 +287,9 @@ class Examination:
             yield Check("rules", passed=False, detail=f"the rules leave it open: {missing}")
         elif crg:
             detail = f"{known}{verdict.crg_rule} gives {names.name_of(verdict.crg)}"
-            other = "" if verdict.crg == crg else f", not {names.name_of(crg)}"
-            yield Check("rules", passed=not other, detail=f"{detail}{other}")
+            other = "" if verdict.crg == crg else f"; the model chose {names.name_of(crg)}"
+            is_passed = not other or bool(weighed.turns_on)
+            yield Check("rules", passed=is_passed, detail=f"{detail}{other}")
 
     def _to_mend(
         self,
@@ -253,21 +298,23 @@ class Examination:
         facts: Sequence[Fact],
         weighed: Weighed,
         checks: Sequence[Check],
+        *,
+        is_decided: bool,
     ) -> Mapping[str, str]:
         verdict, found = weighed.verdict, dict[str, str]()
         if isinstance(verdict, Decided) and verdict.crg != crg:
             group = self.case.labels.name_of(verdict.crg)
-            found["rules"] = f"the rules give {group} ({verdict.because}), and you chose otherwise"
-        if not self.can_look_up:
+            if verdict.crg != self._remarked:
+                found["rules"] = f"the rules give {group}, and you chose otherwise"
+        if is_decided or not self.can_look_up:
             return found
         for check in checks:
             if not check.passed and check.name in _MENDABLE:
-                before = f"{found[check.name]}\n- " if check.name in found else ""
-                found[check.name] = f"{before}{check.detail}"
+                found.setdefault(check.name, check.detail)
         is_silent = answer.crg and not any(map(self.case.patch_of, facts))
         if is_silent and "fact" not in found and not isinstance(verdict, Decided):
             missing = "; ".join(verdict.missing_facts[:2])
-            found["silent"] = f"it has no fact that settles what is open: {missing}"
+            found["silent"] = f"nothing read so far settles what is open: {missing}"
         return found
 
     # Ids.

@@ -200,8 +200,10 @@ def _unbracketed(url: str) -> str:
     return url[:-1].rstrip(_BEHIND) if url.endswith(")") and "(" not in url else url
 
 
-def last_word(labels: Labels, shown: Iterable[str] = ()) -> LastWord:
+def last_word(labels: Labels, shown: Iterable[str] = (), likely: str = "C1") -> LastWord:
     """Return the request for an answer alone, with a schema of the labels and `shown` ids.
+
+    Its example answers with the `likely` candidate.
 
     Servers write keys in the schema's order, so the rationale comes first.
     """
@@ -215,7 +217,7 @@ def last_word(labels: Labels, shown: Iterable[str] = ()) -> LastWord:
         "rr_mbid": {"enum": [*releases, None]},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
     }
-    return LastWord(_REQUEST, object_schema(properties))
+    return LastWord(_REQUEST.replace('"C1', f'"{likely}'), object_schema(properties))
 
 
 def object_schema(properties: Mapping[str, object]) -> Mapping[str, object]:

@@ -34,6 +34,8 @@ from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels
 from chart_binder.web.documents import independent_sources
 
+SOURCES_OF_FOUND = 2
+"""Independent sources that a fact needs which only code found."""
 RECORDING = "recording"
 """The field that says which recording a record has: checked at MusicBrainz (llm.recording)."""
 
@@ -74,6 +76,16 @@ class OpenCase:
         """Return the rules' verdict with patches applied."""
         return decide(apply_patches(self.bundle, patches).bundle, self.rules)
 
+    def group_of(self, patches: Iterable[Patch]) -> str | None:
+        """Return the group that the rules decide for with patches applied, None if it is open."""
+        verdict = self.verdict(tuple(patches))
+        return verdict.crg if isinstance(verdict, Decided) else None
+
+    def sources_needed(self, *, is_cited: bool) -> int:
+        """Return how many independent sources a fact needs: two at least that nobody cites."""
+        least = self.config.acceptance.min_sources
+        return least if is_cited else max(least, SOURCES_OF_FOUND)
+
     def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
         """Return the patches that the rules' decision turns on, as few as can be; none if open."""
         verdict, needed = self.verdict(patches), list(patches)
@@ -106,15 +118,18 @@ class OpenCase:
         patches = [patch for patch in cited if adds_to(self.bundle, patch)]
         patches.sort(key=lambda patch: (len(cited[patch]), patch.about))
         verdict, needed = self.verdict(patches), self.needed(patches)
-        least = self.config.acceptance.min_sources
+        least = {
+            patch: self.sources_needed(is_cited=any(fact.cited for fact in cited[patch]))
+            for patch in needed
+        }
         sources = {
             patch: len(independent_sources(fact.source for fact in cited[patch]))
             for patch in needed
         }
         short = tuple(
-            (patch, least - count)
+            (patch, least[patch] - count)
             for patch, count in sources.items()
-            if count < least and not any(fact.trusted for fact in cited[patch])
+            if count < least[patch] and not any(fact.trusted for fact in cited[patch])
         )
         patched = apply_patches(self.bundle, needed).bundle
         return Weighed(verdict, patched, needed, min(sources.values(), default=0), short)

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -14,7 +14,6 @@ import tomli
 from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
 from chart_binder.errors import ConfigError, counted
 from chart_binder.files import convert_json
-from chart_binder.react.steps import Act, Finish
 
 if TYPE_CHECKING:  # a decision by rules names the prompt, and needs no tools
     from chart_binder.react.dialect import Dialect
@@ -61,33 +60,8 @@ def _check_placeholders(key: str, text: str, allowed: Collection[str]) -> None:
 
 
 TEXT_SECTIONS: Final = ("role", "tools", "format", "answer", "rules", "task")
-"""The sections that are text, which is all but the exemplars."""
+"""The sections of a prompt."""
 _DIALECT_SECTIONS: Final = ("tools", "format")
-
-
-@dataclass(frozen=True, slots=True)
-class ExemplarStep:
-    """One step of an exemplar: a call with its observation, or an answer."""
-
-    thought: str
-    tool: str = ""
-    arguments: Mapping[str, object] | None = None
-    observation: str = ""
-    answer: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Exemplar:
-    """An example run in the prompt."""
-
-    about: str
-    question: str
-    steps: tuple[ExemplarStep, ...]
-
-    @property
-    def tools(self) -> set[str]:
-        """The tools it calls."""
-        return {step.tool for step in self.steps if step.tool}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +80,6 @@ class Prompt:
     answer: str
     rules: str
     task: str
-    exemplars: tuple[Exemplar, ...]
 
     def __post_init__(self) -> None:
         """Check the placeholders."""
@@ -121,7 +94,7 @@ class Prompt:
         shipped = load_prompt()
         replaced = [
             section
-            for section in (*TEXT_SECTIONS, "exemplars")
+            for section in TEXT_SECTIONS
             if getattr(self, section) != getattr(shipped, section)
         ]
         if not replaced:
@@ -141,9 +114,6 @@ class Prompt:
         self, dialect: "Dialect", tools: Sequence["Tool"], numbers: Mapping[str, object]
     ) -> str:
         """Return the system prompt: the same bytes for the same dialect, tools and numbers."""
-        offered = {tool.name for tool in tools}  # those that call none, where others do not fit
-        calling = [each for each in self.exemplars if each.tools and each.tools <= offered]
-        exemplars = calling or [each for each in self.exemplars if not each.tools]
         listed = {**numbers, "tools": dialect.tools(tools)} if tools else {}
         sections = (
             fill_placeholders(self.role, numbers),
@@ -151,25 +121,12 @@ class Prompt:
             fill_placeholders(self.format, {**numbers, "format": dialect.form(tools)}),
             fill_placeholders(self.answer, numbers),
             fill_placeholders(self.rules, numbers),
-            *("\n".join(_exemplar(exemplar, dialect)) for exemplar in exemplars),
         )
         return "\n\n".join(filter(None, map(str.strip, sections)))
 
     def question(self, numbers: Mapping[str, object]) -> str:
         """Return the question that is asked below the evidence."""
         return fill_placeholders(self.task, numbers).strip()
-
-
-def _exemplar(exemplar: Exemplar, dialect: "Dialect") -> Iterator[str]:
-    yield f"Example ({exemplar.about}). {exemplar.question}\n"
-    for step in exemplar.steps:
-        if step.tool:
-            written = dialect.render(Act(step.tool, step.arguments or {}, step.thought))
-            yield written
-            read = dialect.parse(written)  # with the id that a dialect gives a call
-            yield dialect.observation(step.observation, read if isinstance(read, Act) else None)
-        else:
-            yield dialect.render(Finish(step.answer.strip(), step.thought))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,15 @@ from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.recording import Record, RecordFinder, Records, failed_services, record_run
+from chart_binder.llm.research import SEARCH, first_search, linked_search
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.llm.second_reading import SecondReader
-from chart_binder.llm.tools import default_tools
+from chart_binder.llm.tools import LinksOf, default_tools, linked_pages
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, call_tool, converse
-from chart_binder.react.tools import Tool, Toolbox
+from chart_binder.react.steps import Act
+from chart_binder.react.tools import RunContext, Tool, Toolbox
 from chart_binder.react.transcript import (
     Observed,
     Read,
@@ -50,9 +52,11 @@ class ReActAdjudicator:
 
     Everything after `config` has a default built from configuration. `searxng` is a search client,
     `musicbrainz` what opens MusicBrainz for its tool, `records` what finds there what a record adds
-    to the evidence; `record` is a folder for transcripts; `watch` is called with every event,
-    `listen` with every piece of a reply. Nothing is opened before `adjudicate`; threads may share
-    one adjudicator as far as they may share `chat`.
+    to the evidence, `links` what it links release groups to; `reader` answers second readings, and
+    `reads_prose` says whether it may read prose (`canon model check`); `record` is a folder for
+    transcripts; `watch` is called with every event, `listen` with every piece of a reply.
+    Nothing is opened before `adjudicate`; threads may share one adjudicator as far as they may
+    share `chat`.
 
     Raises `PluginError` for what is not installed, `ConfigError` for an unknown placeholder in the
     configured prompt.
@@ -73,20 +77,26 @@ class ReActAdjudicator:
         prompt: Prompt | None = None,
         musicbrainz: object | None = None,
         records: Records | None = None,
+        links: LinksOf | None = None,
+        reader: ChatModel | None = None,
+        reads_prose: bool = True,
     ) -> None:
         self._config = config
         self._record = record
         self._watch = watch
         self._listen = listen
         self._records = records
+        self._links = links if config.tools.wikipedia else None
+        self._reads_prose = reads_prose
         self._rules_config = rules_config or RulesConfig()
         if config.enabled:
             self._prompt = prompt or configured_prompt(config.prompt)
             self._numbers = prompt_numbers(config, self._rules_config)
-            self._chat: ChatModel = chat or plugins.load(
-                "chart_binder.chat_models", config.provider
-            )(config)
-            self._dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
+            self._chat: ChatModel = chat or load_model(config)
+            self._reader = reader or self._chat
+            if reader is None and chat is None and config.acceptance.reader_model_id:
+                self._reader = load_reader(config)
+            self.dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
             offered = default_tools(config, searxng, musicbrainz) if tools is None else tools
             self._tools = Toolbox(offered).tools
 
@@ -108,12 +118,14 @@ class ReActAdjudicator:
 
     def system_prompt(self) -> str:
         """Return the system prompt: the same bytes for every recording."""
-        return self._prompt.render(self._dialect, self._tools, self._numbers)
+        return self._prompt.render(self.dialect, self._tools, self._numbers)
 
     def _run(self, bundle: EvidenceBundle, markdown: str) -> AdjudicationResult:
         """Run the conversation about the evidence."""
         chat, run = self._chat, self._run_event(bundle)
-        toolbox = Toolbox(tool.for_run(search_topic(bundle)) for tool in self._tools)
+        context = RunContext(search_topic(bundle))
+        linked = (linked_pages(bundle, self._config, self._links),) if self._links else ()
+        toolbox = Toolbox((tool.for_run(context) for tool in self._tools), linked)
         replayed = chat.opening(run.evidence_hash) if isinstance(chat, Replay) else ()
         opening = replayed or (
             Message("system", self.system_prompt()),
@@ -124,16 +136,22 @@ class ReActAdjudicator:
             for message in opening:
                 record(Said(message.role, message.content))
             deadline = time.monotonic() + self._config.max_run_s
-            reader = SecondReader(chat, record, lambda: deadline - time.monotonic())
+            reader = SecondReader(
+                self._reader, record, lambda: deadline - time.monotonic(), self._reads_prose
+            )
             recorded = getattr(chat, "records", None)  # of a run that is replayed
             find = self._records if recorded is None else None
             finder = RecordFinder(record, find, recorded or {}, lambda: deadline - time.monotonic())
             case = OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config)
-            examination = Examination(case, record, reader, finder, can_look_up=bool(self._tools))
+            names: Collection[str] = [tool.name for tool in self._tools]
+            names = chat.tools_of(names) if isinstance(chat, Replay) else names
+            examination = Examination(
+                case, record, reader, finder, bool(names), tools=names, dialect=self.dialect
+            )
             ending = self._converse(toolbox, opening, examination)
             # An answer that was sent back stands where no other came after it.
             answer = ending.answer or examination.pending
-            result = _result(answer, ending, run, record, self._dialect)
+            result = _result(answer, ending, run, record, self.dialect)
             record(Result(result.to_dict() | {"transcript": None}))
         return result
 
@@ -155,7 +173,7 @@ class ReActAdjudicator:
         try:
             return converse(
                 chat,
-                self._dialect,
+                self.dialect,
                 toolbox,
                 opening,
                 judge=examination.read,
@@ -163,8 +181,10 @@ class ReActAdjudicator:
                 limits=limits,
                 perform=replay.perform if replay else call_tool,
                 recall=replay.recall if replay else None,
+                opening_calls=self._opening_calls(examination),
+                remark=examination.remark,
                 answer_keys=ANSWER_KEYS,
-                last_word=(lambda: last_word(labels, finder.shown()))
+                last_word=(lambda: last_word(labels, finder.shown(), examination.likely))
                 if config.final_turn == "force"
                 else None,
                 listen=self._listen,
@@ -172,23 +192,59 @@ class ReActAdjudicator:
         except ChatError as error:
             return Ending(len(record.all(Replied)), problem=str(error))
 
+    def _opening_calls(self, examination: Examination) -> Iterator[Act]:
+        """Yield what code looks up before the model is asked; in a script, what is recorded."""
+        recorded: Callable[[], Iterator[Act]] | None = getattr(self._chat, "opening_calls", None)
+        if recorded:
+            yield from recorded()
+            return
+        reading = linked_search(examination.research()) if self._links else None
+        if reading:
+            yield reading
+        can_search = self._config.first_search and SEARCH in examination.tools
+        search = first_search(examination.research()) if can_search else None
+        if search and not examination.research().is_settled:
+            yield search
+
     def _run_event(self, bundle: EvidenceBundle) -> Run:
         options: dict[str, object] = {
             "llm": self._config.model_dump(mode="json", exclude=_NOT_RECORDED),
             "rules": self._rules_config.model_dump(mode="json"),
+            "tools": [tool.name for tool in self._tools],
         }
+        if not self._reads_prose:
+            options["reads_prose"] = False
         if self._prompt != configured_prompt(self._config.prompt):
             options["prompt"] = msgspec.to_builtins(self._prompt)
         return Run(
             id=uuid.uuid4().hex[:12],
             started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
             model_id=self._chat.model_id,
-            dialect=self._dialect.name,
+            dialect=self.dialect.name,
             prompt_version=self._prompt.name,
             evidence_hash=evidence_hash(bundle),
             options=options,
             evidence=msgspec.json.decode(write_bundle(bundle)),
         )
+
+
+def load_model(config: LLMConfig) -> ChatModel:
+    """Return the configured model; its server is not asked yet.
+
+    Raises `PluginError` for what is not installed, `ConfigError`.
+    """
+    model: ChatModel = plugins.load("chart_binder.chat_models", config.provider)(config)
+    return model
+
+
+def load_reader(config: LLMConfig) -> ChatModel:
+    """Return the model that answers second readings: the configured one where no other is named.
+
+    A replay answers them itself. Raises `PluginError` and `ConfigError`.
+    """
+    named = config.acceptance.reader_model_id
+    is_other = named and config.provider != "replay"
+    return load_model(config.model_copy(update={"model_id": named}) if is_other else config)
 
 
 def search_topic(bundle: EvidenceBundle) -> str:

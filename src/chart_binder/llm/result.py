@@ -44,7 +44,7 @@ class Fact(msgspec.Struct, frozen=True):
 
     `problem` says why it is not `verified`, `question` which open question the model says it
     answers, `before` what the evidence has that it changes; a fetched page of one of
-    `trusted_sources` is `trusted`.
+    `trusted_sources` is `trusted`; `cited` says that the model cites it.
     """
 
     about: str
@@ -57,6 +57,7 @@ class Fact(msgspec.Struct, frozen=True):
     problem: str | None = None
     before: str | None = None
     trusted: bool = False
+    cited: bool = True
     readings: tuple[Reading, ...] = ()
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from math import isinf
+from math import inf, isinf
 from textwrap import indent
 from typing import Final, Literal, TypeAlias
 
@@ -21,14 +21,14 @@ from chart_binder.domain.clauses import Subject
 from chart_binder.llm.answer import object_schema
 from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Terms, ask
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms, ask
 from chart_binder.react.parsing.lenient_json import object_of
 from chart_binder.react.parsing.lexer import strip_thinking
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import NOT_ANSWERED, Read, ReadingScript, Watch
 from chart_binder.web.places import Place
 
-MAX_READINGS: Final = 6
+MAX_READINGS: Final = 8
 """Questions in one run."""
 UNCLEAR: Final = "unclear"
 FIRST_RELEASE: Final = "first_release"
@@ -79,16 +79,27 @@ def read_reading(text: str) -> str:
     return word[1] if word else UNCLEAR
 
 
+def ask_reading(
+    chat: ChatModel, subject: Subject, ground: Place, date: str | None, seconds: float = inf
+) -> tuple[str, Reply]:
+    """Return what a model reads in a passage, and its reply. Raises `ChatError`."""
+    terms = Terms(schema=SCHEMA, seconds=None if isinf(seconds) else seconds, temperature=0.0)
+    reply = ask(chat, [Message("user", question(subject, date, ground.passage))], terms)
+    return read_reading(reply.content), reply
+
+
 @dataclass(slots=True)
 class SecondReader:
     """Asks second readings of one run: each question once, and at most `MAX_READINGS`.
 
-    After a failure none is asked.
+    After a failure none is asked, and none at all of a model that is below the bar of
+    `canon model check` (`reads_prose` is false).
     """
 
     chat: ChatModel
     watch: Watch
     seconds_left: Callable[[], float]
+    reads_prose: bool = True
     asked: int = 0
     has_failed: bool = field(default=False, init=False)
     """Whether the model could not be asked."""
@@ -98,7 +109,8 @@ class SecondReader:
     @property
     def is_used_up(self) -> bool:
         """Whether no further question can be asked."""
-        return self.has_failed or self.asked >= MAX_READINGS or self.seconds_left() <= 0
+        is_over = self.asked >= MAX_READINGS or self.seconds_left() <= 0
+        return is_over or self.has_failed or not self.reads_prose
 
     def read(
         self, fact: int, kind: Kind, ground: Place, subject: Subject, date: str | None, turn: int
@@ -108,29 +120,30 @@ class SecondReader:
         text = question(subject, date, passage)
         key = f"{source}\n{text}"
         if key not in self._readings and not self.is_used_up:
-            reading = self._ask(text, Read(turn, fact, kind, source, passage))
+            reading = self._ask(ground, subject, date, Read(turn, fact, kind, source, passage))
             if not self.has_failed:
                 self._readings[key] = reading
         return Reading(kind, source, passage, self._readings.get(key, UNCLEAR))
 
-    def _ask(self, text: str, event: Read) -> str:
+    def _ask(self, ground: Place, subject: Subject, date: str | None, event: Read) -> str:
         self.asked += 1
-        started, left = time.monotonic(), self.seconds_left()
-        terms = Terms(schema=SCHEMA, seconds=None if isinf(left) else left, temperature=0.0)
+        started = time.monotonic()
         known = getattr(self.chat, "readings", None)
         try:
             if isinstance(known, ReadingScript):
                 reply = known.reply(event)
+                reading = read_reading(reply.content)
             else:
-                reply = ask(self.chat, [Message("user", text)], terms)
+                left = self.seconds_left()
+                reading, reply = ask_reading(self.chat, subject, ground, date, left)
         except ChatError:
             self.has_failed = True
             self.watch(replace(event, reading=NOT_ANSWERED))
             return UNCLEAR
-        reading = read_reading(reply.content)
         self.watch(
             replace(
                 event,
+                answer=reply.content,
                 reading=reading,
                 prompt_tokens=reply.prompt_tokens,
                 completion_tokens=reply.completion_tokens,

@@ -1,21 +1,24 @@
-"""The adjudicator's tools: those that are installed and on, and `days_between`."""
+"""The tools that are installed and on, and the one by which code reads linked pages."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
 
 from chart_binder import plugins
 from chart_binder.config import LLMConfig, PromptConfig, ToolsConfig
-from chart_binder.domain.dates import PartialDate, days_apart
-from chart_binder.errors import CanonError, ConfigError, PluginError
+from chart_binder.domain.evidence import EvidenceBundle, Link
+from chart_binder.domain.vocabulary import ReleaseGroupId
+from chart_binder.errors import CanonError, ConfigError, LookupFailedError, PluginError
 from chart_binder.react.conversation import wrap_plugin_errors
+from chart_binder.react.sanitize import one_line
+from chart_binder.react.steps import Document, Observation
 from chart_binder.react.tool_definition import ToolDefectError
-from chart_binder.react.tools import Tool, ToolError, tool_of
+from chart_binder.react.tools import SAYS_NOTHING, Tool, ToolError, tool_of
 
 _GROUP: Final = "chart_binder.tools"
 _SEARCH: Final = "web_search"
 _ON_THE_NETWORK: Final = (_SEARCH, "web_fetch", "musicbrainz", "wikipedia")
-_MAX_DATE_CHARS: Final = 40
 _INSTALLED: Final = (("provider", "chart_binder.chat_models"), ("dialect", "chart_binder.dialects"))
 
 
@@ -71,6 +74,52 @@ def default_tools(
     return tools
 
 
+LinksOf: TypeAlias = Callable[[Sequence[ReleaseGroupId]], Sequence[Link]]
+"""Returns what MusicBrainz links release groups to; raises `LookupFailedError`."""
+
+
+def linked_pages(bundle: EvidenceBundle, config: LLMConfig, links_of: LinksOf) -> Tool:
+    """Return the tool by which code reads what MusicBrainz links to the groups in question.
+
+    A page that has the first date of its group in structure is shown a second time, as a statement
+    of its own (`web.documents.linked_document`).
+    """
+
+    def linked_pages(release_groups: list[str]) -> Observation:
+        """Read what MusicBrainz links these release groups to at Wikidata and Wikipedia."""
+        from chart_binder.web.documents import linked_document
+        from chart_binder.web.linked import read_linked
+        from chart_binder.web.passages import excerpt
+
+        try:
+            links = links_of([ReleaseGroupId(group) for group in release_groups])
+        except LookupFailedError as error:
+            raise ToolError(f"MusicBrainz could not be asked for links. {SAYS_NOTHING}") from error
+        sources = read_linked(links, bundle, config)
+        if not sources:
+            return Observation("MusicBrainz links the record to no page of Wikidata or Wikipedia.")
+        lines, documents = ["What MusicBrainz links the record to:"], list[Document]()
+        room = config.fetch.max_chars // len(sources)
+        for source in sources:
+            stated = (
+                source.quote if source.date else f"({source.problem or 'no date in structure'})"
+            )
+            lines += [one_line(source.title), f"   {source.address}", f"> {one_line(stated)}"]
+            if source.document is None:
+                continue
+            if source.date:
+                documents.append(
+                    linked_document(source.document, source.group, source.date.text, source.quote)
+                )
+            shown = excerpt(source.document.text.split("\n"), room, source.title)
+            text = "\n".join(shown.lines)
+            documents.append(replace(source.document, text=text))
+        addresses = dict.fromkeys(document.address for document in documents)
+        return Observation("\n".join(lines), tuple(addresses), documents=tuple(documents))
+
+    return Tool.of(linked_pages)
+
+
 def without_network(config: LLMConfig) -> LLMConfig:
     """Return the configuration with the built-in tools off that use the network."""
     off = config.tools.model_copy(update=dict.fromkeys(_ON_THE_NETWORK, False))
@@ -102,24 +151,3 @@ def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = No
 
     with wrap_plugin_errors(defect, CanonError):
         return tool_of(found, config, client)
-
-
-def days_between(first: str, second: str) -> str:
-    """Count the days between two dates, each YYYY-MM-DD, YYYY-MM or YYYY."""
-    return days_apart(_read(first), _read(second))
-
-
-def _read(written: str) -> PartialDate:
-    """Read a date as models and pages write it, or raise `ToolError` that says how to write it."""
-    from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
-
-    text = " ".join(written.split()).strip("\"'`.,")
-    if len(text) <= _MAX_DATE_CHARS and (date := read_date(text)):
-        return date
-    try:
-        date = PartialDate.parse(text)
-    except ValueError as error:
-        raise ToolError(f"{error}.") from error
-    if not date.is_known:
-        raise ToolError("A date without a year cannot be counted with: give YYYY at least.")
-    return date

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from chart_binder.domain.clauses import Subject, says_release
+from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import Mention, find_periods, states
 from chart_binder.domain.patches import (
     Patch,
@@ -32,7 +33,7 @@ from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, Kind, SecondReader
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import (
-    Document,
+    SourceText,
     documents_named,
     independent_sources,
     is_checked_page,
@@ -47,6 +48,9 @@ from chart_binder.web.places import (
     premieres_said,
     value_doubt,
 )
+from chart_binder.web.structure import is_in_structure
+
+BELOW_BAR = "the model is below the bar of `canon model check`, so prose is a proposal"
 
 
 @dataclass(slots=True)
@@ -65,7 +69,9 @@ class _Claim:
     def at(self, address: str) -> "_Claim":
         """Return the same claim of another source."""
         one = self.fact
-        fact = Fact(one.about, one.field, one.value, address, one.quote, one.question)
+        fact = Fact(
+            one.about, one.field, one.value, address, one.quote, one.question, cited=one.cited
+        )
         return _Claim(self.number, fact, self.patch)
 
 
@@ -74,7 +80,7 @@ class Verifier:
     """Verifies the facts of an answer by what was read before turn `turn`."""
 
     case: OpenCase
-    documents: Sequence[Document]
+    documents: Sequence[SourceText]
     reader: SecondReader
     finder: RecordFinder
     turn: int
@@ -88,7 +94,7 @@ class Verifier:
                 statements.setdefault(claim.patch, []).append(claim)
         news = [patch for patch in statements if adds_to(self.case.bundle, patch)]
         read: list[Patch] = []
-        while unread := [one for one in self.case.needed(news) if one not in read]:
+        while unread := [one for one in self._turning(news, statements) if one not in read]:
             read += unread
             for patch in unread:
                 claims += self._verify_statement(patch, statements[patch])
@@ -102,9 +108,17 @@ class Verifier:
             if patch in news and patch.is_read_again
             for text in self._contradictions(patch, statements)
         ]
-        facts = (claim.fact for claim in claims)
+        facts = (claim.fact for claim in claims if _is_shown(claim, claims))
         stated = (replace(fact, problem=None) if fact.verified else fact for fact in facts)
         return tuple(stated), tuple(contradictions)
+
+    def _turning(
+        self, news: Sequence[Patch], statements: Mapping[Patch, Sequence[_Claim]]
+    ) -> Sequence[Patch]:
+        """Return what decides, cited facts before others; of these alone if all leave it open."""
+        cited = [one for one in news if any(claim.fact.cited for claim in statements[one])]
+        others = [one for one in news if one not in cited]  # the first are the first to be left out
+        return self.case.needed((*others, *cited)) or self.case.needed(cited)
 
     def _settle_rest(self, patch: Patch, claims: Sequence[_Claim]) -> Sequence[_Claim]:
         bundle = self.case.bundle
@@ -148,8 +162,15 @@ class Verifier:
         more = list[_Claim]()
         supports = [(ground, claim) for claim in claims for ground in claim.grounds]
         cited = {ground.document.address for ground, _ in supports}
+        subject = Subject.of(patch.about, self.case.bundle)
         supports += self._corroborated(patch, claims[0], cited)
-        supports.sort(key=lambda each: not self._is_trusted(each[0].document))
+        supports.sort(
+            key=lambda each: (
+                not self._is_trusted(each[0].document),
+                not is_in_structure(each[0], patch, subject),
+            )
+        )
+        is_cited = any(claim.fact.cited for claim in claims)
         standing: list[Place] = []
         for ground, claim in supports:
             address = ground.document.address
@@ -160,17 +181,22 @@ class Verifier:
                 claim = claim.at(address)  # noqa: PLW2901
             if not self._stands(claim, ground):
                 continue
-            is_known = self._is_trusted(ground.document)
+            is_known = self._is_trusted(ground.document) and (
+                is_cited or is_in_structure(ground, patch, subject)
+            )
             before = claims[0].fact.before
             claim.update(verified=True, source=address, before=before, trusted=is_known)
             if all(claim is not each for each in claims):
                 more.append(claim)
             standing.append(ground)
-            if is_known or len(standing) >= self.case.config.acceptance.min_sources:
+            if is_known or len(standing) >= self.case.sources_needed(is_cited=is_cited):
                 break
+        for claim in claims:
+            if not claim.fact.verified and claim.fact.problem is None:
+                claim.update(problem="enough other sources say so")
         return more
 
-    def _is_trusted(self, document: Document) -> bool:
+    def _is_trusted(self, document: SourceText) -> bool:
         trusted = self.case.config.acceptance.trusted_sources
         return document.is_fetched and is_checked_page(document.address, trusted)
 
@@ -188,11 +214,14 @@ class Verifier:
     def _stands(self, claim: _Claim, ground: Place) -> bool:
         """Return whether a place bears out a fact, by the second reading where it is needed."""
         patch = claim.patch
-        if patch is None or not patch.is_read_again:
+        if patch is None or not patch.is_read_again or _is_linked(ground, patch):
             return True
         if not self.case.config.acceptance.second_reading:
             claim.update(problem="without a second reading a fact needs a quote")
             return bool(claim.fact.quote)
+        if not self.reader.reads_prose:
+            claim.update(problem=BELOW_BAR)
+            return ground.is_structured
         subject = Subject.of(patch.about, self.case.bundle)
         date = patch.value if patch.is_date else None
         reading = self._reading("support", claim, ground, subject, date)
@@ -215,6 +244,11 @@ class Verifier:
         reading says that it is the release's.
         """
         first = statements[patch][0]
+        if any(
+            _is_linked(ground, patch) for claim in statements[patch] for ground in claim.grounds
+        ):
+            yield from self._linked_otherwise(patch, first)
+            return
         others, claimed = self._other_firsts(patch), _first_on(patch.about, self.case)
         if patch.is_date:
             others, claimed = self._other_dates(patch, statements), patch.value
@@ -239,16 +273,32 @@ class Verifier:
             if is_asked and not is_left:
                 return  # one that nobody can read is enough
 
+    def _linked_otherwise(self, patch: Patch, first: _Claim) -> Iterator[str]:
+        """Yield what another page says that MusicBrainz links to the same group."""
+        for document in self.documents:
+            if document.linked and document.linked[0] == patch.about:
+                date = PartialDate.parse(document.linked[1])
+                if not is_overlapping(date, patch.date):
+                    said = f"{first.fact.source} says {patch.value}"
+                    yield f"{said}, but {document.address} says {date}"
+
     def _other_dates(
         self, patch: Patch, statements: Mapping[Patch, Sequence[_Claim]]
     ) -> Iterator["_Contrary"]:
-        """Yield where another date of the same record may stand, however it is to be read."""
+        """Yield where another date of the same record may stand, however it is to be read.
+
+        Only those count with which the rules would not decide for the same group.
+        """
         subject = Subject.of(patch.about, self.case.bundle)
         cited = {each.value for each in statements if each.is_date and each.about == patch.about}
 
+        decided = self.case.group_of(statements)
+
         @cache
         def is_possible(date: str) -> bool:
-            return adds_to(self.case.bundle, Patch(patch.about, patch.field, date))
+            other = Patch(patch.about, patch.field, date)
+            changed = [other if each == patch else each for each in statements]
+            return adds_to(self.case.bundle, other) and self.case.group_of(changed) != decided
 
         def possible(mention: Mention) -> list[str]:
             is_same = any(is_overlapping(date, patch.date) for date in mention.dates)
@@ -311,6 +361,22 @@ class _Contrary:
     is_plain: bool = True
 
 
+def _is_shown(claim: _Claim, claims: Sequence[_Claim]) -> bool:
+    """Return whether a fact is shown: one that only code found, if it was verified or read.
+
+    What was read of a page that the model cites for the same is shown once.
+    """
+    fact, is_same = claim.fact, (claim.patch, claim.fact.source)
+    if fact.cited or fact.verified or not fact.readings:
+        return fact.cited or fact.verified
+    return all((c.patch, c.fact.source) != is_same for c in claims if c.fact.cited)
+
+
+def _is_linked(ground: Place, patch: Patch) -> bool:
+    """Return whether a page states the date that MusicBrainz links to the very group."""
+    return ground.document.linked == (patch.about, patch.value)
+
+
 def _is_before(mention: Mention, day: int) -> bool:
     return len(mention.dates) == 1 and mention.dates[0].last < day
 
@@ -339,7 +405,7 @@ class GroundingError(Exception):
 
 
 def ground_fact(
-    fact: Fact, patch: Patch, documents: Sequence[Document], subject: Subject
+    fact: Fact, patch: Patch, documents: Sequence[SourceText], subject: Subject
 ) -> tuple[Place, ...]:
     """Return where the sources of a fact say it, or raise `GroundingError` where none does."""
     named = sorted(documents_named(fact.source, documents), key=lambda d: not d.is_fetched)
@@ -358,7 +424,7 @@ def ground_fact(
     return tuple(found)
 
 
-def _ground_in(document: Document, fact: Fact, patch: Patch, subject: Subject) -> Place | str:
+def _ground_in(document: SourceText, fact: Fact, patch: Patch, subject: Subject) -> Place | str:
     """Return where a document says a fact, or what it says instead."""
     spans, beside, where = [(0, len(document.text))], 0, document.address
     if fact.quote:
@@ -371,14 +437,16 @@ def _ground_in(document: Document, fact: Fact, patch: Patch, subject: Subject) -
     for start, end in spans:
         for ground in _values(document, patch, start, end, beside):
             why_not = link_problem(ground, subject) or value_doubt(ground, patch, subject)
-            if why_not is None:
+            if why_not is None or _is_linked(ground, patch):
                 return ground
             problem = problem or f"{why_not}: {_shown(ground.line)}"
     missing = f"{where} does not give {fact.value!r}{_near(document, fact, subject)}"
     return problem or missing
 
 
-def _values(document: Document, patch: Patch, start: int, end: int, beside: int) -> Iterator[Place]:
+def _values(
+    document: SourceText, patch: Patch, start: int, end: int, beside: int
+) -> Iterator[Place]:
     """Yield the places of a value in a span, then those beside it in the same line."""
     if patch.is_date:
         found = [m for m in document.mentions if states(m, patch.date)]
@@ -391,14 +459,14 @@ def _values(document: Document, patch: Patch, start: int, end: int, beside: int)
         yield from (Place(document, a, b) for a, b in spans if a < high and b > low)
 
 
-def states_words(fact: Fact, documents: Sequence[Document]) -> bool:
+def states_words(fact: Fact, documents: Sequence[SourceText]) -> bool:
     """Return whether a source says the value of a field that moves nothing, word for word."""
     words = spaced_words(fact.value)
     named = documents_named(fact.source, documents)
     return len(words) > _MIN_NAME and any(words in spaced_words(d.text) for d in named)
 
 
-def _near(document: Document, fact: Fact, subject: Subject) -> str:
+def _near(document: SourceText, fact: Fact, subject: Subject) -> str:
     line = nearest_line(document, f"{fact.quote} {fact.value} {subject.title}")
     return f"; it says {_shown(line)}" if line else ""
 

@@ -5,7 +5,7 @@ import math
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from chart_binder import __version__
 from chart_binder.config import MusicBrainzConfig
-from chart_binder.domain.evidence import Provenance
+from chart_binder.domain.evidence import Link, Provenance
 from chart_binder.domain.records import CachedAnswer
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError
@@ -213,6 +213,8 @@ _PAUSES_S = (0.5, 1.0)
 TRIES = 1 + len(_PAUSES_S)
 _MAX_PAGES = 100
 _MAX_TRACK_PAGES = 3
+_MAX_LINKED_GROUPS = 2
+_LINKED = frozenset({"wikidata", "wikipedia"})
 T = TypeVar("T")
 
 
@@ -478,6 +480,21 @@ class Client:
     def release_group(self, group_id: ReleaseGroupId) -> ReleaseGroup | None:
         """Return a release group; it has another id if it was merged into another."""
         return self._fetch(ws.look_up("release-group", group_id)).release_group
+
+    def links_of(self, group_ids: Sequence[ReleaseGroupId]) -> tuple[Link, ...]:
+        """Return the addresses at Wikidata and Wikipedia that the first two groups are linked to.
+
+        Relations that have ended are left out. Each group takes one request.
+        """
+        links: list[Link] = []
+        for group_id in list(dict.fromkeys(group_ids))[:_MAX_LINKED_GROUPS]:
+            group = self._fetch(ws.look_up("release-group", group_id, ws.LINKS)).release_group
+            links += (
+                Link(group_id, relation.target)
+                for relation in (group.url_relation_list if group else ())
+                if relation.type in _LINKED and relation.target and relation.ended != "true"
+            )
+        return tuple(links)
 
     def release(self, release_id: ReleaseId) -> Release | None:
         """Return a release with its tracks; it has another id if it was merged into another."""

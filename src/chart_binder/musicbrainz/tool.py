@@ -14,7 +14,8 @@ from chart_binder.domain.records import CachedAnswer
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, minutes
 from chart_binder.errors import CanonError, counted
 from chart_binder.react.sanitize import one_line
-from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool, ToolError
+from chart_binder.react.steps import Document, Observation
+from chart_binder.react.tools import SAYS_NOTHING, Tool, ToolError
 
 if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
@@ -109,7 +110,10 @@ class _Asked:
     def show(
         self, lines: Sequence[str], entries: Iterable[_Entry] = (), count: int = 0, of: str = ""
     ) -> Observation:
-        """Return the lines with as many whole entries as fit of `count`; `of` is their address."""
+        """Return the lines with as many whole entries as fit of `count`; `of` is their address.
+
+        What is listed without an address of its own is said by `of`.
+        """
         known, shown = list(entries), 0
         text = [*lines[:1], *([f"Address: {of}"] if of else []), *lines[1:]]
         room = self.max_chars - sum(len(line) + 1 for line in text) - _LAST_LINE
@@ -119,8 +123,18 @@ class _Asked:
             shown += 1
         if (left := (count or len(known)) - shown) > 0:
             text.append(f"({left} more not shown)")
-        sources = dict.fromkeys((of, *(address for _, address in known[:shown])))
-        return Observation("\n".join(text)[: self.max_chars], tuple(filter(None, sources)))
+        content = "\n".join(text)[: self.max_chars]
+        listed = dict.fromkeys(address for _, address in known[:shown] if address)
+        documents = [
+            Document(address, text=entry, is_fetched=True)
+            for entry, address in known[:shown]
+            if address and not of
+        ]
+        if of:
+            aliases = tuple(address for address in listed if address != of)
+            documents = [Document(of, lines[0], text=content, is_fetched=True, aliases=aliases)]
+        sources = tuple(dict.fromkeys((*filter(None, [of]), *listed)))
+        return Observation(content, sources, documents=tuple(documents))
 
 
 def _unquoted(text: str) -> str:

@@ -52,6 +52,8 @@ _TRACK_INCLUDES = "artist-credits isrcs labels media recordings release-groups"
 
 RELATIONS = "artist-credits isrcs recording-rels work-rels"
 """What includes a recording's relations to recordings and works."""
+LINKS = "url-rels"
+"""What includes the addresses that a release group is linked to."""
 WORKS = "artist-credits recording-rels work-level-rels work-rels"
 _INCLUDES: Mapping[Looked, str] = {
     "artist": "",  # country and areas come without an include
@@ -230,6 +232,7 @@ class ReleaseGroup(_Element, frozen=True):
     first_release_date: str | None = None
     artist_credit_phrase: str | None = None
     disambiguation: str | None = None
+    url_relation_list: "tuple[Relation, ...]" = ()
 
 
 class Label(_Element, frozen=True):
@@ -281,10 +284,15 @@ class Work(_Element, frozen=True):
 
 
 class Relation(_Element, frozen=True):
-    """A relation of its `type` to `recording` or `work`, which is of it if `backward`."""
+    """A relation of its `type` to a `recording`, a `work`, or in a list of addresses to `target`.
+
+    `direction` is `backward` where the other part is the one that is said to be of that type.
+    """
 
     type: str | None = None
     direction: str | None = None
+    target: str | None = None
+    ended: str | None = None
     recording: Recording | None = None
     work: Work | None = None
 

@@ -154,7 +154,7 @@ class Context:
 
     def _written(self, turn: Round) -> tuple[Message, Message]:
         shown = "\n".join(
-            self._dialect.observation(each.observation.content, each.call) for each in turn.results
+            self._dialect.observation(each.observation.shown, each.call) for each in turn.results
         )
         closed = f"{shown}\n\n{turn.closing}" if turn.closing else shown
         return Message("assistant", turn.reply), Message(self._role, closed)
@@ -170,11 +170,15 @@ def _sources_line(observation: Observation) -> str:
     return min(observation.content, line, key=len)
 
 
+def _short(observation: Observation, content: _Content) -> Observation:
+    """Return an observation with shorter content, without the remark that was about it."""
+    return replace(observation, content=content(observation), remark=None)
+
+
 def _shortened(turn: Round, content: _Content | None, dialect: Dialect) -> Round:
     if content:
         shown = tuple(
-            replace(each, observation=replace(each.observation, content=content(each.observation)))
-            for each in turn.results
+            replace(each, observation=_short(each.observation, content)) for each in turn.results
         )
         return replace(turn, results=shown)
     gist = "(no step)"

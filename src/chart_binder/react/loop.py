@@ -1,9 +1,10 @@
 """The ReAct loop: a reply, its step, an observation, turn by turn until there is an answer."""
 
+import json
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
@@ -24,8 +25,8 @@ from chart_binder.react.dialect import Dialect, is_same_step, read_step
 from chart_binder.react.parsing.labels import begins_observation
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.parsing.steps import whole_answer
-from chart_binder.react.sanitize import bounded, sanitize
-from chart_binder.react.steps import Act, Finish, Malformed, Observation, Step
+from chart_binder.react.sanitize import bounded, one_line, sanitize
+from chart_binder.react.steps import Act, Document, Finish, Malformed, Observation, Step
 from chart_binder.react.tools import OUT_OF_TIME, Call, Toolbox, ToolError, call_key, is_refusal
 from chart_binder.react.transcript import Observed, Recall, Replied, Stepped, Watch
 
@@ -41,6 +42,10 @@ The numbers are the turn, from 1, and the call's place in it, from 0.
 """
 
 
+Remark = Callable[[Observation], str]
+"""Returns what code adds below an observation, or an empty text."""
+
+
 def call_tool(call: Call, turn: int, place: int) -> Observation:  # noqa: ARG001 (a `Perform`)
     """Call the tool itself and time it. Raises `ToolError`, also for any defect of a plug-in."""
 
@@ -52,9 +57,25 @@ def call_tool(call: Call, turn: int, place: int) -> Observation:  # noqa: ARG001
     with wrap_plugin_errors(wrap, ToolError):
         answer = call.run()
     seconds = time.monotonic() - started
-    sources = tuple(map(encodable, answer.sources))
-    error = answer.error and encodable(answer.error)
-    return Observation(sanitize(answer.content), sources, error, seconds)
+    return Observation(
+        sanitize(answer.content),
+        tuple(map(encodable, answer.sources)),
+        answer.error and encodable(answer.error),
+        seconds,
+        tuple(map(_inert, answer.documents)),
+    )
+
+
+def _inert(document: Document) -> Document:
+    """Return a document whose texts are sanitized as the content of its observation is."""
+    return replace(
+        document,
+        address=encodable(document.address),
+        title=one_line(document.title),
+        headings=tuple(map(one_line, document.headings)),
+        text=sanitize(document.text),
+        aliases=tuple(map(encodable, document.aliases)),
+    )
 
 
 def advice(text: str) -> Observation:
@@ -67,7 +88,8 @@ class CallRunner:
     """Runs the calls of a conversation, reports each as an event, remembers what it returned.
 
     Observations are cut to `max_chars` characters; no call starts once `out_of_time` returns a
-    sentence. A call that `recall` knows is taken from the record.
+    sentence. A call that `recall` knows is taken from the record. `remark` returns what to add
+    below an observation.
     """
 
     toolbox: Toolbox
@@ -76,12 +98,13 @@ class CallRunner:
     max_chars: int
     out_of_time: Callable[[], str | None]
     recall: Recall | None = None
+    remark: Remark | None = None
     _answers: dict[str, Observation] = field(init=False, default_factory=dict)
 
-    def run(self, act: Act, turn: int) -> Iterator[CallResult]:
-        """Yield the result of each call of a turn."""
-        for place, each in enumerate(act.calls[:MAX_CALLS]):
-            yield self._run_one(each, turn, place)
+    def run(self, act: Act, turn: int, first_place: int = 0) -> Iterator[CallResult]:
+        """Yield the result of each call of a turn; the first is the `first_place`-th of it."""
+        for place, call in enumerate(act.calls[:MAX_CALLS], first_place):
+            yield self._run_one(call, turn, place)
         rest = act.calls[MAX_CALLS:]
         if rest:
             self.watch(_stepped(rest[0], rest[0].tool, rest[0].arguments, turn))
@@ -93,10 +116,13 @@ class CallRunner:
         content = bounded(observation.content, self.max_chars)
         if content is not observation.content:
             observation = replace(observation, content=content)
-        self.watch(
-            Observed(content, turn, observation.sources, observation.error, observation.seconds)
-        )
+        self.watch(Observed.of(observation, turn))
         return observation
+
+    def show_with_remark(self, observation: Observation, turn: int) -> Observation:
+        """Report an observation with a remark below it, and return it."""
+        remark = self.remark(observation) if self.remark else ""
+        return self.show(replace(observation, remark=remark or None), turn)
 
     def _run_one(self, act: Act, turn: int, place: int) -> CallResult:
         if self.recall and (known := self.recall(turn, place)):
@@ -108,24 +134,24 @@ class CallRunner:
             key = call_key(step.tool or "", arguments)
             return CallResult(act, shown, is_run and self._is_progress(key, shown))
         try:
-            call = self.toolbox.resolve(act)
+            call = self.toolbox.resolve(act, is_by_code=turn == 0)
         except ToolError as error:
             self.watch(_stepped(act, act.tool, act.arguments, turn))
-            return CallResult(act, self.show(advice(str(error)), turn))
+            return CallResult(act, self.show_with_remark(advice(str(error)), turn))
         self.watch(_stepped(act, call.tool.name, call.arguments, turn))
         key = call_key(call.tool.name, call.arguments)
         before = self._answers.get(key)
         if before and before.error is None:
-            reminder = "You made this very call before; nothing new was looked up. It said:\n"
+            reminder = "You made this call before. It returned:\n"
             again = replace(before, content=reminder + before.content, seconds=0.0)
-            return CallResult(act, self.show(again, turn))
+            return CallResult(act, self.show_with_remark(again, turn))
         if self.out_of_time():
             return CallResult(act, self.show(advice(OUT_OF_TIME), turn))
         try:
             answer = self.perform(call, turn, place)
         except ToolError as error:
             answer = Observation(sanitize(str(error)), error=encodable(str(error)))
-        shown = self.show(answer, turn)
+        shown = self.show_with_remark(answer, turn)
         return CallResult(act, shown, self._is_progress(key, shown))
 
     def _is_progress(self, key: str, shown: Observation) -> bool:
@@ -137,7 +163,8 @@ class CallRunner:
 
 def _stepped(act: Act, tool: str, arguments: Mapping[str, object] | str, turn: int) -> Stepped:
     written = arguments if isinstance(arguments, str) else dict(arguments)
-    return Stepped("act", turn, tool, written, act.notes)
+    thought = act.thought if turn == 0 else None
+    return Stepped("act", turn, tool, written, act.notes, thought)
 
 
 T = TypeVar("T")
@@ -151,6 +178,7 @@ _CUT_OFF: Final = (
 )
 _APPENDED: Final = "x0"  # no dialect's word, and in no JSON outside a string
 _MAX_REPLY_CHARS: Final = 4_000
+LOOKED_UP: Final = "Already looked up:"
 _LAST_TURN: Final = "(1 turn left. It is the last: give your final answer now.)"
 _SHORT_OF_TIME: Final = "(The time for this run is nearly over: give your final answer now.)"
 
@@ -205,6 +233,8 @@ def converse(
     limits: Limits = Limits(),
     perform: Perform = call_tool,
     recall: Recall | None = None,
+    opening_calls: Iterable[Act] = (),
+    remark: Remark | None = None,
     answer_keys: Sequence[str] = (),
     last_word: Callable[[], LastWord] | None = None,
     listen: Callable[[str], None] | None = None,
@@ -212,20 +242,43 @@ def converse(
 ) -> Ending[T]:
     """Converse until there is an answer or a limit is reached. Raises `ChatError`.
 
-    `perform` makes a call, unless `recall` knows it from a record. A reply that is nothing but one
+    `perform` makes a call, unless `recall` knows it from a record. `opening_calls` are made before
+    the model is asked, one by one, as turn 0, which costs no iteration and is shown below the
+    opening. `remark` returns what to add below an observation. A reply that is nothing but one
     object with `answer_keys` is an answer without a label (`read_step`). `last_word` makes the last
     turn, or one after too many without progress, ask for the answer alone.
     """
     budget = Budget(limits.max_run_s, limits.max_run_tokens, clock)
+    most = limits.observation_chars
+    calls = CallRunner(toolbox, perform, watch, most, budget.out_of_time, recall, remark)
+    opening = _with_lookups(opening, opening_calls, calls, dialect)
     window = max(0, limits.num_ctx - limits.max_tokens)
     context = Context(opening, dialect, limits.observation_role, window)
-    most = limits.observation_chars
-    calls = CallRunner(toolbox, perform, watch, most, budget.out_of_time, recall)
     terms = Terms(dialect.stop, listen=listen, enough=stop_after_step(dialect))
     return _Conversation(
         chat, dialect, context, calls, budget, judge, watch, limits, answer_keys, last_word, terms,
         limits.iterations,
     ).run()  # fmt: skip
+
+
+def _with_lookups(
+    opening: Sequence[Message], acts: Iterable[Act], calls: CallRunner, dialect: Dialect
+) -> Sequence[Message]:
+    """Make the calls of turn 0, and return the opening with what they returned below it.
+
+    They stand in the last opening message, not in replies of the model's: a small model copies
+    the call that stands in the last one.
+    """
+    shown: list[str] = []
+    for place, act in enumerate(acts):
+        [result, *_] = calls.run(act, 0, place)
+        arguments = json.dumps(act.arguments, ensure_ascii=False)
+        returned = dialect.observation(result.observation.shown, act)
+        shown.append(f"{LOOKED_UP} {act.tool} {arguments}\n{returned}")
+    if not shown:
+        return opening
+    last = opening[-1]
+    return (*opening[:-1], replace(last, content="\n\n".join((last.content, *shown))))
 
 
 class Budget:
@@ -375,7 +428,7 @@ class _Conversation(Generic[T]):
                 return Ending(self.turn, self.judge(step.answer, self.turn == self.max_turns))
             except RefusedError as error:
                 refusal = str(error)
-        shown = self.calls.show(advice(refusal), self.turn)
+        shown = self.calls.show_with_remark(advice(refusal), self.turn)
         self.remember(step, reply, (CallResult(None, shown),))
         return None
 

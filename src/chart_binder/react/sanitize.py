@@ -54,6 +54,8 @@ _HEADED = re.compile(r"(#{2,4}\s{0,4}(?:instructions?|input|response))\s{0,4}:",
 _PAUSE = re.compile(r"^([\s*_`.-]{0,8})PAUSE([\s*_`.-]{0,8})$")
 _ROLES: Final = ("system", "user", "assistant", "human", "developer")
 """Who else may seem to speak; most are no labels of the protocol."""
+_BY_CODE: Final = ("already looked up", "read so far", "write next", "cannot be taken yet")
+"""How what code adds to an observation or to the opening begins, or what it asks for begins."""
 _WORDS: Final = r"(?<![^\W\d_])[^\W\d_]++(?>(?:[ _-]{1,3}+[^\W\d_]++){0,5})"
 # Readers take numbered ones, too: Action 1, Observation[2], Action Input (JSON)
 _MARKS: Final = r"[ *_`#\"'\])】>✿]{0,8}+"
@@ -65,6 +67,7 @@ _SET_OFF: Final = re.compile(
 _NOT_YET_MARKED: Final = re.compile(
     r"(?<![‹\w])[^\W\d_]++(?>(?:[ _-]{1,3}+[^\W\d_]++){0,4})(?![›\w])"
 )
+_SPACES: Final = re.compile(r"[ _-]+")
 _MOST_WORDS: Final = 5
 _MOST_LETTERS: Final = 12
 """Of a name in a script without spaces."""
@@ -160,7 +163,7 @@ def _marked(line: str) -> Iterator[str]:
 
 def _names(words: str) -> Iterator[int]:
     """Yield where the last words begin, the most of them first; without spaces, letters."""
-    starts = [0, *(found.end() for found in re.finditer(r"[ _-]+", words))]
+    starts = [0, *(found.end() for found in _SPACES.finditer(words))]
     yield from starts[-_MOST_WORDS:]
     if not words[-1].isascii():
         yield from range(max(starts[-1] + 1, len(words) - _MOST_LETTERS), len(words))
@@ -169,7 +172,7 @@ def _names(words: str) -> Iterator[int]:
 @lru_cache(4096)
 def _is_label(words: str, *, heads: bool) -> bool:
     """Tell whether words are a label where a colon follows, other than one that `heads` lines."""
-    if words.casefold() in _ROLES:
+    if words.casefold() in _ROLES or _SPACES.sub(" ", words.casefold()) in _BY_CODE:
         return True
     label = label_at(f"{words}:")
     return label is not None and not (heads and " " in words and label.kind == "observation")

@@ -47,10 +47,29 @@ Step: TypeAlias = Act | Finish | Malformed
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """What was shown of one source: a page, or the entry of a `number` in search results.
+
+    `address` is where it was read in the end, `aliases` are other addresses that lead there.
+    `headings` stand above the whole text, widest first; inside it, a heading is a line that begins
+    with `#`. `is_fetched` says that the page itself was read, not what a search engine says of it.
+    """
+
+    address: str
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    text: str = ""
+    is_fetched: bool = False
+    aliases: tuple[str, ...] = ()
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """What the model is shown after a step: a tool's answer, or advice.
 
-    `sources` are the addresses the content was read from, `error` is why there is no answer;
+    `sources` are the addresses the content was read from, `documents` what it shows of each;
+    `error` is why there is no answer. `remark` is a line of code's own below the content.
     `seconds` is the wall-clock time the tool took.
     """
 
@@ -58,3 +77,10 @@ class Observation:
     sources: tuple[str, ...] = ()
     error: str | None = None
     seconds: float = 0.0
+    documents: tuple[Document, ...] = ()
+    remark: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The content with the remark below it."""
+        return f"{self.content}\n{self.remark}" if self.remark else self.content

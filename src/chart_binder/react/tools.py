@@ -5,7 +5,8 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from threading import Lock
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -28,6 +29,7 @@ from chart_binder.react.tool_definition import (
     require_finite,
 )
 
+T = TypeVar("T")
 SAYS_NOTHING: Final = "This says nothing about what exists."
 """The end of an error where a service failed, in contrast to an answer that there is nothing."""
 OUT_OF_TIME: Final = "Not run: the time for this run is over."
@@ -43,14 +45,14 @@ class ToolError(Exception):
 class Tool:
     """A function that a model may call by name, with its description and its arguments.
 
-    `per_run` makes the function for each run; it is told in words what the run is about.
+    `per_run` makes the function for each run.
     """
 
     name: str
     description: str
     function: Callable[..., object]
     arguments: ArgumentModel
-    per_run: Callable[[str], Callable[..., object]] | None = None
+    per_run: Callable[["RunContext"], Callable[..., object]] | None = None
 
     @classmethod
     def of(
@@ -67,9 +69,9 @@ class Tool:
         """
         return cls(*define_tool(function, name, description))
 
-    def for_run(self, about: str) -> "Tool":
+    def for_run(self, run: "RunContext") -> "Tool":
         """Return the tool as it is in one run."""
-        return replace(self, function=self.per_run(about)) if self.per_run else self
+        return replace(self, function=self.per_run(run)) if self.per_run else self
 
     @property
     def schema(self) -> dict[str, object]:
@@ -102,6 +104,23 @@ class Tool:
             raise ToolError(
                 f"You called {self.name}{_WRONG_ARGUMENTS} {error}. It takes {takes}"
             ) from error
+
+
+class RunContext:
+    """What the tools of one run have in common: in words what it is `about`, and shared values."""
+
+    def __init__(self, about: str = "") -> None:
+        self.about = about
+        self._values: dict[str, Any] = {}
+        self._lock = Lock()
+
+    def shared(self, key: str, make: Callable[[], T]) -> T:
+        """Return the value of a key, which the first tool that asks for it makes."""
+        with self._lock:
+            if key not in self._values:
+                self._values[key] = make()
+            value: T = self._values[key]
+            return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,18 +205,24 @@ def _normal_space(value: object) -> object:
 class Toolbox:
     """The tools of one conversation, found by the names that models write for them.
 
-    Raises `ToolDefectError` for a function that cannot be a tool, and for two tools of one name.
+    `for_code` are tools that no model may call. Raises `ToolDefectError` for a function that cannot
+    be a tool, and for two tools of one name.
     """
 
-    def __init__(self, tools: Iterable[Tool | Callable[..., object]]) -> None:
+    def __init__(
+        self, tools: Iterable[Tool | Callable[..., object]], for_code: Iterable[Tool] = ()
+    ) -> None:
         self.tools = tuple(tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools)
         self._by_name: dict[str, Tool] = {}
+        self._for_code = {tool.name: tool for tool in for_code}
         for tool in self.tools:
             if self._by_name.setdefault(tool.name, tool) is not tool:
                 raise ToolDefectError(f"there are two tools called {tool.name!r}")
 
-    def resolve(self, act: Act) -> Call:
+    def resolve(self, act: Act, *, is_by_code: bool = False) -> Call:
         """Return the call an action means, or raise `ToolError` that says what there is."""
+        if is_by_code and act.tool in self._for_code:
+            return self._for_code[act.tool].call(act.arguments)
         name = find_tool(act.tool, self._by_name)
         if name is None:
             known = ", ".join(tool.signature for tool in self.tools) or "none; answer without tools"

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
@@ -13,7 +13,7 @@ import msgspec
 
 from chart_binder.react.conversation import ChatError, Message, Reply, Role, Terms
 from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
-from chart_binder.react.steps import Malformed, Observation
+from chart_binder.react.steps import Act, Document, Malformed, Observation
 from chart_binder.react.tools import Call
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ _log = logging.getLogger(__name__)
 VERSION = 1
 NOT_ANSWERED = ""
 """The `reading` of a second reading that the model's server did not answer."""
-_REPLY_FIELDS = tuple(each.name for each in fields(Reply))
+_REPLY_FIELDS = tuple(field.name for field in fields(Reply))
+_OBSERVATION_FIELDS = tuple(field.name for field in fields(Observation))
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=False):
@@ -74,34 +75,47 @@ class Replied(Event, frozen=True, tag="reply"):
 
 
 class Stepped(Event, frozen=True, tag="step"):
-    """The step of a reply; `kind` is `act`, `finish` or `malformed`."""
+    """The step of a reply; `kind` is `act`, `finish` or `malformed`.
+
+    One of `iteration` 0 is code's own, made before the first reply, with its `thought`.
+    """
 
     kind: str
     iteration: int = 0
     tool: str | None = None
     arguments: dict[str, object] | str | None = None
     notes: tuple[str, ...] = ()
+    thought: str | None = None
 
 
 class Observed(Event, frozen=True, tag="observation"):
-    """The observation that the model was shown after a step."""
+    """The observation that the model was shown after a step; `iteration` 0 is before any reply."""
 
     content: str
     iteration: int = 0
     sources: tuple[str, ...] = ()
     error: str | None = None
     seconds: float = 0.0
+    documents: tuple[Document, ...] = ()
+    remark: str | None = None
+
+    @classmethod
+    def of(cls, observation: Observation, iteration: int) -> "Observed":
+        """Return the event of an observation in a turn."""
+        values = {name: getattr(observation, name) for name in _OBSERVATION_FIELDS}
+        return cls(iteration=iteration, **values)
 
     @property
     def observation(self) -> Observation:
-        """The observation as the tool gave it."""
-        return Observation(self.content, self.sources, self.error, self.seconds)
+        """The observation as the model was shown it."""
+        return Observation(**{name: getattr(self, name) for name in _OBSERVATION_FIELDS})
 
 
 class Read(Event, frozen=True, tag="reading"):
     """A second reading of a passage (`content`) for the fact numbered `fact`, from 0.
 
-    `kind` is `support` or `contradiction`. In a canned transcript only `reading` is needed.
+    `kind` is `support` or `contradiction`; `answer` is what the model wrote, from which a replay
+    reads anew. In a canned transcript only `reading` is needed.
     """
 
     iteration: int = 0
@@ -109,6 +123,7 @@ class Read(Event, frozen=True, tag="reading"):
     kind: str = "support"
     source: str = ""
     content: str = ""
+    answer: str = ""
     reading: str = ""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -118,7 +133,8 @@ class Read(Event, frozen=True, tag="reading"):
     def reply(self) -> Reply:
         """What the model answered."""
         tokens = self.prompt_tokens, self.completion_tokens
-        return Reply(f'{{"reading": "{self.reading}"}}', None, "stop", *tokens, self.seconds)
+        answer = self.answer or f'{{"reading": "{self.reading}"}}'
+        return Reply(answer, None, "stop", *tokens, self.seconds)
 
 
 class Brought(Event, frozen=True, tag="evidence"):
@@ -269,27 +285,46 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A reply and the exchanges it led to; `number` counts from 1."""
+    """A reply and the exchanges it led to; `number` counts from 1.
+
+    Number 0 is what code looked up before the first reply, and has none.
+    """
 
     number: int
-    reply: Replied
+    reply: Replied | None
     exchanges: tuple[Exchange, ...]
 
 
 def turns(events: Iterable[AnyEvent]) -> Iterator[Turn]:
-    """Yield the turns in order. A reply begins a turn; events before the first are left out."""
-    replied: list[tuple[Replied, list[Stepped], list[Observed]]] = []
+    """Yield the turns in order. A reply begins a turn; turn 0 is left out if it is empty."""
+    replies: list[Replied | None] = [None]
+    steps: list[list[Stepped]] = [[]]
+    observations: list[list[Observed]] = [[]]
     for event in events:
-        if isinstance(event, Replied):
-            replied.append((event, [], []))
-        elif replied and isinstance(event, Stepped):
-            replied[-1][1].append(event)
-        elif replied and isinstance(event, Observed):
-            replied[-1][2].append(event)
-    for number, (reply, steps, shown) in enumerate(replied, start=1):
-        # Both are in the order of the calls.
-        exchanges = tuple(Exchange(step, seen) for step, seen in zip_longest(steps, shown))
-        yield Turn(number, reply, exchanges)
+        match event:
+            case Replied():
+                replies.append(event)
+                steps.append([])
+                observations.append([])
+            case Stepped():
+                steps[-1].append(event)
+            case Observed():
+                observations[-1].append(event)
+            case _:
+                pass
+    for number, reply in enumerate(replies):
+        # Steps and observations are both in the order of the calls.
+        pairs = zip_longest(steps[number], observations[number])
+        exchanges = tuple(Exchange(step, observed) for step, observed in pairs)
+        if reply or exchanges:
+            yield Turn(number, reply, exchanges)
+
+
+def recorded_calls(exchanges: Iterable[Exchange]) -> Iterator[Act]:
+    """Yield the calls of exchanges, as code makes them again before the first reply."""
+    for exchange in exchanges:
+        if step := exchange.step:
+            yield Act(step.tool or "", step.arguments or {}, step.thought or "")
 
 
 Recall = Callable[[int, int], tuple[Stepped, Observed] | None]
@@ -302,11 +337,13 @@ class Replay:
     def __init__(self, events: Iterable[AnyEvent], model_id: str = "replay") -> None:
         recorded = tuple(events)
         self._replies = [event.reply for event in recorded if isinstance(event, Replied)]
+        played = tuple(turns(recorded))
         self._exchanges = {
             (turn.number, place): exchange
-            for turn in turns(recorded)
+            for turn in played
             for place, exchange in enumerate(turn.exchanges)
         }
+        self._lookups = [each for turn in played if not turn.reply for each in turn.exchanges]
         self._opening = tuple(
             Message(event.role, event.content) for event in recorded if isinstance(event, Said)
         )
@@ -319,6 +356,7 @@ class Replay:
         run = next((event for event in recorded if isinstance(event, Run)), Run())
         self.model_id = run.model_id or model_id
         self._evidence_hash = run.evidence_hash
+        self._tools = run.options.get("tools")
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
         """Return the recorded reply of this turn; raise `ChatError` past the last one."""
@@ -334,6 +372,14 @@ class Replay:
     def opening(self, evidence_hash: str) -> tuple[Message, ...]:
         """Return the messages that opened the conversation, if they were about this evidence."""
         return self._opening if self._evidence_hash == evidence_hash else ()
+
+    def opening_calls(self) -> Iterator[Act]:
+        """Yield the calls that code made before the first reply, as they were recorded."""
+        return recorded_calls(self._lookups)
+
+    def tools_of(self, installed: Collection[str]) -> Collection[str]:
+        """Return the names of the tools that the model had; of a canned run those installed."""
+        return self._tools if isinstance(self._tools, list) else installed
 
     def recall(self, turn: int, place: int) -> tuple[Stepped, Observed] | None:
         """Return what was recorded of a call, if both its step and its observation were."""

@@ -8,8 +8,8 @@ own: by the public suffix list two pages of `github.io` would be two sources.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ import tomli
 
 from chart_binder.domain.vocabulary import fold, plain_text
 from chart_binder.react.sanitize import one_line
+from chart_binder.react.steps import Document, Observation
 from chart_binder.react.transcript import AnyEvent, Observed, Stepped
 from chart_binder.web.passages import CELLS, GAPS, may_be_caption, names_columns
 
@@ -27,37 +28,51 @@ if TYPE_CHECKING:
 
 MAX_PASSAGE = 700
 """Characters of a passage, with its page's title and heading."""
-_FETCHING = frozenset({"web_fetch", "wikipedia", "musicbrainz"})
-"""The tools that read a page itself, rather than what a search engine says of it."""
+LINKED_PAGES = "linked_pages"
+"""The tool by which code reads what MusicBrainz links to; no model is offered it."""
+_LINKED = "Linked by MusicBrainz to release-group/"
+_LINKED_DATE = re.compile(rf"{_LINKED}(\S+)\nfirst release{re.escape(CELLS)}(\d{{4}}\S*)\n")
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
-_PAGE_HEAD = re.compile(r"\ATitle: (.*)\n(?:Address: .*\n)?(?:Published: .*\n)?")
-_REMARK = re.compile(
-    r"^\((?:passages about|the page|nothing on|no passage|some search|\d+ more).*\)$", re.MULTILINE
-)
-_ENTRY = re.compile(r"^([0-9]+)\. (.*)\n[ ]*(https?://\S+)[ ]*$", re.IGNORECASE | re.MULTILINE)
-"""An entry of a search: its number, its title, and below it the address that it is of."""
-_ENTRY_SITE = re.compile(r" \([^()]*\)$")
-_DIRECT = re.compile(r"^‹?(?:Answer|Infobox)\b.*", re.MULTILINE)  # a label is shown in marks
-_LAST = re.compile(r"\((https?://\S+)\)[ ]*$", re.IGNORECASE)
-_QUOTE_MARK = re.compile(r"^> ?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Document:
-    """What one source said: a page, or the entry of a `number` in search results.
-
-    `addresses` begins with the one where it was read in the end.
-    """
+class SourceText:
+    """The text of a document as code searches it; `addresses` begins with the document's own."""
 
     addresses: tuple[str, ...]
     title: str
     text: str
     number: int | None = None
     is_fetched: bool = False
+    linked: tuple[str, str] | None = None
+    """The id of the release group that MusicBrainz links to it, and the date it has in structure;
+    None for any other page."""
+
+    @classmethod
+    @lru_cache(256)
+    def of(cls, document: Document, *, is_linked: bool = False) -> "SourceText":
+        """Return the text of a document, with the headings above it as lines of their own.
+
+        Addresses are left out of it: a date in one proves nothing, as the model may have made it
+        up.
+        """
+        headings = (f"{'#' * level} {text}" for level, text in enumerate(document.headings, 1))
+        # No page has headings of this kind: they are lines of its text.
+        linked = document.headings and _LINKED_DATE.match(
+            "\n".join((*document.headings, document.text))
+        )
+        return cls(
+            (document.address, *document.aliases),
+            document.title,
+            "\n".join((*headings, _ADDRESS.sub(" ", document.text))),
+            document.number,
+            document.is_fetched,
+            (linked[1], linked[2]) if linked and is_linked else None,
+        )
 
     @property
     def address(self) -> str:
-        """Where it was read."""
+        """Where it was read in the end."""
         return self.addresses[0]
 
     @property
@@ -135,50 +150,37 @@ class Document:
         return "\n".join((*map(one_line, head), *map(one_line, self.text[begin:stop].split("\n"))))
 
 
-def read_documents(events: Iterable[AnyEvent]) -> tuple[Document, ...]:
-    """Return what the sources of a run said, in the order in which they were read.
-
-    An entry of a search is of the address on its own line alone, and is one only where the tool
-    says that it read that address: a page may imitate entries. What stands before the entries is of
-    the other sources, where those are one site.
-    """
-    tool: str | None = None
-    found: list[Document] = []
+def read_documents(events: Iterable[AnyEvent]) -> tuple[SourceText, ...]:
+    """Return what the sources of a run said, in the order in which they were read."""
+    texts: list[SourceText] = []
+    is_linked = False
     for event in events:
         if isinstance(event, Stepped):
-            tool = event.tool
-        elif isinstance(event, Observed) and not event.error and event.sources:
-            found += _documents(event, is_fetched=tool in _FETCHING)
-    return tuple(found)
+            is_linked = event.tool == LINKED_PAGES
+        elif isinstance(event, Observed) and not event.error:
+            documents = documents_of(event.observation)
+            texts += (SourceText.of(each, is_linked=is_linked) for each in documents)
+    return tuple(texts)
 
 
-def _documents(observed: Observed, *, is_fetched: bool) -> Iterator[Document]:
-    content = _REMARK.sub("", observed.content)
-    read = set(map(normal_address, observed.sources))
-    starts = [each for each in _ENTRY.finditer(content) if normal_address(each[3]) in read]
-    head = content[: starts[0].start()] if starts else content
-    owned = {normal_address(start[3]) for start in starts}
-    for line in _DIRECT.findall(head):
-        last = _LAST.search(line)
-        if last and normal_address(last[1]) in read:
-            owned.add(normal_address(last[1]))
-            yield Document((last[1],), "", _without_addresses(line[: last.start()]))
-    others = [each for each in observed.sources if normal_address(each) not in owned]
-    if others and len(independent_sources(others)) == 1:
-        page = _PAGE_HEAD.match(head)
-        text = _DIRECT.sub("", head[page.end() :] if page else head)
-        text = _without_addresses(_QUOTE_MARK.sub("", text)).strip("\n")
-        yield Document(tuple(others), page[1] if page else "", text, is_fetched=is_fetched)
-    ends = (*(each.start() for each in starts), len(content))
-    for start, end in zip(starts, ends[1:], strict=True):
-        title = _ENTRY_SITE.sub("", start[2])
-        text = _without_addresses(content[start.end() : end]).strip("\n")
-        yield Document((start[3],), title, f"{title}\n{text}", int(start[1]))
+def linked_document(document: Document, group: str, date: str, statement: str) -> Document:
+    """Return what a page that MusicBrainz links to a release group states as its first date.
+
+    The heading tells that it is such a page; it counts in what `LINKED_PAGES` returned alone.
+    """
+    text = f"first release{CELLS}{date}\n{statement}"
+    return replace(document, headings=(f"{_LINKED}{group}",), text=text)
 
 
-def _without_addresses(text: str) -> str:
-    """Drop addresses: a date in one proves nothing, as the model may have made it up."""
-    return _ADDRESS.sub(" ", text)
+def documents_of(observation: Observation) -> tuple[Document, ...]:
+    """Return the documents of an observation, as a plug-in may leave them out.
+
+    Without documents it is one of its only source, which was not fetched; of several sources
+    nothing tells which of them said what.
+    """
+    if observation.documents or len(set(map(normal_address, observation.sources))) != 1:
+        return observation.documents
+    return (Document(observation.sources[0], text=observation.content),)
 
 
 # What a source names.
@@ -190,7 +192,7 @@ _RESULT_NUMBER = re.compile(
 _BARE_HOST = re.compile(r"(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})/?", re.IGNORECASE)
 
 
-def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Document]:
+def documents_named(source: str, documents: Sequence[SourceText]) -> Sequence[SourceText]:
     """Return the documents that a source names: by address, result number, host or page title.
 
     Without a source it is all of them.
@@ -205,8 +207,8 @@ def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Docu
 
 
 def _named_by(
-    written: str, plain: str, documents: Sequence[Document]
-) -> Iterator[Sequence[Document]]:
+    written: str, plain: str, documents: Sequence[SourceText]
+) -> Iterator[Sequence[SourceText]]:
     if number := _RESULT_NUMBER.fullmatch(plain):
         results = (d.address for d in documents if d.number == int(number[1]))
         yield _of_addresses(results, documents)
@@ -220,7 +222,7 @@ def _named_by(
         yield [d for d in documents if d.site.partition(".")[0] in plain.split()]
 
 
-def _of_addresses(written: Iterable[str], documents: Sequence[Document]) -> Sequence[Document]:
+def _of_addresses(written: Iterable[str], documents: Sequence[SourceText]) -> Sequence[SourceText]:
     wanted = set(map(normal_address, written))
     return [d for d in documents if not wanted.isdisjoint(map(normal_address, d.addresses))]
 

@@ -1,30 +1,21 @@
-"""Fetching pages: one at a time from each host, in turn, within bounds, as robots.txt allows.
+"""Fetching pages: one at a time from each host, in turn, within bounds, as robots.txt allows."""
 
-Wikipedia, in any language, is searched and read through its API, which is MediaWiki's
-(mediawiki.org/wiki/API:Search, API:Parsing_wikitext). Its pages are taken as they are rendered: the
-plain text that it also gives has no infoboxes and tables, where dates are.
-"""
-
-import html
 import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import httpx
-import msgspec
 
-from chart_binder.config import FetchConfig, WikipediaConfig
-from chart_binder.domain.vocabulary import fold
+from chart_binder.config import FetchConfig
 from chart_binder.errors import FetchError, RefusedError, UnknownHostError
-from chart_binder.files import decode_json
 from chart_binder.net import Deadline, trusted_authorities
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.guard import Guard
@@ -55,11 +46,13 @@ READERS: Mapping[str, Callable[[str], Extract]] = MappingProxyType(
 )
 """The content types that are read, and what reads them."""
 _MOST_RUN_PAGES = 30
+MOST_UNASKED_PAGES: Final = 12
+"""Pages of one run that code opens although neither model nor person asked for them."""
 _BINARY_WITHIN = 1_024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # From the most telling class to the least; the first that fits names the failure.
 _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
-    (httpx.TimeoutException, "did not answer completely in {seconds:g} s"),
+    (httpx.TimeoutException, "did not answer completely in {seconds} s"),
     (httpx.ConnectError, "cannot be connected to"),
     (httpx.DecodingError, "sent a body that cannot be unpacked"),
     (httpx.ProtocolError, "broke off or does not speak HTTP"),
@@ -115,42 +108,41 @@ class PageFetcher:
         self._pacing = pacing or PROCESS_PACING
         self._robots = _Robots(user_agent(config))
 
-    def fetch(self, url: str) -> Page:
+    def fetch(
+        self, url: str, *, is_asked_for: bool = True, deadline: Deadline | None = None
+    ) -> Page:
         """Read a page and return what it says, or raise `FetchError`.
 
-        `RefusedError`, a kind of it, means that the address, or one it redirects to, is forbidden.
+        It is read before `deadline`. One that nobody asked for is read only as robots.txt allows,
+        and from no host of `never`.
+        `RefusedError`, a kind of `FetchError`, means that the address, or one it redirects to, is
+        forbidden.
         """
-        deadline = Deadline(self._config.timeout_s)
+        left_s = deadline.left_s if deadline else self._config.timeout_s
+        deadline = Deadline(min(left_s, self._config.timeout_s))
         trail = [self._guard.target(url)]
         with (
             open_visit(self._config, self._guard, deadline, self._resolve, self._trust) as visit,
             ExitStack() as turn,
         ):
             while len(trail) <= MOST_REDIRECTS + 1:
-                self._arrive(visit, trail, turn)
+                self._arrive(visit, trail, turn, is_asked_for=is_asked_for)
                 with visit.ask(trail[-1]) as answer:
                     if isinstance(answer, httpx.Response):
                         return _page(trail, answer, self._config.max_bytes)
                     trail.append(answer)
         raise FetchError(f"{trail[-1].host} redirects more than {MOST_REDIRECTS} times")
 
-    def for_run(self) -> Callable[[str], Page]:
-        """Return a `fetch` that keeps the pages of one run; a failure is tried again."""
-        known: dict[str, Page] = {}
+    def address(self, url: str) -> str:
+        """Return an address in its one normal spelling; `RefusedError` if it is forbidden."""
+        return str(self._guard.target(url))
 
-        def fetch(url: str) -> Page:
-            address = str(self._guard.target(url))
-            if address not in known:
-                page = self.fetch(url)
-                if len(known) >= _MOST_RUN_PAGES:
-                    known.clear()
-                known.update(dict.fromkeys((page.asked, *page.via, page.url), page))
-            return known[address]
-
-        return fetch
-
-    def _arrive(self, visit: "Visit", trail: list[httpx.URL], turn: ExitStack) -> None:
+    def _arrive(
+        self, visit: "Visit", trail: list[httpx.URL], turn: ExitStack, *, is_asked_for: bool
+    ) -> None:
         target = trail[-1]
+        if not is_asked_for and _is_below(target.host, self._config.never):
+            raise RefusedError(f"{target.host} is not read unasked ([llm.fetch] never)")
         if len(trail) == 1 or trail[-2].host != target.host:
             turn.close()
             # An operator's own host needs no pause between two pages.
@@ -158,8 +150,63 @@ class PageFetcher:
             pause_s = max(self._config.host_pause_s, rules.delay_s if rules else 0.0)
             pause_s = 0.0 if self._guard.is_private(target.host) else pause_s
             turn.enter_context(self._pacing.at(target.host, pause_s, visit.deadline))
-        if self._config.robots == "obey":
+        if self._config.robots == "obey" or not is_asked_for:
             self._robots.check(visit, target)
+
+
+def _is_below(host: str, domains: Iterable[str]) -> bool:
+    """Return whether a host is one of some domains, or below one."""
+    return any(f".{host}".endswith(f".{domain.lower().strip('.')}") for domain in domains)
+
+
+class RunPages:
+    """The pages of one run, which all its tools share; threads may use it at the same time.
+
+    A page is read once; one that could not be read is tried again when it is asked for again.
+    """
+
+    def __init__(self, fetcher: PageFetcher) -> None:
+        self._fetcher = fetcher
+        self._pages: dict[str, Page] = {}
+        self._being_read: set[str] = set()
+        self._unasked_left = MOST_UNASKED_PAGES
+        self._changed = threading.Condition()
+
+    def fetch(self, url: str) -> Page:
+        """Return the page that the model asks for, or raise `FetchError`."""
+        return self._page(url)
+
+    def fetch_unasked(self, url: str, deadline: Deadline) -> Page:
+        """Return a page that code opens by itself, at most `MOST_UNASKED_PAGES` in a run.
+
+        Raises `FetchError`.
+        """
+        return self._page(url, deadline)
+
+    def _page(self, url: str, deadline: Deadline | None = None) -> Page:
+        address = self._fetcher.address(url)
+        with self._changed:
+            left_s = deadline.left_s if deadline else None
+            self._changed.wait_for(lambda: address not in self._being_read, left_s)
+            if address in self._pages:
+                return self._pages[address]
+            if deadline is not None:
+                if not self._unasked_left:
+                    raise RefusedError("no further page is opened unasked in this run")
+                self._unasked_left -= 1
+            self._being_read.add(address)
+        pages: dict[str, Page] = {}
+        try:
+            page = self._fetcher.fetch(url, is_asked_for=deadline is None, deadline=deadline)
+            pages = dict.fromkeys((page.asked, *page.via, page.url), page)
+        finally:
+            with self._changed:
+                if len(self._pages) >= _MOST_RUN_PAGES:
+                    self._pages.clear()
+                self._pages |= pages
+                self._being_read.discard(address)
+                self._changed.notify_all()
+        return page
 
 
 def user_agent(config: FetchConfig) -> str:
@@ -243,7 +290,7 @@ class Visit:
             words = next(words for kind, words in _FAILURES if isinstance(error, kind))
             if _concerns_certificate(error):
                 words = "has no certificate that proves it is that host"
-            problem = words.format(seconds=self.deadline.seconds)
+            problem = words.format(seconds=f"{round(self.deadline.seconds, 1):g}")
             raise FetchError(f"{target.host} {problem}") from error
 
     def body(self, target: httpx.URL) -> Body:
@@ -390,145 +437,3 @@ def _robots_txt(visit: Visit, target: httpx.URL) -> str:
 
 def _robots_url(target: httpx.URL) -> httpx.URL:
     return target.copy_with(raw_path=b"/robots.txt")
-
-
-# Wikipedia.
-
-LANGUAGE: Final = re.compile(r"[a-z]{2,12}(?:-[a-z]{2,12}){0,3}")
-"""A wiki's name below wikipedia.org: `en`, `simple`, `zh-yue`, `be-tarask`."""
-_LONGEST_QUERY: Final = 200
-_NOT_THERE: Final = frozenset({"missingtitle", "invalidtitle", "pagecannotexist"})
-_SYNTAX: Final = re.compile(r'(?<!\S)([-!~][^\s"]*)')
-_ALWAYS: Final = {"format": "json", "formatversion": "2", "redirects": "1"}
-_PARSE: Final = {
-    "action": "parse", "prop": "text", "disableeditsection": "1", "disabletoc": "1",
-    "disablelimitreport": "1",
-}  # fmt: skip
-_SEARCH: Final = {
-    "action": "query", "list": "search", "srlimit": "4", "srprop": "", "srinfo": ""
-}  # fmt: skip
-
-
-class _TooLongError(FetchError):
-    """The answer is longer than what is read."""
-
-
-class _Error(msgspec.Struct, frozen=True):
-    code: str
-    info: str = ""
-
-
-class _Article(msgspec.Struct, frozen=True):
-    title: str
-    text: str = ""
-
-
-class _Query(msgspec.Struct, frozen=True):
-    search: tuple[_Article, ...] = ()
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    error: _Error | None = None
-    query: _Query | None = None
-    parse: _Article | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The page that fits best, if any, and others' addresses by title."""
-
-    page: Page | None
-    others: Mapping[str, str] = field(default_factory=dict)
-
-
-class Wikipedia:
-    """Asks the Wikipedia of one language; the guard and the limits are those of `[llm.fetch]`.
-
-    `resolve` and `trust` take the place of the system's resolver and certificate authorities.
-    """
-
-    def __init__(
-        self,
-        config: WikipediaConfig,
-        fetch: FetchConfig,
-        language: str = "",
-        *,
-        resolve: Resolve = resolve_by_system,
-        trust: ssl.SSLContext | None = None,
-    ) -> None:
-        self.language = language or config.language
-        self._home = config.url.replace("{language}", self.language).rstrip("/")
-        self._fetch = fetch
-        self._guard = Guard.of(fetch)
-        self._resolve = resolve
-        self._trust = trust
-
-    def look_up(self, query: str) -> Found:
-        """Return the article of a title, or of an address, or the one that fits words best.
-
-        Raises `FetchError` where Wikipedia could not be asked.
-        """
-        deadline = Deadline(self._fetch.timeout_s)
-        if address := in_address(query):
-            return Found(self._page(address[1], deadline))
-        titles = [hit.title for hit in self._search(query, deadline)]
-        exact = [title for title in titles if fold(title) == fold(query.strip())]
-        for title in [*exact, *titles]:
-            if page := self._page(title, deadline):
-                others = {each: self._address(each) for each in titles if each != title}
-                return Found(page, others)
-        return Found(None)
-
-    def _search(self, query: str, deadline: Deadline) -> tuple[_Article, ...]:
-        words = _SYNTAX.sub(r'"\1"', one_line(query)[:_LONGEST_QUERY])  # -word is "not that word"
-        found = self._ask({**_SEARCH, "srsearch": words}, deadline).query
-        return found.search if found else ()
-
-    def _page(self, title: str, deadline: Deadline) -> Page | None:
-        asked = {**_PARSE, "page": title}
-        try:
-            found, cut = self._ask(asked, deadline).parse, False
-        except _TooLongError:
-            found, cut = self._ask({**asked, "section": "0"}, deadline).parse, True
-        if found is None:
-            return None
-        address = self._address(found.title)
-        extract = from_html(f"<title>{html.escape(found.title)}</title>{found.text}")
-        return Page(address, address, "text/html", extract, cut or extract.cut)
-
-    def _ask(self, asked: Mapping[str, str], deadline: Deadline) -> _Answer:
-        """Return the answer; `_TooLongError`, a `FetchError`, for more than what is read."""
-        api = self._guard.target(f"{self._home}/w/api.php")
-        with (
-            PROCESS_PACING.at(api.host, 0.0, deadline),
-            open_visit(self._fetch, self._guard, deadline, self._resolve, self._trust) as visit,
-        ):
-            body = visit.body(api.copy_with(params={**_ALWAYS, **asked}))
-        unexpected = f"{self._home} does not answer as Wikipedia does"
-        if body.cut:
-            raise _TooLongError(unexpected)
-        try:
-            answer = decode_json(body.data, _Answer)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise FetchError(unexpected) from error
-        if answer.error is None:
-            return answer
-        if answer.error.code in _NOT_THERE:
-            return _Answer()
-        raise FetchError(f"Wikipedia refused the question: {one_line(answer.error.info, 200)}")
-
-    def _address(self, title: str) -> str:
-        return f"{self._home}/wiki/{quote(title.replace(' ', '_'), safe=_UNQUOTED)}"
-
-
-_UNQUOTED: Final = "/:,;@!$*()'~"
-"""What MediaWiki leaves as it is in the address of a page."""
-_ADDRESS: Final = re.compile(
-    r"(?:(?://|\b)([a-z-]+)(?:\.m)?\.wikipedia\.org|//[^\s/]+)/wiki/([^?#\s>]+)", re.IGNORECASE
-)
-
-
-def in_address(query: str) -> tuple[str, str] | None:
-    """Return the language, where it tells, and the title in an address of a wiki's page."""
-    found = _ADDRESS.search(query)
-    return ((found[1] or "").lower(), unquote(found[2]).replace("_", " ")) if found else None

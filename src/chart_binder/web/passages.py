@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chart_binder.domain.dates_in_text import MONTHS, month_pattern
 from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
-from chart_binder.react.steps import Observation
+from chart_binder.react.steps import Document, Observation
 
 if TYPE_CHECKING:
     from chart_binder.web.fetch import Page
@@ -77,7 +77,17 @@ def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") 
         lines.append(f"(passages about dates and releases: {part})")
     if page.cut:
         lines.append("(the page goes on: its end was not read)")
-    return Observation("\n".join(lines)[:max_chars], page.sources)
+    content = "\n".join(lines)[:max_chars]
+    return Observation(content, page.sources, documents=(document_of(page, chosen),))
+
+
+def document_of(page: "Page", chosen: "Excerpt", number: int | None = None) -> Document:
+    """Return what is shown of a page, with the `number` that it has among results."""
+    address, *aliases = page.sources
+    text = "\n".join(chosen.lines)
+    return Document(
+        address, page.title, text=text, is_fetched=True, aliases=tuple(aliases), number=number
+    )
 
 
 def _not_found(page: "Page", find: str) -> list[str]:

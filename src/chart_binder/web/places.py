@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, islice, takewhile
 from operator import attrgetter
 from urllib.parse import unquote, urlsplit
 
@@ -11,20 +12,22 @@ from chart_binder.domain import clauses
 from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates_in_text import Mention, find_dates
 from chart_binder.domain.patches import COUNTRY, PREMIERE, PRIMARY_TYPE, STATUS, Patch, fact_words
-from chart_binder.domain.vocabulary import find_words, fold, plain_text, spaced_words
-from chart_binder.web.documents import MAX_PASSAGE, Document
-from chart_binder.web.passages import CELLS
+from chart_binder.domain.vocabulary import find_words, fold, plain_text, spaced_words, word_table
+from chart_binder.web.documents import MAX_PASSAGE, SourceText
+from chart_binder.web.passages import CELLS, may_be_caption
 
 _BESIDE = 60
 _MAX_OCCURRENCES = 8
 _MIN_QUOTE = 4
+_LONGEST_ENTRY = 150
+"""Characters of a list entry that states a fact, rather than tells a story."""
 
 
 @dataclass(frozen=True)
 class Place:
     """A place in a document: a value or a quote, with what stands around it."""
 
-    document: Document
+    document: SourceText
     start: int
     end: int
 
@@ -69,13 +72,24 @@ class Place:
         return CELLS in self.line
 
     @property
+    def is_structured(self) -> bool:
+        """Whether structure states it: a row, a label in its line, or a short entry of a list."""
+        line = self.line
+        is_short = len(line) <= _LONGEST_ENTRY and not _SENTENCE_END.search(line)
+        is_entry = line.startswith("- ") and is_short
+        return is_entry or not self.is_prose
+
+    @property
     def is_prose(self) -> bool:
         """Whether it stands in no row, and behind no label in its line."""
-        return not (self.is_row or _LABELLED.match(self.line))
+        label = _LABELLED.match(self.line)
+        begin = self.document.line(self.start)[0]
+        return not (self.is_row or (label and begin + label.end() <= self.start))
 
 
 _CREDIT = re.compile(r"( [-–—] )")
-_LABELLED = re.compile(r"[^.:]{1,30}: ")
+_LABELLED = re.compile(r"[^.:]{1,60}: ")
+_SENTENCE_END = re.compile(r"(?<!\d)[.!?] (?=[^\Wa-z\d])")
 _HEAD = re.compile(r"^(?:Page|Under): .*\n|^#.*$", re.MULTILINE)
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 """A word; of what is written without spaces, a letter."""
@@ -125,26 +139,27 @@ def link_problem(place: Place, subject: Subject) -> str | None:
     begin, stop = document.line(place.start)
     if len(document.text) > MAX_PASSAGE and not _is_told_apart(document, subject):
         return f"the page names neither {subject.artist!r} nor the label of {subject.title!r}"
-    if name := next(_other_credits(place, subject), ""):
-        return f"it is said of {subject.title!r} by {name!r}"
-    if subject.is_named_in(line):
-        other = _other_type(line, subject)
-        return f"it is said of {subject.title!r} {other}" if other else None
+    is_named, headings = subject.is_named_in(line), document.headings(place.start)
+    types = (_other_type(text, subject) for text in ((line,) if is_named else headings))
+    artists = (f"by {name!r}" for name in _other_credits(place, subject))
+    if other := next(chain(artists, filter(None, types)), None):
+        return f"it is said of {subject.title!r} {other}"
+    if is_named:
+        return None
     before = document.text[max(begin, place.start - MAX_PASSAGE) : place.start]
-    headings = document.headings(place.start)
     above = next(reversed(document.headings(place.start, of_table=False)), "")
     if subject.names_other(line if is_row else before) or (is_row and subject.names_other(above)):
         return "the passage names another candidate"
     around = document.text[max(0, begin - MAX_PASSAGE // 2) : stop + MAX_PASSAGE // 2]
     slug = unquote(urlsplit(document.address).path) if "//" in document.address else ""
     near = (*headings, document.title, slug, *(() if is_row else (around,)))
-    if any(subject.is_named_in(text) for text in near):
-        return None
-    return f"neither the passage nor its headings, page title or address name {subject.title!r}"
+    if not any(subject.is_named_in(text) for text in near):
+        return f"neither the passage nor its headings, page title or address name {subject.title!r}"
+    return None
 
 
 @lru_cache(256)
-def _is_told_apart(document: Document, subject: Subject) -> bool:
+def _is_told_apart(document: SourceText, subject: Subject) -> bool:
     """Return whether a page names the artist, or what else tells the record from another's.
 
     A page that is no longer than a passage is shown to the second reading as a whole.
@@ -167,16 +182,17 @@ def _other_type(line: str, subject: Subject) -> str | None:
 
 
 @lru_cache(256)
-def _is_credited(document: Document, subject: Subject) -> bool:
+def _is_credited(document: SourceText, subject: Subject) -> bool:
     rows = (row for row in document.text.split("\n") if CELLS in row)
     return any(subject.has_artist_in(row) and subject.is_named_in(row) for row in rows)
 
 
-def date_doubt(document: Document, mention: Mention, subject: Subject) -> str | None:
+def date_doubt(document: SourceText, mention: Mention, subject: Subject) -> str | None:
     """Return a word of its clause or heading that says that a date is of something else."""
     if doubt := clauses.doubt_in_clause(document.text, mention, subject.names):
         return doubt
-    sides = {side for name in (*subject.names, subject.recording) for side in name.split(" / ")}
+    names = (*subject.names, subject.recording, subject.artist)
+    sides = {side for name in names for side in name.split(" / ")}
     abroad = clauses.names_abroad(subject.countries, subject.home)
     if "+" not in subject.kind and (
         said := clauses.other_issue(document.text, mention, sides, abroad)
@@ -196,17 +212,17 @@ def date_doubt(document: Document, mention: Mention, subject: Subject) -> str | 
 
 
 def value_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
-    """Return why a value that stands there does not count, or None.."""
-    return next(_value_doubts(place, patch, subject), None)
+    """Return why a value that stands there does not count, or None."""
+    if not patch.is_date:
+        return next(_value_doubts(place, patch, subject), None)
+    mention = next(mention for mention in place.document.mentions if mention.start == place.start)
+    if doubt := date_doubt(place.document, mention, subject):
+        return f"{patch.value} is said of something else ({doubt!r})"
+    return None if _says_so(place) else f"the sentence does not say it came out on {patch.value}"
 
 
 def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
     text, clause, value = place.document.text, place.clause, patch.value
-    if patch.is_date:
-        mention = next(m for m in place.document.mentions if m.start == place.start)
-        if doubt := date_doubt(place.document, mention, subject):
-            yield f"{value} is said of something else ({doubt!r})"
-        return
     if clauses.is_denied(text, place.start, place.end):
         yield f"{value} is denied there, or said of something else"
     if patch.field == PREMIERE:
@@ -225,6 +241,12 @@ def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]
         is_asked = "?" in text[place.end :].partition("\n")[0].partition(".")[0]
         if is_asked or not clauses.says_plainly(clause, said, patch.field, value, subject):
             yield f"the sentence does not plainly say {value} of {subject.title!r}"
+
+
+def _says_so(place: Place) -> bool:
+    """Return whether running text says of a date, there or above, that something came out."""
+    is_told = place.is_prose and not (place.line.startswith("- ") or may_be_caption(place.line))
+    return not is_told or any(map(clauses.says_release, (place.clause, *place.above)))
 
 
 def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
@@ -255,7 +277,7 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
         yield f"{patch.value} stands beside nothing that is {subject.title!r}"
 
 
-def _is_other_edition(document: Document, subject: Subject) -> bool:
+def _is_other_edition(document: SourceText, subject: Subject) -> bool:
     text = fold(document.text)
     has_other = any(code in text for code in subject.other_codes)
     is_other = has_other and not any(code in text for code in subject.codes)
@@ -272,9 +294,13 @@ _OTHER_WORK = re.compile(
     r"|kompon|compos|compuest|produ[cz]|prodott|regiss?tr|escri|[ée]crit|scritt|geschrieben)"
 )
 _VERSION = re.compile(r"(?i)(?:version|cover|rendition)$")
+_CREDIT_LABEL = re.compile(rf"\s{_OF}\s*$")
 _HEADED = re.compile(rf"(?m)^(?:[\w-]+ ){{1,4}}?{_OF} (?=[A-Z])[^.!?|:\n]*$")
 _WHOSE = re.compile(r"\((?=[A-Z])([^()\d]+) (?:song|single|album|EP)\)")
-_ARTIST_COLUMN = re.compile(r"\s*(?:artists?|act|band|performer|interpret|kunstler|artist[ea])\s*")
+_ARTIST_COLUMN = re.compile(
+    rf"\s*(?:{'|'.join(map(fold, word_table('date_words')['structure']['artist']))})\s*"
+)
+_MOST_BOX_LINES = 12
 _BEFORE_NAME = 5
 """Words that may stand before a name: `the English rock band`."""
 _PARTS_NAME = frozenset(["and", "of", "with", "from", "for", "by", "und", "mit", "et", "y"])
@@ -301,10 +327,38 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
         yield from (name for name in names if not _is_known_in(name, subject))
     if not place.is_row:
         yield from _named_others(place.clause, subject, of_record=True)
+    if place.is_row and any(subject.artists):
+        yield from _box_credits(place, subject)
     if not place.is_prose:
         heads = (found[0] for found in _HEADED.finditer(document.text, 0, place.end))
         *_, nearest = ["", *(head for head in heads if _names_type(head))]
         yield from _named_others(nearest, subject)
+
+
+def box_around(place: Place) -> Sequence[str]:
+    """Return the lines of the box in which a row stands: rows and short lines, without its own."""
+    text, (start, end) = place.document.text, place.document.line(place.start)
+    before = reversed(text[:start].split("\n")[:-1])
+    sides = (before, iter(text[end + 1 :].split("\n")))
+    return [line for side in sides for line in islice(takewhile(_is_in_box, side), _MOST_BOX_LINES)]
+
+
+def _is_in_box(line: str) -> bool:
+    return line.count(CELLS) == 1 or may_be_caption(line) or bool(_LABELLED.match(line))
+
+
+def _box_credits(place: Place, subject: Subject) -> Iterator[str]:
+    """Yield to whom the box of a row credits the record, where it is not the artist.
+
+    The box says so behind a label: `Single by | X`, `Artist | X`.
+    """
+    for row in box_around(place) if place.line.count(CELLS) == 1 else ():
+        label, _, value = row.partition(CELLS)
+        is_credit = _ARTIST_COLUMN.fullmatch(fold(label)) or (
+            _names_type(label) and _CREDIT_LABEL.search(label)
+        )
+        if value and is_credit and not _is_known_in(value, subject):
+            yield value
 
 
 def _names_type(text: str) -> bool:
@@ -359,7 +413,7 @@ def _is_artist(words: Sequence[str], subject: Subject, skipped: int = _BEFORE_NA
 # What else is said.
 
 
-def premieres_said(documents: Iterable[Document]) -> Iterator[Place]:
+def premieres_said(documents: Iterable[SourceText]) -> Iterator[Place]:
     """Yield where passages say that something first came out on a record."""
     for document in documents:
         for start, end in find_words(fact_words()[PREMIERE]["true"], document.text):
@@ -369,10 +423,10 @@ def premieres_said(documents: Iterable[Document]) -> Iterator[Place]:
 
 
 def dates_about(
-    documents: Iterable[Document],
+    documents: Iterable[SourceText],
     subject: Subject,
     is_wanted: Callable[[Mention], bool],
-    mentions_of: Callable[[Document], Iterable[Mention]] = attrgetter("mentions"),
+    mentions_of: Callable[[SourceText], Iterable[Mention]] = attrgetter("mentions"),
 ) -> Iterator[tuple[Mention, Place, bool]]:
     """Yield the dates that passages may give for a subject, and whether they plainly say release.
 
@@ -397,20 +451,20 @@ _QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
 """What `web_fetch` shows before each line of a page, and models copy."""
 
 
-def find_quote(document: Document, quote: str) -> list[tuple[int, int]]:
+def find_quote(document: SourceText, quote: str) -> list[tuple[int, int]]:
     """Return where a quote stands, at most eight times; its date may be in another form."""
     plain = _QUOTE_MARK.sub("", quote)
     return (_quoted(document, plain) or [*_with_other_date(document, plain)])[:_MAX_OCCURRENCES]
 
 
-def _quoted(document: Document, quote: str) -> list[tuple[int, int]]:
+def _quoted(document: SourceText, quote: str) -> list[tuple[int, int]]:
     words = plain_text(quote)[0].strip(" .,;:…")
     normal, places = document.normal
     found = re.finditer(re.escape(words), normal) if len(words) >= _MIN_QUOTE else ()
     return [(places[each.start()], places[each.end() - 1] + 1) for each in found]
 
 
-def _with_other_date(document: Document, quote: str) -> Iterator[tuple[int, int]]:
+def _with_other_date(document: SourceText, quote: str) -> Iterator[tuple[int, int]]:
     """Yield where a quote stands but for the form of its date: `May 17, 1974` for `17 May 1974`."""
 
     def plain(text: str) -> str:
@@ -431,7 +485,7 @@ _MARKS = " .,;:()"
 _BEFORE_DATE = re.compile(r"(?:\s(?:on|in|the))+$")
 
 
-def nearest_line(document: Document, wanted: str) -> str:
+def nearest_line(document: SourceText, wanted: str) -> str:
     """Return the line that shares most words with a text; an empty one where none shares any."""
     words = set(spaced_words(wanted).split())
 

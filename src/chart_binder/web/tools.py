@@ -5,7 +5,6 @@ Making the tools loads no network library: each is loaded with the first call.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -13,17 +12,23 @@ from msgspec import UNSET, UnsetType
 
 from chart_binder.errors import FetchError, LookupFailedError, SearchError
 from chart_binder.react.sanitize import one_line
-from chart_binder.react.steps import Observation
-from chart_binder.react.tools import SAYS_NOTHING, Tool, ToolError
-from chart_binder.web.passages import excerpt, page_reading
+from chart_binder.react.steps import Document, Observation
+from chart_binder.react.tools import SAYS_NOTHING, RunContext, Tool, ToolError
+from chart_binder.web.passages import document_of, excerpt, page_reading
 from chart_binder.web.searxng import Degraded, Hit, Hits, NothingFound, SearxngClient
 
 if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
-    from chart_binder.web.fetch import Found, Page, PageFetcher
+    from chart_binder.web.fetch import Page, PageFetcher, RunPages
+    from chart_binder.web.transport import Resolve
+    from chart_binder.web.wikimedia import Found
 
 _LONGEST_SNIPPET: Final = 300
 _LONGEST_BOX: Final = 500
+_LONGEST_REASON: Final = 120
+_MOST_READ: Final = 4
+"""Results of a search whose pages are opened."""
+_QUOTED: Final = "> "
 _LONGEST_TITLE: Final = 120
 _MOST_SUGGESTIONS: Final = 3
 _LONGEST_QUERY: Final = 80
@@ -31,25 +36,66 @@ _SPARE: Final = 70  # characters kept for the last lines
 _ROOM_FOR_OTHERS: Final = 4  # the part of an observation that other articles may take: a fourth
 
 
-def web_search(config: "LLMConfig", searxng: "SearxngClient | None" = None) -> Tool:
-    """Return the tool that searches with the configured server, or with `searxng`."""
+def web_search(
+    config: "LLMConfig", searxng: "SearxngClient | None" = None, pages: "PageFetcher | None" = None
+) -> Tool:
+    """Return the tool that searches with the configured server, and reads the best results.
+
+    `searxng` and `pages` take the place of what configuration makes.
+    """
     client = searxng or SearxngClient(config.searxng)
 
-    def web_search(query: str) -> Observation:
-        """Search the web. Returns titles, addresses and snippets of the best results."""
-        try:
-            outcome = client.search(query)
-        except SearchError as error:
-            raise ToolError(f"The search service {error.brief}. {SAYS_NOTHING}") from error
-        match outcome:
-            case Hits():
-                return search_results(outcome, config.searxng.max_results, config.fetch.max_chars)
-            case NothingFound():
-                return nothing_found(outcome)
-            case Degraded():
-                raise _degraded(outcome)
+    def for_run(run: RunContext) -> Callable[..., Observation]:
+        def web_search(query: str) -> Observation:
+            """Search the web and read the best pages: their passages about dates and releases."""
+            try:
+                outcome = client.search(query)
+            except SearchError as error:
+                raise ToolError(f"The search service {error.brief}. {SAYS_NOTHING}") from error
+            match outcome:
+                case Hits():
+                    best = outcome.hits[: min(_MOST_READ, config.searxng.max_results)]
+                    read = _read_pages(best, run_pages(run, config, pages), config.fetch.timeout_s)
+                    return search_results(outcome, read, config, f"{query} / {run.about}")
+                case NothingFound():
+                    return nothing_found(outcome)
+                case Degraded():
+                    raise _degraded(outcome)
 
-    return Tool.of(web_search)
+        return web_search
+
+    return replace(Tool.of(for_run(RunContext())), per_run=for_run)
+
+
+def run_pages(run: RunContext, config: "LLMConfig", pages: "PageFetcher | None") -> "RunPages":
+    """Return the pages of a run, which all its tools share."""
+
+    def make() -> "RunPages":
+        from chart_binder.web.fetch import PageFetcher, RunPages
+
+        return RunPages(pages or PageFetcher(config.fetch))
+
+    return run.shared("pages", make)
+
+
+def _read_pages(
+    hits: Sequence[Hit], pages: "RunPages", timeout_s: float
+) -> "Sequence[Page | FetchError]":
+    """Return the page of each hit, or why it cannot be read: side by side, by one deadline."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from chart_binder.net import Deadline
+
+    deadline = Deadline(timeout_s)
+
+    def read(hit: Hit) -> "Page | FetchError":
+        try:
+            return pages.fetch_unasked(hit.url, deadline)
+        except FetchError as error:
+            return error
+
+    with ThreadPoolExecutor(max(1, len(hits))) as threads:
+        return tuple(threads.map(read, hits))
 
 
 def _degraded(found: Degraded) -> ToolError:
@@ -73,17 +119,7 @@ def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
     what the run is about.
     """
 
-    @cache
-    def fetcher() -> "PageFetcher":
-        from chart_binder.web.fetch import PageFetcher
-
-        return pages or PageFetcher(config.fetch)
-
-    def for_run(about: str) -> Callable[..., Observation]:
-        @cache
-        def run_fetch() -> "Callable[[str], Page]":
-            return fetcher().for_run()
-
+    def for_run(run: RunContext) -> Callable[..., Observation]:
         # `find` is left out where it is not given: a call is recorded as it was made.
         def web_fetch(url: str, find: str | UnsetType = UNSET) -> Observation:
             """Read a web page: its passages about dates and releases, or those with words to find.
@@ -92,35 +128,37 @@ def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
                 find: words to look for in a long page.
             """
             try:
-                page = run_fetch()(url)
+                page = run_pages(run, config, pages).fetch(url)
             except FetchError as error:
                 raise ToolError(f"{error}.") from error
-            return page_reading(page, config.fetch.max_chars, about, find or "")
+            return page_reading(page, config.fetch.max_chars, run.about, find or "")
 
         return web_fetch
 
-    return replace(Tool.of(for_run("")), per_run=for_run)
+    return replace(Tool.of(for_run(RunContext())), per_run=for_run)
 
 
-def wikipedia(config: "LLMConfig") -> Tool:
+def wikipedia(config: "LLMConfig", resolve: "Resolve | None" = None) -> Tool:
     """Return the tool that asks the Wikipedia of `[llm.wikipedia]`, as `[llm.fetch]` allows.
 
     Of a long article the passages are shown that bear on the query and on what the run is about.
+    `resolve` takes the place of the system's resolver.
     """
 
-    def for_run(about: str) -> Callable[..., Observation]:
+    def for_run(run: RunContext) -> Callable[..., Observation]:
         def wikipedia(query: str, language: str = "") -> Observation:
             """Read the Wikipedia article that fits best; language is a code such as en or ja."""
-            found = _look_up(config, query, language)
-            return _article(found, f"{query} / {about}", config.fetch.max_chars)
+            found = _look_up(config, query, language, resolve)
+            return _article(found, f"{query} / {run.about}", config.fetch.max_chars)
 
         return wikipedia
 
-    return replace(Tool.of(for_run("")), per_run=for_run)
+    return replace(Tool.of(for_run(RunContext())), per_run=for_run)
 
 
-def _look_up(config: "LLMConfig", query: str, language: str) -> "Found":
-    from chart_binder.web.fetch import LANGUAGE, Wikipedia, in_address
+def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve | None") -> "Found":
+    from chart_binder.web.transport import resolve_by_system
+    from chart_binder.web.wikimedia import LANGUAGE, Wikipedia, in_address
 
     address = in_address(query)
     asked = (address[0] if address else "") or language.strip().lower()
@@ -131,7 +169,8 @@ def _look_up(config: "LLMConfig", query: str, language: str) -> "Found":
     if not query.strip():
         raise ToolError("Give a title, or words to look for.")
     try:
-        return Wikipedia(config.wikipedia, config.fetch, asked).look_up(query)
+        resolve = resolve or resolve_by_system
+        return Wikipedia(config.wikipedia, config.fetch, asked, resolve=resolve).look_up(query)
     except FetchError as error:
         raise ToolError(f"The look-up at Wikipedia failed: {error}. {SAYS_NOTHING}") from error
 
@@ -147,7 +186,8 @@ def _article(found: "Found", about: str, max_chars: int) -> Observation:
     others, listed = _whole_entries(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
     lines = [head, *others] if others else []
     seen = page_reading(found.page, max_chars - sum(len(line) + 1 for line in lines), about)
-    return Observation("\n".join((seen.content, *lines)), (*seen.sources, *listed))
+    content = "\n".join((seen.content, *lines))
+    return Observation(content, (*seen.sources, *listed), documents=seen.documents)
 
 
 def _whole_entries(
@@ -163,17 +203,74 @@ def _whole_entries(
     return texts, urls
 
 
-def search_results(found: Hits, max_results: int, max_chars: int) -> Observation:
-    """Show what was found, numbered, whole entries only; the sources are addresses in the text."""
-    entries = [*_direct_entries(found), *_hit_entries(found.hits[:max_results], found.query)]
+def search_results(
+    found: Hits, read: "Sequence[Page | FetchError]", config: "LLMConfig", about: str
+) -> Observation:
+    """Show what was found, numbered, whole entries only; under each of the best, its passages.
+
+    `read` are the pages of the first hits, or why they cannot be read.
+    """
+    hits = found.hits[: config.searxng.max_results]
+    direct = [*_direct_documents(found)]
     head = "Search results:"  # without the query: it would look like something that was found
-    texts, sources = _whole_entries(entries, max_chars - len(head) - _SPARE)
-    lines = [head, *texts]
-    if left_out := len(entries) - len(texts):
+    room = config.fetch.max_chars - len(head) - _SPARE
+    entries: list[tuple[str, Document]] = []
+    for document in direct:
+        where = document.address or "no address given"
+        entries.append((f"{document.title}: {document.text} ({where})", document))
+    room_for_pages = room - sum(len(text) + 1 for text, _ in entries)
+    seen = set[str]()
+    for number, hit in enumerate(hits, start=1):
+        page = read[number - 1] if number <= len(read) else None
+        left = len(hits) - number + 1
+        entry = _entry(number, hit, page, room_for_pages // left, about)
+        if entry[1].address not in seen:  # two results may lead to one page
+            seen.add(entry[1].address)
+            entries.append(entry)
+            room_for_pages -= len(entry[0]) + 1
+    shown = _that_fit(entries, room)
+    lines = [head, *(text for text, _ in shown)]
+    if left_out := len(entries) - len(shown):
         lines.append(f"({left_out} more not shown)")
     if found.failing:
         lines.append("(some search engines did not answer)")
-    return Observation("\n".join(lines)[:max_chars], tuple(dict.fromkeys(sources)))
+    documents = tuple(document for _, document in shown if document.address)
+    sources = dict.fromkeys(document.address for document in documents)
+    content = "\n".join(lines)[: config.fetch.max_chars]
+    return Observation(content, tuple(sources), documents=documents)
+
+
+def _entry(
+    number: int, hit: Hit, page: "Page | FetchError | None", room: int, about: str
+) -> tuple[str, Document]:
+    """Return the text of a result, and what it shows: passages of the page, or the snippet."""
+    if page is None or isinstance(page, FetchError):
+        snippet = " ".join(excerpt((hit.snippet,), _LONGEST_SNIPPET, about).lines)
+        lines = [_heading(number, hit.title, hit.url, hit.date)]
+        said = "the search engine's words" if page is None else f"not read: {page}"
+        lines += [f"   ({one_line(said, _LONGEST_REASON)}) {snippet}".rstrip()]
+        return "\n".join(lines), Document(hit.url, hit.title, (), snippet, number=number)
+    heading = _heading(number, page.title, page.url, page.extract.published)
+    per_line = len(_QUOTED) + 1
+    chosen = excerpt(page.extract.blocks, max(0, room - len(heading) - 1), about, "", per_line)
+    lines = [heading, *(f"{_QUOTED}{line}" for line in chosen.lines)]
+    return "\n".join(lines), document_of(page, chosen, number)
+
+
+def _heading(number: int, title: str, url: str, date: str | None) -> str:
+    host = (urlsplit(url).hostname or "").removeprefix("www.")
+    about = f"{host}, {date}" if date else host
+    return f"{number}. {one_line(title, _LONGEST_TITLE)} ({about})\n   {url}"
+
+
+def _that_fit(entries: Sequence[tuple[str, Document]], room: int) -> Sequence[tuple[str, Document]]:
+    """Return the entries that there is room for, whole."""
+    shown = []
+    for text, document in entries:
+        if len(text) < room:
+            room -= len(text) + 1
+            shown.append((text, document))
+    return shown
 
 
 def nothing_found(found: NothingFound) -> Observation:
@@ -185,20 +282,8 @@ def nothing_found(found: NothingFound) -> Observation:
     return Observation(f"No results. {advice}")
 
 
-def _direct_entries(found: Hits) -> Iterator[tuple[str, str]]:
-    """Yield answers and infoboxes; where no address is given, the text may end in another's."""
-    for each in found.direct:
-        shown = excerpt(each.lines, _LONGEST_BOX, found.query, per_line=3)
-        text = " | ".join(shown.lines)
-        yield f"{each.label}: {text} ({each.url or 'no address given'})", each.url
-
-
-def _hit_entries(hits: tuple[Hit, ...], query: str) -> Iterator[tuple[str, str]]:
-    for number, hit in enumerate(hits, start=1):
-        host = (urlsplit(hit.url).hostname or "").removeprefix("www.")
-        about = f"{host}, {hit.date}" if hit.date else host
-        lines = [f"{number}. {one_line(hit.title, _LONGEST_TITLE)} ({about})", f"   {hit.url}"]
-        if hit.snippet:
-            shown = excerpt((hit.snippet,), _LONGEST_SNIPPET, query)
-            lines.append(f"   {' '.join(shown.lines)}")
-        yield "\n".join(lines), hit.url
+def _direct_documents(found: Hits) -> Iterator[Document]:
+    """Yield answers and infoboxes of engines; where no address is given, it is empty."""
+    for direct in found.direct:
+        shown = excerpt(direct.lines, _LONGEST_BOX, found.query, per_line=3)
+        yield Document(direct.url, direct.label, (), " | ".join(shown.lines))

@@ -192,6 +192,8 @@ class Case:
     replies: tuple[str, ...]
     truths: tuple[Truth, ...] = ()
     truth: Mapping[str, str] = field(default_factory=dict)
+    answer: str = ""
+    """The record that the pages tell, where the model of the script answers wrongly."""
 
     @property
     def all_truths(self) -> tuple[Truth, ...]:
@@ -237,6 +239,7 @@ def _case(
     return Case(
         raw["id"], raw["kind"], raw.get("wanted", ""), known[raw["evidence"]], pages,
         raw.get("search", {}), tuple(raw["replies"]), _truths(raw), raw.get("truth", {}),
+        raw.get("answer", ""),
     )  # fmt: skip
 
 
@@ -244,40 +247,20 @@ def _case(
 
 
 @dataclass
-class Player:
-    """Plays a case's replies, then repeats the last; answers second readings from its truths.
+class HonestReader:
+    """Answers second readings from truths; what none of them fits is `unclear`, and unforeseen."""
 
-    `{S}` and `{S.1}` in a reply are the labels that the evidence markdown gives. `unforeseen` holds
-    the second readings that no truth of the case fits: those are answered `unclear`.
-    """
-
-    case: Case
-    place: Mapping[str, str]
-    is_lying: bool = False
-    model_id: str = "played"
-    readings: list[tuple[str, str]] = field(default_factory=list)
+    evidence: Evidence
+    truths: Sequence[Truth]
     unforeseen: list[str] = field(default_factory=list)
-    _said: int = 0
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-        """Return the next reply, or a second reading."""
-        asked = messages[-1].content
-        if asked.startswith("# Second reading"):
-            reading = "first_release" if self.is_lying else self._honest(asked)
-            self.readings.append((asked, reading))
-            return Reply(json.dumps({"reading": reading}), prompt_tokens=len(asked) // 4)
-        evidence = next(one.content for one in messages if "# Recording Evidence" in one.content)
-        text = self.case.replies[min(self._said, len(self.case.replies) - 1)]
-        self._said += 1
-        spoken = _placed(_labelled(_spoken(text), self.case, evidence), self.place)
-        return Reply(_object_in(spoken) if terms.schema else spoken)
-
-    def _honest(self, asked: str) -> str:
+    def reading(self, asked: str) -> str:
+        """Return what the passage in a question says of the date in it."""
         fields = dict(
             re.findall(r"^(Release|Artist|Type|Country|Date): *(.*)$", asked, re.MULTILINE)
         )
         passage, date = _folded(asked), fields.get("Date", "").replace("none is claimed", PREMIERE)
-        for one in self.case.all_truths:
+        for one in self.truths:
             if _folded(one.piece) in passage and (
                 one.date == date or one.date.startswith(f"{date}-")
             ):
@@ -289,7 +272,7 @@ class Player:
         """Return a reading, which is of another record where it was not that one that was asked."""
         if not one.record or one.reading != "first_release":
             return one.reading
-        evidence = self.case.evidence
+        evidence = self.evidence
         title, kind = evidence.titles[one.record], evidence.types[one.record].casefold()
         is_title = _folded(title) in _folded(fields.get("Release", ""))
         kinds = set(fields.get("Type", "").casefold().split()) & {"album", "single", "ep"}
@@ -298,6 +281,35 @@ class Player:
         country = fields.get("Country", "").strip()
         is_elsewhere = one.country and re.fullmatch(r"[A-Z]{2}", country) and country != one.country
         return "other_release" if is_elsewhere else "first_release"
+
+
+@dataclass
+class Player:
+    """Plays a case's replies, then repeats the last; answers second readings from its truths.
+
+    `{S}` and `{S.1}` in a reply are the labels that the evidence markdown gives.
+    """
+
+    case: Case
+    place: Mapping[str, str]
+    is_lying: bool = False
+    model_id: str = "played"
+    readings: list[tuple[str, str]] = field(default_factory=list)
+    _said: int = 0
+
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        """Return the next reply, or a second reading."""
+        asked = messages[-1].content
+        if asked.startswith("# Second reading"):
+            honest = HonestReader(self.case.evidence, self.case.all_truths)
+            reading = "first_release" if self.is_lying else honest.reading(asked)
+            self.readings.append((asked, reading))
+            return Reply(json.dumps({"reading": reading}), prompt_tokens=len(asked) // 4)
+        evidence = next(one.content for one in messages if "# Recording Evidence" in one.content)
+        text = self.case.replies[min(self._said, len(self.case.replies) - 1)]
+        self._said += 1
+        spoken = placed(_labelled(_spoken(text), self.case, evidence), self.place)
+        return Reply(_object_in(spoken) if terms.schema else spoken)
 
 
 def said_of(piece: str, text: str) -> bool:
@@ -347,7 +359,7 @@ def _labelled(text: str, case: Case, markdown: str) -> str:
     return re.sub(r"\{([A-Z]\d*(?:\.\d+)?(?::id)?)\}", label, text)
 
 
-def _placed(text: str, place: Mapping[str, str]) -> str:
+def placed(text: str, place: Mapping[str, str]) -> str:
     """Put the server's port behind the names of the invented sites."""
     hosts = "|".join(map(re.escape, sorted(place, key=len, reverse=True)))
     return re.sub(rf"https?://({hosts})(?![\w.:-])", lambda m: place[m[1]], text)
@@ -362,16 +374,19 @@ def serving(case: Case) -> Iterator[tuple[LLMConfig, dict[str, str], PageFetcher
 
     def answer(request: Request) -> Response:
         if request.path == "/search":
-            found = [_hit(one, case.pages) for one in case.search.get(request.query["q"], ())]
+            # The search that code makes first finds all that any search of the case finds.
+            every = {str(one): one for hits in case.search.values() for one in hits}
+            asked = case.search.get(request.query["q"], every.values())
+            found = [_hit(one, case.pages) for one in asked]
             body = {"query": request.query["q"], "results": found, "answers": [], "corrections": [],
                     "infoboxes": [], "suggestions": [], "unresponsive_engines": []}  # fmt: skip
-            said = _placed(json.dumps(body, ensure_ascii=False), place)
+            said = placed(json.dumps(body, ensure_ascii=False), place)
             return Response(said, content_type="application/json")
         asked = (request.headers["host"].partition(":")[0], request.target)
         for url, page in case.pages.items():
             if (urlsplit(url).hostname, url.split("/", 3)[3].join(("/", ""))) == asked:
-                to = _placed(page.to, place)
-                return redirect(to) if to else Response(_placed(page.html, place))
+                to = placed(page.to, place)
+                return redirect(to) if to else Response(placed(page.html, place))
         return Response("<h1>Not Found</h1>", 404)
 
     with StandIn(answer) as server:
@@ -416,12 +431,17 @@ class Played:
     def is_right(self) -> bool:
         return self.decided == self.case.wanted
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a record was decided that the pages do not tell."""
+        return self.decided not in {"", self.case.wanted or self.case.answer}
+
 
 def play(case: Case, *, is_lying: bool = False) -> Played:
     """Play a case through the adjudicator as it is installed."""
     with serving(case) as (config, place, pages):
         player = Player(case, place, is_lying)
-        tools = [web_search(config), web_fetch(config, pages)]
+        tools = [web_search(config, pages=pages), web_fetch(config, pages)]
         adjudicator = ReActAdjudicator(config, chat=player, tools=tools)
         bundle = case.evidence.bundle
         result = adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))

@@ -1,0 +1,393 @@
+"""Research that code does by itself: what to search for, and what the pages of a run would settle.
+
+A model need not write a fact down: for every open question each value that the evidence allows is
+looked for in all that was read, and only in passages that are about the record. What is found is a
+proposal for `verification`, as is a fact that the model cites.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from chart_binder.domain.clauses import Subject, says_release
+from chart_binder.domain.dates_in_text import Mention
+from chart_binder.domain.patches import (
+    DATE,
+    FIRST_DATE,
+    PREMIERE,
+    PRIMARY_TYPE,
+    SECONDARY_TYPES,
+    STATUS,
+    Patch,
+    adds_to,
+    fact_words,
+)
+from chart_binder.domain.verdict import Decided, Question, QuestionKind
+from chart_binder.domain.vocabulary import find_words
+from chart_binder.errors import counted
+from chart_binder.llm.open_case import SOURCES_OF_FOUND, OpenCase
+from chart_binder.llm.result import Fact
+from chart_binder.react.dialect import Dialect
+from chart_binder.react.steps import Act, Finish
+from chart_binder.react.tools import call_key
+from chart_binder.react.transcript import AnyEvent, Observed, Stepped
+from chart_binder.web.documents import (
+    LINKED_PAGES,
+    SourceText,
+    independent_sources,
+    is_checked_page,
+)
+from chart_binder.web.linked import groups_about
+from chart_binder.web.places import Place, dates_about, link_problem, value_doubt
+from chart_binder.web.structure import is_in_structure
+
+SEARCH, FETCH, WIKIPEDIA = "web_search", "web_fetch", "wikipedia"
+_QUERIES: Mapping[QuestionKind, Sequence[str]] = {
+    "date": ('{artist} "{title}" {kind} release date', "{artist} {title} {kind} discography"),
+    "type": ('{artist} "{title}" single or album', "{artist} {title} discography"),
+    "status": ('{artist} "{title}" official release', "{artist} {title} discography"),
+    "tie": ('{artist} "{song}" first released on', "{artist} {song} discography"),
+    "which_copy": ('{artist} "{song}" original version', "{artist} {song} discography"),
+    "contradiction": ('{artist} "{title}" {kind} release date', "{artist} {title} discography"),
+    "missing_original": ('{artist} "{song}" original single first released', "{artist} {song} 45"),
+}
+"""What to search for by the kind of an open question; the second is for a search in vain."""
+_FIELDS: Mapping[QuestionKind, Sequence[str]] = {
+    "type": (PRIMARY_TYPE, SECONDARY_TYPES),
+    "status": (STATUS,),
+    "tie": (PREMIERE,),
+}
+"""The fields other than dates whose values may settle a question."""
+_MAX_REMARKED = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A value that passages give for a group or a release, with one place of each page."""
+
+    patch: Patch
+    places: tuple[Place, ...]
+    structured: frozenset[str]
+    """The addresses of the pages that state it in structure: a row, an infobox, a list entry."""
+
+    def strength(self, trusted: Sequence[str]) -> tuple[bool, bool, int, int, int]:
+        """Return what makes it better borne out than a rival: greater is better."""
+        return (
+            any(place.document.linked for place in self.places),
+            self._is_stated(trusted),
+            self._count,
+            len(self.structured),
+            len(self.patch.value),
+        )
+
+    def is_enough(self, trusted: Sequence[str]) -> bool:
+        """Return whether it may stand although nobody cites it (`OpenCase.sources_needed`)."""
+        return self._is_stated(trusted) or self._count >= SOURCES_OF_FOUND
+
+    @property
+    def _count(self) -> int:
+        return len(independent_sources(place.document.address for place in self.places))
+
+    def _is_stated(self, trusted: Sequence[str]) -> bool:
+        """Return whether a fetched page of a trusted site states it in structure."""
+        return any(
+            place.document.is_fetched
+            and place.document.address in self.structured
+            and is_checked_page(place.document.address, trusted)
+            for place in self.places
+        )
+
+    def facts(self) -> Iterator[Fact]:
+        """Yield it as facts that nobody cites, one for each page."""
+        for place in self.places:
+            yield Fact(
+                self.patch.about, self.patch.field, self.patch.value, place.document.address,
+                cited=False,
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Research:
+    """What was read in a run so far, seen from the open questions of a case."""
+
+    case: OpenCase
+    documents: Sequence[SourceText]
+
+    @cached_property
+    def questions(self) -> Sequence[Question]:
+        """The open questions; none if the rules decide the evidence as it is."""
+        verdict = self.case.verdict()
+        return () if isinstance(verdict, Decided) else verdict.questions
+
+    @cached_property
+    def findings(self) -> Mapping[tuple[str, str], Sequence[Finding]]:
+        """What was found for each field of each group or release, best borne out first."""
+        wanted = dict.fromkeys(
+            (about, field)
+            for question in self.questions
+            for about in question.about
+            for field in self._fields(question.kind, about)
+        )
+        wanted |= {(group, FIRST_DATE): None for group in self.linked}
+        trusted = self.case.config.acceptance.trusted_sources
+        findings = {}
+        for about, field in wanted:
+            found = list(self._find(about, field))
+            found.sort(key=lambda finding: finding.strength(trusted), reverse=True)
+            if found:
+                findings[about, field] = found
+        return findings
+
+    def facts(self) -> Iterator[Fact]:
+        """Yield the best finding of each field, as facts that nobody cites."""
+        for best, *_ in self.findings.values():
+            yield from best.facts()
+
+    @cached_property
+    def linked(self) -> Mapping[str, Sequence[SourceText]]:
+        """The pages that MusicBrainz links to each group and that have its date in structure."""
+        pages: dict[str, list[SourceText]] = {}
+        for document in self.documents:
+            if document.linked:
+                pages.setdefault(document.linked[0], []).append(document)
+        return pages
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the rules decide with what linked pages state."""
+        dates = [page.linked for pages in self.linked.values() for page in pages if page.linked]
+        facts = [Patch(group, FIRST_DATE, date) for group, date in dict(reversed(dates)).items()]
+        return bool(facts) and self.case.group_of(facts) is not None
+
+    def _fields(self, kind: QuestionKind, about: str) -> Iterator[str]:
+        if about in self.case.labels.titles:
+            yield FIRST_DATE
+            yield from (field for field in _FIELDS.get(kind, ()) if field != STATUS)
+        elif about in self.case.labels.home:
+            yield DATE
+            yield from (field for field in _FIELDS.get(kind, ()) if field == STATUS)
+
+    def _find(self, about: str, field: str) -> Iterator[Finding]:
+        bundle = self.case.bundle
+        subject = Subject.of(about, bundle)
+        if field in (FIRST_DATE, DATE):
+            places = self._dates(Subject.of(about, bundle), about, field)
+        else:
+            places = self._values(subject, about, field)
+        by_value: dict[Patch, dict[str, Place]] = {}
+        structured: dict[Patch, set[str]] = {}
+        for patch, place in places:
+            address = place.document.address
+            by_value.setdefault(patch, {}).setdefault(address, place)
+            if is_in_structure(place, patch, subject):
+                by_value[patch][address] = place
+                structured.setdefault(patch, set()).add(address)
+        for patch, pages in by_value.items():
+            yield Finding(patch, tuple(pages.values()), frozenset(structured.get(patch, ())))
+
+    def _dates(self, subject: Subject, about: str, field: str) -> Iterator[tuple[Patch, Place]]:
+        known: dict[str, bool] = {}
+        linked = self.linked.get(about, ())
+
+        def is_news(mention: Mention) -> bool:
+            if len(mention.dates) != 1 or mention.is_span:
+                return False
+            text = mention.dates[0].text
+            if text not in known:
+                known[text] = adds_to(self.case.bundle, Patch(about, field, text))
+            return known[text]
+
+        for document in linked:
+            stated = (mention for mention in document.mentions if is_news(mention))
+            if mention := next(stated, None):
+                place = Place(document, mention.start, mention.end)
+                yield Patch(about, field, mention.dates[0].text), place
+        others = [document for document in self.documents if not document.linked]
+        for mention, place, _ in dates_about(others, subject, is_news):
+            if not (place.is_structured or any(map(says_release, (place.clause, *place.above)))):
+                continue
+            yield Patch(about, field, mention.dates[0].text), place
+
+    def _values(self, subject: Subject, about: str, field: str) -> Iterator[tuple[Patch, Place]]:
+        for value, words in fact_words()[field].items():
+            patch = Patch(about, field, value)
+            if value == "Song" or not adds_to(self.case.bundle, patch):
+                continue
+            for document in self.documents:
+                for start, end in find_words(words, document.text):
+                    place = Place(document, start, end)
+                    if not (link_problem(place, subject) or value_doubt(place, patch, subject)):
+                        yield patch, place
+                        break
+
+
+# What the model is told.
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What code says below an observation: what was read, and what to write next.
+
+    `step` is a call or an answer that makes sense as it stands; None if nothing is left to do.
+    `crg` is the group that the rules give with what was read, if they decide.
+    """
+
+    text: str = ""
+    step: Act | Finish | None = None
+    crg: str | None = None
+
+    def shown(self, dialect: Dialect) -> str:
+        """Return the remark in the words of a dialect."""
+        if self.step is None:
+            return self.text
+        return f"{self.text} Write next:\n{dialect.render(self.step)}"
+
+
+def remark_on(research: Research, steps: Iterable[Act]) -> Remark:
+    """Return what the pages read so far would settle, and which of `steps` leads on.
+
+    Records are named by the evidence, pages by the numbers of their results: no page chooses a name
+    here.
+    """
+    case, step = research.case, next(iter(steps), None)
+    if not research.questions:
+        return Remark()
+    if not research.findings:
+        about = next((one for question in research.questions for one in question.about), None)
+        name = case.labels.name_of(about) if about else "the recording"
+        return Remark(f"Nothing read so far settles it for {name}.", step or _cannot_tell())
+    said = "; ".join(_said(case, found) for found in [*research.findings.values()][:_MAX_REMARKED])
+    best = [findings[0] for findings in research.findings.values()]
+    verdict = case.verdict([finding.patch for finding in best])
+    if not isinstance(verdict, Decided):
+        missing = next(iter(verdict.missing_facts), verdict.because)
+        return Remark(f"Read so far: {said}. It is still open: {missing}.", step or _cannot_tell())
+    text = f"Read so far: {said}. If that is right, the rules give"
+    text = f"{text} {case.labels.name_of(verdict.crg)}."
+    needed = case.needed([finding.patch for finding in best])
+    trusted = case.config.acceptance.trusted_sources
+    if step and any(finding.patch in needed and not finding.is_enough(trusted) for finding in best):
+        return Remark(f"{text} Another site has to say so, too.", step, verdict.crg)
+    return Remark(text, answer_for(case, verdict.crg, best), verdict.crg)
+
+
+def answer_for(case: OpenCase, crg: str, findings: Sequence[Finding]) -> Finish:
+    """Return the answer that the rules give with some findings, as a model would write it."""
+    label = next((key for key, group in case.labels.ids.items() if group == crg), crg)
+    known = "; ".join(_value_of(finding, case) for finding in findings[:_MAX_REMARKED])
+    answer = {"crg_mbid": label, "rr_mbid": None, "confidence": 0.9, "rationale": known}
+    return Finish(json.dumps(answer, ensure_ascii=False), "What was read settles it.")
+
+
+def _cannot_tell() -> Finish:
+    answer = {"crg_mbid": None, "rr_mbid": None, "confidence": 0.2, "rationale": "not found"}
+    return Finish(json.dumps(answer), "Nothing is left to look up.")
+
+
+def _said(case: OpenCase, findings: Sequence[Finding]) -> str:
+    best, *rivals = findings
+    said = f"{_value_of(best, case)}, by {_pages(best)}"
+    for rival in rivals[: _MAX_REMARKED - 1]:
+        said += f", but {rival.patch.value} by {_pages(rival)}"
+    return said
+
+
+def _value_of(finding: Finding, case: OpenCase) -> str:
+    name, patch = case.labels.name_of(finding.patch.about), finding.patch
+    if patch.field == PREMIERE:
+        return f"it first came out on {name}"
+    return f"{name} came out {patch.value}" if patch.is_date else f"{name} is {patch.value}"
+
+
+def _pages(finding: Finding) -> str:
+    """Return the pages of a finding by number, and how many have none."""
+    numbers = sorted({place.document.number for place in finding.places} - {None}, key=str)
+    others = sum(place.document.number is None for place in finding.places)
+    named = [f"result {number}" for number in numbers]
+    named += [counted(others, "page")] * bool(others)
+    return " and ".join(named)
+
+
+# Steps.
+
+
+def linked_search(research: Research) -> Act | None:
+    """Return the call that reads what MusicBrainz links to the groups in question."""
+    about = (each for question in research.questions for each in question.about)
+    groups = groups_about(about, research.case.bundle)
+    if not groups:
+        return None
+    thought = f"It is open: {research.questions[0].text} What does MusicBrainz link to?"
+    return Act(LINKED_PAGES, {"release_groups": list(groups)}, thought)
+
+
+def first_search(research: Research) -> Act | None:
+    """Return the search that code begins a run with, and its thought; None without a question."""
+    queries = _queries(research)
+    query = next(queries, None)
+    if query is None or not research.questions:
+        return None
+    question = research.questions[0].text
+    return Act(SEARCH, {"query": query}, f"It is open: {question} I look it up.")
+
+
+def further_steps(
+    research: Research, tools: Collection[str], events: Sequence[AnyEvent]
+) -> Iterator[Act]:
+    """Yield calls that were not made yet, the one that promises most first.
+
+    They are: an article of Wikipedia on the record, a result that was not opened, another search.
+    """
+    made = {
+        call_key(step.tool or "", step.arguments) for step in events if isinstance(step, Stepped)
+    }
+    steps = (*_articles(research), *_searches(research), *_unopened(events))
+    for step in steps:
+        if step.tool in tools and call_key(step.tool, step.arguments) not in made:
+            yield step
+
+
+def _articles(research: Research) -> Iterator[Act]:
+    artist = research.case.bundle.performer.name or ""
+    for title, kind in _subjects(research):
+        yield Act(WIKIPEDIA, {"query": f"{title} {artist} {kind}".strip()})
+
+
+def _unopened(events: Sequence[AnyEvent]) -> Iterator[Act]:
+    for event in events:
+        if isinstance(event, Observed) and event.documents:
+            for document in event.documents:
+                if document.number and not document.is_fetched and document.address:
+                    yield Act(FETCH, {"url": document.address})
+
+
+def _searches(research: Research) -> Iterator[Act]:
+    for query in _queries(research):
+        yield Act(SEARCH, {"query": query})
+
+
+def _queries(research: Research) -> Iterator[str]:
+    """Yield queries for the open questions: the first of each, then the second of each."""
+    bundle = research.case.bundle
+    subjects = [*_subjects(research)] or [(bundle.recording_title or "", "")]
+    names = {"artist": bundle.performer.name or "", "song": bundle.recording_title or ""}
+    kinds = dict.fromkeys(question.kind for question in research.questions)
+    queries = (
+        " ".join(_QUERIES[kind][turn].format(title=title, kind=noun, **names).split())
+        for turn in range(2)
+        for kind in kinds
+        for title, noun in subjects
+    )
+    yield from dict.fromkeys(query for query in queries if '""' not in query)
+
+
+def _subjects(research: Research) -> Iterator[tuple[str, str]]:
+    """Yield title and noun of each group that a question is about, or whose release it is."""
+    labels = research.case.labels
+    ids = dict.fromkeys(
+        labels.home.get(about, about) for question in research.questions for about in question.about
+    )
+    for identifier in ids:
+        if identifier in labels.titles:
+            yield labels.titles[identifier] or "", labels.kinds[identifier]

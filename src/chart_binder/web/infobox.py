@@ -1,0 +1,188 @@
+"""Infoboxes of Wikipedia's articles, and the row in which one says when a record came out.
+
+A box is taken for a record's only where its title, its artist and its type are the record's: an
+article may have a box for each artist who recorded a song, and for the album beside the single.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from typing import Final, NamedTuple
+
+import tomli
+
+from chart_binder.domain.clauses import Subject
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.patches import PRIMARY_TYPE, fact_words
+from chart_binder.domain.vocabulary import find_words, fold, spaced_words
+from chart_binder.web.documents import SourceText
+from chart_binder.web.markup import attributes_of, tokens
+from chart_binder.web.page_text import from_html
+from chart_binder.web.passages import CELLS
+from chart_binder.web.places import Place, date_doubt, link_problem
+
+LINKED_WORDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = tomli.loads(
+    files("chart_binder.web").joinpath("linked.toml").read_text("utf-8")
+)
+"""Words and codes of Wikidata and Wikipedia, from package data."""
+
+_BOX: Final = re.compile(r"<(?:table|div|aside)\b(?=[^>]{0,400}\b(?:[Ii]nfobox|sinottico))")
+_BOX_CLASS: Final = re.compile(r"infobox(?:_v[0-9])?|sinottico")
+_MOST_BOXES: Final = 12
+_LONGEST_BOX: Final = 60_000
+_ASIDE: Final = re.compile(r"\s*\([^()]*\)\s*$")
+_YEAR: Final = re.compile(r"[0-9]{4}")
+_ELISION: Final = re.compile(r"\b[dl]['’]")
+_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+
+
+class ReleaseRow(NamedTuple):
+    """The row of release of a record's infobox; where `date` is None, `undated` says why."""
+
+    text: str
+    date: PartialDate | None
+    undated: str = ""
+
+
+def read_release(
+    document: SourceText, markup: str, subject: Subject, types: frozenset[str]
+) -> ReleaseRow:
+    """Return when an article's infobox says that the subject came out, or why that is not said.
+
+    `types` are those of what the article is about where that is known from elsewhere; a box that
+    names its own type is of that one.
+    """
+    problem = "the article has no infobox with a row of release"
+    rows: list[ReleaseRow] = []
+    for lines in _infoboxes(markup):
+        dated = [at for at, line in enumerate(lines) if _label(line) in _release_labels()]
+        if dated and (reason := _other_record(lines, dated[0], document.title, subject, types)):
+            problem = reason
+        elif dated:
+            rows += (_dated_row(document, lines[:at], lines[at], subject) for at in dated)
+    if len({row[1:] for row in rows}) > 1:
+        return ReleaseRow("", None, "the article has several rows of release for the record")
+    return rows[0] if rows else ReleaseRow("", None, problem)
+
+
+def _infoboxes(markup: str) -> Iterator[Sequence[str]]:
+    """Yield the blocks of text of each infobox; one without an end in sight is left out."""
+    for start in islice(_BOX.finditer(markup), _MOST_BOXES):
+        pieces: list[str] = []
+        depth, name = 0, ""
+        for token in tokens(markup[start.start() : start.start() + _LONGEST_BOX]):
+            if not token.name:
+                pieces.append(token.text)
+                continue
+            if not name:
+                name = token.name
+                classes = attributes_of(token).get("class", "").lower().split()
+                if not any(map(_BOX_CLASS.fullmatch, classes)):
+                    break
+            slash = "/" if token.closes else ""
+            pieces.append(f"<{slash}{token.name}{token.text}>")
+            depth += (-1 if token.closes else 1) * (token.name == name)
+            if not depth:
+                yield from_html("".join(pieces)).blocks
+                break
+
+
+def _label(line: str) -> str:
+    label, *values = line.split(CELLS)
+    return _letters(label) if len(values) == 1 else ""
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, fold(text)))
+
+
+@cache
+def _release_labels() -> frozenset[str]:
+    return frozenset(
+        _letters(each) for row in LINKED_WORDS["release_rows"].values() for each in row
+    )
+
+
+def _other_record(
+    lines: Sequence[str], row: int, title: str, subject: Subject, types: frozenset[str]
+) -> str | None:
+    """Return why an infobox, whose head ends with its row of release, is not of the subject."""
+    head, wanted = lines[:row], subject.types[0]
+    if not any(is_titled(text, subject) for text in (*head, title)):
+        return f"its infobox is not headed {subject.title!r}"
+    if any(subject.artists) and not any(_names_artist(line, subject) for line in lines):
+        return f"its infobox does not name {subject.artist!r}"
+    kind = _kind(head, subject)
+    if wanted not in ({kind} if kind else types):
+        names = kind or " and ".join(sorted(types)) or "no type"
+        return f"its infobox names {names}, where the record is {wanted or 'of no known type'}"
+    return None
+
+
+def is_titled(text: str, subject: Subject) -> bool:
+    """Return whether a text is a title of the subject, with or without an aside in brackets."""
+    return any(spaced_words(each) in subject.own for each in (text, _ASIDE.sub("", text)))
+
+
+def _names_artist(line: str, subject: Subject) -> bool:
+    unspaced = ("".join(name.split()) for name in subject.artists if _UNSPACED.search(name))
+    named = subject.has_artist_in(_ELISION.sub(" ", line))
+    return named or any(name in _letters(line) for name in unspaced)
+
+
+def _kind(head: Sequence[str], subject: Subject) -> str:
+    """Return the type that the head of a box says first: `Single by X from the album Y`."""
+    text = "\n".join(line for line in head if not is_titled(line, subject))
+    text = text.replace(subject.artist, " ") if subject.artist else text
+    found = [
+        (start, start - end, kind)
+        for kind, words in fact_words()[PRIMARY_TYPE].items()
+        for start, end in find_words(words, text)
+    ]
+    found += [
+        (text.index(word), -len(word), kind)
+        for kind, words in LINKED_WORDS["types"].items()
+        for word in words
+        if word in text
+    ]
+    return min(found, default=(0, 0, ""))[2]
+
+
+def _dated_row(document: SourceText, head: Sequence[str], row: str, subject: Subject) -> ReleaseRow:
+    """Return the row with its first date, if every year in it is part of one certain date."""
+    # Without the rows above, which are no names of columns.
+    text = "\n".join([line for line in head if CELLS not in line] + [row])
+    box = SourceText(document.addresses, document.title, text)
+    if problem := link_problem(Place(box, len(text) - len(row), len(text)), subject):
+        return ReleaseRow(row, None, problem)
+    # Without its label, a word of release that would outweigh `reissue` behind a date.
+    value = SourceText(box.addresses, box.title, row.partition(CELLS)[2])
+    mentions = value.mentions
+    years = [year.start() for year in _YEAR.finditer(value.text)]
+    is_read = all(any(one.start <= year < one.end for one in mentions) for year in years)
+    if not (mentions and is_read) or any(one.is_span or len(one.dates) > 1 for one in mentions):
+        return ReleaseRow(row, None, "the row of release has no date that is certain")
+    plain, doubtful = list[PartialDate](), list[PartialDate]()
+    for mention in mentions:
+        (doubtful if date_doubt(value, mention, subject) else plain).extend(mention.dates)
+    date = first_date(plain, doubtful)
+    undated = "" if date else "the row of release may be of a reissue, or of another event"
+    return ReleaseRow(row, date, undated)
+
+
+def first_date(dates: Sequence[PartialDate], doubtful: Sequence[PartialDate]) -> PartialDate | None:
+    """Return the earliest of some dates; None if one that is doubtful may be earlier.
+
+    Of two that may be the same day it is the vaguer one, which is true in any case.
+    """
+    first = min(dates, key=lambda date: (date.first, date.last), default=None)
+    if first is None or any(date.first < first.first for date in doubtful):
+        return None
+    return first
+
+
+def is_vaguer(date: PartialDate, other: PartialDate) -> bool:
+    """Return whether a date contains another one that is more precise."""
+    return date != other and date.first <= other.first and other.last <= date.last

@@ -1,0 +1,213 @@
+"""What MusicBrainz links a release group to: its item at Wikidata, its articles at Wikipedia.
+
+Identity is given, so there is nothing to search for. A date that one of them has in structure, a
+statement or an infobox's row of release, is a trusted source's without a second reading, but only
+where the item or the infobox is about this very record: links from a single may lead to its album.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from chart_binder.config import LLMConfig
+from chart_binder.domain.clauses import Subject
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.evidence import EvidenceBundle, Link
+from chart_binder.domain.vocabulary import ReleaseGroupId
+from chart_binder.errors import FetchError
+from chart_binder.net import Deadline
+from chart_binder.react.steps import Document
+from chart_binder.web.documents import SourceText
+from chart_binder.web.infobox import LINKED_WORDS, is_titled, is_vaguer, read_release
+from chart_binder.web.passages import CELLS, document_of, excerpt
+from chart_binder.web.transport import Resolve, resolve_by_system
+from chart_binder.web.wikidata import Item, read_item
+from chart_binder.web.wikimedia import JsonServer, Wikipedia, in_address
+
+_MOST_ARTICLES = 2
+_TIMEOUTS = 3
+"""All links of a case may take so many times `timeout_s`."""
+_ITEM = re.compile(r"https?://(?:www\.|m\.)?wikidata\.org/(?:wiki|entity)/(Q[1-9][0-9]{0,11})/?")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedSource:
+    """A page that MusicBrainz links a group to, with the date that it has in structure.
+
+    `quote` is the statement or the row. Where there is no date `problem` says why in a sentence;
+    `document` is None where nothing could be read, or where the page is about something else.
+    """
+
+    group: ReleaseGroupId
+    address: str
+    title: str = ""
+    document: Document | None = None
+    date: PartialDate | None = None
+    quote: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedDate:
+    """The first date of a group by its `sources`, the most precise first.
+
+    It is None where two contradict each other; those are the first two sources.
+    """
+
+    group: ReleaseGroupId
+    date: PartialDate | None
+    sources: tuple[LinkedSource, ...]
+
+
+def groups_about(about: Iterable[str], bundle: EvidenceBundle) -> tuple[ReleaseGroupId, ...]:
+    """Return the groups that ids are about, in their order: a release's or a recording's too."""
+    recordings = bundle.recording_candidates
+    return tuple(
+        dict.fromkeys(
+            group.mb_rg_id
+            for identifier in about
+            for recording in recordings
+            for group in recording.groups
+            if identifier in (group.mb_rg_id, recording.mb_recording_id)
+            or any(identifier == release.mb_release_id for release in group.editions)
+        )
+    )
+
+
+def merge_dates(sources: Iterable[LinkedSource]) -> tuple[LinkedDate, ...]:
+    """Return the most precise date of each group that has one.
+
+    Two dates contradict each other unless they are the same or one contains the other.
+    """
+    dated: dict[ReleaseGroupId, list[tuple[PartialDate, LinkedSource]]] = {}
+    for source in sources:
+        if source.date:
+            dated.setdefault(source.group, []).append((source.date, source))
+    merged = []
+    for group, pairs in dated.items():
+        pairs.sort(key=lambda pair: pair[0].last - pair[0].first)
+        best = pairs[0][0]
+        # Contradictions are put in front, behind the best.
+        pairs[1:] = sorted(pairs[1:], key=lambda pair: _agree(pair[0], best))
+        date = best if all(_agree(each, best) for each, _ in pairs) else None
+        merged.append(LinkedDate(group, date, tuple(source for _, source in pairs)))
+    return tuple(merged)
+
+
+def _agree(date: PartialDate, other: PartialDate) -> bool:
+    return date == other or is_vaguer(date, other)
+
+
+def read_linked(
+    links: Sequence[Link],
+    bundle: EvidenceBundle,
+    config: LLMConfig,
+    *,
+    resolve: Resolve = resolve_by_system,
+) -> tuple[LinkedSource, ...]:
+    """Read what groups of the evidence are linked to; a failure is the `problem` of a source.
+
+    Of a group it is one item and at most two articles, English and of the artist's country first.
+    """
+    addresses: dict[ReleaseGroupId, list[str]] = {}
+    for link in links:
+        addresses.setdefault(link.group, []).append(link.address)
+    reader = _Reader(bundle, config, Deadline(_TIMEOUTS * config.fetch.timeout_s), resolve)
+    return tuple(source for group in addresses for source in reader.read(group, addresses[group]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    bundle: EvidenceBundle
+    config: LLMConfig
+    deadline: Deadline
+    resolve: Resolve
+
+    def read(self, group: ReleaseGroupId, addresses: Sequence[str]) -> Iterator[LinkedSource]:
+        """Yield what the item and the articles of a group say."""
+        subject = Subject.of(group, self.bundle)
+        numbers = dict.fromkeys(link[1] for each in addresses if (link := _ITEM.fullmatch(each)))
+        articles = dict(
+            article for each in addresses if (article := in_address(each)) and article[0]
+        )
+        types = frozenset[str]()
+        for number in numbers:
+            source, item = self._read_item(LinkedSource(group, number), subject)
+            if len(numbers) > 1:
+                problem = f"MusicBrainz links the record to {len(numbers)} items"
+                source = replace(source, date=None, problem=source.problem or problem)
+            elif item and source.document:
+                types, articles = item.types, {**item.articles, **articles}
+            yield source
+        for language in self._languages(articles):
+            source = LinkedSource(group, "", articles[language])
+            yield self._read_article(source, language, subject, types)
+
+    def _read_item(
+        self, source: LinkedSource, subject: Subject
+    ) -> tuple[LinkedSource, Item | None]:
+        home, fetch = self.config.wikipedia.wikidata_url, self.config.fetch
+        server = JsonServer("Wikidata", home, fetch, resolve=self.resolve)
+        number = source.address
+        source = replace(source, address=f"{server.home}/wiki/{number}")
+        try:
+            item = read_item(server, number, self._deadline())
+        except FetchError as error:
+            return replace(source, problem=str(error)), None
+        source = replace(source, address=item.address, title=item.title)
+        if problem := _other_item(item, source.group, subject):
+            return replace(source, problem=problem), item
+        statement = f"publication date{CELLS}{item.date}" if item.date else ""
+        text = "\n".join(filter(None, (f"# {item.title}", item.description, statement)))
+        document = Document(item.address, item.title, text=text, is_fetched=True)
+        return LinkedSource(
+            source.group, item.address, item.title, document, item.date, statement, item.undated
+        ), item
+
+    def _read_article(
+        self, source: LinkedSource, language: str, subject: Subject, types: frozenset[str]
+    ) -> LinkedSource:
+        config = self.config
+        wikipedia = Wikipedia(config.wikipedia, config.fetch, language, resolve=self.resolve)
+        source = replace(source, address=wikipedia.address(source.title))
+        try:
+            article = wikipedia.article(source.title, self._deadline())
+        except FetchError as error:
+            return replace(source, problem=str(error))
+        if article is None or article.is_disambiguation:
+            there = "it is a disambiguation page" if article else "Wikipedia has no such article"
+            return replace(source, problem=there)
+        page, topic = article.page, f"{subject.artist} / {subject.title}"
+        shown = excerpt(page.extract.blocks, config.fetch.max_chars, topic)
+        document = document_of(page, shown)
+        source = LinkedSource(source.group, page.url, page.title, document)
+        if article.is_section:
+            return replace(source, problem="the link leads to a section of another article")
+        row = read_release(SourceText.of(document), article.markup, subject, types)
+        return replace(source, date=row.date, quote=row.text, problem=row.undated)
+
+    def _languages(self, articles: Mapping[str, str]) -> Sequence[str]:
+        home, languages = self.bundle.performer.country, LINKED_WORDS["languages"]
+        wanted = ("en", *(name for name, countries in languages.items() if home in countries))
+        there = [language for language in wanted if language in articles]
+        return (there or list(articles))[:_MOST_ARTICLES]
+
+    def _deadline(self) -> Deadline:
+        return Deadline(min(self.config.fetch.timeout_s, self.deadline.left_s))
+
+
+def _other_item(item: Item, group: ReleaseGroupId, subject: Subject) -> str:
+    """Return why an item is not about the very group, or an empty text.
+
+    An item of a song alone has the date of the song, which may have come out on an album before.
+    """
+    wanted = subject.types[0]
+    others = item.types - {wanted} - ({"Song"} if wanted == "Single" else set())
+    if item.group_ids - {group.lower()}:
+        return "the item is that of another release group"
+    if not item.group_ids and not any(is_titled(name, subject) for name in item.names):
+        return f"the item is not called {subject.title!r}"
+    if others or wanted not in item.types:
+        types = " and ".join(sorted(item.types)) or "no known type"
+        return f"the item is of {types}, where the record is {wanted or 'of no known type'}"
+    return ""

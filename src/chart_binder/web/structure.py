@@ -1,0 +1,312 @@
+"""Structure: whether a row, a box or an entry of a list states a date as that of a record.
+
+What is not understood does not count: a column, a word behind the title or a name that the
+evidence does not know makes of a statement a passage, for which more than one site is needed.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+from chart_binder.domain import clauses
+from chart_binder.domain.clauses import Subject
+from chart_binder.domain.dates_in_text import find_dates
+from chart_binder.domain.patches import (
+    COUNTRY,
+    PRIMARY_TYPE,
+    SECONDARY_TYPES,
+    STATUS,
+    Patch,
+    fact_words,
+)
+from chart_binder.domain.vocabulary import find_words, fold, plain_text, spaced_words, word_table
+from chart_binder.web.passages import CELLS
+from chart_binder.web.places import Place, box_around
+
+_TABLE = word_table("date_words")["structure"]
+_NEUTRAL, _GLUE = (frozenset(_TABLE[kind].split()) for kind in ("neutral", "glue"))
+_FORMATS = re.compile(
+    r"vinyl|vinil|винил|cd|lp|ep|mc|cassettes?|kassette|musicassetta|downloads?|digital|stereo|mono"
+    r"|rpm|tours|giri|inch|stock copy|flac|streaming|配信限定|b w|maxi|o s t|ost"
+)
+_CODE = re.compile(r"(?<!\w)[A-ZА-ЯΑ-Ω]{1,5}[ -]?\d[\w-]*")
+"""A catalogue number."""
+_BRACKETED = re.compile(r"^\W*[(\[（](.*?)[)\]）]")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_PARTS = re.compile(r"[,;/·•|]|\s[-–—:]\s|:\s")
+
+
+def is_in_structure(place: Place, patch: Patch, subject: Subject) -> bool:
+    """Return whether structure states a value at a place, a date plainly (`states_plainly`)."""
+    return states_plainly(place, subject) if patch.is_date else place.is_structured
+
+
+def states_plainly(place: Place, subject: Subject) -> bool:
+    """Return whether structure states the date at a place as the subject's, and nothing else."""
+    if not place.is_structured:
+        return False
+    columns = _columns(place, subject)
+    if columns and len(columns) == place.line.count(CELLS) + 1:
+        return _row_is_plain(place, columns, subject)
+    if place.is_row and place.line.count(CELLS) == 1:
+        return _box_is_plain(place, subject)
+    if not place.is_row and not place.line.startswith("- "):
+        return _box_is_plain(place, subject)
+    return (
+        _is_of_records(place, subject)
+        and _fits_heading(place, subject)
+        and _names_it_alone(place.line, subject)
+    )
+
+
+def _columns(place: Place, subject: Subject) -> Sequence[str]:
+    """Return the names of the columns of a table; of a box, whose rows begin with a label, none."""
+    above = place.document.headings(place.start)
+    named = next((each for each in reversed(above) if CELLS in each), "")
+    first, _, rest = place.line.partition(CELLS)
+    is_box = CELLS not in rest and _says_release(first, subject)
+    return () if is_box or not named else named.split(CELLS)
+
+
+# Rows.
+
+
+def _row_is_plain(place: Place, columns: Sequence[str], subject: Subject) -> bool:
+    start = place.document.line(place.start)[0]
+    at = place.document.text[start : place.start].count(CELLS)
+    cells = place.line.split(CELLS)
+    kind = _kind_of_head(columns[at], _country_words(subject))
+    if kind == "other" and not clauses.says_release(cells[at]):
+        return False
+    if kind == "neutral" and not _is_of_records(place, subject):
+        return False
+    others = [pair for n, pair in enumerate(zip(columns, cells, strict=True)) if n != at]
+    if any(_is_of_other_label(head, cell, subject) for head, cell in others):
+        return False
+    if not _fits_heading(place, subject):
+        return False
+    named = [(head, cell) for head, cell in others if subject.is_named_in(cell)]
+    if any(not _names_type(head) and _names_it_alone(cell, subject) for head, cell in named):
+        return True
+    is_alone = all(_names_it_alone(cell, subject) for _, cell in named)
+    return is_alone and all(
+        _is_any("label", head) or _is_known(cell, subject) for head, cell in others
+    )
+
+
+def _names_type(head: str) -> bool:
+    """Return whether a column is that of records of a type: of what a song in the row is on."""
+    words = (word for each in fact_words()[PRIMARY_TYPE].values() for word in each)
+    return any(True for _ in find_words(words, head)) or any(
+        word in head for word in _TABLE["records, unspaced"]
+    )
+
+
+def _fits_heading(place: Place, subject: Subject) -> bool:
+    """Return whether the heading above names no type of record, or the record's."""
+    headings = place.document.headings(place.start, of_table=False)
+    types = {*_types_in(headings[-1] if headings else place.document.title, subject)} - {_SONG}
+    return not types or not subject.types[0] or subject.types[0] in types
+
+
+def _kind_of_head(head: str, countries: frozenset[str]) -> str:
+    """Return what a column's name says of its dates: `release`, `neutral` or `other`."""
+    words = {*spaced_words(head).split()}
+    if words and words <= _NEUTRAL:
+        return "neutral"
+    if not clauses.says_release(head):
+        return "other"
+    rest = clauses.without_release(head)
+    left = {*spaced_words(rest).split()} - _GLUE - _NEUTRAL - countries
+    return "other" if left else "release"
+
+
+def _says_release(label: str, subject: Subject) -> bool:
+    return _kind_of_head(label, _country_words(subject)) == "release"
+
+
+def _country_words(subject: Subject) -> frozenset[str]:
+    """Return the words of the country of the first issue: the artist's, else the only one."""
+    is_at_home = subject.home in subject.countries or not subject.countries
+    near = {subject.home} if is_at_home else subject.countries
+    names = (name for code in near for name in (code, *fact_words()[COUNTRY].get(code, ())))
+    is_clear = len(near) == 1
+    return frozenset(word for name in names if is_clear for word in spaced_words(name).split())
+
+
+def _is_of_other_label(head: str, cell: str, subject: Subject) -> bool:
+    """Return whether a cell names the label of an issue, and none that the evidence knows."""
+    if not subject.labels or not _is_any("label", head):
+        return False
+    words = {*spaced_words(cell).split()}
+    known = {word for label in subject.labels for word in label.split()} - _NO_NAMES
+    return (
+        bool(words) and words.isdisjoint(known) and not any(c in fold(cell) for c in subject.codes)
+    )
+
+
+_NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"})
+
+
+# Boxes.
+
+
+def _box_is_plain(place: Place, subject: Subject) -> bool:
+    """Return whether a box is that of the record: of its type or its artist, and of no other."""
+    if not _says_release(_label(place.line), subject):
+        return False
+    if _is_doubted(place):
+        return False
+    above = [text for text in place.above if CELLS not in text]
+    cells = [cell for row in box_around(place) for cell in row.split(CELLS)]
+    types = {name for text in (*cells, *above) for name in _types_in(text, subject)}
+    own = subject.types[0]
+    if own and types - {_SONG} and own not in types:
+        return False
+    is_of_artist = any(map(subject.has_artist_in, above)) or _introduces(place, subject)
+    return bool(types) or is_of_artist or any(_is_own_label(cell, subject) for cell in cells)
+
+
+_SONG = "Song"
+
+
+def _label(line: str) -> str:
+    return line.partition(CELLS if CELLS in line else ": ")[0]
+
+
+def _is_doubted(place: Place) -> bool:
+    """Return whether a line of the box, which has no date of its own, is of no record on sale."""
+    lines = (line for line in box_around(place) if not find_dates(line))
+    return any(
+        clauses.doubt_in_heading(line) for line in lines if not _is_any("label", _label(line))
+    )
+
+
+def _types_in(text: str, subject: Subject) -> Iterator[str]:
+    """Yield the types that a text names, but not that of what a record is from."""
+    plain = _unnamed(text, subject)
+    for name, words in fact_words()[PRIMARY_TYPE].items():
+        spans = find_words(words, plain)
+        is_in_word = any(word in plain for word in words if _UNSPACED.match(word))
+        if is_in_word or any(not clauses.is_from(plain[:start]) for start, _ in spans):
+            yield name
+
+
+def _is_own_label(cell: str, subject: Subject) -> bool:
+    words = {*spaced_words(cell).split()}
+    return bool(words & clauses.label_words(subject))
+
+
+def _introduces(place: Place, subject: Subject) -> bool:
+    """Return whether a line of the page calls the record one of the artist's, by its type."""
+    return "Soundtrack" not in subject.kind and any(
+        _has_any(subject.own, line)
+        and _has_any(subject.artists, line)
+        and any(True for _ in _types_in(line, subject))
+        for line in place.document.text.split("\n")
+    )
+
+
+def _has_any(names: Iterable[str], line: str) -> bool:
+    """Return whether a line has a name, as `spaced_words`, in what has no spaces as a part."""
+    words = spaced_words(line)
+    return any((name.strip() if _UNSPACED.search(name) else name) in words for name in names)
+
+
+# What stands beside a title.
+
+
+def _names_it_alone(text: str, subject: Subject) -> bool:
+    """Return whether a text names the record, with nothing behind the title that is not known."""
+    spans = [*_spans(subject.own, text)]
+    for start, end in spans:
+        before = _PARTS.split(text[:start].removeprefix("- "))
+        behind = text[end:].lstrip("\"'”’»」』*“„)")
+        bracket = _BRACKETED.match(behind)
+        rest = [before[-1]]
+        if bracket:
+            rest += _PARTS.split(bracket[1])
+            rest.append(_PARTS.split(behind[bracket.end() :])[0])
+        elif not behind.lstrip().startswith("/"):
+            rest.append(_PARTS.split(behind)[0])
+        if all(_is_known(piece, subject) for piece in rest):
+            return True
+    return not (spans or subject.is_named_in(text)) and _is_known(text, subject)
+
+
+def _spans(names: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
+    """Yield where names, as `spaced_words`, stand in a text as it is written."""
+    normal, places = plain_text(text)
+    for name in names:
+        words = r"[\W_]+".join(map(re.escape, name.split()))
+        for found in re.finditer(rf"(?<!\w){words}(?!\w)", normal):
+            yield places[found.start()], places[found.end() - 1] + 1
+
+
+def _is_known(text: str, subject: Subject) -> bool:
+    """Return whether a text holds nothing but what the evidence says, dates, types and formats."""
+    words = text
+    for mention in reversed(find_dates(text)):
+        words = f"{words[: mention.start]} {words[mention.end :]}"
+    plain = clauses.without_names(_CODE.sub(" ", words), subject)
+    for kind in _type_words(subject):
+        plain = plain.replace(spaced_words(kind), " ")
+    left = _FORMATS.sub(" ", plain) if plain.strip() else ""
+    return not any(
+        word for word in left.split() if not any(map(str.isdigit, word)) and len(word) > 1
+    )
+
+
+@cache
+def _type_words(subject: Subject) -> Sequence[str]:
+    """Return the words of a record's types; if it has none, those of any type."""
+    primary, secondary = fact_words()[PRIMARY_TYPE], fact_words()[SECONDARY_TYPES]
+    known = subject.kind.split(" + ") if subject.types[0] else [*primary, *secondary]
+    words = [*primary["Song"]]
+    for each in known:
+        words += [*primary.get(each, ()), *secondary.get(each, ())]
+    words += [
+        "original",
+        "various",
+        "worldwide",
+        *fact_words()[STATUS]["Official"],
+        *_country_words(subject),
+    ]
+    return sorted(words, key=len, reverse=True)
+
+
+# What stands above.
+
+
+def _is_of_records(place: Place, subject: Subject) -> bool:
+    """Return whether what stands above, or the line, says that records or releases are listed."""
+    texts = (*place.above, place.line)
+    headings = (text for text in place.above if CELLS not in text)  # charts stand beside dates
+    if any(clauses.doubt_in_heading(_unnamed(text, subject)) for text in headings):
+        return False
+    return any(
+        clauses.says_release(plain) or _is_any_in("records", plain)
+        for plain in (_unnamed(text, subject) for text in texts)
+    )
+
+
+def _unnamed(text: str, subject: Subject) -> str:
+    names = [*find_words(filter(None, (*subject.names, subject.artist)), text)]
+    for start, end in sorted(names, reverse=True):
+        text = f"{text[:start]} {text[end:]}"
+    return text
+
+
+@cache
+def _pattern(kind: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(_TABLE[kind])})")
+
+
+def _is_any(kind: str, head: str) -> bool:
+    return bool(_pattern(kind).fullmatch(spaced_words(head).strip()))
+
+
+def _is_any_in(kind: str, text: str) -> bool:
+    if any(word in text for word in _TABLE[f"{kind}, unspaced"]):
+        return True
+    return bool(re.search(rf"(?<!\w)(?:{_pattern(kind).pattern})(?!\w)", spaced_words(text)))

@@ -1,0 +1,202 @@
+"""Items of Wikidata: what one is about, and the date of publication that its statements give.
+
+The format is Wikibase's (doc.wikimedia.org/Wikibase/master/php/docs_topics_json.html), read from
+Special:EntityData. PHP writes an empty object as an empty list.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import msgspec
+
+from chart_binder.domain.dates import PartialDate
+from chart_binder.errors import FetchError
+from chart_binder.files import decode_json
+from chart_binder.net import Deadline
+from chart_binder.react.sanitize import one_line
+from chart_binder.web.infobox import LINKED_WORDS, first_date, is_vaguer
+from chart_binder.web.wikimedia import JsonServer
+
+INSTANCE_OF, PUBLICATION_DATE, GROUP_ID = "P31", "P577", "P436"
+_EXPLAINS_DATE: Final = frozenset({"P291", "P437", "P264", "P123"})
+"""Qualifiers of a date that is a release's of the record itself: place, format, label, publisher.
+
+Others (`applies to part`, `has role`) may say that it is a date of something else.
+"""
+_TIME: Final = re.compile(r"\+([0-9]{4})-([0-9]{2})-([0-9]{2})T00:00:00Z")
+_PARTS: Final = {9: 1, 10: 2, 11: 3}
+"""By precision (9 year, 10 month, 11 day): how many parts of a time are known."""
+_GREGORIAN: Final = "Q1985727"
+_WIKI: Final = re.compile(r"([a-z_]{2,20})wiki")
+_LONGEST_NAME: Final = 120
+_MOST_TITLES: Final = 500
+
+
+class _Text(msgspec.Struct, frozen=True):
+    value: str
+
+
+class _SiteLink(msgspec.Struct, frozen=True):
+    title: str
+
+
+class _DataValue(msgspec.Struct, frozen=True):
+    value: msgspec.Raw
+
+
+class _Snak(msgspec.Struct, frozen=True):
+    snaktype: str
+    datavalue: _DataValue | None = None
+
+
+class _Statement(msgspec.Struct, frozen=True):
+    mainsnak: _Snak
+    rank: str = "normal"
+    qualifiers: dict[str, msgspec.Raw] | tuple[()] = ()
+
+
+class _Time(msgspec.Struct, frozen=True):
+    time: str
+    precision: int
+    calendarmodel: str = ""
+    before: int = 0
+    after: int = 0
+
+
+class _EntityId(msgspec.Struct, frozen=True):
+    id: str
+
+
+class _Entity(msgspec.Struct, frozen=True):
+    id: str
+    missing: str | None = None
+    labels: dict[str, _Text] | tuple[()] = ()
+    descriptions: dict[str, _Text] | tuple[()] = ()
+    aliases: dict[str, tuple[_Text, ...]] | tuple[()] = ()
+    claims: dict[str, tuple[_Statement, ...]] | tuple[()] = ()
+    sitelinks: dict[str, _SiteLink] | tuple[()] = ()
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    entities: dict[str, _Entity]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What an item says of a record.
+
+    `types` are MusicBrainz' primary types or `Song`, `group_ids` the release
+    groups at MusicBrainz that the item names, `articles` titles at Wikipedia by language. Where
+    `date` is None `undated` says why.
+    """
+
+    address: str
+    title: str
+    description: str
+    names: Sequence[str]
+    types: frozenset[str]
+    group_ids: frozenset[str]
+    articles: Mapping[str, str]
+    date: PartialDate | None
+    undated: str
+
+
+def read_item(server: JsonServer, number: str, deadline: Deadline) -> Item:
+    """Return the item of a number such as `Q209522`, or the one that it was merged into.
+
+    Raises `FetchError` where there is none, or where Wikidata could not be asked.
+    """
+    path = f"/wiki/Special:EntityData/{number}.json"
+    entities = server.read(path, _Answer, deadline).entities
+    entity = next(iter(entities.values()), None)
+    if entity is None or entity.missing is not None or not re.fullmatch(r"Q[0-9]+", entity.id):
+        raise FetchError(f"Wikidata has no item {number}")
+    try:
+        return _item(f"{server.home}/wiki/{entity.id}", entity)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FetchError(f"{server.home} does not answer as Wikidata does") from error
+
+
+def _item(address: str, entity: _Entity) -> Item:
+    labels, descriptions = dict(entity.labels), dict(entity.descriptions)
+    label = labels.get("en") or labels.get("mul") or next(iter(labels.values()), _Text(entity.id))
+    aliases = (name for names in dict(entity.aliases).values() for name in names)
+    names = dict.fromkeys(one_line(name.value) for name in (*labels.values(), *aliases))
+    claims = dict(entity.claims)
+    classes = {one.id for one in _values(claims.get(INSTANCE_OF, ()), _EntityId)}
+    date, undated = _publication(claims.get(PUBLICATION_DATE, ()))
+    return Item(
+        address,
+        one_line(label.value, _LONGEST_NAME),
+        one_line(descriptions["en"].value, _LONGEST_NAME) if "en" in descriptions else "",
+        list(names)[:_MOST_TITLES],
+        frozenset(kind for kind, ids in LINKED_WORDS["classes"].items() if classes & {*ids}),
+        frozenset(group.lower() for group in _values(claims.get(GROUP_ID, ()), str)),
+        {
+            wiki[1].replace("_", "-"): link.title
+            for site, link in dict(entity.sitelinks).items()
+            if (wiki := _WIKI.fullmatch(site))
+        },
+        date,
+        undated,
+    )
+
+
+T = TypeVar("T")
+
+
+def _values(statements: Sequence[_Statement], kind: type[T]) -> list[T]:
+    """Return the values of statements that are not deprecated."""
+    return [
+        decode_json(bytes(statement.mainsnak.datavalue.value), kind)
+        for statement in statements
+        if statement.rank != "deprecated" and statement.mainsnak.datavalue
+    ]
+
+
+def _publication(statements: Sequence[_Statement]) -> tuple[PartialDate | None, str]:
+    """Return the first date of publication among the statements of the best rank, or why not.
+
+    Several dates are one record's where each tells of which place, format or label it is; of two
+    that do not tell, one must be the vaguer form of the other.
+    """
+    preferred = [one for one in statements if one.rank == "preferred"]
+    best = preferred or [one for one in statements if one.rank == "normal"]
+    if not best:
+        return None, "it states no date of publication"
+    plain, explained, doubtful = list[PartialDate](), list[PartialDate](), list[PartialDate]()
+    for statement in best:
+        date = _date(statement)
+        if date is None:
+            return None, "it states a date of publication that is uncertain"
+        qualifiers = {*dict(statement.qualifiers)}
+        dates = plain if not qualifiers else explained
+        (dates if qualifiers <= _EXPLAINS_DATE else doubtful).append(date)
+    exact = [one for one in plain if not any(is_vaguer(one, other) for other in plain)]
+    if len(set(exact)) > 1:
+        return None, f"it states several dates of publication: {', '.join(sorted(map(str, exact)))}"
+    first = first_date([*exact, *explained], doubtful)
+    return first, "" if first else "its earliest date of publication may be of something else"
+
+
+def _date(statement: _Statement) -> PartialDate | None:
+    """Return the date of a statement; None for one that is unknown, vague or of another calendar.
+
+    A day that is the first of January is often a year that was read as a day: it counts as the
+    year.
+    """
+    if statement.mainsnak.snaktype != "value" or statement.mainsnak.datavalue is None:
+        return None
+    value = decode_json(bytes(statement.mainsnak.datavalue.value), _Time)
+    parts, count = _TIME.fullmatch(value.time), _PARTS.get(value.precision, 0)
+    is_exact = not (value.before or value.after) and value.calendarmodel.endswith(_GREGORIAN)
+    if not (parts and count and is_exact):
+        return None
+    year, month, day = parts.groups()
+    is_new_year = (month, day) == ("01", "01")
+    try:
+        return PartialDate.parse("-".join((year, month, day)[: 1 if is_new_year else count]))
+    except ValueError:
+        return None

@@ -1,0 +1,139 @@
+"""`canon model check`: readers of several kinds behind servers, and what follows."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chart_binder.llm.model_exam import read_passages, read_runs
+from integration.conftest import Canon
+from integration.services import asking
+from servers.musicbrainz import MusicBrainzStandIn
+from servers.ollama import OllamaStandIn
+from servers.openai import OpenAIStandIn
+from servers.talk import Body, Talker
+
+READINGS = ("first_release", "other_release", "other_title", "not_a_release", "unclear")
+OPENAI = {"CANON_LLM__PROVIDER": "openai", "CANON_LLM__MODEL_ID": "qwen3"}
+ALWAYS_C1 = '{"crg_mbid": "C1", "rr_mbid": null, "confidence": 0.9, "rationale": "so"}'
+RIGHT = {
+    (passage.place.passage, passage.release, passage.date): passage.is_first
+    for passage in read_passages()
+}
+
+
+def answering(read: Callable[[str], str], *, follows: bool = True) -> Talker:
+    """Return a model that reads as a function says, and writes what it is told to write next."""
+
+    def answer(messages: list[Body]) -> str:
+        text = messages[-1]["content"]
+        if messages[0]["content"].startswith("# Second reading"):
+            return json.dumps({"reading": read(text)})
+        _, is_told, step = text.partition("Write next:\n")
+        return step.split("\n\n(")[0] if is_told and follows else f"Final Answer: {ALWAYS_C1}"
+
+    return answer
+
+
+def well(text: str) -> str:
+    """Read as the labels of the exam say."""
+    asked = {line.strip() for line in text.splitlines()}
+    for (passage, release, date), is_first in RIGHT.items():
+        lines = {f"Release: {release}", f"Date: {date}", *map(str.strip, passage.splitlines())}
+        if lines <= asked:
+            return "first_release" if is_first else "other_title"
+    raise AssertionError(text)
+
+
+def agree(_: str) -> str:
+    """Read a first release everywhere."""
+    return "first_release"
+
+
+def at_random(text: str) -> str:
+    """Read one thing or another."""
+    return random.Random(text).choice(READINGS)
+
+
+def results(home: Path) -> list[Body]:
+    """Return what is stored."""
+    stored: list[Body] = json.loads((home / "data/canon/model-checks.json").read_bytes())
+    return stored
+
+
+@pytest.mark.parametrize(
+    ("read", "status", "told"),
+    [
+        (well, 0, "30 of 30 true, 0 of 30 others let through, 10 of 10 runs: may decide prose"),
+        (agree, 3, "30 of 30 true, 30 of 30 others let through"),
+        (at_random, 3, "below the bar: structure alone decides; prose is a proposal"),
+    ],
+)
+def test_each_reader_gets_what_it_deserves(
+    canon: Canon, home: Path, read: Callable[[str], str], status: int, told: str
+) -> None:
+    with OpenAIStandIn(answering(read), models=({"id": "qwen3"},)) as server:
+        ran = canon("model", "check", **OPENAI, CANON_LLM__BASE_URL=server.url)
+    ran.must_end(status, told, "60 of 70 answered")
+    [result] = results(home)
+    assert result["model"]["model_id"] == result["model"]["reader_model_id"] == "qwen3"
+
+
+def test_a_model_that_follows_nothing_fails_the_runs(canon: Canon) -> None:
+    with OpenAIStandIn(answering(well, follows=False), models=({"id": "qwen3"},)) as server:
+        ran = canon("model", "check", "--output=json", **OPENAI, CANON_LLM__BASE_URL=server.url)
+    ran.must_end(0)
+    score = ran.line["result"]["score"]
+    first_alone = sum(run.right == "C1" and not run.later for run in read_runs())
+    assert (score["right_runs"], score["runs"]) == (first_alone, 10)
+
+
+def test_a_server_that_dies_leaves_no_result(canon: Canon, home: Path) -> None:
+    replies = ['{"reading": "first_release"}'] * 12
+    with OpenAIStandIn(replies, models=({"id": "qwen3"},)) as server:
+        ran = canon("model", "check", **OPENAI, CANON_LLM__BASE_URL=server.url)
+    ran.must_end(1, "10 of 70 answered", "the stand-in has no more replies")
+    assert not (home / "data/canon/model-checks.json").exists()
+
+
+def test_what_cannot_be_asked_is_misuse(canon: Canon) -> None:
+    canon("model", "check", "--offline").must_end(2, "this call is offline")
+    canon("model", "check", CANON_LLM__PROVIDER="replay").must_end(2, "plays a transcript")
+    canon("model", "check", **OPENAI, CANON_LLM__BASE_URL="http://127.0.0.1:9").must_end(1)
+
+
+def test_another_model_of_the_server_reads(canon: Canon, home: Path) -> None:
+    models = ({"id": "qwen3"}, {"id": "reader"})
+    with OpenAIStandIn(answering(well), models=models) as server:
+        named = {"CANON_LLM__ACCEPTANCE__READER_MODEL_ID": "reader"}
+        canon("model", "check", **OPENAI | named, CANON_LLM__BASE_URL=server.url).must_end(0)
+        asked = [chat["model"] for chat in server.chats]
+    assert (asked[:60], set(asked[60:])) == (["reader"] * 60, {"qwen3"})
+    assert results(home)[0]["model"]["reader_model_id"] == "reader"
+
+
+def test_doctor_says_what_was_found(canon: Canon, mb: MusicBrainzStandIn) -> None:
+    def settings(server: OllamaStandIn) -> dict[str, str]:
+        return asking(mb) | {
+            "CANON_LLM__ENABLED": "true",
+            "CANON_LLM__BASE_URL": server.url,
+            "CANON_LLM__SEARXNG__ENABLED": "false",
+        }
+
+    with OllamaStandIn(answering(well), digest="one") as server:
+        canon("doctor", **settings(server)).must_end(0, "not checked yet: canon model check")
+        canon("model", "check", **settings(server)).must_end(0)
+        canon("doctor", **settings(server)).must_end(0, "0 of 30 others let through", "may decide")
+        server.digest = "two"
+        canon("doctor", **settings(server)).must_end(0, "the model has changed since it was")
+
+
+def test_results_that_cannot_be_read_are_no_results(canon: Canon, home: Path) -> None:
+    file = home / "data/canon/model-checks.json"
+    file.parent.mkdir(parents=True)
+    file.write_text("[{]")
+    with OpenAIStandIn(answering(well), models=({"id": "qwen3"},)) as server:
+        ran = canon("model", "check", **OPENAI, CANON_LLM__BASE_URL=server.url)
+    ran.must_end(1, "model-checks.json", "delete it")
