@@ -18,6 +18,7 @@ from servers.http import StandIn
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
+from servers.wikidata import WikidataStandIn, WikiItem, published
 from servers.wikipedia import WikipediaStandIn
 
 GROUP = "https://musicbrainz.org/release-group/"
@@ -92,3 +93,29 @@ def test_a_date_from_each_is_verified(
     canon("transcript", "replay", transcript).must_end(0)
     shown = canon("transcript", "show", transcript).out
     assert "Read so far: C1 'Bohemian Rhapsody' came out 1975-10-31" in shown
+
+
+def test_what_musicbrainz_links_to_decides_without_a_search(
+    canon: Canon, open_bundle: Path, mb: MusicBrainzStandIn
+) -> None:
+    item = WikiItem(
+        "Bohemian Rhapsody", classes=["Q134556"], groups=[SINGLE], dates=[published("1975-10-31")]
+    )
+    mb.urls = {SINGLE: ["wikidata https://www.wikidata.org/wiki/Q187745"]}
+    with (
+        WikidataStandIn({"Q187745": item}) as data,
+        Searxng() as search,
+        OllamaStandIn(answering(final())) as model,
+    ):
+        settings = asking(mb) | adjudicating(model, search) | reading(data) | PATIENT
+        settings |= {"CANON_LLM__WIKIPEDIA__WIKIDATA_URL": data.url}
+        line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
+    assert (line["state"], line["crg_mbid"]) == ("decided", ALBUM), line
+    assert (search.queries, len(model.chats), mb.targets) == (
+        [], 1, [f"/ws/2/release-group/{SINGLE}?inc=url-rels"],
+    )  # fmt: skip
+    (fact,) = line["adjudication"]["facts"]
+    assert (fact["verified"], fact["trusted"], fact["cited"]) == (True, True, False)
+    transcript = line["adjudication"]["transcript"]
+    canon("transcript", "replay", transcript).must_end(0, "the same")
+    assert "publication date | 1975-10-31" in canon("transcript", "show", transcript).out

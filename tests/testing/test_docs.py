@@ -1,12 +1,18 @@
 """The example of docs/testing.md, as a project of its own."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from chart_binder.config import LLMConfig
+from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.result import Outcome
+from chart_binder.testing import play
 from docs.pages import blocks
+from golden.bundles import year_only_single
 
-PYTHON, (TRANSCRIPT,), (SHOWN,), (CUT,) = (
+PYTHON, (TRANSCRIPT, LOOKED_UP), (SHOWN,), (CUT,) = (
     blocks("docs/testing.md", each) for each in ("python", "jsonl", "text", "sh")
 )
 
@@ -20,6 +26,19 @@ def laid_out(pytester: pytest.Pytester, transcript: str) -> None:
 def test_the_example_passes(pytester: pytest.Pytester) -> None:
     laid_out(pytester, TRANSCRIPT)
     pytester.runpytest_subprocess("-q", "-W", "error").assert_outcomes(passed=1)
+
+
+def test_what_code_looks_up_is_played_before_the_first_reply(tmp_path: Path) -> None:
+    file = tmp_path / "looked_up.jsonl"
+    file.write_text(LOOKED_UP, "utf-8")
+    with play(file) as run:
+        adjudicator = ReActAdjudicator(LLMConfig(enabled=True), chat=run, tools=run.tools)
+        result = adjudicator.adjudicate(year_only_single())
+    assert (result.outcome, result.iterations) == (Outcome.REJECTED, 1)
+    assert isinstance(result.transcript, tuple)
+    assert [type(event).__name__ for event in result.transcript] == [
+        "Run", "Said", "Said", "Stepped", "Observed", "Replied", "Stepped",
+    ]  # fmt: skip
 
 
 def test_the_example_fails_as_the_page_shows(pytester: pytest.Pytester) -> None:

@@ -74,7 +74,7 @@ class Finding:
     def strength(self, trusted: Sequence[str]) -> tuple[bool, bool, int, int, int]:
         """Return what makes it better borne out than a rival: greater is better."""
         return (
-            any(place.document.linked for place in self.places),
+            self._is_linked,
             self._is_stated(trusted),
             self._count,
             len(self.structured),
@@ -83,7 +83,11 @@ class Finding:
 
     def is_enough(self, trusted: Sequence[str]) -> bool:
         """Return whether it may stand although nobody cites it (`OpenCase.sources_needed`)."""
-        return self._is_stated(trusted) or self._count >= SOURCES_OF_FOUND
+        return self._is_linked or self._is_stated(trusted) or self._count >= SOURCES_OF_FOUND
+
+    @property
+    def _is_linked(self) -> bool:
+        return any(place.document.linked for place in self.places)
 
     @property
     def _count(self) -> int:

@@ -166,6 +166,7 @@ class Verifier:
         supports += self._corroborated(patch, claims[0], cited)
         supports.sort(
             key=lambda each: (
+                not _is_linked(each[0], patch),
                 not self._is_trusted(each[0].document),
                 not is_in_structure(each[0], patch, subject),
             )
@@ -181,8 +182,9 @@ class Verifier:
                 claim = claim.at(address)  # noqa: PLW2901
             if not self._stands(claim, ground):
                 continue
-            is_known = self._is_trusted(ground.document) and (
-                is_cited or is_in_structure(ground, patch, subject)
+            is_known = _is_linked(ground, patch) or (
+                self._is_trusted(ground.document)
+                and (is_cited or is_in_structure(ground, patch, subject))
             )
             before = claims[0].fact.before
             claim.update(verified=True, source=address, before=before, trusted=is_known)
