@@ -14,7 +14,7 @@ from chart_binder.domain.dates_in_text import Mention, find_dates
 from chart_binder.domain.patches import COUNTRY, PREMIERE, PRIMARY_TYPE, STATUS, Patch, fact_words
 from chart_binder.domain.vocabulary import find_words, fold, plain_text, spaced_words, word_table
 from chart_binder.web.documents import MAX_PASSAGE, SourceText
-from chart_binder.web.passages import CELLS, may_be_caption
+from chart_binder.web.passages import CELLS, GAPS, may_be_caption
 
 _BESIDE = 60
 _MAX_OCCURRENCES = 8
@@ -336,7 +336,10 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
 
 
 def box_around(place: Place) -> Sequence[str]:
-    """Return the lines of the box in which a row stands: rows and short lines, without its own."""
+    """Return the lines of the box in which a row stands: rows and short lines, without its own.
+
+    What an excerpt leaves out ends no box.
+    """
     text, (start, end) = place.document.text, place.document.line(place.start)
     before = reversed(text[:start].split("\n")[:-1])
     sides = (before, iter(text[end + 1 :].split("\n")))
@@ -344,7 +347,8 @@ def box_around(place: Place) -> Sequence[str]:
 
 
 def _is_in_box(line: str) -> bool:
-    return line.count(CELLS) == 1 or may_be_caption(line) or bool(_LABELLED.match(line))
+    is_labelled = line.count(CELLS) == 1 or bool(_LABELLED.match(line))
+    return is_labelled or may_be_caption(line) or line in GAPS
 
 
 def _box_credits(place: Place, subject: Subject) -> Iterator[str]:

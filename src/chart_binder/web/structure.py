@@ -24,7 +24,9 @@ from chart_binder.web.passages import CELLS
 from chart_binder.web.places import Place, box_around
 
 _TABLE = word_table("date_words")["structure"]
-_NEUTRAL, _GLUE = (frozenset(_TABLE[kind].split()) for kind in ("neutral", "glue"))
+_NEUTRAL, _GLUE, _RELEASE = (
+    frozenset(_TABLE[kind].split()) for kind in ("neutral", "glue", "release")
+)
 _FORMATS = re.compile(
     r"vinyl|vinil|винил|cd|lp|ep|mc|cassettes?|kassette|musicassetta|downloads?|digital|stereo|mono"
     r"|rpm|tours|giri|inch|stock copy|flac|streaming|配信限定|b w|maxi|o s t|ost"
@@ -114,10 +116,10 @@ def _kind_of_head(head: str, countries: frozenset[str]) -> str:
     words = {*spaced_words(head).split()}
     if words and words <= _NEUTRAL:
         return "neutral"
-    if not clauses.says_release(head):
+    if not clauses.says_release(head) and words.isdisjoint(_RELEASE):
         return "other"
     rest = clauses.without_release(head)
-    left = {*spaced_words(rest).split()} - _GLUE - _NEUTRAL - countries
+    left = {*spaced_words(rest).split()} - _GLUE - _NEUTRAL - _RELEASE - countries
     return "other" if left else "release"
 
 
@@ -174,14 +176,6 @@ def _label(line: str) -> str:
     return line.partition(CELLS if CELLS in line else ": ")[0]
 
 
-def _is_doubted(place: Place) -> bool:
-    """Return whether a line of the box, which has no date of its own, is of no record on sale."""
-    lines = (line for line in box_around(place) if not find_dates(line))
-    return any(
-        clauses.doubt_in_heading(line) for line in lines if not _is_any("label", _label(line))
-    )
-
-
 def _types_in(text: str, subject: Subject) -> Iterator[str]:
     """Yield the types that a text names, but not that of what a record is from."""
     plain = _unnamed(text, subject)
@@ -190,6 +184,19 @@ def _types_in(text: str, subject: Subject) -> Iterator[str]:
         is_in_word = any(word in plain for word in words if _UNSPACED.match(word))
         if is_in_word or any(not clauses.is_from(plain[:start]) for start, _ in spans):
             yield name
+
+
+def _is_doubted(place: Place) -> bool:
+    """Return whether a value of the box, such as its format, is of no record on sale.
+
+    A row that says itself of what it is does not count: `Recorded | at live sessions`.
+    """
+    rows = (line for line in box_around(place) if not find_dates(line))
+    return any(
+        clauses.doubt_in_heading(line.removeprefix(_label(line)))
+        for line in rows
+        if not (_is_any("label", _label(line)) or clauses.doubt_in_heading(_label(line)))
+    )
 
 
 def _is_own_label(cell: str, subject: Subject) -> bool:

@@ -1,0 +1,86 @@
+"""Structure: which rows, boxes and entries of a list state a record's date by themselves."""
+
+import pytest
+
+from chart_binder.domain.clauses import Subject
+from chart_binder.react.steps import Document
+from chart_binder.web.documents import SourceText
+from chart_binder.web.places import Place, link_problem
+from chart_binder.web.structure import states_plainly
+from llm.verdicts.play import load_evidence
+
+EVIDENCE = load_evidence(
+    "structure",
+    {
+        "artist": "The Velvet Harbour",
+        "country": "GB",
+        "title": "Paper Admiral",
+        "records": [
+            "S | Single | Paper Admiral / Tin Drum | 1974 GB [Vantage VA 301, Vinyl]",
+            "A | Album | Parlour Fleet | 1974-11-08 GB [Vantage VAL 2, Vinyl]",
+        ],
+    },
+)
+SINGLE = Subject.of(EVIDENCE.ids["S"], EVIDENCE.bundle)
+
+
+def place(text: str, title: str = "Paper Admiral (song) - Wikipedia") -> Place:
+    """Return the place of the first date of May 1974 in a page."""
+    document = SourceText.of(
+        Document("https://en.wikipedia.org/wiki/It", title, (), text, is_fetched=True)
+    )
+    mention = next(each for each in document.mentions if each.dates[0].text.startswith("1974-05"))
+    return Place(document, mention.start, mention.end)
+
+
+PLAIN = [
+    "# Singles\nTitle | Released | Label\nPaper Admiral | 17 May 1974 | Vantage",
+    "# Singles\nTitel | Erschienen\nPaper Admiral | 17. Mai 1974",
+    "# Diskografie\nTitel | Datum | Platz\n„Paper Admiral“ / „Tin Drum“ | 17. Mai 1974 | 22",
+    "No. | Artist | Title | Date of issue\nVA 301 | The Velvet Harbour | Paper Admiral | 17.5.1974",
+    "# Release history\nCountry | Date | Label\nUnited Kingdom | 17 May 1974 | Vantage",
+    "Paper Admiral\nSingle by | The Velvet Harbour\nReleased | 17 May 1974\nRecorded | March 1974",
+    "Paper Admiral\nSingle by The Velvet Harbour\n…\nReleased | 17 May 1974",
+    "# Discography\n- Paper Admiral (single, Vantage, 17 May 1974)",
+    "# シングル\nタイトル | 発売日\nPaper Admiral | 1974年5月17日",
+]
+NOT_PLAIN = {
+    "a column of chart entries": "Title | Entered | Peak\nPaper Admiral | 17 May 1974 | 22",
+    "a date of nothing said": "Title | Date | Place\nPaper Admiral | 17 May 1974 | 3",
+    "an issue abroad": "# Singles\nTitle | Sorti en France\nPaper Admiral | 17 mai 1974",
+    "another version": "# Singles\nTitle | Released\nPaper Admiral (rough mixes) | 17 May 1974",
+    "a sampler": '# Albums\nTitle | Released\nHigh Tide (with "Paper Admiral") | 17 May 1974',
+    "another label": "Title | Publisher | Published\nPaper Admiral | Rossiter | 17 May 1974",
+    "what the song is on": "Title | Released | Single\nTin Soldier | 17 May 1974 | Paper Admiral",
+    "a record of another type": "# Albums\nTitle | Released\nPaper Admiral | 17 May 1974",
+    "a film": "Paper Admiral\nMusic by | The Velvet Harbour\nRelease date | 17 May 1974",
+    "a live album's box": "Paper Admiral\nAlbum by | The Velvet Harbour\nReleased | 17 May 1974",
+    "promo copies": "Format: Vinyl, Promo\nReleased: 17 May 1974",
+    "a list of nothing said": "- 17 May 1974: Paper Admiral, Two Ties, Ballast",
+    "another's entry": "# Singles\n- The Loams, 17 May 1974",
+    "running text": '"Paper Admiral" was released on 17 May 1974.',
+}
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_a_row_a_box_or_an_entry_may_state_a_date(text: str) -> None:
+    assert link_problem(place(text), SINGLE) is None
+    assert states_plainly(place(text), SINGLE)
+
+
+@pytest.mark.parametrize("text", NOT_PLAIN.values(), ids=NOT_PLAIN)
+def test_what_is_not_understood_states_nothing_by_itself(text: str) -> None:
+    title = "Paper Admiral - Wikipedia" if "Music by" in text else "Velvet things - Wikipedia"
+    assert not states_plainly(place(text, title), SINGLE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Paper Admiral\nSingle by | the Chimes of Reno\nReleased | 17 May 1974",
+        "曲 | 歌手 | 発売\nPaper Admiral | 水沢ユキ | 1974年5月17日",
+        "Interprète | Titre | Sortie\nTeddy Marchal | Paper Admiral | 17 mai 1974",
+    ],
+)
+def test_a_box_or_a_column_may_credit_another_artist(text: str) -> None:
+    assert "it is said of" in (link_problem(place(text), SINGLE) or "")
