@@ -69,6 +69,9 @@ DECIDED = [
     (TIE, [fact(value="Night Opera (Album)")], [YES], {WIKI: FIRST}),
     (TIE, [fact()], [YES, Read(kind="contradiction", reading="other_title")],
      {WIKI: FIRST, SHOP: OTHER}),
+    # Nobody cites it, and code finds a rival that a reading says is none.
+    (TIE, [], [YES, YES, Read(kind="contradiction", reading="other_title")],
+     {FANS: FIRST, SHOP: AGAIN, "https://c.example/3": OTHER}),
     (LONE, [fact(about="Hits", quote="first appeared on Hits")], [YES],
      {WIKI: "Night Tram first appeared on Hits, a sampler."}),
 ]  # fmt: skip
@@ -90,6 +93,8 @@ def test_a_premiere_that_sources_and_readings_bear_out_decides_what_no_date_does
 PROPOSED = [
     # The same, and what is missing for a decision.
     (TIE, [fact(FANS)], [YES], {FANS: FIRST}, "one more independent source for premiere of"),
+    (TIE, [], [YES, YES, Read(kind="contradiction", reading=YES)],
+     {FANS: FIRST, SHOP: AGAIN, "https://c.example/3": OTHER}, "first came out on C1 'Day Opera'"),
     (TIE, [fact()], [NO], {WIKI: FIRST}, "says other_release"),
     (TIE, [fact()], [OPEN], {WIKI: FIRST}, "says unclear"),
     (TIE, [fact()], [YES, Read(kind="contradiction", reading=YES)], {WIKI: FIRST, SHOP: OTHER},

@@ -100,6 +100,7 @@ RIVAL = "Bohemian Rhapsody was released on 2 May 1975."
     [
         ({PAGE: f"{QUOTE}."}, SHORT),
         ({TRUSTED: f"{QUOTE}."}, SHORT),  # the prose of one page, trusted or not
+        ({TRUSTED: "# Bohemian Rhapsody\nReleased: 31 October 1975"}, SHORT),  # of what record?
         ({PAGE: ROW}, SHORT),  # structure of a page that is not trusted
         ({PAGE: f"{QUOTE}.", f"{PAGE}/2": AGREED}, SHORT),  # two pages of one site
         ({PAGE: LONG, OTHER: LONG}, SHORT),  # two sites with one text

@@ -115,10 +115,15 @@ class Verifier:
     def _turning(
         self, news: Sequence[Patch], statements: Mapping[Patch, Sequence[_Claim]]
     ) -> Sequence[Patch]:
-        """Return what decides, cited facts before others; of these alone if all leave it open."""
+        """Return what decides, cited facts before others.
+
+        If all of them leave the case open, it is the cited ones alone, or that with most pages.
+        """
         cited = [one for one in news if any(claim.fact.cited for claim in statements[one])]
         others = [one for one in news if one not in cited]  # the first are the first to be left out
-        return self.case.needed((*others, *cited)) or self.case.needed(cited)
+        alone = sorted(others, key=lambda one: -len(statements[one]))
+        choices = ((*others, *cited), cited, *((one,) for one in alone))
+        return next(filter(None, map(self.case.needed, choices)), ())
 
     def _settle_rest(self, patch: Patch, claims: Sequence[_Claim]) -> Sequence[_Claim]:
         bundle = self.case.bundle
