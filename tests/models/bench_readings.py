@@ -25,6 +25,8 @@ from chart_binder.react.conversation import ChatModel, Message, Terms, ask
 from models.forms import FORMS, Form
 from models.passages import Question, read_questions
 
+SHAPES = {"all": (False, True), "prose": (False,), "structure": (True,)}
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -53,14 +55,14 @@ def wilson(hits: int, total: int) -> str:
     return f"{hits} of {total} ({middle - half:.0%}-{middle + half:.0%})"
 
 
-def sample(part: str, each: int) -> list[Question]:
-    """Return so many questions of each kind: true or not, in structure or in prose.
+def sample(part: str, each: int, shapes: Sequence[bool] = (False, True)) -> list[Question]:
+    """Return so many questions of each kind: true or not, in prose or (True) in structure.
 
     They are taken at even distances from those that code asks.
     """
     asked = [question for question in read_questions(part) if question.doubt is None]
     chosen = list[Question]()
-    for kind in product((True, False), repeat=2):
+    for kind in product((True, False), shapes):
         group = [one for one in asked if (one.is_true, one.is_structured) == kind]
         count = min(each or len(group), len(group))
         chosen += (group[len(group) * number // count] for number in range(count))
@@ -113,6 +115,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("tune", "held"), default="tune")
     parser.add_argument("--form", action="append", choices=[*FORMS], default=None)
     parser.add_argument("--each", type=int, default=0, help="questions of each kind; 0: all")
+    parser.add_argument("--shape", choices=SHAPES, default="all")
     parser.add_argument("--model", default="m")
     parser.add_argument("--answers", type=Path)
     chosen = parser.parse_args()
@@ -120,7 +123,7 @@ def main() -> None:
     config = LLMConfig(
         provider="openai", base_url=url, model_id=chosen.model, max_tokens=120, timeout_s=300
     )
-    chat, questions = connect(config), sample(chosen.part, chosen.each)
+    chat, questions = connect(config), sample(chosen.part, chosen.each, SHAPES[chosen.shape])
     for name in chosen.form or FORMS:
         answered = []
         for each in play(FORMS[name], questions, chat):
