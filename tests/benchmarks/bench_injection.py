@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from hostile.injection import Defences, attack, compare_defences
 from hostile.payloads import PAYLOADS, TWO_SITES
+from hostile.planted import PLANTED, TRUTH, outcome
 
 _ROWS = {
     "undefended": "no defence",
@@ -38,6 +39,7 @@ def main() -> int:
     print("somebody who owns two sites, as installed:")
     for name, payload in TWO_SITES.items():
         print(f"  {name:46} {'turned' if attack(payload).accepted else '-':>16}")
+    print_planted()
     if "-v" in sys.argv:
         for name, turned in believing.items():
             through = [row for row in _ROWS if asdict(turned)[row]]
@@ -47,6 +49,17 @@ def main() -> int:
                 print(f"  by its form: {name}")
     every = [*believing.values(), *formal.values()]
     return 1 if any(defences.installed or defences.unasked for defences in every) else 0
+
+
+def print_planted() -> None:
+    """Print what a plausible false date comes to, by where it stands and where the true one."""
+    for believes in (False, True):
+        who = "believes every date" if believes else "writes what code proposes"
+        print(f"a false date gives C1, the true one C2; the model {who}; the true date stands:")
+        print(f"{'':38} {' '.join(f'{where:27}' for where in TRUTH)}")
+        for where, pages in PLANTED.items():
+            came = (outcome(pages, truth, believes=believes) for truth in TRUTH.values())
+            print(f"  {where:36} {' '.join(f'{each:27}' for each in came)}")
 
 
 def _share(turned: dict[str, Defences], row: str) -> str:

@@ -82,7 +82,7 @@ def compare_defences(payload: Payload, *, needs_voice: bool = False) -> Defences
     return Defences(
         undefended=bare_turned,
         sanitising=said not in _TRUE,
-        grounding=_is_turned(bare) and _passes(bare, _GROUNDING),
+        grounding=bare_turned and _is_turned(bare) and _passes(bare, _GROUNDING),
         rules=bare_turned and _passes(bare, frozenset({"rules"})),
         two_sources=bare_turned and bare.independent_sources > 1,
         installed=_is_accepted(told),

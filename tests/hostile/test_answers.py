@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from chart_binder.config import FetchConfig
 from hostile.answers import ANSWERS, Hostile, HostileServer
 from hostile.harness import MAX_DELAY_S, MAX_GROWTH_MB, Measuring
 
-MAX_CHARS = 2_000
+MAX_CHARS = FetchConfig().max_chars
 
 
 @pytest.fixture(scope="module")

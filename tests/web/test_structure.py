@@ -42,6 +42,8 @@ PLAIN = [
     "Paper Admiral\nSingle by | The Velvet Harbour\nReleased | 17 May 1974\nRecorded | March 1974",
     "Paper Admiral\nSingle by The Velvet Harbour\n…\nReleased | 17 May 1974",
     "# Discography\n- Paper Admiral (single, Vantage, 17 May 1974)",
+    "It\nArtista | The Velvet Harbour\nTipo album | Singolo\nPubblicazione | 17 maggio 1974",
+    "Title | Performer | Published\nPaper Admiral | Harbour, The Velvet | 17 May 1974",
     "# シングル\nタイトル | 発売日\nPaper Admiral | 1974年5月17日",
 ]
 NOT_PLAIN = {

@@ -293,8 +293,11 @@ def _named_in(source: str) -> Iterator[str]:
                 yield registered_site(f"http://{whole or bare}")
 
 
-_NAMESPACE = re.compile(r"[^:]*:\S")
-"""`Talk:Queen`, in any language; the colon of an article's title has a space behind it."""
+_NAMESPACE = re.compile(r"(?!anexo:)[^:]*:\S")
+"""`Talk:Queen`, in any language; the colon of an article's title has a space behind it.
+
+`Anexo:` holds the lists of Wikipedia in Spanish and Portuguese, which are articles.
+"""
 _UNCHECKED = frozenset(_SITES["unchecked"])
 _UNCHECKED_LAST = frozenset({"annotation", "edits", "history", "ratings", "reviews", "tags"})
 _SAME_SITE = r"(?:www\.)?(?:(?:[a-z]{2}|simple)\.)?(?:m\.)?"

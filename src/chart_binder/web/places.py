@@ -318,6 +318,7 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
     names += [document.title] if dash and subject.is_named_in(rest) and not is_site else []
     if place.is_row:
         columns = next(filter(lambda each: CELLS in each, document.headings(place.start)), "")
+        columns = "" if _is_of_box(line) else columns
         cells = zip(columns.split(CELLS), line.split(CELLS), strict=False)
         named = (pair for pair in cells if re.search(r"\w", pair[1]))  # not a mark of ditto
         names += [cell for head, cell in named if _ARTIST_COLUMN.fullmatch(fold(head))]
@@ -344,6 +345,13 @@ def box_around(place: Place) -> Sequence[str]:
     before = reversed(text[:start].split("\n")[:-1])
     sides = (before, iter(text[end + 1 :].split("\n")))
     return [line for side in sides for line in islice(takewhile(_is_in_box, side), _MOST_BOX_LINES)]
+
+
+def _is_of_box(line: str) -> bool:
+    """Return whether a row is a label and a value: its first cell says of what a date is."""
+    label, _, value = line.partition(CELLS)
+    is_label = clauses.says_release(label) or clauses.doubt_in_heading(label) is not None
+    return CELLS not in value and is_label
 
 
 def _is_in_box(line: str) -> bool:
@@ -395,7 +403,8 @@ def _named_others(text: str, subject: Subject, *, of_record: bool = False) -> It
 
 def _is_known_in(text: str, subject: Subject) -> bool:
     """Return whether a text has the artist's whole name, and no longer one, or the label."""
-    words = text.split()
+    last, comma, first = text.partition(", ")
+    words = [*text.split(), *(f"{first} {last}".split() if comma else ())]  # Whitcombe, Ora
     is_named = any(_is_artist(words[at:], subject, 0) for at in range(len(words)))
     return is_named or any(each in spaced_words(text) for each in subject.labels)
 
