@@ -259,7 +259,7 @@ assert len(YES) == MAX_READINGS
 
 
 BELOW_BAR: dict[str, Any] = {"parts": {"reads_prose": False}}
-ROW = "Title: Bohemian Rhapsody\n> Released | 31 October 1975"
+ROW = "Title: Bohemian Rhapsody\n> Single by Queen\n> Released | 31 October 1975"
 
 
 def test_a_model_below_the_bar_decides_by_structure_and_is_asked_nothing(tmp_path: Path) -> None:
@@ -268,6 +268,22 @@ def test_a_model_below_the_bar_decides_by_structure_and_is_asked_nothing(tmp_pat
     result, reader = read(replies=replies, page=ROW, record=tmp_path, **BELOW_BAR)
     assert (result.outcome, result.usage.readings, reader.asked) == (Outcome.ACCEPTED, 0, [])
     assert is_replayed(result)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "> Title | Artist | Adds\n> Bohemian Rhapsody | Queen | 31 October 1975",
+        "> Queen: Bohemian Rhapsody, 31 October 1975",
+        "> - Bohemian Rhapsody, finished 31 October 1975",
+    ],
+)
+def test_below_the_bar_no_structure_counts_that_is_not_understood(page: str) -> None:
+    cited = DAY | {"quote": page.rpartition("> ")[2]}
+    replies = (look(), final(facts=[cited]), final(facts=[cited]))
+    shown = f"Title: Bohemian Rhapsody\n{page}"
+    result, _ = read(replies=replies, page=shown, **BELOW_BAR)
+    assert (result.outcome, result.facts[0].verified) == (Outcome.REVIEW, False)
 
 
 def test_a_model_below_the_bar_makes_of_prose_a_proposal(tmp_path: Path) -> None:

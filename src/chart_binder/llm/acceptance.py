@@ -153,7 +153,7 @@ class Examination:
     def _ruled(self, weighed: Weighed, chosen: str | None) -> Decided | None:
         """Return what the rules decide with the verified facts in.
 
-        Without any fact that they turn on, they only count where the model chose the same group.
+        Without any fact that they turn on, they count only if the model chose the same group.
         """
         verdict = weighed.verdict
         if not isinstance(verdict, Decided):

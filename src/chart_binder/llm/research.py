@@ -173,10 +173,9 @@ class Research:
             yield from (field for field in _FIELDS.get(kind, ()) if field == STATUS)
 
     def _find(self, about: str, field: str) -> Iterator[Finding]:
-        bundle = self.case.bundle
-        subject = Subject.of(about, bundle)
+        subject = Subject.of(about, self.case.bundle)
         if field in (FIRST_DATE, DATE):
-            places = self._dates(Subject.of(about, bundle), about, field)
+            places = self._dates(subject, about, field)
         else:
             places = self._values(subject, about, field)
         by_value: dict[Patch, dict[str, Place]] = {}

@@ -50,7 +50,10 @@ from chart_binder.web.places import (
 )
 from chart_binder.web.structure import is_in_structure
 
-BELOW_BAR = "the model is below the bar of `canon model check`, so prose is a proposal"
+BELOW_BAR = (
+    "the model is below the bar of `canon model check`, so prose is a proposal, and so is structure"
+    " that code does not understand"
+)
 
 
 @dataclass(slots=True)
@@ -226,10 +229,10 @@ class Verifier:
         if not self.case.config.acceptance.second_reading:
             claim.update(problem="without a second reading a fact needs a quote")
             return bool(claim.fact.quote)
+        subject = Subject.of(patch.about, self.case.bundle)
         if not self.reader.reads_prose:
             claim.update(problem=BELOW_BAR)
-            return ground.is_structured
-        subject = Subject.of(patch.about, self.case.bundle)
+            return is_in_structure(ground, patch, subject)
         date = patch.value if patch.is_date else None
         reading = self._reading("support", claim, ground, subject, date)
         claim.update(problem=f"a second reading of {reading.source} says {reading.reading}")
