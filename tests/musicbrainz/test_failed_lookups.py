@@ -162,7 +162,7 @@ def test_a_refusal_or_a_long_wait_is_not_tried_again(
     assert harness.waits == []
 
 
-@pytest.mark.parametrize("status", [503, 429])
+@pytest.mark.parametrize("status", [503, 429, 520])
 def test_retry_after_is_honoured(
     harness: Harness, queen: EvidenceBundle, tags: TrackTags, status: int
 ) -> None:

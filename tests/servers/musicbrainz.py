@@ -212,7 +212,7 @@ class MusicBrainzStandIn(StandIn):
         if "recording-rels" in asked:
             made.append(relation_list(name, self.links, self._recordings))
         if "work-rels" in asked:
-            made.append(work_list(known, self._recordings.values(), asked))
+            made.append(work_list(known))
         return made
 
     def _isrc(self, name: str, asked: set[str]) -> ET.Element | None:

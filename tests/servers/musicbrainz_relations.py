@@ -50,20 +50,14 @@ def url_list(links: Iterable[str]) -> ET.Element:
     return made
 
 
-def work_list(known: Known, everything: Iterable[Known], asked: set[str]) -> ET.Element:
-    """The relation of a recording to its work, with the recordings of it if asked for."""
+def work_list(known: Known) -> ET.Element:
+    """The relation of a recording to its work.
+
+    With `work-level-rels` MusicBrainz leaves out the other recordings of the work, since 2020.
+    """
     made = ET.Element("relation-list", {"target-type": "work"})
     if known.work:
         work = element("work", mbid=known.work, title=known.recording.title)
-        if {"work-level-rels", "recording-rels"} <= asked:
-            played = ET.SubElement(work, "relation-list", {"target-type": "recording"})
-            for other in everything:
-                if other.work == known.work:
-                    name = other.recording.mb_recording_id
-                    relation = element("relation", target=name, direction="backward")
-                    relation.set("type", "performance")
-                    relation.append(recording_element(other, asked & {"artist-credits"}))
-                    played.append(relation)
         relation = element("relation", work, target=known.work)
         relation.set("type", "performance")
         made.append(relation)

@@ -39,7 +39,8 @@ MAX_BYTES = 16_000_000
 """A hundred releases with everything included take less than one million."""
 _MAX_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_TEMPORARY = frozenset({429, 500, 502, 503, 504})
+_TEMPORARY = frozenset({429, 500, 502, 503, 504, 520})
+"""520 is what a proxy in front of a server answers for an empty or unreadable response."""
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 _WRONG_SERVER = "check that musicbrainz.hostname and musicbrainz.https name a MusicBrainz server"
 
@@ -444,8 +445,8 @@ class Client:
         return _counted(found.recording_list, found.recording_count)
 
     def works_of(self, recording_id: RecordingId) -> tuple[ws.Work, ...]:
-        """Return the works that a recording is a performance of, with recordings of each."""
-        found = self._fetch(ws.look_up("recording", recording_id, ws.WORKS)).recording
+        """Return the works that a recording is a performance of."""
+        found = self.relations_of(recording_id)
         if found is None:
             raise self._service.failure(f"recording {recording_id} is not there any more")
         relations = found.work_relation_list
@@ -529,6 +530,8 @@ class Client:
     def recordings_of_work(self, work_id: str) -> Found[Recording]:
         """Return recordings of a work, at most a page of them."""
         found = self._fetch(ws.query_recordings_of_work(work_id))
+        if found.recording_list is None:
+            raise self._service.failure(f"work {work_id} is not there any more")
         return _counted(found.recording_list, found.recording_count)
 
     def search_by_title(self, entity: ws.Entity, title: str, artist: str) -> Metadata:

@@ -38,7 +38,8 @@ from chart_binder.musicbrainz.evidence import (
 from chart_binder.musicbrainz.web_service import Query, Recording, Release, partial_date
 
 LOOKED_UP = "looked_up"
-MAX_REQUESTS = 3
+MAX_REQUESTS = 5
+"""A search, an ISRC, the work of a recording, the recordings of it, the releases of one."""
 MAX_ALBUM_REQUESTS = 10
 """Requests for an album of ten files or fewer; a larger one has as many as files."""
 _OFFICIAL = ("status:official",)
@@ -145,13 +146,14 @@ class _Lookup:
                 hits.add(self._client.recordings_with(code))
 
     def _by_work(self, hits: Hits) -> None:
+        """Add recordings of the first work performed: its title may be spelled in other ways."""
         performed = next(iter(self._own))
-        if not self._budget.allows(ws.look_up("recording", performed, ws.WORKS)):
+        if not self._budget.allows(ws.look_up("recording", performed, ws.RELATIONS)):
             return
-        for work in self._client.works_of(performed):
-            linked = [one.recording for one in work.recording_relation_list if one.recording]
-            hits.is_complete &= all(one.credits for one in linked)
-            hits.add(linked)
+        for work in self._client.works_of(performed)[:1]:
+            if self._budget.allows(ws.query_recordings_of_work(work.id)):
+                recordings, _ = self._client.recordings_of_work(work.id)
+                hits.add(recordings)
 
     def _candidate(
         self, recording: Recording, why: str, hits: Hits, day: int

@@ -81,7 +81,7 @@ class MusicBrainzSource:
         )
 
     def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
-        """Return evidence with other recordings of the performance, in at most three requests.
+        """Return evidence with other recordings of the performance, in at most five requests.
 
         Raises `LookupFailedError`; offline, without stored responses, the evidence stays as it is.
         """

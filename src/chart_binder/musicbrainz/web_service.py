@@ -54,7 +54,6 @@ RELATIONS = "artist-credits isrcs recording-rels work-rels"
 """What includes a recording's relations to recordings and works."""
 LINKS = "url-rels"
 """What includes the addresses that a release group is linked to."""
-WORKS = "artist-credits recording-rels work-level-rels work-rels"
 _INCLUDES: Mapping[Looked, str] = {
     "artist": "",  # country and areas come without an include
     "isrc": "artists isrcs",
@@ -280,7 +279,6 @@ class Work(_Element, frozen=True):
 
     id: str
     title: str | None = None
-    recording_relation_list: "tuple[Relation, ...]" = ()
 
 
 class Relation(_Element, frozen=True):
