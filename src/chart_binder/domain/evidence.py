@@ -5,8 +5,9 @@ names, dates as spans of days. So reading a bundle costs no Python call for each
 """
 
 import re
+from collections.abc import Callable, Hashable
 from functools import cached_property, lru_cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -327,6 +328,9 @@ class Provenance(Value, frozen=True):
     unread: Text | None = None
 
 
+T = TypeVar("T")
+
+
 class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     """Everything known about one recording, version 1."""
 
@@ -372,6 +376,17 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     def name(self) -> str:
         """What to call this recording in a message."""
         return " - ".join(filter(None, (self.performer.name, self.recording_title)))
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+    def once(self, name: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returns. It is called once for this bundle, which keeps the result."""
+        if name not in self._made:
+            self._made[name] = make()
+        made: T = self._made[name]
+        return made
 
     @cached_property
     def listed(self) -> "Listed":

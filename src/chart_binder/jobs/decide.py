@@ -30,7 +30,7 @@ from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
 from chart_binder.rules.missing_original import needs_siblings
-from chart_binder.rules.recordings import sort_recordings
+from chart_binder.rules.recordings import sorted_recordings
 
 if TYPE_CHECKING:
     from chart_binder.musicbrainz.source import MusicBrainzSource
@@ -424,7 +424,7 @@ def override_for(
     """
     if not overrides:
         return None
-    candidates = (one.mb_recording_id for one in sort_recordings(bundle).kept)
+    candidates = (one.mb_recording_id for one in sorted_recordings(bundle).kept)
     known = (*candidates, bundle.tags.get("recording_mbid"))
     ids = (one.strip().casefold() for one in known if one)
     found = [overrides[recording] for recording in ids if recording in overrides]

@@ -12,11 +12,11 @@ from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
 from chart_binder.jobs.decide import Case
-from chart_binder.rules.candidates import Candidate, candidates_of
-from chart_binder.rules.contest import build_contest
+from chart_binder.rules.candidates import Candidate, candidates_in
+from chart_binder.rules.contest import candidates_meant, contest_of
 from chart_binder.rules.explain import explain_losers
 from chart_binder.rules.premiere import apply_rules
-from chart_binder.rules.recordings import sort_recordings
+from chart_binder.rules.recordings import sorted_recordings
 from chart_binder.rules.representative import first_by_content
 
 
@@ -63,12 +63,12 @@ class LeadWindow(msgspec.Struct, frozen=True):
 
 def appearances(bundle: EvidenceBundle) -> tuple[Appearance, ...]:
     """Return the candidates that the rules compare, the earliest first."""
-    return tuple(map(_appearance, candidates_of(sort_recordings(bundle).kept)))
+    return tuple(map(_appearance, candidates_meant(bundle)))
 
 
 def lead_window(bundle: EvidenceBundle, rules_config: RulesConfig) -> LeadWindow | None:
     """Return the window of the earliest single, if there is a studio album."""
-    contest = build_contest(sort_recordings(bundle).kept, bundle, rules_config)
+    contest = contest_of(bundle, rules_config)
     if contest.intent or not contest.singles or not contest.albums:
         return None
     single, days = contest.singles[0], contest.settings.lead_window_days
@@ -165,8 +165,7 @@ def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
 def _by_word(
     bundle: EvidenceBundle, crg: str, said: str, rules_config: RulesConfig
 ) -> Iterator[Rival]:
-    recordings = sort_recordings(bundle)
-    contest = build_contest(recordings.kept, bundle, rules_config)
+    contest = contest_of(bundle, rules_config)
     running: dict[str, Candidate] = {one.id: one for one in contest.candidates}
     possible = {one.id for one in apply_rules(contest).possible}
     chosen = running.get(crg)
@@ -176,12 +175,11 @@ def _by_word(
         if one.counts
         and (chosen is None or name in possible or (one.is_dated and one.first <= chosen.last))
     }
-    for rival in explain_losers(contest, chosen, recordings.excluded):
+    for rival in explain_losers(contest, chosen, sorted_recordings(bundle).excluded):
         if rival.release_group != crg:
             yield replace(rival, why_not=by_model.get(rival.release_group, rival.why_not))
 
 
 def _name(bundle: EvidenceBundle, crg: str) -> str:
-    everyone = candidates_of(bundle.recording_candidates)
-    names = (one.name for one in everyone if one.id == crg)
+    names = (one.name for one in candidates_in(bundle) if one.id == crg)
     return next(names, "a record that the evidence lacks")

@@ -32,7 +32,7 @@ from chart_binder.jobs.decide import State, override_for
 from chart_binder.jobs.review import ReviewCase, override_removed, same_evidence
 from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.rules.names import is_by, is_various
-from chart_binder.rules.recordings import format_length, sort_recordings
+from chart_binder.rules.recordings import format_length, sorted_recordings
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -169,7 +169,7 @@ def list_files(kept: Iterable[DecisionRecord]) -> str:
 
 def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     """Return the one recording that evidence leads to, or raise `CanonError` with the choice."""
-    kept = [one for one in sort_recordings(bundle).kept if not one.is_sibling]
+    kept = [one for one in sorted_recordings(bundle).kept if not one.is_sibling]
     return _only_recording(kept, "by its id")
 
 
@@ -271,7 +271,7 @@ def _new_override(
 
 def _recording_of(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
     """Return the recording named, else the only one on the group, or raise `CanonError`."""
-    kept = sort_recordings(case.bundle).kept if case.bundle else ()
+    kept = sorted_recordings(case.bundle).kept if case.bundle else ()
     wanted = bare_id(crg)
     carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
     if named is None:

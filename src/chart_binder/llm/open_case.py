@@ -30,7 +30,7 @@ from chart_binder.domain.patches import (
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.result import Fact
-from chart_binder.rules.decide import decide
+from chart_binder.rules.decide import decide, group_settled
 from chart_binder.rules.labels import Labels
 from chart_binder.web.documents import independent_sources
 
@@ -78,8 +78,7 @@ class OpenCase:
 
     def group_of(self, patches: Iterable[Patch]) -> str | None:
         """Return the group that the rules decide for with patches applied, None if it is open."""
-        verdict = self.verdict(tuple(patches))
-        return verdict.crg if isinstance(verdict, Decided) else None
+        return group_settled(apply_patches(self.bundle, patches).bundle, self.rules)
 
     def sources_needed(self, *, is_cited: bool) -> int:
         """Return how many independent sources a fact needs: two at least that nobody cites."""
@@ -88,13 +87,12 @@ class OpenCase:
 
     def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
         """Return the patches that the rules' decision turns on, as few as can be; none if open."""
-        verdict, needed = self.verdict(patches), list(patches)
-        if not isinstance(verdict, Decided):
+        crg, needed = self.group_of(patches), list(patches)
+        if crg is None:
             return ()
         for patch in patches:
             fewer = [one for one in needed if one is not patch]
-            without = self.verdict(fewer)
-            if isinstance(without, Decided) and without.crg == verdict.crg:
+            if self.group_of(fewer) == crg:
                 needed = fewer
         return tuple(needed)
 

@@ -8,7 +8,7 @@ own first date is used only where no release is listed.
 import enum
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from itertools import compress
@@ -18,7 +18,12 @@ import msgspec
 from msgspec.structs import replace
 
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate
-from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
+from chart_binder.domain.evidence import (
+    EvidenceBundle,
+    RecordingCandidate,
+    Release,
+    ReleaseGroup,
+)
 from chart_binder.domain.vocabulary import ReleaseGroupId, type_names
 from chart_binder.rules.names import is_various
 
@@ -188,14 +193,29 @@ _SPAN = attrgetter("first", "last")
 _ORDER = attrgetter("first", "last", "id")
 
 
-def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
-    """Return one candidate for each group that carries one of the recordings, earliest first."""
+_NONE: Mapping[int, Candidate] = {}
+
+
+def candidates_in(bundle: EvidenceBundle) -> Sequence[Candidate]:
+    """Return the candidates of all recordings of a bundle, which are made once."""
+    return bundle.once("candidates", lambda: candidates_of(bundle.recording_candidates))
+
+
+def candidates_of(
+    recordings: Sequence[RecordingCandidate], known: Mapping[int, Candidate] = _NONE
+) -> list[Candidate]:
+    """Return one candidate for each group that carries one of the recordings, earliest first.
+
+    `known` are the candidates of groups by the identity of the group: those of one recording are
+    taken from it, where its groups are listed.
+    """
     if len(recordings) == 1:
         groups = recordings[0].rg_candidates or ()
         if len({group.mb_rg_id for group in groups}) == len(groups):
             carriers = (recordings[0],)
-            return sorted([candidate_of(group, carriers) for group in groups], key=_ORDER)
-    return sorted([candidate_of(*pair) for pair in _merged_groups(recordings)], key=_ORDER)
+            found = [known.get(id(group)) or _candidate_of(group, carriers) for group in groups]
+            return sorted(found, key=_ORDER)
+    return sorted([_candidate_of(*pair) for pair in _merged_groups(recordings)], key=_ORDER)
 
 
 def with_group_date(candidate: Candidate) -> Candidate | None:
@@ -215,11 +235,11 @@ def with_span(candidate: Candidate, first: int, last: int) -> Candidate:
     return replace(candidate, first=first, last=last)
 
 
-def candidate_of(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]) -> Candidate:
+def _candidate_of(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]) -> Candidate:
     """Return the candidate for a group that carries the recordings."""
     releases = group.releases or ()
     official, unofficial, hint = releases, releases[:0], None
-    if day := earliest_day(releases):
+    if day := _earliest_day(releases):
         since = by = PartialDate.parse(day)
     else:
         are_official = [release.is_official for release in releases]
@@ -241,17 +261,17 @@ def candidate_of(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]
 
 
 _DAY_LENGTH = len("YYYY-MM-DD")
-AFTER_ANY_DATE = ":"
+_AFTER_ANY_DATE = ":"
 
 
-def earliest_day(releases: Sequence[Release]) -> str | None:
+def _earliest_day(releases: Sequence[Release]) -> str | None:
     """Return the earliest date, if it is a whole day and every release has the status Official.
 
     This fast path fits most groups, some of which have hundreds of releases. Dates sort as text: a
     year before its months, a month before its days; so if the least text is a whole date, on a
     medium of its time, no release can be earlier.
     """
-    earliest, first = AFTER_ANY_DATE, None
+    earliest, first = _AFTER_ANY_DATE, None
     for release in releases:
         if release.status != "Official":
             return None

@@ -15,6 +15,7 @@ from chart_binder.domain.vocabulary import NO_COUNTRIES, country_code
 from chart_binder.rules.candidates import (
     Candidate,
     Role,
+    candidates_in,
     candidates_of,
     is_before_its_time,
     is_soundtrack,
@@ -22,6 +23,7 @@ from chart_binder.rules.candidates import (
     with_hint,
 )
 from chart_binder.rules.names import is_by, names_on
+from chart_binder.rules.recordings import sorted_recordings
 
 _BLOCKING_UNDATED = (Role.SINGLE, Role.SOUNDTRACK)
 """An undated record of these roles may be the premiere, so it keeps the case open."""
@@ -53,6 +55,7 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     tie_break: "TieBreak"
     recordings: Sequence[RecordingCandidate]
     bundle: EvidenceBundle
+    """The evidence without recordings; `siblings` is `looked_up` only where none was found."""
     settings: RulesConfig
 
     @property
@@ -71,13 +74,53 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return f"a {self.intent}" if self.intent != "live" else "a live recording"
 
 
+def contest_of(bundle: EvidenceBundle, settings: RulesConfig) -> Contest:
+    """Return the contest for the recordings of a bundle that may be the file's.
+
+    It is built once for a bundle, which keeps it.
+    """
+
+    def build() -> Contest:
+        recordings, found = sorted_recordings(bundle).kept, candidates_meant(bundle)
+        return build_contest(recordings, found, _without_recordings(bundle), settings)
+
+    return bundle.once(("contest", settings), build)
+
+
+def candidates_meant(bundle: EvidenceBundle) -> Sequence[Candidate]:
+    """Return the candidates of the recordings that may be the file's, which are made once."""
+    recordings = sorted_recordings(bundle).kept
+    if len(recordings) == len(bundle.recording_candidates):
+        return candidates_in(bundle)
+    return bundle.once("candidates meant", lambda: candidates_of(recordings))
+
+
+def contest_on_trial(bundle: EvidenceBundle, contest: Contest) -> Contest:
+    """Return the contest for a bundle in which something of another contest's was changed.
+
+    The candidates of groups that are not changed are taken from that contest.
+    """
+    recordings = sorted_recordings(bundle).kept
+    known = {id(one.group): one for one in contest.candidates}
+    found = candidates_of(recordings, known)
+    return build_contest(recordings, found, _without_recordings(bundle), contest.settings)
+
+
+def _without_recordings(bundle: EvidenceBundle) -> EvidenceBundle:
+    siblings = bundle.siblings if bundle.has_no_sibling else None
+    return replace(bundle, recording_candidates=(), siblings=siblings)
+
+
 def build_contest(
-    recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle, settings: RulesConfig
+    recordings: Sequence[RecordingCandidate],
+    candidates: Sequence[Candidate],
+    bundle: EvidenceBundle,
+    settings: RulesConfig,
 ) -> Contest:
-    """Return the contest for recordings of a bundle that stand for one song."""
+    """Return the contest for recordings that stand for one song; `bundle` is without recordings."""
     country, labels = bundle.performer.country, settings.label_authority_order
     tie_break = TieBreak(intent_of(recordings), country, labels)
-    return _contest(candidates_of(recordings), recordings, bundle, tie_break, settings)
+    return _contest(candidates, recordings, bundle, tie_break, settings)
 
 
 def with_candidates(contest: Contest, candidates: Sequence[Candidate]) -> Contest:

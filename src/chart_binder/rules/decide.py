@@ -6,7 +6,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Considered, Decided, Open, Override, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.rules.candidates import Candidate, Role
-from chart_binder.rules.contest import Contest, build_contest
+from chart_binder.rules.contest import Contest, contest_of, contest_on_trial
 from chart_binder.rules.explain import (
     explain_losers,
     explain_losers_to_override,
@@ -28,7 +28,7 @@ from chart_binder.rules.questions import (
 from chart_binder.rules.recordings import (
     SortedRecordings,
     recording_of,
-    sort_recordings,
+    sorted_recordings,
     via_sibling,
 )
 from chart_binder.rules.representative import INDETERMINATE, choose_release
@@ -46,28 +46,33 @@ def decide(
     two descriptions of one record is right; otherwise the verdict is open and has the questions
     that would settle it. A person's `override` precedes every rule.
     """
-    contest, recordings = _contest_of(bundle, settings)
     if override:
-        return _overridden(override, contest, recordings)
-    verdict = _settled(contest, recordings)
+        return _overridden(override, bundle, settings)
+    return bundle.once(("verdict", settings), lambda: _by_rules(bundle, settings))
+
+
+def group_settled(bundle: EvidenceBundle, settings: RulesConfig) -> ReleaseGroupId | None:
+    """Return the group that the rules decide for, None if the case is open; it asks nothing."""
+    verdict = _settled_of(bundle, settings)
+    return verdict.crg if isinstance(verdict, Decided) and bundle.complete is not False else None
+
+
+def _by_rules(bundle: EvidenceBundle, settings: RulesConfig) -> Verdict:
+    verdict = _settled_of(bundle, settings)
     if isinstance(verdict, Decided):
         return verdict if bundle.complete is not False else _proposed(verdict, bundle)
+    contest = contest_of(bundle, settings)
 
     def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
-        found = _settled(*_contest_of(tried, settings))
+        found = _settled(tried, contest_on_trial(tried, contest))
         return found.crg if isinstance(found, Decided) else None
 
     questions = questions_of(verdict.asked, bundle, settle)
-    losers = explain_losers(contest, None, recordings.excluded)
+    losers = explain_losers(contest, None, sorted_recordings(bundle).excluded)
     because = verdict.because
     if bundle.complete is False:
         because = f"{because}; {_cut_short(bundle)}"
     return Open(because, questions, verdict.path, losers)
-
-
-def _contest_of(bundle: EvidenceBundle, settings: RulesConfig) -> tuple[Contest, SortedRecordings]:
-    recordings = sort_recordings(bundle)
-    return build_contest(recordings.kept, bundle, settings), recordings
 
 
 def _cut_short(bundle: EvidenceBundle) -> str:
@@ -87,11 +92,16 @@ def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
     )
 
 
-def _settled(contest: Contest, recordings: SortedRecordings) -> Decided | Undecided:
+def _settled_of(bundle: EvidenceBundle, settings: RulesConfig) -> Decided | Undecided:
+    contest = contest_of(bundle, settings)
+    return bundle.once(("settled", settings), lambda: _settled(bundle, contest))
+
+
+def _settled(bundle: EvidenceBundle, contest: Contest) -> Decided | Undecided:
     """Return the decision, if it depends on nothing ambiguous."""
-    verdict = _verdict(contest, recordings)
+    verdict = _verdict(contest, sorted_recordings(bundle))
     if isinstance(verdict, Decided):
-        what, asked = _ambiguities(verdict, contest)
+        what, asked = _ambiguities(verdict, bundle, contest)
         if asked:
             because = f"{what} is unknown, and the decision turns on it"
             return Undecided(because, asked, verdict.path)
@@ -136,12 +146,13 @@ def _decided(
     )
 
 
-def _ambiguities(verdict: Decided, contest: Contest) -> tuple[str, tuple[Asked, ...]]:
+def _ambiguities(
+    verdict: Decided, bundle: EvidenceBundle, contest: Contest
+) -> tuple[str, tuple[Asked, ...]]:
     """Return what the decision depends on besides days, with the questions that would settle it."""
-    bundle = contest.bundle
 
     def rules(tried: EvidenceBundle) -> Decided | Undecided:
-        return _verdict(*_contest_of(tried, contest.settings))
+        return _verdict(contest_on_trial(tried, contest), sorted_recordings(tried))
 
     if not bundle.listed.is_each_once:
         found = find_contradictions(contest.recordings, contest.candidates)
@@ -160,16 +171,17 @@ def _ambiguities(verdict: Decided, contest: Contest) -> tuple[str, tuple[Asked, 
     return "the type of a record", types_that_matter(verdict, untyped, until, bundle, rules)
 
 
-def _overridden(override: Override, contest: Contest, recordings: SortedRecordings) -> Decided:
+def _overridden(override: Override, bundle: EvidenceBundle, settings: RulesConfig) -> Decided:
     """Return a person's decision; what it leaves open, the release and recording, by the rules."""
-    bundle, crg = contest.bundle, bare_id(override.crg)
+    contest, recordings = contest_of(bundle, settings), sorted_recordings(bundle)
+    crg = bare_id(override.crg)
     chosen = next((one for one in contest.candidates if bare_id(one.id) == crg), None)
     because = override.reason or "a person decided so"
     path = [Considered(f"CRG:{MANUAL_OVERRIDE}", because)]
     rr = ReleaseId(bare_id(override.rr)) if override.rr else None
     rule = f"RR:{MANUAL_OVERRIDE}" if rr else INDETERMINATE
     if rr is None and chosen:
-        release = choose_release(chosen, contest.artist.country, contest.settings)
+        release = choose_release(chosen, contest.artist.country, settings)
         rr = release.release.mb_release_id if release.release else None
         rule = release.rule
         path.append(Considered(rule, release.reason))
@@ -183,6 +195,6 @@ def _overridden(override: Override, contest: Contest, recordings: SortedRecordin
         because=because,
         path=tuple(path),
         rivals=explain_losers_to_override(
-            contest, crg, recordings.excluded, decide(bundle, contest.settings)
+            contest, crg, recordings.excluded, decide(bundle, settings)
         ),
     )

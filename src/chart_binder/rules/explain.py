@@ -101,7 +101,7 @@ def recordings_disagree(
         return None
     homes: dict[str, tuple[str, Sequence[RecordingCandidate]]] = {}
     for version in recordings.versions:
-        own = build_contest(version, contest.bundle, contest.settings)
+        own = build_contest(version, candidates_of(version), contest.bundle, contest.settings)
         possible = apply_rules(own).possible
         if recordings.each_counts and not possible:
             homes[_NOWHERE] = _describe_version(version), version

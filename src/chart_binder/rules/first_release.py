@@ -13,28 +13,26 @@ from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, PartialDate
-from chart_binder.domain.evidence import (
-    EvidenceBundle,
-    RecordingCandidate,
-    Release,
-    ReleaseGroup,
-    intents_in,
-)
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, intents_in
 from chart_binder.domain.verdict import Decided, FirstRelease, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, isrc
 from chart_binder.rules.candidates import (
-    AFTER_ANY_DATE,
     Candidate,
-    candidate_of,
     candidates_of,
-    earliest_day,
     either,
     is_before_its_time,
 )
-from chart_binder.rules.contest import TieBreak, home_countries, intent_of, possibly_earliest
-from chart_binder.rules.missing_original import WORKS, YearCase, gathers, year_doubt
+from chart_binder.rules.contest import (
+    Contest,
+    build_contest,
+    candidates_meant,
+    contest_of,
+    home_countries,
+    possibly_earliest,
+)
+from chart_binder.rules.missing_original import YearCase, gathers, year_doubt
 from chart_binder.rules.questions import Contradiction, find_contradictions, with_groups
-from chart_binder.rules.recordings import recording_of, sort_recordings, title_wanted
+from chart_binder.rules.recordings import recording_of, sorted_recordings, title_wanted
 from chart_binder.rules.representative import first_by_content, first_of_day
 
 _MAX_READINGS = 32
@@ -52,14 +50,20 @@ def first_release(
     descriptions of a record is right, what all readings have in common is returned.
     """
     crg = verdict.crg if isinstance(verdict, Decided) else None
-    recordings = bundle.recording_candidates
-    if len(recordings) == 1 and bundle.listed.is_each_once:
-        return _of_reading(recordings, bundle, crg, settings)
+    contest = contest_of(bundle, settings)
+    if len(contest.recordings) == 1 and bundle.listed.is_each_once:
+        return _of_reading(contest, crg)
+
+    def of(tried: EvidenceBundle, mix: Sequence[RecordingCandidate]) -> FirstRelease | None:
+        if tried is bundle and len(mix) == len(contest.recordings):
+            return _of_reading(contest, crg)
+        return _of_reading(build_contest(mix, candidates_of(mix), contest.bundle, settings), crg)
+
     found = [
-        _of_reading(reading, tried, crg, settings)
+        of(tried, mix)
         for tried in _descriptions(bundle)
-        for version in sort_recordings(tried).versions
-        for reading in _mixes(version, tried)
+        for version in sorted_recordings(tried).versions
+        for mix in _mixes(version, tried)
     ]
     return _common(found)
 
@@ -71,8 +75,8 @@ def _descriptions(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
     """Yield the evidence by each combination of contradictory descriptions; none if too many."""
     found: Sequence[Contradiction] = ()
     if not bundle.listed.is_each_once:
-        recordings = sort_recordings(bundle).kept
-        found = find_contradictions(recordings, candidates_of(recordings))
+        recordings = sorted_recordings(bundle).kept
+        found = find_contradictions(recordings, candidates_meant(bundle))
     if prod(len(one.readings) for one in found) > _MAX_READINGS:
         return
     for readings in product(*(one.readings for one in found)):
@@ -134,30 +138,20 @@ def _common(found: Sequence[FirstRelease | None]) -> FirstRelease | None:
 # The earliest release of one reading.
 
 
-def _of_reading(
-    recordings: Sequence[RecordingCandidate],
-    bundle: EvidenceBundle,
-    crg: ReleaseGroupId | None,
-    settings: RulesConfig,
-) -> FirstRelease | None:
-    candidates = _perhaps_first(recordings, bundle)
-    firsts = _close(candidates)
-    if any(one.role not in WORKS for one in firsts):
-        candidates = candidates_of(recordings)
-        firsts = _close(candidates)
+def _of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | None:
+    firsts = _close(contest.candidates)
     if not firsts:
         return None
     chosen, when = firsts, firsts[0].since
     if len(firsts) > 1:
         when = min([one.since for one in firsts], key=lambda date: (date.first, -date.last))
         if when.first == when.last:
-            chosen = _before_others(firsts, recordings, bundle, crg, settings)
-    copies = [(one, copy) for one in candidates for copy in one.unofficial]
-    case = YearCase(bundle, recordings, candidates, firsts, copies, when.text[:4])
+            chosen = _before_others(firsts, contest, crg)
+    case = YearCase(contest, firsts, when.text[:4])
     doubt = year_doubt(case)
     group = chosen[0].group if len(chosen) == 1 else None
-    release = _release(chosen[0], when, bundle, settings) if group else None
-    carrier = recordings[0] if len(recordings) == 1 else _carrier(chosen, release, bundle)
+    release = _release(chosen[0], when, contest) if group else None
+    carrier = _carrier(chosen, release, contest)
     return FirstRelease(
         when.text,
         doubt is None,
@@ -173,26 +167,6 @@ def _of_reading(
     )
 
 
-def _perhaps_first(
-    recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle
-) -> Sequence[Candidate]:
-    """Return the candidates but those that are certainly later than an official one."""
-    if len(recordings) != 1 or not bundle.listed.is_each_once:
-        return candidates_of(recordings)
-    least = AFTER_ANY_DATE
-    earliest: list[ReleaseGroup] = []
-    others: list[ReleaseGroup] = []
-    for group in recordings[0].rg_candidates or ():
-        day = earliest_day(group.releases) if group.releases else None
-        if day is None:
-            others.append(group)
-        elif day < least:
-            least, earliest = day, [group]
-        elif day == least:
-            earliest.append(group)
-    return [candidate_of(group, (recordings[0],)) for group in (*earliest, *others)]
-
-
 def _close(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     """Return the official records that may be the first; where its day is known, those of it."""
     dated = [one for one in candidates if one.first > FIRST_DAY and one.counts]
@@ -206,46 +180,40 @@ def _close(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
 
 
 def _before_others(
-    firsts: Sequence[Candidate],
-    recordings: Sequence[RecordingCandidate],
-    bundle: EvidenceBundle,
-    crg: ReleaseGroupId | None,
-    settings: RulesConfig,
+    firsts: Sequence[Candidate], contest: Contest, crg: ReleaseGroupId | None
 ) -> Sequence[Candidate]:
     """Return the record that goes before others of its day; several where nothing tells."""
     canonical = [one for one in firsts if one.id == crg]
-    works = [one for one in firsts if not gathers(one, bundle)]
-    country, labels = bundle.performer.country, settings.label_authority_order
-    tie_break = TieBreak(intent_of(recordings), country, labels)
-    return canonical or possibly_earliest(works or firsts, tie_break)
+    works = [one for one in firsts if not gathers(one, contest)]
+    return canonical or possibly_earliest(works or firsts, contest.tie_break)
 
 
-def _release(
-    first: Candidate, when: PartialDate, bundle: EvidenceBundle, settings: RulesConfig
-) -> Release | None:
+def _release(first: Candidate, when: PartialDate, contest: Contest) -> Release | None:
     """Return the release of that date: one from the artist's country before others."""
     pool = [one for one in first.official if one.date == when.text]
     if len(pool) > 1:
-        home = home_countries(bundle.performer.country)
+        home = home_countries(contest.artist.country)
         pool = [one for one in pool if not is_before_its_time(one)]
         pool = [one for one in pool if one.place in home] or pool
-        return first_by_content(first_of_day(pool, first.group, settings))
+        return first_by_content(first_of_day(pool, first.group, contest.settings))
     return pool[0] if pool else None
 
 
 def _carrier(
-    records: Sequence[Candidate], release: Release | None, bundle: EvidenceBundle
+    records: Sequence[Candidate], release: Release | None, contest: Contest
 ) -> RecordingCandidate | None:
     """Return the recording on a release, a sibling only where no other is on it."""
+    if len(contest.recordings) == 1:
+        return contest.recordings[0]
     carriers = {one.mb_recording_id: one for each in records for one in each.recordings}
     if len(records) > 1 and len(carriers) > 1:
         return None
     rr = release.mb_release_id if release else None
-    return carriers[recording_of([*carriers.values()], rr, bundle)]
+    return carriers[recording_of([*carriers.values()], rr, contest.bundle)]
 
 
 def _certainty(chosen: Sequence[Candidate], case: YearCase) -> str:
-    if case.bundle.has_no_sibling and not case.is_any_work_of_the_year:
+    if case.contest.bundle.has_no_sibling and not case.is_any_work_of_the_year:
         return "only compilations have it, and no other recording of it was found"
     if len(chosen) == 1:
         return "nothing in the evidence is earlier"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.vocabulary import MBID, fold, spaced_words
-from chart_binder.rules.candidates import Candidate, candidates_of
+from chart_binder.rules.candidates import Candidate, candidates_in
 
 _LABEL_IN_TEXT = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")
 _SPELLINGS = (
@@ -21,8 +21,7 @@ _TITLE_QUOTES = " .,'\"`*_“”„«»‘’「」『』"
 
 def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
     """Yield the candidates with their labels, by the date of the recording's appearance."""
-    found = candidates_of(bundle.recording_candidates)
-    found.sort(key=lambda c: (c.first, c.last, c.title, c.id))
+    found = sorted(candidates_in(bundle), key=lambda c: (c.first, c.last, c.title, c.id))
     return ((f"C{number}", candidate) for number, candidate in enumerate(found, start=1))
 
 

@@ -21,15 +21,13 @@ from chart_binder.rules.candidates import (
     NEVER_OUT,
     Candidate,
     Role,
-    candidates_of,
     describe_unofficial,
     either,
     is_before_its_time,
 )
-from chart_binder.rules.contest import Contest
+from chart_binder.rules.contest import Contest, contest_of
 from chart_binder.rules.names import is_by, is_various
 from chart_binder.rules.questions import Asked
-from chart_binder.rules.recordings import sort_recordings
 from chart_binder.rules.representative import is_marked_reissue
 
 MISSING = "the original release is missing from the evidence"
@@ -230,21 +228,24 @@ _EDITIONS = RulesConfig(
 
 
 class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """The evidence of one reading, with the records that may be the first."""
+    """The contest of one reading, with the records that may be the first."""
 
-    bundle: EvidenceBundle
-    recordings: Sequence[RecordingCandidate]
-    candidates: Sequence[Candidate]
+    contest: Contest
     firsts: Sequence[Candidate]
-    copies: Sequence[tuple[Candidate, Release]]
-    """The releases that decide nothing, with their records."""
     year: str
+
+    @property
+    def copies(self) -> Iterator[tuple[Candidate, Release]]:
+        """The releases that decide nothing, with their records."""
+        for one in self.contest.candidates:
+            yield from ((one, copy) for copy in one.unofficial)
 
     @property
     def is_any_work_of_the_year(self) -> bool:
         """Whether any record of the year does not only gather earlier recordings."""
-        of_it = (one for one in self.candidates if one.counts and one.since.text[:4] == self.year)
-        return any(not gathers(one, self.bundle) for one in of_it)
+        candidates = (one for one in self.contest.candidates if one.counts)
+        of_it = (one for one in candidates if one.since.text[:4] == self.year)
+        return any(not gathers(one, self.contest) for one in of_it)
 
 
 def year_doubt(case: YearCase) -> str | None:
@@ -253,17 +254,17 @@ def year_doubt(case: YearCase) -> str | None:
     return next(chain.from_iterable(found), None)
 
 
-def gathers(one: Candidate, bundle: EvidenceBundle) -> bool:
+def gathers(one: Candidate, contest: Contest) -> bool:
     """Whether a record may gather what came out elsewhere: no soundtrack, none typed live."""
     if one.role in WORKS or "Soundtrack" in one.group.kinds:
         return False
     if one.role is Role.OTHER and not is_various(one.group, one.official):
         return False
-    return "Live" not in one.group.kinds or _is_own(one, bundle)
+    return "Live" not in one.group.kinds or _is_own(one, contest)
 
 
-def _is_own(one: Candidate, bundle: EvidenceBundle) -> bool:
-    return is_by([bundle.performer.name or ""], one.group, one.official) is True
+def _is_own(one: Candidate, contest: Contest) -> bool:
+    return is_by([contest.artist.name or ""], one.group, one.official) is True
 
 
 def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str | None:
@@ -296,13 +297,14 @@ def _in_collections(case: YearCase) -> Iterator[str]:
     promotional single is of the year.
     """
     firsts, year = case.firsts, int(case.year)
-    assigned = isrc_year(case.recordings, case.bundle)
-    is_none_there = case.bundle.has_no_sibling and not (assigned and assigned < year)
+    contest = case.contest
+    assigned = isrc_year(contest.recordings, contest.bundle)
+    is_none_there = contest.bundle.has_no_sibling and not (assigned and assigned < year)
     is_work = firsts[0].role in WORKS or case.is_any_work_of_the_year
     if is_work or is_none_there or any(one.group.premiere for one in firsts):
         return
-    gathering, perhaps = "may gather earlier recordings", case.bundle.possible_sibling
-    if others := [one for one in firsts if not _is_own(one, case.bundle)]:
+    gathering, perhaps = "may gather earlier recordings", contest.bundle.possible_sibling
+    if others := [one for one in firsts if not _is_own(one, contest)]:
         yield f"{either(others)} {gathering}, so the original may be missing{perhaps}"
     is_promo = any(
         one.role is Role.SINGLE and copy.standing == "Promotion" and copy.when.text[:4] == case.year
@@ -319,14 +321,15 @@ def _in_hints(case: YearCase) -> Iterator[str]:
     if all(date[:4] < case.year for date in own):
         yield f"no earlier release than {named} is known, but its group is of {min(own)[:4]}"
     dated = [copy.when for _, copy in case.copies if copy.when.is_known]
-    for hint in sorted({one.first_date.text for one in case.recordings} - {""}):
+    recordings = case.contest.recordings
+    for hint in sorted({one.first_date.text for one in recordings} - {""}):
         when = PartialDate.parse(hint)
         if hint[:4] < case.year and all(same_day(when, one) is False for one in dated):
             yield f"MusicBrainz dates the recording {hint}, and no release of then is listed"
-    assigned = isrc_year(case.recordings, case.bundle) or year
+    assigned = isrc_year(recordings, case.contest.bundle) or year
     if assigned < year - 1 and all(int(one.text[:4]) > assigned + 1 for one in dated):
         yield f"an ISRC of the recording was assigned in {assigned}"
-    if taped := taping_year(case.recordings, year):
+    if taped := taping_year(recordings, year):
         yield f"its comment names {taped}, so an earlier release may be missing"
 
 
@@ -341,9 +344,10 @@ def _in_editions(case: YearCase) -> Iterator[str]:
         yield f"the recording on {named} is a remaster, so the original may be missing"
     if unproved and all(map(_is_only_reissue, case.firsts)):
         yield f"the earliest release known of {named} is a reissue"
-    for one in sorted(filter(_may_be_earlier, case.candidates), key=attrgetter("name")):
+    candidates = case.contest.candidates
+    for one in sorted(filter(_may_be_earlier, candidates), key=attrgetter("name")):
         yield f"{one.name} has no date, so it may be earlier"
-    early = min((one.hint.text for one in case.candidates if one.hint), default=case.year)
+    early = min((one.hint.text for one in candidates if one.hint), default=case.year)
     if early[:4] < case.year:
         yield f"a release is dated {early}, on a medium of later years: the first may be of then"
     yield from sorted(
@@ -387,14 +391,15 @@ def _counts(copy: Release, record: Candidate, case: YearCase) -> bool:
 
 def _in_gaps(case: YearCase) -> Iterator[str]:
     """Yield what was not read, and that the year is before all records or after the evidence."""
-    if possible := case.bundle.possible_sibling:
+    bundle = case.contest.bundle
+    if possible := bundle.possible_sibling:
         yield possible.removeprefix("; ")
-    year, read = int(case.year), year_read(case.bundle)
+    year, read = int(case.year), year_read(bundle)
     if year < _FIRST_YEAR:
         yield f"no record is of {year}: the date of {either(case.firsts)} is wrong"
     if read and year > read + 1:
         yield f"the evidence is of {read}: the date of {either(case.firsts)} may be wrong"
-    if case.bundle.complete is False:
+    if bundle.complete is False:
         yield "the evidence is cut short: more was found than was read"
 
 
@@ -414,52 +419,42 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
         return False
     if isinstance(verdict, Open) and verdict.proposal:
         verdict = verdict.proposal
-    recordings = sort_recordings(bundle).kept
-    candidates = candidates_of(recordings)
-    counting = [one for one in candidates if one.counts]
+    contest = contest_of(bundle, settings)
+    counting = [one for one in contest.candidates if one.counts]
     if isinstance(verdict, Open):
         is_asked = any(one.kind == "missing_original" for one in verdict.questions)
         return is_asked or all(one.role is Role.COMPILATION for one in counting)
-    chosen = next((one for one in candidates if one.id == verdict.crg), None)
+    chosen = next((one for one in contest.candidates if one.id == verdict.crg), None)
     if chosen is None or verdict.crg_rule in _FINAL:
         return False
     dated = [one for one in counting if one.is_dated]
     first = min(dated, key=attrgetter("first", "last"), default=chosen)
-    return _may_be_later(chosen, verdict.rr, bundle, settings) or _is_anything_before(
-        first, recordings, candidates, bundle
-    )
+    return _may_be_later(chosen, verdict.rr, contest) or _is_anything_before(first, contest)
 
 
-def _may_be_later(
-    chosen: Candidate, rr: str | None, bundle: EvidenceBundle, settings: RulesConfig
-) -> bool:
+def _may_be_later(chosen: Candidate, rr: str | None, contest: Contest) -> bool:
     group, own = chosen.group, chosen.group.first_date
     release = next((one for one in group.editions if one.mb_release_id == rr), None)
     return (
         chosen.role is Role.COMPILATION
-        or gathers(chosen, bundle)
-        or (release is not None and is_marked_reissue(release, group, settings))
+        or gathers(chosen, contest)
+        or (release is not None and is_marked_reissue(release, group, contest.settings))
         or (own.is_known and chosen.is_dated and own.last < chosen.first)
     )
 
 
-def _is_anything_before(
-    first: Candidate,
-    recordings: Sequence[RecordingCandidate],
-    candidates: Sequence[Candidate],
-    bundle: EvidenceBundle,
-) -> bool:
-    year = int(first.since.text[:4] or 0)
+def _is_anything_before(first: Candidate, contest: Contest) -> bool:
+    recordings, year = contest.recordings, int(first.since.text[:4] or 0)
     return (
         are_remasters(first.recordings)
-        or (isrc_year(recordings, bundle) or year) < year
+        or (isrc_year(recordings, contest.bundle) or year) < year
         or any(one.first_date.last < first.first for one in recordings)
         or taping_year(recordings, year) is not None
         or any(
             copy.standing == "Promotion"
             and copy.when.last < first.first
             and not _is_promo_of(copy, one)
-            for one in candidates
+            for one in contest.candidates
             for copy in one.unofficial
         )
     )

@@ -49,6 +49,11 @@ _Reason = Callable[[RecordingCandidate, Answer], str]
 _Recordings = Sequence[RecordingCandidate]
 
 
+def sorted_recordings(bundle: EvidenceBundle) -> SortedRecordings:
+    """Return the recordings of a bundle as `sort_recordings` does; they are sorted once."""
+    return bundle.once("recordings", lambda: sort_recordings(bundle))
+
+
 def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     """Sort the recordings of a bundle.
 

@@ -15,7 +15,7 @@ from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import EUROPE, NO_COUNTRIES, ReleaseId, non_blank
 from chart_binder.rules.candidates import (
     Candidate,
-    candidates_of,
+    candidates_in,
     first_year_on_sale,
     format_rank,
     is_before_its_time,
@@ -43,7 +43,7 @@ def representative(
     bundle: EvidenceBundle, release_group: str, settings: RulesConfig
 ) -> ReleaseId | None:
     """Return the id of the representative release of a group of the evidence, if one is known."""
-    for candidate in candidates_of(bundle.recording_candidates):
+    for candidate in candidates_in(bundle):
         if candidate.id == release_group:
             release = choose_release(candidate, bundle.performer.country, settings).release
             return release.mb_release_id if release else None
