@@ -26,7 +26,7 @@ from chart_binder.rules.candidates import (
 )
 from chart_binder.rules.contest import Contest, build_contest, home_countries, with_candidates
 from chart_binder.rules.missing_original import MISSING
-from chart_binder.rules.premiere import RuleResults, Ruling, apply_rules
+from chart_binder.rules.premiere import RuleResults, Ruling, possible_answers
 from chart_binder.rules.questions import (
     Answer,
     Asked,
@@ -102,7 +102,7 @@ def recordings_disagree(
     homes: dict[str, tuple[str, Sequence[RecordingCandidate]]] = {}
     for version in recordings.versions:
         own = build_contest(version, candidates_of(version), contest.bundle, contest.settings)
-        possible = apply_rules(own).possible
+        possible = possible_answers(own)
         if recordings.each_counts and not possible:
             homes[_NOWHERE] = _describe_version(version), version
         for one in possible:
@@ -270,7 +270,7 @@ def _changes(one: Candidate, close: Sequence[Candidate], contest: Contest) -> It
 
 def _answer(candidates: Sequence[Candidate], contest: Contest) -> _Groups:
     tried = with_candidates(contest, candidates)
-    answer = frozenset(chosen.id for chosen in apply_rules(tried).possible)
+    answer = frozenset(chosen.id for chosen in possible_answers(tried))
     is_clear = all(early.is_alone for early in tried.early_compilations)
     return answer if is_clear else answer | {_NOBODY}
 

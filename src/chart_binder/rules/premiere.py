@@ -317,17 +317,15 @@ def apply_rules(contest: Contest) -> RuleResults:
     first rule that named it is the one that fires.
     """
     rulings = [(code, rule(contest)) for code, rule in RULES]
-    possible: dict[str, Candidate] = {}
+    possible = _choices(rulings)
     doubts: dict[str, Asked] = {}
     for _, ruling in rulings:
-        for one in ruling.choices:
-            possible.setdefault(one.id, one)
         for doubt in ruling.doubts:
             doubts.setdefault(doubt.text, doubt)
     if contest.firsts:
-        for doubt in unlisted_original(contest, [*possible.values()]):
+        for doubt in unlisted_original(contest, possible):
             doubts.setdefault(doubt.text, doubt)
-    results = RuleResults(rulings, list(possible.values()), list(doubts.values()))
+    results = RuleResults(rulings, possible, list(doubts.values()))
     is_open = len(possible) != 1 or doubts
     if is_open and any(one.group.premiere for one in contest.candidates):
         ruling = stated_premiere(contest)
@@ -336,6 +334,17 @@ def apply_rules(contest: Contest) -> RuleResults:
             return RuleResults(rulings, ruling.choices, ruling.doubts)
         return RuleResults(rulings, results.possible, results.doubts)
     return results
+
+
+def possible_answers(contest: Contest) -> Sequence[Candidate]:
+    """Return the possible answers of the rules alone, without what speaks against them."""
+    if any(one.group.premiere for one in contest.candidates):
+        return apply_rules(contest).possible
+    return _choices([(code, rule(contest)) for code, rule in RULES])
+
+
+def _choices(rulings: Sequence[tuple[str, Ruling]]) -> Sequence[Candidate]:
+    return [*{one.id: one for _, ruling in rulings for one in ruling.choices}.values()]
 
 
 def _is_earliest(first: Candidate, contest: Contest) -> str:
