@@ -20,6 +20,7 @@ from chart_binder.errors import TranscriptError, counted
 from chart_binder.jobs.transcripts import RecordedRun, read_recording
 from chart_binder.llm.acceptance import SENT_BACK
 from chart_binder.react.conversation import ChatError, Message, ReplayMismatchError, Reply, Terms
+from chart_binder.react.loop import LOOKED_UP
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Observation, Tool, ToolError
@@ -223,8 +224,8 @@ class Canned:
             return
         found = [(str(message.role), message.content) for message in messages]
         if self._turn.exchanges and len(found) == len(expected):
-            role, content = found[-1]  # what code looked up stands below what was recorded
-            found[-1] = role, content[: len(expected[-1][1])]
+            role, content = found[-1]
+            found[-1] = role, _without_lookups(content, expected[-1][1])
         for number, (one, other) in enumerate(zip_longest(expected, found), start=1):
             if one != other:
                 role, *_ = one or other or ("",)
@@ -251,6 +252,14 @@ class Canned:
                     f"a call that is answered {_brief(seen.content)!r}",
                     "no call",
                 )
+
+
+def _without_lookups(content: str, expected: str) -> str:
+    """Return an opening message without what code looked up, which stands below it."""
+    heading = f"\n\n{LOOKED_UP} "
+    if content.startswith(expected + heading):
+        return expected
+    return content.partition(heading)[0]
 
 
 def _stands_in(content: str, shown: str) -> bool:
