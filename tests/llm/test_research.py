@@ -435,6 +435,18 @@ def test_a_date_in_the_structure_of_a_linked_page_decides_without_search_or_read
     assert is_replayed(result)
 
 
+def test_long_linked_pages_are_shown_in_what_room_their_dates_leave() -> None:
+    """The loop would cut off the last of their passages."""
+    most, last = LLMConfig().fetch.max_chars, "Queen released it on 31 October 1975."
+    long = "".join(f"<p>{n}. {'a single by Queen, ' * 16}" for n in range(30)) + f"<p>{last}"
+    result, _ = linked(ARTICLE, article=infobox("31 October 1975") + long)
+    [seen] = [each for each in events_of(result, Observed) if each.documents]
+    stated, shown = (document.text for document in seen.documents)
+    assert stated.startswith("first release")
+    assert most * 0.8 < len(stated) + len(shown) <= most
+    assert shown.endswith(last)
+
+
 def test_two_linked_pages_that_disagree_are_a_contradiction() -> None:
     result, _ = linked(
         ITEM, ARTICLE, article=infobox("2 May 1975"), offered=[results("Queen are a band.")]

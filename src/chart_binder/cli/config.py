@@ -19,6 +19,7 @@ from chart_binder.jobs.model_check import HOW_TO_CHECK, find_result
 from chart_binder.jobs.transcripts import effective_prompt
 from chart_binder.musicbrainz.source import connect
 from chart_binder.react.loop import call_tool
+from chart_binder.react.sanitize import inert
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 from chart_binder.store import VERSION, open_store
@@ -123,7 +124,7 @@ def run(session: options.Session, name: str, arguments: str) -> None:
     except ToolError as error:
         raise UsageError(str(error)) from error
     try:
-        observation = call_tool(call, 1, 1)
+        observation = inert(call_tool(call, 1, 1))
     except ToolError as error:
         # The text for a model leaves out addresses and settings; a person needs them.
         cause = error.__cause__ if isinstance(error.__cause__, CanonError) else error

@@ -99,21 +99,23 @@ def linked_pages(bundle: EvidenceBundle, config: LLMConfig, links_of: LinksOf) -
         if not sources:
             return Observation("MusicBrainz links the record to no page of Wikidata or Wikipedia.")
         lines, documents = ["What MusicBrainz links the record to:"], list[Document]()
-        room = config.fetch.max_chars // len(sources)
+        stated = [
+            linked_document(source.document, source.group, source.date.text, source.quote)
+            for source in sources
+            if source.document and source.date
+        ]
+        room = config.fetch.max_chars - sum(len(document.text) + 1 for document in stated)
+        room = max(0, room) // len(sources)
         for source in sources:
-            stated = (
-                source.quote if source.date else f"({source.problem or 'no date in structure'})"
-            )
-            lines += [one_line(source.title), f"   {source.address}", f"> {one_line(stated)}"]
+            shown = source.quote if source.date else f"({source.problem or 'no date in structure'})"
+            lines += [one_line(source.title), f"   {source.address}", f"> {one_line(shown)}"]
             if source.document is None:
                 continue
             if source.date:
-                documents.append(
-                    linked_document(source.document, source.group, source.date.text, source.quote)
-                )
-            shown = excerpt(source.document.text.split("\n"), room, source.title)
-            text = "\n".join(shown.lines)
-            documents.append(replace(source.document, text=text))
+                documents.append(stated.pop(0))
+            blocks = source.document.text.split("\n")
+            passages = excerpt(blocks, room, source.title, per_line=3)  # a gap is shown as `...`
+            documents.append(replace(source.document, text="\n".join(passages.lines)))
         addresses = dict.fromkeys(document.address for document in documents)
         return Observation("\n".join(lines), tuple(addresses), documents=tuple(documents))
 

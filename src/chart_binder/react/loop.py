@@ -25,8 +25,8 @@ from chart_binder.react.dialect import Dialect, is_same_step, read_step
 from chart_binder.react.parsing.labels import begins_observation
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.parsing.steps import whole_answer
-from chart_binder.react.sanitize import bounded, one_line, sanitize
-from chart_binder.react.steps import Act, Document, Finish, Malformed, Observation, Step
+from chart_binder.react.sanitize import bounded, bounded_observation, inert, sanitize
+from chart_binder.react.steps import Act, Finish, Malformed, Observation, Step
 from chart_binder.react.tools import OUT_OF_TIME, Call, Toolbox, ToolError, call_key, is_refusal
 from chart_binder.react.transcript import Observed, Recall, Replied, Stepped, Watch
 
@@ -36,7 +36,7 @@ MAX_CALLS: Final = 4
 """Calls run in one turn; the model is told that the rest were not."""
 
 Perform = Callable[[Call, int, int], Observation]
-"""Runs a call and returns sanitized text, or raises `ToolError`.
+"""Runs a call and returns its observation, or raises `ToolError`.
 
 The numbers are the turn, from 1, and the call's place in it, from 0.
 """
@@ -56,26 +56,7 @@ def call_tool(call: Call, turn: int, place: int) -> Observation:  # noqa: ARG001
     started = time.monotonic()
     with wrap_plugin_errors(wrap, ToolError):
         answer = call.run()
-    seconds = time.monotonic() - started
-    return Observation(
-        sanitize(answer.content),
-        tuple(map(encodable, answer.sources)),
-        answer.error and encodable(answer.error),
-        seconds,
-        tuple(map(_inert, answer.documents)),
-    )
-
-
-def _inert(document: Document) -> Document:
-    """Return a document whose texts are sanitized as the content of its observation is."""
-    return replace(
-        document,
-        address=encodable(document.address),
-        title=one_line(document.title),
-        headings=tuple(map(one_line, document.headings)),
-        text=sanitize(document.text),
-        aliases=tuple(map(encodable, document.aliases)),
-    )
+    return replace(answer, seconds=time.monotonic() - started)
 
 
 def advice(text: str) -> Observation:
@@ -87,7 +68,8 @@ def advice(text: str) -> Observation:
 class CallRunner:
     """Runs the calls of a conversation, reports each as an event, remembers what it returned.
 
-    Observations are cut to `max_chars` characters; no call starts once `out_of_time` returns a
+    Observations are sanitized here, and text and documents are each cut to `max_chars` characters,
+    before anything else sees them. No call starts once `out_of_time` returns a
     sentence. A call that `recall` knows is taken from the record. `remark` returns what to add
     below an observation.
     """
@@ -113,14 +95,13 @@ class CallRunner:
 
     def show(self, observation: Observation, turn: int) -> Observation:
         """Report an observation and return it, cut to the length that the model is shown."""
-        content = bounded(observation.content, self.max_chars)
-        if content is not observation.content:
-            observation = replace(observation, content=content)
+        observation = bounded_observation(observation, self.max_chars)
         self.watch(Observed.of(observation, turn))
         return observation
 
     def show_with_remark(self, observation: Observation, turn: int) -> Observation:
         """Report an observation with a remark below it, and return it."""
+        observation = bounded_observation(observation, self.max_chars)
         remark = self.remark(observation) if self.remark else ""
         return self.show(replace(observation, remark=remark or None), turn)
 
@@ -129,7 +110,8 @@ class CallRunner:
             step, seen = known
             arguments = {} if step.arguments is None else step.arguments
             self.watch(_stepped(act, step.tool or "", arguments, turn))
-            shown = self.show(seen.observation, turn)
+            # An error may be advice in the words of the protocol, which was recorded as shown.
+            shown = self.show(seen.observation if seen.error else inert(seen.observation), turn)
             is_run = shown.error is None or not is_refusal(shown.error)
             key = call_key(step.tool or "", arguments)
             return CallResult(act, shown, is_run and self._is_progress(key, shown))
@@ -148,7 +130,7 @@ class CallRunner:
         if self.out_of_time():
             return CallResult(act, self.show(advice(OUT_OF_TIME), turn))
         try:
-            answer = self.perform(call, turn, place)
+            answer = inert(self.perform(call, turn, place))
         except ToolError as error:
             answer = Observation(sanitize(str(error)), error=encodable(str(error)))
         shown = self.show_with_remark(answer, turn)

@@ -6,16 +6,18 @@ turned into its nearest harmless likeness; the words stay legible to a person an
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from chart_binder.react.conversation import encodable
 from chart_binder.react.parsing.advice import NO_DIALECT
 from chart_binder.react.parsing.labels import label_at
 from chart_binder.react.parsing.lenient_json import opens_object
 from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.parsing.unlabelled import unlabelled_answer
-from chart_binder.react.steps import Act, Finish
+from chart_binder.react.steps import Act, Document, Finish, Observation
 
 _COLONS: Final = str.maketrans(dict.fromkeys("∶ː˸꞉։፡", ":"))
 # Categories that show nothing: controls, format marks (joiners, direction, tags), lone
@@ -105,7 +107,56 @@ def bounded(text: str, most: int) -> str:
         return text
     note = f"\n[cut: the first {{}} of {len(text)} characters]"
     room = max(0, most - len(note) - 4)
-    return text[:room] + note.format(room)
+    return text[:room].rstrip() + note.format(room)  # as `sanitize` leaves lines
+
+
+_MAX_HEADING = 200
+"""Characters of a document's title, and of each of its headings."""
+_MAX_HEADINGS = 6
+
+
+def inert(observation: Observation) -> Observation:
+    """Return an observation whose content and documents are sanitized."""
+    return replace(
+        observation,
+        content=sanitize(observation.content),
+        sources=tuple(map(encodable, observation.sources)),
+        error=observation.error and encodable(observation.error),
+        documents=tuple(map(_inert_document, observation.documents)),
+    )
+
+
+def _inert_document(document: Document) -> Document:
+    return replace(
+        document,
+        address=encodable(document.address),
+        title=one_line(document.title),
+        headings=tuple(map(one_line, document.headings)),
+        text=sanitize(document.text),
+        aliases=tuple(map(encodable, document.aliases)),
+    )
+
+
+def bounded_observation(observation: Observation, most: int) -> Observation:
+    """Return an observation whose content has at most `most` characters, as have its documents.
+
+    Documents for which no room is left are dropped.
+    """
+    content = bounded(observation.content, most)
+    documents = tuple(_bounded_documents(observation.documents, most))
+    return replace(observation, content=content, documents=documents)
+
+
+def _bounded_documents(documents: Iterable[Document], most: int) -> Iterator[Document]:
+    for document in documents:
+        if most <= 0:
+            return
+        text = document.text
+        if len(text) > most:  # a date that is cut would be another date
+            text = text[: most + 1].rpartition("\n" if "\n" in text[: most + 1] else " ")[0]
+        headings = tuple(heading[:_MAX_HEADING] for heading in document.headings[-_MAX_HEADINGS:])
+        yield replace(document, title=document.title[:_MAX_HEADING], headings=headings, text=text)
+        most -= len(document.text) + 1
 
 
 def _line(text: str) -> str:

@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import zip_longest
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
@@ -350,7 +350,6 @@ class Replay:
         ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
         # Behind why an answer decides nothing stands what ended the run.
         self._problem = next((e.rpartition("; then ")[2] for e in ends if isinstance(e, str)), None)
-        self._is_canned = not any(isinstance(event, Run | Stepped) for event in recorded)
         self.readings = ReadingScript(event for event in recorded if isinstance(event, Read))
         self.records = {event.record: event for event in recorded if isinstance(event, Brought)}
         run = next((event for event in recorded if isinstance(event, Run)), Run())
@@ -388,14 +387,11 @@ class Replay:
         return (step, seen) if step and step.kind == "act" and seen else None
 
     def perform(self, call: Call, turn: int, place: int) -> Observation:
-        """Return what was observed at this place of this turn; sanitized, if written by hand."""
-        from chart_binder.react.sanitize import sanitize  # loads the parser of replies
-
+        """Return what was observed at this place of this turn."""
         seen = self._exchanges.get((turn, place), Exchange()).observation
         if seen is None:
             return Observation(f"(no answer of {call.tool.name} was recorded)")
-        content = sanitize(seen.content) if self._is_canned else seen.content
-        return replace(seen.observation, content=content)
+        return seen.observation
 
 
 _MAX_SOURCES = 10
