@@ -91,9 +91,30 @@ def a_newer_canon(path: Path) -> None:
     execute(path, "UPDATE schema_version SET version = 99")
 
 
+def of_another_program(path: Path) -> None:
+    execute(path, "CREATE TABLE x (y)")
+
+
+def of_another_program_with_wal(path: Path) -> None:
+    execute(path, "PRAGMA journal_mode=WAL", "CREATE TABLE x (y)")
+
+
+def of_views(path: Path) -> None:
+    execute(path, "CREATE VIEW x AS SELECT 1 AS y")
+
+
 def of_no_version(path: Path) -> None:
-    table = "CREATE TABLE schema_version (version)"
-    execute(path, table, "INSERT INTO schema_version VALUES ('abc')")
+    execute(path, "CREATE TABLE schema_version (version)")
+
+
+def of_odd_version(path: Path) -> None:
+    of_no_version(path)
+    execute(path, "INSERT INTO schema_version VALUES ('abc')")
+
+
+def of_two_versions(path: Path) -> None:
+    of_no_version(path)
+    execute(path, "INSERT INTO schema_version VALUES (6), (7)")
 
 
 def torn(path: Path) -> None:
@@ -107,9 +128,13 @@ def torn(path: Path) -> None:
         (under_a_file, "the folder of the store"),
         (Path.mkdir, "is no file"),
         (no_database, "no SQLite database"),
-        (lambda path: execute(path, "CREATE TABLE x (y)"), "a database of another program"),
+        (of_another_program, "a database of another program"),
+        (of_another_program_with_wal, "a database of another program"),
+        (of_views, "a database of another program"),
         (a_newer_canon, f"by a newer canon (schema 99, this one reads {VERSION} alone)"),
-        (of_no_version, "is damaged: its schema version is 'abc'"),
+        (of_no_version, "is damaged: its schema version is []"),
+        (of_odd_version, "is damaged: its schema version is 'abc'"),
+        (of_two_versions, "is damaged: its schema version is [6, 7]"),
         (torn, "is damaged"),
     ],
 )
@@ -118,8 +143,12 @@ def test_what_is_no_store_of_ours_is_named(
 ) -> None:
     path = tmp_path / "store.db"
     path = make(path) or path
+    before = path.read_bytes() if path.is_file() else b""
     messages = [refusal(url_of(path))]
-    if make in {no_database, a_newer_canon, torn}:
+    if before:
+        assert path.read_bytes() == before
+        assert list(tmp_path.iterdir()) == [path]
+    if make in {no_database, a_newer_canon, of_no_version, of_odd_version, of_two_versions, torn}:
         with pytest.raises(StoreError) as caught:
             read_overrides(url_of(path, "?timeout=1"))
         messages.append(str(caught.value))

@@ -5,7 +5,7 @@ import math
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from chart_binder.store import (
     first_line,
     is_read_only,
     reading_uri,
-    refuse_other_version,
+    require_version,
     sqlite_problem,
 )
 from chart_binder.store.schema import METADATA, schema_version
@@ -70,7 +70,8 @@ class Database:
     """Transactions on one database; failures in them raise `StoreError` with its `name`.
 
     `writers` begin transactions that wait for one another, if the database has a single writer;
-    `turn` is then held. `lock` is executed before the tables are created.
+    `turn` is then held. `mode` is executed once the database is known to be a store, or empty, and
+    `lock` before the tables are created.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Database:
     readers: sa.Engine
     writers: sa.Engine
     meaning: Meaning
+    mode: str = ""
     lock: str = ""
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
 
@@ -151,7 +153,11 @@ class Database:
 
     def create_tables(self) -> None:
         """Create the tables unless they exist. Raises `StoreError` for those of another schema."""
-        if self.has_tables():
+        has_tables = self.has_tables()
+        if self.mode:  # takes no effect in a transaction
+            with translated(self.name, self.meaning), closing(self.readers.raw_connection()) as raw:
+                raw.cursor().execute(self.mode)
+        if has_tables:
             return
         with self.writing() as connection:
             if self.lock:
@@ -170,19 +176,15 @@ class Database:
         self.readers.dispose()
 
     def _has_tables(self, connection: sa.Connection) -> bool:
-        tables = set(sa.inspect(connection).get_table_names())
+        inspector = sa.inspect(connection)
+        tables = set(inspector.get_table_names())
         if schema_version.name not in tables:
-            if tables:
+            # On a server an extension may have made views.
+            if tables or (self.noun == "file" and inspector.get_view_names()):
                 raise StoreError(f"the {self.noun} {self.name!r} is a database of another program")
             return False
-        rows = connection.execute(sa.select(schema_version.c.version)).scalars().all()
-        version = rows[0] if len(rows) == 1 else None
-        if not isinstance(version, int) or version < 1:
-            found = repr(rows[0] if len(rows) == 1 else rows)
-            raise StoreError(
-                f"the store {self.name!r} is damaged: its schema version is {found:.100}"
-            )
-        refuse_other_version(self.name, version, self.noun)
+        versions = connection.execute(sa.select(schema_version.c.version)).scalars().all()
+        require_version(self.name, versions, self.noun)
         missing = sorted(set(METADATA.tables) - tables)
         if missing:
             raise StoreError(
@@ -252,13 +254,14 @@ def _open_sqlite(url: URL) -> Database:
         readers=engine,
         writers=engine.execution_options(canon_begin="BEGIN IMMEDIATE"),
         meaning=sqlite_problem,
+        mode="PRAGMA journal_mode=WAL",
         turn=Lock(),  # waiting writers of SQLite poll: of many threads some would starve
     )
 
 
 def _set_up(connection: Any, _: object) -> None:
     connection.isolation_level = None  # the driver begins no transactions: `_begin` does
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
