@@ -18,7 +18,7 @@ from rules.making import Json, cases, compilation, document, recording, records,
 from rules.strategies import documents
 
 LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
-_YEARS = {'12" Vinyl': 1948, "CD": 1982, "Digital Media": 1998, None: 1}
+_YEARS = {'12" Vinyl': 1948, "CD": 1982, "Digital Media": 1997, None: 1}
 ON_SALE = {name: date(year, 1, 1).toordinal() for name, year in _YEARS.items()}
 _SPAN = re.compile(
     r"before (?P<end>\S+)|from (?P<first>\S+) to (?P<last>\S+)"

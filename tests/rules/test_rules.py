@@ -20,6 +20,7 @@ from rules.making import (
     recording,
     records,
     release,
+    single,
 )
 
 KNOBS = RulesConfig()
@@ -141,6 +142,14 @@ def test_a_golden_recording_is_decided_as_expected(case: dict[str, Any]) -> None
     assert verdict.crg == expected["crg_mbid"], verdict
     assert verdict.rr in (expected["rr_acceptable"] or [None]), verdict
     assert (verdict.crg_rule, verdict.rr_rule) == (expected["crg_rule"], expected["rr_rule"])
+
+
+@pytest.mark.parametrize(("kind", "title"), cases("best_of_titles.txt", is_named=False))
+def test_a_best_of_without_its_type_is_known_by_its_title(kind: str, title: str) -> None:
+    verdict = decide(
+        bundle(single("S", "2002-02-25"), album("A", "2002-03-19", title=title)), KNOBS
+    )
+    assert in_short(verdict).startswith("S " if kind == "best-of" else "A "), verdict
 
 
 @pytest.mark.parametrize("case", cases("questions.txt", is_named=False))

@@ -24,7 +24,7 @@ from chart_binder.domain.evidence import (
     Release,
     ReleaseGroup,
 )
-from chart_binder.domain.vocabulary import ReleaseGroupId, type_names
+from chart_binder.domain.vocabulary import ReleaseGroupId, fold, title_pattern, type_names
 from chart_binder.rules.names import is_various
 
 
@@ -91,17 +91,10 @@ def is_soundtrack(group: ReleaseGroup) -> bool:
     return "Soundtrack" in type_names(group.primary_type, group.secondary_types or ())[1]
 
 
-_BEST_OF = re.compile(
-    r"\bgreatest hits\b|\bsingles collection\b|ベスト|精選|精选"
-    r"|\bbest of\b(?! (?:all|both|friends|intentions|me|times|us|worlds|you)\b)",
-    re.IGNORECASE,
-)
-
-
 @lru_cache(maxsize=4_096)
 def is_best_of(title: str) -> bool:
     """Whether the title of an album says that it gathers what came out before."""
-    return _BEST_OF.search(title) is not None
+    return bool(title_pattern("best_of").search(fold(title)))
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -400,7 +393,7 @@ _MEDIA = (
     ("DVD-Audio", "disc", 2000),
     ("DualDisc", "disc", 2004),
     ("Download Card", "digital", 2003),
-    ("Digital Media", "digital", 1998),
+    ("Digital Media", "digital", 1997),
     ("USB Flash Drive", "digital", 2004),
     ("MiniDisc", "tape", 1992),
     ("DAT", "tape", 1987),
