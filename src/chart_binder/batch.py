@@ -328,7 +328,10 @@ def _resume_check(
     runs: frozenset[str] = frozenset(),
 ) -> ResumeCheck:
     only = options.only - {Which.COMPILATIONS}
-    return ResumeCheck(store, versions, overrides(config), only, options.refresh, runs)
+    overruled = overrides(config)
+    return ResumeCheck(
+        store, versions, overruled, only, options.refresh, runs, is_frozen=options.frozen
+    )
 
 
 def _versions(config: Config, run_id: str) -> RunVersions:
@@ -356,7 +359,8 @@ def drift_check(store: "Store", config: Config) -> DriftCheck:
     """Return what compares decisions with those of a frozen, dry batch. Raises `CanonError`."""
     versions = _versions(config, "")
     worker = _setup(config, versions, is_frozen=True, is_dry=True).worker(store)
-    return DriftCheck(store, worker, AdjudicationCache(store, versions.adjudicator))
+    resume = _resume_check(store, config, BatchOptions(frozen=True), versions)
+    return DriftCheck(store, worker, resume, AdjudicationCache(store, versions.adjudicator))
 
 
 def _refresh(

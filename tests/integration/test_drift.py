@@ -15,6 +15,10 @@ NO_LEAD = {"CANON_RULES__LEAD_WINDOW_DAYS": "1"}
 """With it the single, three weeks before the album, is where the recording appeared."""
 
 
+NEW_RULES = {"CANON_RULES__LEAD_WINDOW_DAYS": "91"}
+"""They come to the same."""
+
+
 @pytest.fixture
 def song(canon: Canon, home: Path) -> Path:
     """A file that was decided."""
@@ -68,7 +72,8 @@ def test_an_override_makes_another_decision_that_later_rules_leave(
 def test_another_first_date_is_a_difference(canon: Canon, song: Path, home: Path) -> None:
     in_store(home, "UPDATE decisions SET document = replace(document, '1975-10-31', '1976-01-01')")
     in_store(home, "UPDATE decisions SET document = CAST(document AS BLOB)")
-    canon("drift").must_end(3, "first release - 1976-01-01", "+ 1975-10-31")
+    canon("drift").must_end(0, "1 unchanged")  # no batch decides it again by the same rules
+    canon("drift", **NEW_RULES).must_end(3, "first release - 1976-01-01", "+ 1975-10-31")
 
 
 def test_a_file_that_is_gone_is_counted(canon: Canon, song: Path) -> None:
@@ -93,9 +98,61 @@ def test_files_that_were_never_decided_are_left_out(canon: Canon, song: Path, ho
         assert len(mb.requests) == asked, "nothing is looked up"
 
 
-def test_a_decision_whose_evidence_is_lost_is_named(canon: Canon, song: Path, home: Path) -> None:
-    in_store(home, "DELETE FROM evidence")
-    canon("drift").must_end(1, "the evidence that it was made by is not stored: `canon decide`")
+DAMAGE = {
+    "document.flac": "document = x'7b'",
+    "row.flac": "document = 5",
+    "tags.flac": "artifact = x'7b'",
+    "lost.flac": "evidence_hash = 'gone'",
+}
+
+
+@pytest.mark.parametrize("rules", [{}, NEW_RULES], ids=["same rules", "other rules"])
+def test_drift_says_what_a_frozen_batch_does_about_each_file(
+    canon: Canon, song: Path, home: Path, rules: dict[str, str]
+) -> None:
+    """Damaged decisions, those without a recording, and one whose evidence a second one has."""
+    twice = file_of(BUNDLE, home, "twice.flac")
+    decide(canon, twice, *(file_of(BUNDLE, home, name) for name in DAMAGE))
+    (home / "broken.flac").write_bytes(b"no audio")
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        canon("decide", flac(home, "untagged.flac"), home / "broken.flac", **asking(mb))
+        canon("decide", twice, **asking(mb))
+    in_store(home, "UPDATE decisions SET document = 5 WHERE seq = (SELECT max(seq) FROM decisions)")
+    for name, damage in DAMAGE.items():
+        in_store(home, f"UPDATE decisions SET {damage} WHERE instr(path, ?)", f"/{name}".encode())
+    drift = canon("drift", home, "--output=json", **rules).must_end(1, "1 unmatched, 1 unreadable")
+    batch = canon("batch", home, "--frozen", "--dry-run", "--output=json", **rules).must_end(1)
+    expected = {}
+    for line in batch.lines:
+        if line["state"] == "error":
+            expected[line["path"]] = ("failed", None)
+        elif not line.get("resumed") and line["path"] != str(song):
+            expected[line["path"]] = ("differs", line["crg_mbid"])
+    listed = {line["path"]: line for line in drift.lines}
+    assert {
+        path: (line["state"], line["new"] and line["new"]["crg_mbid"])
+        for path, line in listed.items()
+    } == expected
+    failed = {Path(path).name for path, (state, _) in expected.items() if state == "failed"}
+    assert failed == {"row.flac", "tags.flac", *(["lost.flac"] if rules else [])}
+    assert len(expected) == len(failed) + 2, "the document and the row are decided again"
+    for name in ("document.flac", "twice.flac"):
+        assert listed[str(home / name)]["causes"] == ["damage"]
+        assert listed[str(home / name)]["changes"][0] == {
+            "field": "state",
+            "old": [],
+            "new": ["decided"],
+        }
+        assert "is damaged" in listed[str(home / name)]["why"]
+
+
+@pytest.mark.parametrize("word", ["list", "accept", "keep", "pin", "unpin"])
+def test_a_word_that_was_a_command_is_no_path(canon: Canon, home: Path, word: str) -> None:
+    (home / "work" / word).mkdir()
+    for more in ((), (home,)):
+        ran = canon("drift", word, *more).must_end(2, f"drift {word}: ", f"is ./{word}")
+        assert "`canon " in ran.err
+    canon("drift", f"./{word}").must_end(1, "no decision is kept")
 
 
 def test_what_a_model_would_be_asked_about_is_counted(canon: Canon, home: Path) -> None:

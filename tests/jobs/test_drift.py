@@ -12,8 +12,8 @@ from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
 from chart_binder.jobs.batch import StoredEvidence, Worker
-from chart_binder.jobs.batch.resume import AdjudicationCache
-from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
+from chart_binder.jobs.decide import Decider, no_overrides
 from chart_binder.jobs.drift import Drift, DriftCause, DriftCheck, DriftState
 from chart_binder.jobs.stored_decisions import (
     DecisionSaver,
@@ -89,9 +89,10 @@ def drift(
 ) -> Drift:
     """Compare the decision on a file with that of a batch of today's model and rules."""
     worker = Worker(StoredEvidence(store), Decider(rules, model), versions(name, rules))
-    check = DriftCheck(store, worker, AdjudicationCache(store, name))
+    resume = ResumeCheck(store, worker.versions, no_overrides, is_frozen=True)
+    check = DriftCheck(store, worker, resume, AdjudicationCache(store, name))
     rows = list(store.decisions.iterate())
-    compared = check.compare(record_of(store, path))
+    compared = check.compare(path, record_of(store, path))
     assert list(store.decisions.iterate()) == rows
     return compared
 

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -11,17 +11,25 @@ from chart_binder.batch import drift_check
 from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import entity_names
 from chart_binder.domain.records import DecisionRecord, UnreadDecision
-from chart_binder.errors import CanonError
+from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import NOT_ATTEMPTED, Decision, State
 from chart_binder.jobs.drift import Drift, DriftState
 from chart_binder.jobs.journal import FieldChange
-from chart_binder.jobs.stored_decisions import current_decisions, path_bytes
+from chart_binder.jobs.stored_decisions import current_decisions, path_bytes, path_from_bytes
 from chart_binder.store import Store, open_store
 from chart_binder.wiring import store_url
 
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1}
 _GONE = "gone"
+_REMOVED = {
+    "list": "`canon drift` itself lists what would differ",
+    "accept": "`canon batch --frozen` takes today's decisions",
+    "keep": "an override holds a decision: `canon override set`",
+    "pin": "an override holds a decision: `canon override set`",
+    "unpin": "nothing is pinned; `canon override remove` removes an override",
+}
+"""Words that were commands below `drift`, with what to use instead."""
 _WORDS = {
     str(name): str(name) for name in (*DriftState, *(state.word for state in NOT_ATTEMPTED), _GONE)
 } | {State.ERROR.word: "never decided, for an error"}
@@ -33,40 +41,42 @@ _WORDS = {
 def drift(session: options.Session, paths: tuple[str, ...]) -> int:
     """Say which decisions `canon batch --frozen` would change, and why.
 
-    All files that were decided, or those named, are decided again by their stored evidence, and
-    nothing is stored. The causes: evidence, rules, a model with other settings, or a person's
-    override. No model is asked: files that the batch would ask one about are counted, and so are
-    those without a decision.
+    Of all files that were decided, or of those named, the ones that the batch would not pass over
+    are decided again by their stored evidence, and nothing is stored. The causes: evidence, rules,
+    a model with other settings, a person's override, or a damaged decision. No model is asked:
+    files that the batch would ask one about are counted, and so are those without a decision.
 
     Exit status: 0 no decision would change, 3 some would differ, 1 some could not be made again.
     """
+    for word in filter(_REMOVED.get, paths[:1]):
+        raise UsageError(f"drift {word}: {_REMOVED[word]}; a path of this name is ./{word}")
     results = _Results(session)
     with open_store(store_url(session.config)) as store:
         check = drift_check(store, session.config)
-        for record in _decisions(store, paths, results.skip):
-            if paths or os.path.lexists(record.path):
-                results.show(check.compare(record))
+        for latest in _decisions(store, paths):
+            if latest.path is None:
+                results.skip(latest)
+            elif paths or os.path.lexists(latest.path):
+                results.show(check.compare(path_from_bytes(latest.path), latest))
             else:
                 results.counts[_GONE] += 1
     output.print_notes([output.count_text(results.counts, _WORDS) or "no decision is kept"])
     return results.status
 
 
-def _decisions(
-    store: Store, paths: Sequence[str], skip: Callable[[UnreadDecision], None]
-) -> Iterator[DecisionRecord]:
+def _decisions(store: Store, paths: Sequence[str]) -> Iterator[DecisionRecord | UnreadDecision]:
     """Yield the latest decisions, of all files or of those named. Raises `CanonError`."""
     if not paths:
-        yield from store.decisions.iterate(unread=skip)
+        unread: list[UnreadDecision] = []
+        yield from store.decisions.iterate(unread=unread.append)
+        yield from unread
     for name in options.named_paths(paths):
         files = (item.path for item in options.audio_files(name) if isinstance(item, AudioFile))
         records = (current_decisions(store, [path_bytes(path)])[0] for path in files)
         is_empty = True
         for record in records:
-            is_empty &= record is None
-            if isinstance(record, UnreadDecision):
-                skip(record)
-            elif record:
+            if record:
+                is_empty = False
                 yield record
         if is_empty:
             raise CanonError(f"{path_text(name)}: no decision is kept for that path")
@@ -90,7 +100,7 @@ class _Results:
             self.session.show(fields, _lines(comparison))
 
     def skip(self, unread: UnreadDecision) -> None:
-        """Count a decision that cannot be read."""
+        """Count a decision whose file is not known."""
         self.status = 1
         self.counts[DriftState.FAILED] += 1
         output.SkippedRecords().decision(unread)
@@ -98,7 +108,8 @@ class _Results:
 
 def _lines(comparison: Drift) -> Iterator[str]:
     yield path_text(comparison.path)
-    yield from output.note_lines("failed", comparison.why)
+    label = "failed" if comparison.state is DriftState.FAILED else "damaged"
+    yield from output.note_lines(label, comparison.why)
     if comparison.after is None:
         return
     yield from output.note_lines("would differ", f"by {' and '.join(comparison.causes)}")
@@ -111,18 +122,20 @@ def _lines(comparison: Drift) -> Iterator[str]:
                 yield from output.labelled(label, f"{sign} {text}", 20)
                 label = ""
     yield from output.note_lines("because", comparison.after.rationale or "no reason was given")
-    yield from output.note_lines("decision", comparison.record.id)
+    if comparison.record:
+        yield from output.note_lines("decision", comparison.record.id)
 
 
 def _drift_object(comparison: Drift) -> dict[str, object]:
+    record = comparison.record
     return {
-        "decision_id": comparison.record.id,
+        "decision_id": record and record.id,
         "state": comparison.state,
         "causes": comparison.causes,
         "why": comparison.why,
-        "decided_at_utc": comparison.record.decided_at_utc,
-        "rules_version": comparison.record.rules_version,
-        "evidence_hash": comparison.record.evidence_hash,
+        "decided_at_utc": record and record.decided_at_utc,
+        "rules_version": record and record.rules_version,
+        "evidence_hash": record and record.evidence_hash,
         "old": comparison.before,
         "new": comparison.after,
         "changes": [
@@ -133,10 +146,11 @@ def _drift_object(comparison: Drift) -> dict[str, object]:
 
 
 def _changes(comparison: Drift) -> list[tuple[str, str | None, str | None]]:
-    if comparison.before is None or comparison.after is None:
+    if comparison.after is None:
         return []
-    before, after = _fields(comparison.before), _fields(comparison.after)
-    return [(name, before[name], after[name]) for name in before if before[name] != after[name]]
+    after = _fields(comparison.after)
+    before = _fields(comparison.before) if comparison.before else dict.fromkeys(after)
+    return [(name, before[name], after[name]) for name in after if before[name] != after[name]]
 
 
 def _fields(decision: Decision) -> dict[str, str | None]:

@@ -1,33 +1,35 @@
 """Compare stored decisions with those that `canon batch --frozen` would store in their place."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.records import DecisionRecord
+from chart_binder.domain.records import DecisionRecord, UnreadDecision
 from chart_binder.errors import DamagedRecordError
 from chart_binder.jobs.batch import Album, FileOutcome, Worker
-from chart_binder.jobs.batch.resume import AdjudicationCache, is_answer
+from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck, is_answer
 from chart_binder.jobs.decide import NOT_ATTEMPTED, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import (
     bundle_with_tags,
     earlier_decision,
-    path_from_bytes,
     read_decision,
 )
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
-_NO_EVIDENCE = "the evidence that it was made by is not stored: `canon decide` gathers it again"
 _OPEN = (*NOT_ATTEMPTED, State.INDETERMINATE)
 
 
 class DriftCause(StrEnum):
-    """Why a decision would differ; `MODEL`: a model with other settings answered since."""
+    """Why a decision would differ.
 
+    `DAMAGE`: it cannot be read. `MODEL`: a model with other settings answered since.
+    """
+
+    DAMAGE = "damage"
     EVIDENCE = "evidence"
     RULES = "rules"
     MODEL = "model"
@@ -46,67 +48,94 @@ class DriftState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A stored decision, `before` and `after` by `evidence`; `why` says why it failed."""
+    """A stored decision on a file, `before` and `after` by `evidence`.
 
-    record: DecisionRecord
+    `why` says why it failed, or what is damaged; then there may be no `record` and no `before`.
+    """
+
+    path: Path
     state: DriftState
+    record: DecisionRecord | None = None
     before: Decision | None = None
     after: Decision | None = None
     causes: tuple[DriftCause, ...] = ()
     evidence: EvidenceBundle | None = None
     why: str | None = None
 
-    @property
-    def path(self) -> Path:
-        """The file that was decided."""
-        return path_from_bytes(self.record.path)
-
 
 @dataclass(frozen=True, slots=True)
 class DriftCheck:
-    """Decides files again as a frozen, dry batch does, but asks no model: `answers` are kept."""
+    """Decides files again as a frozen, dry batch does, but asks no model: `answers` are kept.
+
+    `resume` tells which files that batch would pass over.
+    """
 
     store: "Store"
     worker: Worker
+    resume: ResumeCheck
     answers: AdjudicationCache
 
-    def compare(self, record: DecisionRecord) -> Drift:
+    def compare(self, path: Path, latest: DecisionRecord | UnreadDecision) -> Drift:
         """Compare the latest decision on a file that exists. Raises `StoreError`."""
-        before = None
+        record = latest if isinstance(latest, DecisionRecord) else None
+        before = damage = None
         try:
-            before = read_decision(record)
-            return self._compare(record, before)
+            _, outcome = self.resume.check_file(path, latest)
+            if outcome:
+                before = outcome.decision
+                has_none = before.state in NOT_ATTEMPTED
+                state = DriftState.NEVER if has_none else DriftState.UNCHANGED
+                return Drift(path, state, record, before, before)
+            before = read_decision(record) if record else None
         except DamagedRecordError as error:
-            return Drift(record, DriftState.FAILED, before, why=str(error))
-
-    def _compare(self, record: DecisionRecord, before: Decision) -> Drift:
-        outcome = self._decide_again(record, before)
+            damage = str(error)
+        outcome = self._decide_again(path, record, before)
         if outcome is None:
-            return Drift(record, DriftState.TO_ASK, before)
-        after = outcome.decision
-        if after.state is State.ERROR:
-            has_none = after.cause is Cause.NOT_LOOKED_UP
-            if has_none and before.state in NOT_ATTEMPTED:
-                return Drift(record, DriftState.NEVER, before, why=before.failure)
-            why = _NO_EVIDENCE if has_none else after.failure
-            return Drift(record, DriftState.FAILED, before, why=why)
-        evidence = None
+            return Drift(path, DriftState.TO_ASK, record, before)
+        if outcome.decision.state is State.ERROR:
+            return self._failed(path, record, before, outcome.decision, damage)
+        return replace(self._compare(path, record, before, outcome), why=damage)
+
+    def _failed(
+        self,
+        path: Path,
+        record: DecisionRecord | None,
+        before: Decision | None,
+        after: Decision,
+        damage: str | None,
+    ) -> Drift:
+        has_none = after.cause is Cause.NOT_LOOKED_UP
+        if has_none and before and before.state in NOT_ATTEMPTED:
+            return Drift(path, DriftState.NEVER, record, before, why=before.failure)
+        problems = dict.fromkeys(filter(None, (damage, after.failure)))
+        return Drift(path, DriftState.FAILED, record, before, why="; ".join(problems))
+
+    def _compare(
+        self,
+        path: Path,
+        record: DecisionRecord | None,
+        before: Decision | None,
+        outcome: FileOutcome,
+    ) -> Drift:
+        after, evidence = outcome.decision, None
         if outcome.stored:
             new, stored_evidence, _ = outcome.stored
-            if earlier_decision(self.store, new, after):
-                after = before
+            after = earlier_decision(self.store, new, after) or after
             evidence = bundle_with_tags(new, stored_evidence) if stored_evidence else None
-        if _result(after) == _result(before):
-            return Drift(record, DriftState.UNCHANGED, before, after)
-        causes = self._causes(record, before, after)
-        return Drift(record, DriftState.DIFFERS, before, after, causes, evidence)
+        if before and _result(after) == _result(before):
+            return Drift(path, DriftState.UNCHANGED, record, before, after)
+        causes = self._causes(record, before, after) if record and before else (DriftCause.DAMAGE,)
+        return Drift(path, DriftState.DIFFERS, record, before, after, causes, evidence)
 
-    def _decide_again(self, record: DecisionRecord, before: Decision) -> FileOutcome | None:
+    def _decide_again(
+        self, path: Path, record: DecisionRecord | None, before: Decision | None
+    ) -> FileOutcome | None:
         """Return what the batch would come to, `None` if it would ask a model first."""
-        album = self.worker.gather(Album((path_from_bytes(record.path),)))
+        album = self.worker.gather(Album((path,)))
         for case in album.open_cases:
-            answer = before.adjudication
-            is_of_today = record.adjudicator == self.worker.versions.adjudicator
+            answer = before.adjudication if before else None
+            adjudicator = record.adjudicator if record else None
+            is_of_today = adjudicator == self.worker.versions.adjudicator
             if not (is_of_today and answer and is_answer(answer)):
                 answer = self.answers.get(case.evidence_hash)
             return self.worker.apply_answer(case, answer) if answer else None

@@ -268,7 +268,7 @@ class StoredEvidence:
         def look_up(path: Path) -> EvidenceBundle:
             one, known = kept.get(path, (None, ""))
             if one is None or known not in evidence:
-                problem = "no evidence is kept for it: look it up without --frozen first"
+                problem = "no evidence is stored for it: look it up without --frozen first"
                 raise NotLookedUpError(problem)
             return bundle_with_tags(one, evidence[known])
 

@@ -60,7 +60,8 @@ _WHICH: Mapping[str, Which] = {
 class ResumeCheck:
     """Tells which files to decide: by default those without a decision, or with an outdated one.
 
-    `refresh` adds decided files, unless one of `runs` decided them. Raises `StoreError`.
+    `refresh` adds decided files, unless one of `runs` decided them; `is_frozen` leaves out files of
+    which no evidence is stored, because no recording was found. Raises `StoreError`.
     """
 
     store: "Store"
@@ -69,6 +70,7 @@ class ResumeCheck:
     only: frozenset[Which] = frozenset()
     refresh: bool = False
     runs: frozenset[str] = frozenset()
+    is_frozen: bool = False
 
     def check(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool, FileOutcome | None]]:
         """Yield for each file whether to decide it, and the outcome of those that are resumed."""
@@ -76,7 +78,7 @@ class ResumeCheck:
         current = stored_decisions.current_decisions(self.store, names)
         for path, kept in zip(paths, current, strict=True):
             try:
-                is_due, outcome = self._check(path, kept)
+                is_due, outcome = self.check_file(path, kept)
             except DamagedRecordError as error:  # it counts as failed
                 is_due = not self.only or Which.FAILED in self.only
                 done = "decided again" if is_due else "left out"
@@ -84,9 +86,13 @@ class ResumeCheck:
                 _log.warning("%s: %s: %s", quoted(path), done, error)
             yield path, is_due, outcome
 
-    def _check(
+    def check_file(
         self, path: Path, kept: records.DecisionRecord | records.UnreadDecision | None
     ) -> tuple[bool, FileOutcome | None]:
+        """Return whether to decide a file by its latest decision, and its outcome if it is resumed.
+
+        Raises `DamagedRecordError`.
+        """
         if isinstance(kept, records.UnreadDecision):
             raise DamagedRecordError(kept.problem)
         if self.only:
@@ -94,7 +100,7 @@ class ResumeCheck:
                 return False, None
             if kept.run_id not in self.runs:
                 return True, None
-        if kept is None or not self._is_valid(kept, path):
+        if kept is None or not (self._is_valid(kept, path) or self._has_no_evidence(kept)):
             return True, None
         decision = stored_decisions.read_decision(kept)
         year = year_of(stored_decisions.stored_artifact(kept))
@@ -112,6 +118,15 @@ class ResumeCheck:
             )
             and self._agrees_with_overrides(kept)
             and _is_same_file(self.store, path, kept)
+        )
+
+    def _has_no_evidence(self, kept: records.DecisionRecord) -> bool:
+        """Return whether a frozen batch can only find that a file has no recording, as before."""
+        if not (self.is_frozen and kept.state in (State.UNMATCHED, State.UNREADABLE)):
+            return False
+        history = self.store.decisions.histories([kept.path])[kept.path]
+        return not any(
+            isinstance(one, records.DecisionRecord) and one.evidence_hash for one in history
         )
 
     def _agrees_with_overrides(self, kept: records.DecisionRecord) -> bool:
