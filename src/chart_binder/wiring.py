@@ -1,5 +1,6 @@
 """Configuration becomes objects: the pipeline, evidence, the store and the tools."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache, partial
@@ -10,6 +11,7 @@ from chart_binder.config import Config, LLMConfig
 from chart_binder.config.load import data_folder
 from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
 from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.jobs.decide import (
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from chart_binder.domain.evidence import Link, RecordingCandidate
     from chart_binder.domain.tags import WholeRelease
     from chart_binder.jobs.write import ReleaseLookup
-    from chart_binder.musicbrainz.client import Client
+    from chart_binder.musicbrainz.client import Client, Kind
     from chart_binder.musicbrainz.source import MusicBrainzSource
     from chart_binder.store import Store
 
@@ -40,6 +42,7 @@ HOW_TO_ENABLE = (
 _RELEASES = 64
 """Releases with their tracks in memory: the files of an album go to few of them."""
 HOW_OFFLINE = "no model was asked, for this run is offline"
+_log = logging.getLogger(__name__)
 
 
 def store_url(config: Config) -> str:
@@ -89,11 +92,11 @@ def decider(
     `watch` is called with every event, `listen` with every piece of a reply; `can_read` says
     whether the model may read prose, if that was looked up elsewhere. Raises `CanonError`.
     """
-    llm = config.llm
+    llm, current = config.llm, partial(current_override, config)
     if not llm.enabled:
-        return Decider(config.rules, why_not=HOW_TO_ENABLE, overrides=overruled)
+        return Decider(config.rules, None, HOW_TO_ENABLE, overruled, current)
     if config.musicbrainz.offline and llm.provider != "replay":
-        return Decider(config.rules, why_not=HOW_OFFLINE, overrides=overruled)
+        return Decider(config.rules, None, HOW_OFFLINE, overruled, current)
     from chart_binder.llm.react_adjudicator import ReActAdjudicator  # not needed without a model
 
     adjudicator = ReActAdjudicator(
@@ -107,7 +110,7 @@ def decider(
         links=partial(_links_of, config),
         reads_prose=reads_prose(llm) if can_read is None else can_read,
     )
-    return Decider(config.rules, adjudicator, overrides=overruled)
+    return Decider(config.rules, adjudicator, overrides=overruled, current=current)
 
 
 def tools(config: Config) -> tuple[Tool, ...]:
@@ -212,6 +215,34 @@ def look_up_home(config: Config, release_id: ReleaseId) -> ReleaseGroup | None:
     with _musicbrainz(config) as client:
         found = client.release(release_id)
     return ReleaseGroup(found.release_group.id, found.release_group.title) if found else None
+
+
+def current_id(config: Config, kind: "Kind", mbid: str) -> str:
+    """Return the id under which MusicBrainz has a record: another one if it was merged.
+
+    Raises `LookupFailedError`.
+    """
+    with _musicbrainz(config) as client:
+        return client.current_id(kind, mbid)
+
+
+def current_override(
+    config: Config, override: OverrideRecord, bundle: EvidenceBundle
+) -> OverrideRecord:
+    """Return an override under the ids that MusicBrainz has now, which the store then has too.
+
+    Only ids that the evidence lacks are looked up; where a look-up fails, they stay as they are.
+    """
+    from chart_binder.jobs.overrides import with_current_ids  # not needed without overrides
+
+    current, notes = with_current_ids(override, bundle, partial(current_id, config))
+    if notes:
+        level = logging.INFO if current == override else logging.WARNING
+        _log.log(level, "ids of an override are not in the evidence", extra={"notes": notes})
+    if current != override:
+        with open_store(store_url(config)) as store:
+            store.overrides.rename(override, current)
+    return current
 
 
 def tagged_recording(path: Path) -> RecordingId | None:

@@ -46,6 +46,24 @@ def test_the_file_tells_which_artist_is_meant_or_all_are_readings(
 
 
 @pytest.mark.parametrize(
+    ("tag", "merged_into"),
+    [
+        ("release_group_mbid", WORLDS["nirvana"].groups["Us-91"]),
+        ("artist_mbid", mbid("artist", "Nirvana#90s US grunge band")),
+    ],
+)
+def test_a_merged_id_in_the_tags_tells_which_artist_is_meant(tag: str, merged_into: str) -> None:
+    world, old = WORLDS["nirvana"], "11111111-1111-4111-8111-111111111111"
+    named: dict[str, Any] = {tag: old}
+    tags = TrackTags("Rainbow", "Nirvana", duration_ms=180_000, **named)
+    with served(world) as server:
+        server.merged = {old: merged_into}
+        source = Harness(StoreInMemory(), server).source()
+        case = decided(source, tags)
+    assert said_of(case, world)[:2] == ("decided", "Us-91")
+
+
+@pytest.mark.parametrize(
     ("titles", "state", "group"),
     [
         ("Rainbow Drain Polly", State.DECIDED, "Us-91"),

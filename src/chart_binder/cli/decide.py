@@ -33,6 +33,7 @@ from chart_binder.jobs.decide import (
     Decider,
     Decision,
     State,
+    as_stored,
     no_overrides,
     tagged_year,
     with_tags,
@@ -175,9 +176,10 @@ def _decide_all(
     if bool(paths) == bool(evidence):
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     pipeline = live_decider(session, respects_overrides=True)
+    without_lookups = replace(pipeline, current=as_stored)
     for place in evidence:
         output.set_log_file(place)
-        results.show(place, pipeline.attempt(partial(read_bundle_file, place)))
+        results.show(place, without_lookups.attempt(partial(read_bundle_file, place)))
     if paths:
         _decide_files(session, pipeline, paths, results, keeps=keeps)
     return results.status

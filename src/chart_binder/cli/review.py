@@ -273,6 +273,13 @@ def keep_open(session: options.Session, name: str, reason: str) -> None:
     _give(session, name, "kept out of the queue", overrides.keep, reason)
 
 
+_PARAMETERS: Mapping[overrides.Kind, str] = {
+    "recording": "recording",
+    "release-group": "crg",
+    "release": "rr",
+}
+
+
 def _give(
     session: options.Session,
     name: str,
@@ -287,17 +294,22 @@ def _give(
     **flags: bool,
 ) -> None:
     notes: tuple[str, ...] = ()
-    ids: dict[str, str] = {}
+    named: dict[overrides.Kind, str] = {}
     with session.open_store() as store:
         case = find_case(store, name)
         if rr:
-            ids["rr"] = _read_label(case, rr, "release")
+            named["release"] = _read_label(case, rr, "release")
         if crg:
-            ids["crg"] = _read_label(case, crg, "release-group")
-            notes = check_ids(session, case.bundle, ids["crg"], ids.get("rr"), force=force)
+            named["release-group"] = _read_label(case, crg, "release-group")
         if recording is not None:
-            ids["recording"] = options.read_mbid(recording, "recording")
-        ruled = give(store, case, reason=reason, **ids, **flags)
+            named["recording"] = options.read_mbid(recording, "recording")
+        find = None if force else partial(wiring.current_id, session.config)
+        ids, merged = overrides.current_ids(named, case.bundle, find)
+        if group := ids.get("release-group"):
+            checked = check_ids(session, case.bundle, group, ids.get("release"), force=force)
+            notes = (*merged, *checked)
+        given = {_PARAMETERS[kind]: mbid for kind, mbid in ids.items()}
+        ruled = give(store, case, reason=reason, **given, **flags)
     ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
     fields = output.file_object(case.path, review_text.ruled_object(case, done, ruled))
     session.show(fields, review_text.ruled_lines(case, done, ruled))
@@ -379,7 +391,10 @@ def set_override(
         session, options.read_path_or_mbid(name), asks=True
     )
     recording = subject.recording or _only_recording(subject, name)
-    kept = OverrideRecord(recording, group, release, reason, now_utc())
+    find = None if force else partial(wiring.current_id, session.config)
+    named = OverrideRecord(recording, group, release, reason, now_utc())
+    kept, merged = overrides.with_current_ids(named, subject.bundle, find)
+    group, release = kept.crg_mbid, kept.rr_mbid
     checked = check_ids(session, subject.bundle, group, release, force=force)
     if subject.bundle:
         overrides.require_home(subject.bundle, group, release)
@@ -390,6 +405,7 @@ def set_override(
     others = overrides.list_files(each for each in decisions if each.crg_mbid != kept.crg_mbid)
     notes = (
         *subject.notes,
+        *merged,
         *checked,
         *(overrides.unknown_ids(subject.bundle, kept) if subject.bundle else ()),
         *([f"{overrides.DECIDE_AGAIN}: {others}"] if others else ()),
@@ -479,7 +495,9 @@ def _override_named(
     if found is None:
         named = _decision(session, name) or options.read_path_or_mbid(name)
         if isinstance(named, str):
-            found = kept.get(named)
+            find = partial(wiring.current_id, session.config)
+            (recording,) = overrides.current_ids({"recording": named}, None, find)[0].values()
+            found = kept.get(named) or kept.get(recording)
         elif kept:
             subject = named if isinstance(named, _Subject) else _look_up(session, named)
             found = (subject.bundle and override_for(subject.bundle, kept)) or kept.get(

@@ -358,7 +358,7 @@ def dates_of_album(track: Track, now: Fields) -> frozenset[str]:
     An original date that is one of them was written of the album, not of the track.
     """
     titles = {fold(text) for text in now.get("album", ())}
-    ids = {text.strip().lower() for name in _ALBUM_IDS for text in now.get(name, ())}
+    ids = {text for name in _ALBUM_IDS for text in _current_ids(name, track, now)}
     found: set[str] = set()
     for group in track.bundle.groups:
         named = {group.mb_rg_id, *(one.mb_release_id for one in group.editions)}
@@ -370,6 +370,17 @@ def dates_of_album(track: Track, now: Fields) -> frozenset[str]:
 
 
 _ALBUM_IDS = ("release_group_mbid", "release_mbid")
+
+
+def _current_ids(name: str, track: Track, now: Fields) -> list[str]:
+    """Return the ids of a field; of one that was merged when the evidence was gathered the new one.
+
+    The evidence has it under the name of the field with `current_` before it.
+    """
+    then = track.bundle.tags
+    merged = {then.get(name): then.get(f"current_{name}")}
+    ids = [text.strip().lower() for text in now.get(name, ())]
+    return [merged.get(one) or one for one in ids]
 
 
 def _earliest(*fields: Texts) -> PartialDate:
@@ -485,10 +496,11 @@ def move(
     Title, artist and the rest stay. `own_dates` are original dates that this program wrote.
     """
     fields = _fields_of(now, release, place)
-    if _is_same_release(now, release):  # then what is not known here may still be true of it
+    is_same = _current_ids("release_mbid", track, now) == [release.mbid]
+    if is_same:  # then what is not known here may still be true of it
         fields = {name: texts for name, texts in fields.items() if texts or name == "compilation"}
     dated = dates(track, now, AlbumDates(dates_of_album(track, now) | own_dates))
-    if dated.withheld and not _is_same_release(now, release):
+    if dated.withheld and not is_same:
         fields |= {"original_date": (), "original_year": ()}  # of the album that it leaves
     same = {name for name in ("track", "disc") if now.get(name) == fields[name]}
     kept = {name: texts for name, texts in fields.items() if name not in same}
@@ -528,10 +540,6 @@ def _fields_of(now: Fields, release: WholeRelease, place: ReleaseTrack) -> dict[
         "album_artist_mbids": release.artist_mbids,
         "disc_id": (),
     }
-
-
-def _is_same_release(now: Fields, release: WholeRelease) -> bool:
-    return [text.strip().lower() for text in now.get("release_mbid", ())] == [release.mbid]
 
 
 def _present(text: str | None) -> Texts:

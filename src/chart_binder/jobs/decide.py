@@ -213,6 +213,11 @@ def no_overrides() -> Mapping[str, OverrideRecord]:
     return {}
 
 
+def as_stored(override: OverrideRecord, _: EvidenceBundle) -> OverrideRecord:
+    """Return an override under the ids that it was set with."""
+    return override
+
+
 @dataclass(frozen=True, slots=True)
 class Decider:
     """The pipeline from evidence to a decision; `why_not` says why no adjudicator is asked."""
@@ -221,6 +226,8 @@ class Decider:
     adjudicator: Adjudicator | None = None
     why_not: str = ""
     overrides: Overrides = no_overrides
+    current: Callable[[OverrideRecord, EvidenceBundle], OverrideRecord] = as_stored
+    """Returns an override under the ids that MusicBrainz has now."""
 
     def attempt(self, gather: Callable[[], EvidenceBundle]) -> Case:
         """Decide the evidence that `gather` returns; any exception becomes an error case."""
@@ -234,6 +241,8 @@ class Decider:
     def decide_by_rules(self, bundle: EvidenceBundle) -> Case:
         """Decide by override, else by rules, or leave the case open. Raises `StoreError`."""
         override = override_for(bundle, self.overrides())
+        if override:
+            override = self.current(override, bundle)
         verdict = decide(bundle, self.rules, override.ruling if override else None)
         if override and isinstance(verdict, Decided):
             verdict = replace(verdict, recording=override.recording_mbid)

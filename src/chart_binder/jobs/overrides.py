@@ -4,9 +4,9 @@ An override applies to every file of its recording. A verdict is kept for all fi
 the same evidence, and comes with an override unless the case is left as it is.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -173,6 +173,7 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     return _only_recording(kept, "by its id")
 
 
+Kind: TypeAlias = Literal["recording", "release", "release-group"]
 GroupLookup = Callable[[ReleaseGroupId], ReleaseGroup | None]
 HomeLookup = Callable[[ReleaseId], ReleaseGroup | None]
 
@@ -238,6 +239,51 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
             " MusicBrainz does not list the recording on it; check the id, or keep it all the same"
             " with --force"
         )
+
+
+CurrentId = Callable[[Kind, str], str]
+"""Returns the id under which MusicBrainz has a record; raises `LookupFailedError`."""
+
+
+def current_ids(
+    named: Mapping[Kind, str], bundle: EvidenceBundle | None, current_id: CurrentId | None
+) -> tuple[dict[Kind, str], tuple[str, ...]]:
+    """Return the ids that MusicBrainz has now, with a note on each that was merged into another.
+
+    Ids that the evidence has are not looked up. Without `current_id`, and where a look-up fails,
+    all stay as they are named; a note tells of the failure.
+    """
+    known = set(map(bare_id, bundle.listed.ids)) if bundle else set()
+    found = {**named}
+    try:
+        for kind, mbid in named.items():
+            if current_id and MBID.fullmatch(mbid) and bare_id(mbid) not in known:
+                found[kind] = current_id(kind, mbid)
+    except LookupFailedError as error:
+        return {**named}, (_UNCHECKED.format("an id was merged into another", error),)
+    merged = ((kind, mbid) for kind, mbid in named.items() if found[kind] != mbid)
+    notes = (f"{kind.replace('-', ' ')} {mbid} is now {found[kind]}" for kind, mbid in merged)
+    return found, (*notes,)
+
+
+def with_current_ids(
+    override: OverrideRecord, bundle: EvidenceBundle | None, current_id: CurrentId | None
+) -> tuple[OverrideRecord, tuple[str, ...]]:
+    """Return an override under the ids that MusicBrainz has now, with notes as `current_ids`."""
+    named: dict[Kind, str] = {
+        "recording": override.recording_mbid,
+        "release-group": override.crg_mbid,
+    }
+    if override.rr_mbid:
+        named["release"] = override.rr_mbid
+    found, notes = current_ids(named, bundle, current_id)
+    current = msgspec.structs.replace(
+        override,
+        recording_mbid=RecordingId(found["recording"]),
+        crg_mbid=ReleaseGroupId(found["release-group"]),
+        rr_mbid=ReleaseId(found["release"]) if "release" in found else None,
+    )
+    return current, notes
 
 
 def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[str]:

@@ -217,6 +217,7 @@ _MAX_TRACK_PAGES = 3
 _MAX_LINKED_GROUPS = 2
 _LINKED = frozenset({"wikidata", "wikipedia"})
 T = TypeVar("T")
+Kind: TypeAlias = Literal["artist", "recording", "release", "release-group"]
 
 
 class AnswerCache(Protocol):
@@ -477,6 +478,18 @@ class Client:
     def artist(self, artist_id: ArtistId) -> ws.Artist | None:
         """Return an artist."""
         return self._fetch(ws.look_up("artist", artist_id)).artist
+
+    def current_id(self, kind: Kind, mbid: str) -> str:
+        """Return the id of the record that an id names; another one if it was merged into it.
+
+        The id of no record is returned as it is; offline, so is one of which no answer is stored.
+        """
+        query = ws.look_up(kind, mbid)
+        if self._service.cost(query) == math.inf:
+            return mbid
+        found = self._fetch(query)
+        records = (found.artist, found.recording, found.release, found.release_group)
+        return next((one.id for one in records if one), mbid)
 
     def release_group(self, group_id: ReleaseGroupId) -> ReleaseGroup | None:
         """Return a release group; it has another id if it was merged into another."""

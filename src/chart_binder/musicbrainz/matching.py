@@ -1,5 +1,6 @@
 """Matching of recordings with a file: how to search for them, and which may be meant."""
 
+import dataclasses
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from chart_binder.domain.evidence import BACKING, Artist, RecordingFlags, intent
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold, minutes
 from chart_binder.musicbrainz import web_service as ws
-from chart_binder.musicbrainz.client import Client
+from chart_binder.musicbrainz.client import Client, Kind
 from chart_binder.musicbrainz.web_service import Credit, Recording, partial_date
 
 MAX_RECORDINGS = 5
@@ -103,7 +104,24 @@ def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Found:
 
 
 def _by_isrc(client: Client, isrc: str, tags: TrackTags, on_album: Artists) -> Found:
-    return _best(_meant(client.recordings_with(isrc), tags, on_album), tags, on_album)
+    found = client.recordings_with(isrc)
+    if len(set(map(first_artist, found))) > 1:
+        tags = with_current_ids(client, tags)
+    return _best(_meant(found, tags, on_album), tags, on_album)
+
+
+def with_current_ids(client: Client, tags: TrackTags) -> TrackTags:
+    """Return tags with the ids that MusicBrainz has now for release, group and artist."""
+
+    def current(kind: Kind, mbid: str | None) -> str | None:
+        return client.current_id(kind, mbid.lower()) if mbid and MBID.fullmatch(mbid) else mbid
+
+    return dataclasses.replace(
+        tags,
+        release_mbid=current("release", tags.release_mbid),
+        release_group_mbid=current("release-group", tags.release_group_mbid),
+        artist_mbid=current("artist", tags.artist_mbid),
+    )
 
 
 def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
@@ -118,6 +136,8 @@ def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
         ws.search_loosely("recording", title, artist, ws.PAGE),
     ):
         hits, count = client.search(query)
+        if len({first_artist(one) for one in hits if _fits(one, tags)}) > 1:
+            tags = with_current_ids(client, tags)
         found = plausible(hits, tags, on_album)
         if count > len(hits):
             unseen = f"a search shows {len(hits)} of {count} recordings"

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from chart_binder.config import MusicBrainzConfig
-from chart_binder.domain.evidence import Artist, EvidenceBundle, Provenance, RecordingCandidate
+from chart_binder.domain.evidence import (
+    Artifact,
+    Artist,
+    EvidenceBundle,
+    Provenance,
+    RecordingCandidate,
+)
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
@@ -23,7 +29,14 @@ from chart_binder.musicbrainz.evidence import (
     out_by,
     performance_of,
 )
-from chart_binder.musicbrainz.matching import Artists, Found, artists_apart, first_found, searches
+from chart_binder.musicbrainz.matching import (
+    Artists,
+    Found,
+    artists_apart,
+    first_found,
+    searches,
+    with_current_ids,
+)
 from chart_binder.musicbrainz.sibling_lookup import look_up_together, possibly_earlier
 from chart_binder.net import RateLimiter, Throttle
 
@@ -138,7 +151,7 @@ class MusicBrainzSource:
             candidates,
             artist,
             title,
-            artifact_of(tags),
+            _artifact(client, tags, candidates),
             self._service.dated(provenance, client.oldest_at or 0.0),
             complete=False if unread else None,
         )
@@ -173,6 +186,24 @@ def _unread(found: Found, read: Sequence[RecordingCandidate]) -> str | None:
     early = sum(is_by_others or not is_much_later(one, day) for one in found.unread)
     texts = [found.unseen, _MORE.format(early) if early else None]
     return "; ".join(filter(None, texts)) or None
+
+
+def _artifact(
+    client: Client, tags: TrackTags, candidates: Sequence[RecordingCandidate]
+) -> Artifact:
+    """Return what the tags say, with the ids of today where release and group were merged."""
+    artifact = artifact_of(tags)
+    groups = [group for one in candidates for group in one.groups]
+    releases = {release.mb_release_id for group in groups for release in group.editions}
+    if tags.release_mbid in {None, *releases}:
+        return artifact
+    current = with_current_ids(client, tags)
+    named = {
+        f"current_{name}": mbid
+        for name in ("release_mbid", "release_group_mbid")
+        if (mbid := getattr(current, name)) != getattr(tags, name)
+    }
+    return replace(artifact, tags={**(artifact.tags or {}), **named})
 
 
 def _artist(client: Client, recording: ws.Recording) -> Artist:

@@ -26,6 +26,26 @@ class Overrides(Part):
         with self._database.writing() as connection:
             put_override(connection, override)
 
+    def rename(self, old: OverrideRecord, new: OverrideRecord) -> None:
+        """Save an override, and the verdicts it came with, under other ids.
+
+        If a newer one is stored for the same recording, that one stays alone.
+        """
+        with self._database.writing() as connection:
+            of_either = overrides.c.recording_mbid.in_([old.recording_mbid, new.recording_mbid])
+            rows = connection.execute(sa.select(overrides).where(of_either))
+            set_at = {row.recording_mbid: row.set_at_utc for row in rows}
+            if set_at.get(old.recording_mbid) != old.set_at_utc:
+                return
+            if set_at.get(new.recording_mbid, "") > old.set_at_utc:
+                remove_override(connection, old.recording_mbid)
+                return
+            ids = {"crg_mbid": new.crg_mbid, "rr_mbid": new.rr_mbid}
+            connection.execute(sa.update(verdicts).where(_came_with(old)).values(ids))
+            stored = overrides.c.recording_mbid == old.recording_mbid
+            connection.execute(sa.delete(overrides).where(stored))
+            put_override(connection, new)
+
     def all(self) -> Mapping[str, OverrideRecord]:
         """Return every override, by recording."""
         kept = self._database.records(OverrideRecord, sa.select(overrides))
