@@ -1,7 +1,7 @@
 """Play forms of the second reading over a set and a model server, and print what each lets stand.
 
     CANON_TEST_MODEL_URL=http://127.0.0.1:8080 python tests/models/bench_readings.py \\
-        --part tune --form today --form event --each 10 --answers answers.jsonl
+        --part tune --form installed --form event --each 10 --answers answers.jsonl
 
 Only what code would ask a model about is asked. `--answers` keeps every answer, so that forms can
 be combined afterwards without a model.

@@ -24,7 +24,7 @@ from chart_binder.react.tools import Tool
 from chart_binder.rules.decide import decide
 from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.tools import web_fetch, web_search, wikipedia
-from llm.verdicts.play import Case, HonestReader, Page, placed
+from llm.verdicts.play import AGREED, Case, HonestReader, Page, placed
 from models.worlds import Result, World
 from servers.http import Request, Response, StandIn
 from servers.pages import redirect
@@ -220,16 +220,14 @@ class Table:
         asked = messages[-1].content
         if not asked.startswith(_SECOND_READING):
             return self.researcher.reply(messages, terms)
-        if isinstance(self.reader, HonestReader):
-            reading = self.reader.reading(asked)
-        elif self.reader is None:
-            reading = "first_release"
+        if self.reader is None:
+            reply = _counted(messages, AGREED)
+        elif isinstance(self.reader, HonestReader):
+            reply = _counted(messages, self.reader.reply(asked))
         else:
             reply = self.reader.reply(messages, terms)
-            self.asked.append((asked, reply.content))
-            return reply
-        self.asked.append((asked, reading))
-        return _counted(messages, json.dumps({"reading": reading}))
+        self.asked.append((asked, reply.content))
+        return reply
 
 
 def _configured(config: LLMConfig, chat: str, reader: str) -> LLMConfig:

@@ -22,7 +22,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.files import convert_json, decode_json
 from chart_binder.llm.answer import ANSWER_KEYS, read_answer
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.second_reading import FIRST_RELEASE, ask_reading
+from chart_binder.llm.second_reading import FIRST_RELEASE, ask_reading, inquiry
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.loop import RefusedError
@@ -33,7 +33,7 @@ from chart_binder.rules.labels import Labels
 from chart_binder.web.documents import SourceText
 from chart_binder.web.places import Place
 
-EXAM = "exam-1"
+EXAM = "exam-2"
 """The version of the exam: another one whenever passages, runs or what is asked of them change."""
 MIN_TAKEN, MAX_LET_THROUGH = 0.8, 0.15
 """The bar: the least share of true passages taken, the greatest of others let through."""
@@ -149,7 +149,8 @@ def examine(config: LLMConfig, chat: ChatModel, reader: ChatModel, advance: Adva
     first = {True: 0, False: 0}
     for number, passage in enumerate(passages):
         advance(number, len(passages) + len(runs))
-        reading, _ = ask_reading(reader, passage.subject, passage.place, passage.date)
+        asked = inquiry("support", passage.subject, passage.date, passage.place)
+        reading, _ = ask_reading(reader, asked)
         first[passage.is_first] += reading == FIRST_RELEASE
     right = 0
     for number, run in enumerate(runs, len(passages)):

@@ -18,6 +18,8 @@ import tomli
 from msgspec.structs import replace
 
 from chart_binder.domain.clauses import Subject
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.dates_in_text import find_dates, states
 from chart_binder.llm.answer import object_schema
 from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
@@ -32,60 +34,117 @@ MAX_READINGS: Final = 8
 """Questions in one run."""
 UNCLEAR: Final = "unclear"
 FIRST_RELEASE: Final = "first_release"
+NOT_SAID: Final = "not said"
+"""The choice among the dates of a passage that names none of them."""
 _WORDS = tomli.loads(files("chart_binder.llm").joinpath("second_reading.toml").read_text("utf-8"))
 READINGS: Final[Mapping[str, str]] = _WORDS["readings"]
-"""What a passage may say of a date, as the model is asked."""
-SCHEMA: Final = object_schema({"reading": {"enum": list(READINGS)}})
+"""What a passage may say of a date."""
+_LABELS: Final = {name: name for name in READINGS}
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _MARKS = r"[\s*`\"'“”.]*"
-_WORD = re.compile(rf"{_MARKS}(?:reading{_MARKS}[:=]{_MARKS})?({'|'.join(READINGS)}){_MARKS}")
+_WORD = re.compile(rf"{_MARKS}(?:[a-z_]+{_MARKS}[:=]{_MARKS})?(.*?){_MARKS}")
 
 Kind: TypeAlias = Literal["support", "contradiction"]
 
 
-def question(subject: Subject, date: str | None, passage: str) -> str:
-    """Return the message that asks what a passage says of a date, or of a premiere without one.
+@dataclass(frozen=True)
+class Inquiry:
+    """A question of a second reading, and the reading that each answer comes to."""
+
+    text: str
+    key: str
+    """The member of the answer's object that has the choice."""
+    readings: Mapping[str, str]
+
+    @property
+    def schema(self) -> Mapping[str, object]:
+        """The schema of the answer."""
+        return object_schema({self.key: {"enum": list(self.readings)}})
+
+    def read(self, reply: str) -> str:
+        """Return the reading that a reply gives as an object's member or as its only word.
+
+        A reading by its own name counts, too: canned transcripts have it.
+        """
+        spoken = strip_thinking(reply).text
+        if braces := _OBJECT.search(spoken):
+            try:
+                members = json.loads(braces[0], object_pairs_hook=object_of)
+            except (ValueError, RecursionError):
+                return UNCLEAR
+            choice, label = members.get(self.key), members.get("reading")
+        else:
+            word = _WORD.fullmatch(spoken)
+            choice = label = word[1] if word else None
+        if isinstance(choice, str) and choice in self.readings:
+            return self.readings[choice]
+        return label if isinstance(label, str) and label in READINGS else UNCLEAR
+
+
+def inquiry(kind: Kind, subject: Subject, date: str | None, place: Place) -> Inquiry:
+    """Return the question about a date at a place, or about a premiere if there is no date.
+
+    Small models agree. So prose that is to support a date is asked when the record came out, with
+    the date not named; what may contradict one, and structure, is asked what it says of the date.
+    """
+    if date is None:
+        return _labelled("premiere", "premiere_readings", subject, "", place)
+    if kind == "contradiction" or place.is_structured:
+        return _labelled("question", "readings", subject, date, place)
+    readings = {NOT_SAID: "not_a_release", **_dates_of(place, date)}
+    shown = {"choices": "; ".join(readings), "passage": " ".join(place.passage.split())}
+    return Inquiry(_filled("when", subject, shown), "on_sale", readings)
+
+
+def _labelled(form: str, choices: str, subject: Subject, date: str, place: Place) -> Inquiry:
+    """Return a question with the readings as choices.
 
     The passage is indented, so that no line of a page is taken for one of the question.
     """
-    form, readings = _WORDS["question"], READINGS
-    if date is None:
-        form, readings = _WORDS["premiere"], _WORDS["premiere_readings"]
-    choices = "\n".join(f"- {name}: {meaning}" for name, meaning in readings.items())
+    lines = "\n".join(f"- {name}: {meaning}" for name, meaning in _WORDS[choices].items())
+    shown = {"date": date, "passage": indent(place.passage, "  "), "readings": lines}
+    return Inquiry(_filled(form, subject, shown), "reading", _LABELS)
+
+
+def _filled(form: str, subject: Subject, shown: Mapping[str, str]) -> str:
     known = {
         "release": subject.title,
         "artist": subject.artist or "unknown",
         "type": subject.kind or "unknown",
+        "kind": (subject.kind or "record").lower(),
         "country": next(iter(subject.countries)) if len(subject.countries) == 1 else "any",
         "recording": subject.recording or "unknown",
-        "date": date or "",
     }
     lines = {name: one_line(value) for name, value in known.items()}
-    shown = {"passage": indent(passage, "  "), "readings": choices}
-    return fill_placeholders(form, {**lines, **shown})
+    return fill_placeholders(_WORDS[form], {**lines, **shown})
 
 
-def read_reading(text: str) -> str:
-    """Return the reading that a reply gives as an object's `reading` or as its only word."""
-    spoken = strip_thinking(text).text
-    if braces := _OBJECT.search(spoken):
-        try:
-            members = json.loads(braces[0], object_pairs_hook=object_of)
-        except (ValueError, RecursionError):
-            return UNCLEAR
-        reading = members.get("reading")
-        return reading if isinstance(reading, str) and reading in READINGS else UNCLEAR
-    word = _WORD.fullmatch(spoken)
-    return word[1] if word else UNCLEAR
+def _dates_of(place: Place, date: str) -> Mapping[str, str]:
+    """Return the dates of a passage as it writes them, each with what choosing it comes to.
+
+    Where the year stands elsewhere in the document, the day at the place is the date.
+    """
+    value, passage = PartialDate.parse(date), place.passage
+    readings = {
+        one_line(passage[mention.start : mention.end]):
+            FIRST_RELEASE if states(mention, value) else "not_a_release"
+        for mention in find_dates(passage)
+    }  # fmt: skip
+    if FIRST_RELEASE not in readings.values():
+        text = place.document.text
+        near = (each for each in place.document.mentions if each.start < place.end)
+        near = (each for each in near if each.end > place.start and states(each, value))
+        start, end = next(((each.start, each.end) for each in near), (place.start, place.end))
+        readings[one_line(text[start:end])] = FIRST_RELEASE
+    return readings
 
 
-def ask_reading(
-    chat: ChatModel, subject: Subject, ground: Place, date: str | None, seconds: float = inf
-) -> tuple[str, Reply]:
+def ask_reading(chat: ChatModel, asked: Inquiry, seconds: float = inf) -> tuple[str, Reply]:
     """Return what a model reads in a passage, and its reply. Raises `ChatError`."""
-    terms = Terms(schema=SCHEMA, seconds=None if isinf(seconds) else seconds, temperature=0.0)
-    reply = ask(chat, [Message("user", question(subject, date, ground.passage))], terms)
-    return read_reading(reply.content), reply
+    left = None if isinf(seconds) else seconds
+    terms = Terms(schema=asked.schema, seconds=left, temperature=0.0)
+    reply = ask(chat, [Message("user", asked.text)], terms)
+    return asked.read(reply.content), reply
 
 
 @dataclass(slots=True)
@@ -117,25 +176,24 @@ class SecondReader:
     ) -> Reading:
         """Return what the passage at a place says of a date, or of a premiere where it is None."""
         passage, source = ground.passage, ground.document.address
-        text = question(subject, date, passage)
-        key = f"{source}\n{text}"
+        asked = inquiry(kind, subject, date, ground)
+        key = f"{source}\n{date}\n{asked.text}"
         if key not in self._readings and not self.is_used_up:
-            reading = self._ask(ground, subject, date, Read(turn, fact, kind, source, passage))
+            reading = self._ask(asked, Read(turn, fact, kind, source, passage))
             if not self.has_failed:
                 self._readings[key] = reading
         return Reading(kind, source, passage, self._readings.get(key, UNCLEAR))
 
-    def _ask(self, ground: Place, subject: Subject, date: str | None, event: Read) -> str:
+    def _ask(self, asked: Inquiry, event: Read) -> str:
         self.asked += 1
         started = time.monotonic()
         known = getattr(self.chat, "readings", None)
         try:
             if isinstance(known, ReadingScript):
                 reply = known.reply(event)
-                reading = read_reading(reply.content)
+                reading = asked.read(reply.content)
             else:
-                left = self.seconds_left()
-                reading, reply = ask_reading(self.chat, subject, ground, date, left)
+                reading, reply = ask_reading(self.chat, asked, self.seconds_left())
         except ChatError:
             self.has_failed = True
             self.watch(replace(event, reading=NOT_ANSWERED))

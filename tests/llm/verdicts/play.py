@@ -23,6 +23,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from chart_binder.config import FetchConfig, LLMConfig, RulesConfig, SearxngConfig
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.dates_in_text import find_dates, states
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided
@@ -41,6 +43,9 @@ from servers.pages import redirect
 from servers.searxng import hit
 
 HERE = Path(__file__).parent
+AGREED = '{"reading": "first_release"}'
+"""What a reader answers who agrees to everything."""
+NOT_SAID = "not said"
 READINGS = ("first_release", "other_release", "other_title", "not_a_release", "unclear")
 PREMIERE = "premiere"
 """In place of the date, of what a passage says of where a recording first came out."""
@@ -246,6 +251,19 @@ def _case(
 # The model
 
 
+CHOICES = re.compile(r"^When did .*\. One of: (.*)\.$", re.MULTILINE)
+"""The dates among which a question lets the model choose."""
+
+
+def choice_of(date: str, choices: Sequence[str]) -> str:
+    """Return the choice that states a date, else the one without a year, else `not said`."""
+    value, day = PartialDate.parse(date), re.compile(rf"\b0?{int(date[8:] or 0)}\b")
+    for choice in choices:
+        if any(states(mention, value) for mention in find_dates(choice)):
+            return choice
+    return next((one for one in choices if not find_dates(one) and day.search(one)), NOT_SAID)
+
+
 @dataclass
 class HonestReader:
     """Answers second readings from truths; what none of them fits is `unclear`, and unforeseen."""
@@ -253,6 +271,24 @@ class HonestReader:
     evidence: Evidence
     truths: Sequence[Truth]
     unforeseen: list[str] = field(default_factory=list)
+
+    def reply(self, asked: str) -> str:
+        """Return the answer to a question: what the passage says of a date, or which date it is."""
+        if choices := CHOICES.search(asked):
+            return json.dumps({"on_sale": self._choice(asked, choices[1].split("; "))})
+        return json.dumps({"reading": self.reading(asked)})
+
+    def _choice(self, asked: str, choices: Sequence[str]) -> str:
+        """Return the date on which the passage in a question says that the record came out."""
+        fields = dict(re.findall(r"^(Release|Type|Country): *(.*)$", asked, re.MULTILINE))
+        passage = _folded(asked)
+        fitting = [one for one in self.truths if _folded(one.piece) in passage]
+        if not fitting:
+            self.unforeseen.append(asked)
+        for one in fitting:
+            if self._of_what_was_asked(one, fields) == "first_release" and one.date != PREMIERE:
+                return choice_of(one.date, choices)
+        return NOT_SAID
 
     def reading(self, asked: str) -> str:
         """Return what the passage in a question says of the date in it."""
@@ -302,9 +338,9 @@ class Player:
         asked = messages[-1].content
         if asked.startswith("# Second reading"):
             honest = HonestReader(self.case.evidence, self.case.all_truths)
-            reading = "first_release" if self.is_lying else honest.reading(asked)
-            self.readings.append((asked, reading))
-            return Reply(json.dumps({"reading": reading}), prompt_tokens=len(asked) // 4)
+            answer = AGREED if self.is_lying else honest.reply(asked)
+            self.readings.append((asked, answer))
+            return Reply(answer, prompt_tokens=len(asked) // 4)
         evidence = next(one.content for one in messages if "# Recording Evidence" in one.content)
         text = self.case.replies[min(self._said, len(self.case.replies) - 1)]
         self._said += 1
