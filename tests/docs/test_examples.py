@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,15 +72,6 @@ def test_the_bundle_of_the_docs_is_one() -> None:
     (document,) = blocks("docs/evidence.md", "jsonc")
     bundle = read_bundle(document)
     assert bundle.recording_title == "Killer Queen"
-
-
-def test_the_canned_transcript_of_the_docs_plays(tmp_path: Path) -> None:
-    (lines,) = blocks("docs/adjudicator.md", "jsonl")
-    file = tmp_path / "canned.jsonl"
-    file.write_text(lines, "utf-8")
-    config = LLMConfig(enabled=True, provider="replay", model_id=str(file))
-    bundle = json.loads(blocks("docs/evidence.md", "jsonc")[0])
-    assert ReActAdjudicator(config).adjudicate(bundle).iterations == 2
 
 
 def test_the_model_servers_lines_are_configuration() -> None:

@@ -12,7 +12,7 @@ from chart_binder.testing import play
 from docs.pages import blocks
 from golden.bundles import year_only_single
 
-PYTHON, (TRANSCRIPT, LOOKED_UP), (SHOWN,), (CUT,) = (
+PYTHON, (TRANSCRIPT, LOOKED_UP, REPLAYED), (SHOWN,), (CUT,) = (
     blocks("docs/testing.md", each) for each in ("python", "jsonl", "text", "sh")
 )
 
@@ -39,6 +39,13 @@ def test_what_code_looks_up_is_played_before_the_first_reply(tmp_path: Path) -> 
     assert [type(event).__name__ for event in result.transcript] == [
         "Run", "Said", "Said", "Stepped", "Observed", "Replied", "Stepped",
     ]  # fmt: skip
+
+
+def test_a_replay_plays_a_file_in_place_of_a_model(tmp_path: Path) -> None:
+    file = tmp_path / "replayed.jsonl"
+    file.write_text(REPLAYED, "utf-8")
+    config = LLMConfig(enabled=True, provider="replay", model_id=str(file))
+    assert ReActAdjudicator(config).adjudicate(year_only_single()).iterations == 2
 
 
 def test_the_example_fails_as_the_page_shows(pytester: pytest.Pytester) -> None:

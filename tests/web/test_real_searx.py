@@ -4,6 +4,7 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from chart_binder.config import SearxngConfig
 from chart_binder.web.searxng import Hits, NothingFound, SearxngClient
+from docs.pages import blocks
 
 PACKAGE = Path("/usr/share/python3-searx")
 SETTINGS = """
@@ -39,6 +41,7 @@ locales: {{en: English}}
 categories_as_tabs: {{general: }}
 """
 FACTS = [
+    ("MusicBrainz", "https://musicbrainz.org/", "MusicBrainz, what doctor searches for"),
     ("All Killer No Filler", "https://example.org/killer", "Sum 41, released May 8, 2001"),
     ("Louden Up Now", "https://example.org/louden", "!!! Louden Up Now, June 8, 2004"),
     ("Bunkertor 7", "https://example.org/bunkertor", ":wumpscut: 1993"),
@@ -119,3 +122,19 @@ def test_the_same_words_are_obeyed_where_they_are_not_neutralised(searx: str) ->
 
 def test_what_nobody_knows_is_nothing_found(searx: str) -> None:
     assert titles(searx, "no such song at all") == []
+
+
+def test_doctor_says_of_it_what_the_page_shows(searx: str, tmp_path: Path) -> None:
+    shown = [line for block in blocks("docs/models.md", "text") for line in block.splitlines()]
+    (expected,) = (line for line in shown if "answers in JSON" in line)
+    settings = {
+        "CANON_LLM__ENABLED": "true",
+        "CANON_LLM__SEARXNG__URL": searx,
+        "CANON_LLM__BASE_URL": "http://127.0.0.1:9",
+        "CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:9",
+    }
+    doctor = subprocess.run(
+        [sys.executable, "-m", "chart_binder", "doctor"], cwd=tmp_path, check=False, text=True,
+        env={"HOME": str(tmp_path), **settings}, capture_output=True,
+    )  # fmt: skip
+    assert expected.replace("http://127.0.0.1:8888", searx) in doctor.stdout.splitlines()
