@@ -39,7 +39,11 @@ def interval(count: int, total: int) -> tuple[float, float]:
 
 def sets(names: Sequence[str] = ()) -> Mapping[str, Sequence[World]]:
     """Return the worlds by the set they are of; those whose name begins with one of `names`."""
-    found: dict[str, Sequence[World]] = {name: worlds(name) for name in SETS}
+    found: dict[str, Sequence[World]] = {}
+    for name in SETS:
+        for world in worlds(name):
+            told = f", told by {world.told_by}" if name == "right" else ""
+            found[name + told] = (*found.get(name + told, ()), world)
     for name, is_right in VERDICTS.items():
         found[name] = [world_of(case) for case in cases() if bool(case.wanted) is is_right]
     stated = [case_of(number, each) for number, each in enumerate(statements(), 1)]

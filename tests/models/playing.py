@@ -2,7 +2,8 @@
 
 The chat is a `robot` that writes what the program proposes, a `model` behind a server, or none
 (`code`): then the one answer that is asked for is what the program has found by itself. Second
-readings are answered by a reader: `honest`, `agreeing`, or `real`, which is the model.
+readings are answered by a reader: `honest`, `agreeing`, or `real`, which is the model; by `none`
+for a model below the bar of `canon model check`.
 """
 
 import json
@@ -33,7 +34,7 @@ from servers.wikipedia import WikipediaStandIn
 
 URL, MODEL = "CANON_TEST_MODEL_URL", "CANON_TEST_MODEL"
 CHATS = ("robot", "model", "code")
-READERS = ("honest", "agreeing", "real")
+READERS = ("honest", "agreeing", "real", "none")
 _TIMEOUT_S = 1.5
 _SECOND_READING = "# Second reading"
 
@@ -292,7 +293,8 @@ def play(world: World, chat: str = "robot", reader: str = "honest") -> Played:
     with serving(world) as (web, reachable, tools):
         config = _configured(reachable, chat, reader)
         table = _seated(chat, reader, config, world)
-        adjudicator = ReActAdjudicator(config, chat=table, tools=tools)
+        reads_prose = reader != "none"
+        adjudicator = ReActAdjudicator(config, chat=table, tools=tools, reads_prose=reads_prose)
         bundle, started = world.evidence.bundle, time.monotonic()
         result = adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
         seconds = time.monotonic() - started
