@@ -78,63 +78,49 @@ class DriftCheck:
     def compare(self, path: Path, latest: DecisionRecord | UnreadDecision) -> Drift:
         """Compare the latest decision on a file that exists. Raises `StoreError`."""
         record = latest if isinstance(latest, DecisionRecord) else None
-        before = damage = None
+        stored = Drift(path, DriftState.UNCHANGED, record)
         try:
-            _, outcome = self.resume.check_file(path, latest)
-            if outcome:
-                before = outcome.decision
-                has_none = before.state in NOT_ATTEMPTED
+            _, resumed = self.resume.check_file(path, latest)
+            if resumed:
+                has_none = resumed.decision.state in NOT_ATTEMPTED
                 state = DriftState.NEVER if has_none else DriftState.UNCHANGED
-                return Drift(path, state, record, before, before)
-            before = read_decision(record) if record else None
+                return replace(stored, state=state, before=resumed.decision)
+            stored = replace(stored, before=read_decision(record) if record else None)
         except DamagedRecordError as error:
-            damage = str(error)
-        outcome = self._decide_again(path, record, before)
+            stored = replace(stored, why=str(error))
+        outcome = self._decide_again(stored)
         if outcome is None:
-            return Drift(path, DriftState.TO_ASK, record, before)
-        if outcome.decision.state is State.ERROR:
-            return self._failed(path, record, before, outcome.decision, damage)
-        return replace(self._compare(path, record, before, outcome), why=damage)
+            return replace(stored, state=DriftState.TO_ASK)
+        if outcome.decision.state is not State.ERROR:
+            return self._compare(stored, outcome)
+        has_none = outcome.decision.cause is Cause.NOT_LOOKED_UP
+        if has_none and stored.before and stored.before.state in NOT_ATTEMPTED:
+            return replace(stored, state=DriftState.NEVER)
+        problems = dict.fromkeys(filter(None, (stored.why, outcome.decision.failure)))
+        return replace(stored, state=DriftState.FAILED, why="; ".join(problems))
 
-    def _failed(
-        self,
-        path: Path,
-        record: DecisionRecord | None,
-        before: Decision | None,
-        after: Decision,
-        damage: str | None,
-    ) -> Drift:
-        has_none = after.cause is Cause.NOT_LOOKED_UP
-        if has_none and before and before.state in NOT_ATTEMPTED:
-            return Drift(path, DriftState.NEVER, record, before, why=before.failure)
-        problems = dict.fromkeys(filter(None, (damage, after.failure)))
-        return Drift(path, DriftState.FAILED, record, before, why="; ".join(problems))
-
-    def _compare(
-        self,
-        path: Path,
-        record: DecisionRecord | None,
-        before: Decision | None,
-        outcome: FileOutcome,
-    ) -> Drift:
+    def _compare(self, stored: Drift, outcome: FileOutcome) -> Drift:
         after, evidence = outcome.decision, None
         if outcome.stored:
             new, stored_evidence, _ = outcome.stored
             after = earlier_decision(self.store, new, after) or after
             evidence = bundle_with_tags(new, stored_evidence) if stored_evidence else None
-        if before and _result(after) == _result(before):
-            return Drift(path, DriftState.UNCHANGED, record, before, after)
-        causes = self._causes(record, before, after) if record and before else (DriftCause.DAMAGE,)
-        return Drift(path, DriftState.DIFFERS, record, before, after, causes, evidence)
+        record, before = stored.record, stored.before
+        causes: tuple[DriftCause, ...] = (DriftCause.DAMAGE,)
+        if record and before:
+            if _result(after) == _result(before):
+                return replace(stored, after=after)
+            causes = self._causes(record, before, after)
+        return replace(
+            stored, state=DriftState.DIFFERS, after=after, causes=causes, evidence=evidence
+        )
 
-    def _decide_again(
-        self, path: Path, record: DecisionRecord | None, before: Decision | None
-    ) -> FileOutcome | None:
+    def _decide_again(self, stored: Drift) -> FileOutcome | None:
         """Return what the batch would come to, `None` if it would ask a model first."""
-        album = self.worker.gather(Album((path,)))
+        album = self.worker.gather(Album((stored.path,)))
         for case in album.open_cases:
-            answer = before.adjudication if before else None
-            adjudicator = record.adjudicator if record else None
+            answer = stored.before.adjudication if stored.before else None
+            adjudicator = stored.record.adjudicator if stored.record else None
             is_of_today = adjudicator == self.worker.versions.adjudicator
             if not (is_of_today and answer and is_answer(answer)):
                 answer = self.answers.get(case.evidence_hash)
