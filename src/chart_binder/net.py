@@ -2,6 +2,7 @@
 
 import contextlib
 import email.utils
+import os
 import socket
 import ssl
 import threading
@@ -162,8 +163,8 @@ def environment_proxy(scheme: str, host: str) -> httpcore.Proxy | None:
 
     Raises `ConfigError` that names the variable if its address is impossible.
     """
-    proxy = getproxies().get(scheme)
-    if not proxy or is_this_machine(urlsplit(f"//{host}").hostname or host) or proxy_bypass(host):
+    name, proxy = named_proxy(host, scheme)
+    if not proxy:
         return None
     reason = None
     try:
@@ -177,17 +178,45 @@ def environment_proxy(scheme: str, host: str) -> httpcore.Proxy | None:
     except ValueError as error:
         reason = error
     raise ConfigError(
-        f"{scheme.upper()}_PROXY in the environment is {masked(proxy)!r}, which is no address of a"
+        f"{name} in the environment is {masked(proxy)!r}, which is no address of a"
         " proxy: http://host:port is allowed"
     ) from reason
 
 
+def named_proxy(host: str, *schemes: str) -> tuple[str, str]:
+    """Return the variable that names a proxy for a host, and its value; two empty texts if none.
+
+    `schemes` are tried in order; the scheme `all` stands for ALL_PROXY.
+    """
+    proxies = getproxies()
+    scheme = next((each for each in schemes if proxies.get(each)), None)
+    is_local = is_this_machine(urlsplit(f"//{host}").hostname or host)
+    if scheme is None or is_local or proxy_bypass(host):
+        return "", ""
+    return f"{scheme.upper()}_PROXY", proxies[scheme]
+
+
 @cache
 def trusted_authorities() -> ssl.SSLContext:
-    """Return certifi's authorities, or those of SSL_CERT_FILE or SSL_CERT_DIR; read once."""
+    """Return certifi's authorities, or those of SSL_CERT_FILE or SSL_CERT_DIR; read once.
+
+    Raises `ConfigError` that names the variable if nothing can be read there.
+    """
     import httpx  # 170 ms, for those who really ask a server
 
-    return httpx.create_ssl_context()
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:
+        name = "SSL_CERT_FILE" if os.environ.get("SSL_CERT_FILE") else "SSL_CERT_DIR"
+        raise ConfigError(
+            f"{name} in the environment is {os.environ.get(name, '')!r}, where no certificates can"
+            " be read: unset it, or set it to where they are"
+        ) from error
+
+
+def no_authorities() -> ssl.SSLContext:
+    """Return what trusts nobody, for connections that need no certificate."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class RateLimiter(Protocol):

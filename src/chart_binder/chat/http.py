@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -137,7 +138,17 @@ BROKEN_OFF = Fault(
     passing=True,
 )
 PROXY = Fault("the proxy refuses {address} ({detail}): set NO_PROXY")
-IMPOSSIBLE_ADDRESS = Fault("llm.base_url, or a proxy in the environment, is no possible address")
+PROXY_ABSENT = Fault(
+    "{address} is not reached through the proxy in the environment ({detail}): set NO_PROXY, or "
+    "another proxy",
+    passing=True,
+)
+CERTIFICATE = Fault(
+    "{address} has no certificate that is trusted ({detail}): set SSL_CERT_FILE to the file of its "
+    "authority"
+)
+IMPOSSIBLE_ADDRESS = Fault("llm.base_url is no possible address")
+UNUSABLE = Fault("{server} at {address} cannot be asked ({detail}): look into the log")
 FAILED = Fault("{server} at {address} failed ({detail}): look into the server's log")
 
 _BY_STATUS = (
@@ -191,22 +202,40 @@ class Endpoint:
         return cls(_address(config.base_url), _key(config.api_key_env, environ))
 
     @property
-    def is_local(self) -> bool:
-        """Whether the server runs on this machine."""
-        from chart_binder.net import is_this_machine  # loads httpcore
+    def named_proxy(self) -> tuple[str, str]:
+        """The variable that names a proxy for the server, and its value; none for this machine."""
+        from chart_binder.net import named_proxy  # loads httpcore
 
-        return is_this_machine(urlsplit(self.address).hostname or "")
+        split = urlsplit(self.address)
+        return named_proxy(split.netloc, split.scheme, "all")
+
+    def _proxy(self) -> "httpx.Proxy | None":
+        import httpx  # as below
+
+        name, proxy = self.named_proxy
+        try:
+            found = httpx.Proxy(proxy if "://" in proxy else f"http://{proxy}") if proxy else None
+            if found and found.url.scheme.startswith("socks"):
+                import_module("socksio")  # which httpx needs for it
+        except (ValueError, httpx.InvalidURL, ImportError) as error:
+            raise ChatError(
+                f"{self.address} cannot be asked through {name} = {masked(proxy)!r}: use a proxy"
+                f" of http://, install httpx[socks] for socks5://, or name the host in NO_PROXY"
+            ) from error
+        return found
 
     def http_options(self, deadline: "Deadline", max_tokens: int = 0) -> dict[str, Any]:
         """Return the arguments of an `httpx.Client` for one request that ends with the deadline.
 
-        Proxies from the environment serve remote servers only. Redirects are not followed: one
-        would carry a prompt to a host nobody configured. An answer is cut off, with a `ChatError`,
-        at 16 MB, or at 1 KB for each of `max_tokens` if that is more.
+        A proxy from the environment serves remote servers only, and certificates are read for
+        https only; a `ChatError` names the variable that holds no proxy or no certificates.
+        Redirects are not followed: one would carry a prompt to a host nobody configured. An answer
+        is cut off, with a `ChatError`, at 16 MB, or at 1 KB for each of `max_tokens` if that is
+        more.
         """
         import httpx  # 170 ms, for those who really ask a model
 
-        from chart_binder.net import trusted_authorities
+        from chart_binder.net import no_authorities, trusted_authorities
 
         def prepare(request: httpx.Request) -> None:
             request.extensions["trace"] = deadline.watch
@@ -214,12 +243,18 @@ class Endpoint:
             if self.key:
                 request.headers["authorization"] = f"Bearer {self.key}"
 
+        try:
+            is_encrypted = self.address.startswith("https:")
+            authorities = trusted_authorities() if is_encrypted else no_authorities()
+        except ConfigError as error:
+            raise ChatError(f"{self.address} cannot be asked: {error}") from error
         limit = _limit_size(max(MOST_BYTES, MOST_BYTES_A_TOKEN * max_tokens))
         return {
             "headers": {"connection": "close", "accept-encoding": "identity"},
             "timeout": httpx.Timeout(deadline.left_s, connect=min(CONNECT_S, deadline.left_s)),
-            "trust_env": not self.is_local,
-            "verify": trusted_authorities(),
+            "trust_env": False,
+            "proxy": self._proxy(),
+            "verify": authorities,
             "follow_redirects": False,
             "event_hooks": {"request": [prepare], "response": [limit]},
         }
@@ -269,7 +304,8 @@ class Server:
         except (
             httpx.HTTPError,
             httpx.InvalidURL,
-            ConnectionError,
+            OSError,
+            ImportError,
             ValueError,
             AttributeError,
             TypeError,
@@ -282,21 +318,28 @@ class Server:
     def _failure(self, error: Exception) -> ChatError:
         import httpx  # as above
 
+        # The client library of Ollama hides a failed connection behind words of its own.
+        cause = error.__context__ if isinstance(error, ConnectionError) else None
+        detail = ERROR_NUMBER.sub("", str(cause or error)) or type(error).__name__
+        absent = self.faults.absent
+        if name := self.endpoint.named_proxy[0]:
+            absent, detail = PROXY_ABSENT, f"{name}: {detail}"
+        if "CERTIFICATE_VERIFY_FAILED" in detail:
+            absent = CERTIFICATE
         rows: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
-            ((httpx.ConnectError, httpx.ConnectTimeout, ConnectionError), self.faults.absent),
+            ((httpx.ConnectError, httpx.ConnectTimeout, ConnectionError), absent),
             ((httpx.TimeoutException,), LATE),
             ((httpx.ProxyError,), PROXY),
             ((httpx.TransportError,), BROKEN_OFF),
             ((httpx.InvalidURL,), IMPOSSIBLE_ADDRESS),
+            ((OSError, ImportError), UNUSABLE),
         )
         fault = next((row for kinds, row in rows if isinstance(error, kinds)), None)
         if (
             fault is None
         ):  # no JSON, another shape, too deep: what a library says of it tells little
             return self.faults.wrong_format.error(self, "its answer cannot be read")
-        # The client library of Ollama hides a failed connection behind words of its own.
-        cause = error.__context__ if isinstance(error, ConnectionError) else None
-        return fault.error(self, ERROR_NUMBER.sub("", str(cause or error)) or type(error).__name__)
+        return fault.error(self, detail)
 
 
 def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:

@@ -7,6 +7,10 @@ import os
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from threading import Lock
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from chart_binder.chat.http import Endpoint, ErrorAnswer, Fault, Faults, Server
@@ -55,11 +59,9 @@ class _OllamaApi:
         return {_SCHEMA.name: schema} if schema else {}
 
     def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
-        from ollama import Client, ResponseError
-
         from chart_binder.net import retry_after_s
 
-        server = request.server
+        server, library = request.server, _library()
         options = server.endpoint.http_options(server.deadline, request.config.max_tokens)
         waits: list[str] = []  # the library keeps no headers of a refusal
         options["event_hooks"]["response"].append(
@@ -67,19 +69,49 @@ class _OllamaApi:
         )
         with (
             server.translated(),
-            Client(server.endpoint.address, **options) as client,
+            library.Client(server.endpoint.address, **options) as client,
         ):
             try:
                 with closing(_answers(client, request, optional)) as answers:
                     for answer in answers:
                         yield _part(answer)
-            except ResponseError as error:
+            except library.ResponseError as error:
                 wait_s = retry_after_s("".join(waits))
                 answered = ErrorAnswer(max(error.status_code, 0), str(error.error), wait_s)
                 raise server.refusal(answered) from error
 
     def context_length(self, server: Server) -> int | None:
         return context_length_at(server, _LOADED)
+
+
+_IMPORTING = Lock()
+
+
+@cache
+def _library() -> ModuleType:
+    """Import the client library.
+
+    It makes a client as it is imported, which fails on odd proxies, certificates and addresses in
+    the environment. Such variables are hidden from it then; no request of ours depends on them.
+    """
+    import httpx
+
+    with _IMPORTING:
+        try:
+            return import_module("ollama")
+        except (ValueError, ImportError, OSError, httpx.InvalidURL):
+            hidden = {
+                name: os.environ.pop(name)
+                for name in tuple(os.environ)
+                if name.lower().endswith("_proxy") or name in _READ_ON_IMPORT
+            }
+            try:
+                return import_module("ollama")
+            finally:
+                os.environ.update(hidden)
+
+
+_READ_ON_IMPORT = frozenset({"OLLAMA_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR"})
 
 
 def _answers(
@@ -108,14 +140,12 @@ def _answers(
 
 
 def _part(answer: "ChatResponse | GenerateResponse") -> Part:
-    from ollama import ChatResponse
-
     calls_tool = False
-    if isinstance(answer, ChatResponse):
-        content, thinking = answer.message.content, answer.message.thinking
-        calls_tool = bool(answer.message.tool_calls)
+    if message := getattr(answer, "message", None):
+        content, thinking = message.content, message.thinking
+        calls_tool = bool(message.tool_calls)
     else:
-        content, thinking = answer.response, answer.thinking
+        content, thinking = getattr(answer, "response", ""), getattr(answer, "thinking", "")
     return Part(
         content or "",
         thinking or "",

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import httpx
 
 from chart_binder.config import FetchConfig
-from chart_binder.errors import FetchError, RefusedError, UnknownHostError
-from chart_binder.net import Deadline, trusted_authorities
+from chart_binder.errors import ConfigError, FetchError, RefusedError, UnknownHostError
+from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import Extract, from_csv, from_html, from_json, from_text, from_xml
@@ -121,10 +121,8 @@ class PageFetcher:
         left_s = deadline.left_s if deadline else self._config.timeout_s
         deadline = Deadline(min(left_s, self._config.timeout_s))
         trail = [self._guard.target(url)]
-        with (
-            open_visit(self._config, self._guard, deadline, self._resolve, self._trust) as visit,
-            ExitStack() as turn,
-        ):
+        visit = Visit(self._config, self._guard, deadline, self._resolve, self._trust)
+        with ExitStack() as turn:
             while len(trail) <= MOST_REDIRECTS + 1:
                 self._arrive(visit, trail, turn, is_asked_for=is_asked_for)
                 with visit.ask(trail[-1]) as answer:
@@ -240,28 +238,15 @@ def _status(answer: httpx.Response) -> str:
     return f"{answer.url.host} answered {answer.status_code} {reason}".strip()[:300]
 
 
-@contextmanager
-def open_visit(
-    config: FetchConfig,
-    guard: Guard,
-    deadline: Deadline,
-    resolve: Resolve = resolve_by_system,
-    trust: ssl.SSLContext | None = None,
-) -> Iterator["Visit"]:
-    """Give what asks addresses, each only as the guard allows, until the deadline."""
-    authorities = trust or trusted_authorities()
-    with open_client(guard.admit, deadline, resolve, authorities) as client:
-        yield Visit(client, guard, deadline, config)
-
-
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Asks one address after the other until its deadline."""
+    """Asks one address after the other, each only as the guard allows, until the deadline."""
 
-    client: httpx.Client
+    config: FetchConfig
     guard: Guard
     deadline: Deadline
-    config: FetchConfig
+    resolve: Resolve = resolve_by_system
+    trust: ssl.SSLContext | None = None
 
     @contextmanager
     def ask(self, target: httpx.URL) -> Iterator[httpx.Response | httpx.URL]:
@@ -276,13 +261,17 @@ class Visit:
             "Accept-Encoding": ACCEPTED_ENCODINGS,
             "Accept-Language": "en,*;q=0.5",
         }
+        admit, deadline = self.guard.admit, self.deadline
         try:
-            with self.client.stream("GET", target, headers=headers) as response:
+            with (
+                open_client(admit, deadline, self.resolve, target.scheme, self.trust) as client,
+                client.stream("GET", target, headers=headers) as response,
+            ):
                 if response.status_code in _REDIRECTS and "location" in response.headers:
                     yield self.guard.target(response.headers["location"], base=target)
                 else:
                     yield response
-        except UnknownHostError as error:
+        except (UnknownHostError, ConfigError) as error:
             raise FetchError(str(error)) from error
         except httpx.InvalidURL as error:  # httpx reads where a redirect leads, followed or not
             raise FetchError(f"{target.host} redirects to no well-formed address") from error

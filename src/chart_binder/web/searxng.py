@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from chart_binder.errors import ERROR_NUMBER, SearchError, UnknownHostError, masked
+from chart_binder.errors import ERROR_NUMBER, ConfigError, SearchError, UnknownHostError, masked
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import normal_address
 
@@ -121,13 +121,12 @@ class SearxngClient:
 
         import httpx
 
-        from chart_binder.net import Deadline, trusted_authorities
+        from chart_binder.net import Deadline
         from chart_binder.web import transport
 
         deadline = Deadline(self._config.timeout_s)
-        # Reading the authorities costs more than a local search: only where they are needed.
-        trust = trusted_authorities() if self._url.startswith("https:") else None
         resolve = self._resolve or transport.resolve_by_system
+        scheme = self._url.partition(":")[0].lower()
         parameters = {"q": plain, "format": "json", "language": self._config.language}
         headers = {  # SearXNG's limiter turns away what does not also take HTML and a language
             "User-Agent": f"canon/{version('chart-binder')}",
@@ -138,7 +137,7 @@ class SearxngClient:
         try:
             with (
                 # The operator's own setting may lead wherever it leads.
-                transport.open_client(lambda *_: None, deadline, resolve, trust) as client,
+                transport.open_client(lambda *_: None, deadline, resolve, scheme) as client,
                 client.stream("GET", self._url, params=parameters, headers=headers) as response,
             ):
                 return response, transport.read_body(response, _MOST_BYTES)
@@ -146,6 +145,8 @@ class SearxngClient:
             problem = f"did not answer completely in {deadline.seconds:g} s"
             advice = "see whether it is overloaded, or raise llm.searxng.timeout_s"
             raise self._error(problem, advice, "did not answer in time") from error
+        except ConfigError as error:
+            raise self._error("cannot be asked", str(error), "is not set up") from error
         except httpx.InvalidURL as error:  # its text may quote a part of a password
             raise self._error("has no possible address", _CHECK_URL, "is not set up") from error
         except httpx.DecodingError as error:

@@ -21,7 +21,7 @@ import httpcore
 import httpx
 
 from chart_binder.errors import RefusedError, UnknownHostError
-from chart_binder.net import Deadline, TimedStream
+from chart_binder.net import Deadline, TimedStream, no_authorities, trusted_authorities
 from chart_binder.web.guard import Address, parse_address
 
 Resolve: TypeAlias = Callable[[str, int], Sequence[Address]]
@@ -31,20 +31,24 @@ _MOST_ADDRESSES_TRIED = 4
 
 
 def open_client(
-    admit: Admit, deadline: Deadline, resolve: Resolve, trust: ssl.SSLContext | None
+    admit: Admit,
+    deadline: Deadline,
+    resolve: Resolve,
+    scheme: str,
+    trust: ssl.SSLContext | None = None,
 ) -> httpx.Client:
-    """Return a client for one request and its redirects.
+    """Return a client for requests to addresses of one scheme.
 
     Every connection is resolved by `resolve`, held against `admit` (which raises to refuse) and
     made to one of the very addresses that were checked. All waiting ends with the deadline, as
-    `httpx.TimeoutException`. Behind a proxy no address could be checked, so none applies. Without
-    `trust` no https server is believed.
+    `httpx.TimeoutException`. Behind a proxy no address could be checked, so none applies. `trust`
+    takes the place of the authorities that are trusted, which are read for https only.
+    Raises `ConfigError` if they cannot be read.
     """
+    is_encrypted = scheme == "https"
+    authorities = (trust or trusted_authorities()) if is_encrypted else no_authorities()
     return httpx.Client(
-        transport=_PinnedTransport(
-            _PinnedBackend(admit, deadline, resolve),
-            trust or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-        ),
+        transport=_PinnedTransport(_PinnedBackend(admit, deadline, resolve), authorities),
         timeout=None,  # noqa: S113 - the deadline holds for every single read, write and connect
         trust_env=False,
     )

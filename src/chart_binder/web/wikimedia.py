@@ -21,7 +21,7 @@ from chart_binder.errors import FetchError
 from chart_binder.files import decode_json
 from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.fetch import PROCESS_PACING, Page, open_visit
+from chart_binder.web.fetch import PROCESS_PACING, Page, Visit
 from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import from_html
 from chart_binder.web.transport import Resolve, resolve_by_system
@@ -61,10 +61,8 @@ class JsonServer:
     ) -> T:
         """Return the answer; `TooLongError`, a `FetchError`, for more than what is read."""
         target = self._guard.target(f"{self.home}{path}")
-        with (
-            PROCESS_PACING.at(target.host, 0.0, deadline),
-            open_visit(self._config, self._guard, deadline, self._resolve, self._trust) as visit,
-        ):
+        visit = Visit(self._config, self._guard, deadline, self._resolve, self._trust)
+        with PROCESS_PACING.at(target.host, 0.0, deadline):
             body = visit.body(target.copy_with(params=query) if query else target)
         unexpected = f"{self.home} does not answer as {self._name} does"
         if body.cut:
