@@ -99,6 +99,9 @@ def test_json_text_bytes_and_mappings_read_alike() -> None:
         ("pseudo-release", None, "Pseudo-Release"),
         ("Canceled", None, "Cancelled"),
         ("Expunged", None, "Expunged"),
+        ("withdrawn", None, "Withdrawn"),
+        ("Limited", None, None),
+        ("Limited", {"is_bootleg": True}, "Bootleg"),
         (None, None, None),
         (None, {"is_official": True, "is_promo": False}, "Official"),
         (None, {"is_official": True, "is_bootleg": True}, "Bootleg"),
@@ -112,7 +115,7 @@ def test_status_and_flags_say_the_same(
 ) -> None:
     one = Release(ReleaseId("r"), status=status, flags=ReleaseFlags(**flags) if flags else None)
     assert one.standing == standing
-    assert one.is_official is (standing == "Official")
+    assert one.is_official is (standing in ("Official", "Withdrawn", "Expunged"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from chart_binder.domain.dates import Answer
 from chart_binder.domain.evidence import Release, ReleaseGroup
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
-from chart_binder.rules.names import is_by, is_various
+from chart_binder.rules.names import is_named, is_various
 from rules.making import cases
 
 ANSWERS: dict[str, Answer] = {"yes": True, "no": False, "unknown": None}
@@ -16,11 +16,11 @@ def test_a_credit_names_the_artist_or_another_or_tells_nothing(
     name: str, credit: str, answer: str
 ) -> None:
     group = ReleaseGroup(ReleaseGroupId("g"), artist_credit=credit)
-    assert is_by([name], group, ()) is ANSWERS[answer]
+    assert is_named([name], group, ()) is ANSWERS[answer]
 
 
 def test_without_a_credit_the_artist_is_unknown() -> None:
-    assert is_by(["Air"], ReleaseGroup(ReleaseGroupId("g")), ()) is None
+    assert is_named(["Air"], ReleaseGroup(ReleaseGroupId("g")), ()) is None
 
 
 def test_a_later_release_changes_nothing_of_whose_record_it_is() -> None:
@@ -28,5 +28,5 @@ def test_a_later_release_changes_nothing_of_whose_record_it_is() -> None:
     later = Release(ReleaseId("2"), date="1981", artist_credit="Various Artists")
     group = ReleaseGroup(ReleaseGroupId("g"))
     for names, answer in ((["Queen"], True), (["David Bowie"], False)):
-        assert is_by(names, group, [later, first]) is is_by(names, group, [first]) is answer
+        assert is_named(names, group, [later, first]) is is_named(names, group, [first]) is answer
     assert not is_various(group, [first, later])

@@ -57,11 +57,14 @@ def dated(evidence: Json, group: Json, draw: Callable[[int, int], int], answer: 
         high = date.fromisoformat(found["end"]).toordinal() - 1
     elif found["start"] and not found["later"]:
         high = low
-    official = [one for one in group["releases"] or () if one["status"] == "Official"]
+    out = ("Official", "Withdrawn")
+    official = [one for one in group["releases"] or () if one["status"] in out]
     spans = {id(one): PartialDate.parse(one["date"] or "") for one in official}
     known = [span for span in spans.values() if span.is_known]
     if group["first_release_date"] and not group["releases"]:
         known = [PartialDate.parse(group["first_release_date"])]
+    if not any(span.first <= high and low <= span.last for span in known):
+        known = []  # an undated pressing may be of then
     if known:
         low = max(low, min(span.first for span in known))
         high = min(high, *(span.last for span in known))

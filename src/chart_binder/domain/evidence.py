@@ -176,6 +176,9 @@ class ReleaseFlags(Value, frozen=True):
         return bool(self.is_reissue_hint or self.is_remaster_hint)
 
 
+_OFFICIAL = ("Official", "Withdrawn", "Expunged")
+
+
 class Release(Value, frozen=True):
     """One release that contains the recording."""
 
@@ -205,8 +208,13 @@ class Release(Value, frozen=True):
 
     @property
     def is_official(self) -> bool:
-        """Whether its status is Official."""
-        return self.status == "Official" or self.standing == "Official"
+        """Whether it came out officially, even if it was withdrawn or expunged later."""
+        return self.status == "Official" or self.standing in _OFFICIAL
+
+    @property
+    def is_pulled(self) -> bool:
+        """Whether it was official until it was withdrawn or expunged."""
+        return self.status != "Official" and self.standing in _OFFICIAL[1:]
 
     @property
     def may_be_official(self) -> bool:
@@ -232,6 +240,8 @@ class ReleaseGroup(Value, frozen=True):
     labels: tuple[Text, ...] | None = None
     countries: tuple[Text, ...] | None = None
     releases: tuple[Release, ...] | None = None
+    artist_ids: tuple[Annotated[ArtistId, _ID], ...] | None = None
+    """The artists credited; a producer may leave them out where the credit is the artist's name."""
     premiere: bool | None = None
     """True: a verified fact says that the recording first came out on it."""
 

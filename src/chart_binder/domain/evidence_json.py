@@ -103,7 +103,7 @@ def evidence_hash(bundle: EvidenceBundle) -> str:
     return hashlib.sha256(_encoded(facts)).hexdigest()
 
 
-_ONLY_IF_SET = ("siblings", "complete", "relation", "premiere", "artist")
+_ONLY_IF_SET = ("siblings", "complete", "relation", "premiere", "artist", "artist_ids")
 """Keys that count where they are set, so that evidence from before they were there has its hash."""
 
 
@@ -129,6 +129,7 @@ def _canonical_group(group: ReleaseGroup) -> bytes:
     facts["primary_type"], facts["secondary_types"] = group.types
     facts["labels"] = _ordered(group.labels) if group.labels else []
     codes = map(country_code, group.countries) if group.countries else ()
+    facts["artist_ids"] = _ordered(map(bare_id, group.artist_ids or ())) or None
     facts["countries"] = _ordered(code for code in codes if code)
     facts["releases"] = _in_order(map(_canonical_release, group.editions))
     return _encoded(facts)
@@ -176,7 +177,7 @@ _TEXTS: dict[type[Value], tuple[str, ...]] = {
 }  # fmt: skip
 _LISTS: dict[type[Value], tuple[str, ...]] = {
     RecordingCandidate: ("isrcs",),
-    ReleaseGroup: ("secondary_types", "labels", "countries"),
+    ReleaseGroup: ("secondary_types", "labels", "countries", "artist_ids"),
 }
 _texts_of = {kind: attrgetter(*names) for kind, names in _TEXTS.items()}
 _PLAIN = bytes(code for code in range(33, 127) if not chr(code).isupper())

@@ -10,7 +10,9 @@ from typing import Any, NewType
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _OTHER_DIGITS = re.compile(r"[^\D0-9]")
 
-STATUSES = ("Official", "Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", "Cancelled")
+STATUSES = (
+    "Official", "Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", "Expunged", "Cancelled",
+)  # fmt: skip
 """Release statuses (musicbrainz.org/doc/Release, "Status")."""
 PRIMARY_TYPES = ("Album", "Single", "EP", "Broadcast", "Other")
 SECONDARY_TYPES = (
@@ -28,8 +30,8 @@ _SECONDARY = {name.casefold(): name for name in SECONDARY_TYPES}
 
 @lru_cache(maxsize=512)
 def status_name(written: str) -> str | None:
-    """Return a release status by MusicBrainz' name; an unknown one as it was written."""
-    return _STATUS_BY_NAME.get(written.strip().casefold(), non_blank(written))
+    """Return a release status by MusicBrainz' name; None for an unknown one."""
+    return _STATUS_BY_NAME.get(written.strip().casefold())
 
 
 @lru_cache(maxsize=1_024)

@@ -31,7 +31,7 @@ from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedErro
 from chart_binder.jobs.decide import State, override_for
 from chart_binder.jobs.review import ReviewCase, override_removed, same_evidence
 from chart_binder.jobs.stored_decisions import stored_bundle
-from chart_binder.rules.names import is_by, is_various
+from chart_binder.rules.names import is_named, is_various
 from chart_binder.rules.recordings import format_length, sorted_recordings
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
     if (
         bare_id(found.mb_rg_id) not in groups
         and not is_various(found, ())
-        and is_by(artists, found, ()) is False
+        and is_named(artists, found, ()) is False
         and spaced_words(found.title or "") not in map(spaced_words, filter(None, titles))
     ):
         raise CanonError(

@@ -17,15 +17,22 @@ from operator import attrgetter, not_
 import msgspec
 from msgspec.structs import replace
 
-from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, Answer, PartialDate, same_day
 from chart_binder.domain.evidence import (
+    Artist,
     EvidenceBundle,
     RecordingCandidate,
     Release,
     ReleaseGroup,
 )
-from chart_binder.domain.vocabulary import ReleaseGroupId, fold, title_pattern, type_names
-from chart_binder.rules.names import is_various
+from chart_binder.domain.vocabulary import (
+    ReleaseGroupId,
+    ReleaseId,
+    fold,
+    title_pattern,
+    type_names,
+)
+from chart_binder.rules.names import is_by, is_various
 
 
 class Role(enum.Enum):
@@ -38,9 +45,9 @@ class Role(enum.Enum):
     """A single or EP, including those of remixes and demos."""
     LIVE = "live"
     OTHER = "other"
-    """Any other original work: a remix album, a broadcast, a tribute by many artists."""
+    """Any other original work: a remix album, a broadcast."""
     COMPILATION = "compilation"
-    """A collection of earlier recordings: a compilation or a DJ mix."""
+    """What gathers recordings: a compilation, a DJ mix, a record by others of any type."""
 
 
 _COLLECTIONS = ("Compilation", "DJ-mix")
@@ -112,10 +119,14 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     by: PartialDate
     official: tuple[Release, ...]
     unofficial: tuple[Release, ...]
-    """Releases that decide nothing: promotional, bootleg, pseudo, withdrawn, of unknown status."""
+    """Releases that decide nothing: promotional, bootleg, pseudo, cancelled, of unknown status."""
     recordings: tuple[RecordingCandidate, ...]
     hint: PartialDate | None = None
     """An earlier date, of a release on a medium that was not on sale then: a CD of 1966."""
+    own_date: PartialDate | None = None
+    """The group's own date, where it is earlier than all its releases and no copy explains it."""
+    is_own: Answer = None
+    """Whether it is credited to the artist."""
 
     @property
     def id(self) -> ReleaseGroupId:
@@ -150,9 +161,24 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
         return self.group.title or self.id
 
     @property
+    def is_by_others(self) -> bool:
+        """Whether it gathers only because it is by others, whatever its type."""
+        return self.role is Role.COMPILATION and self.is_own is False and not self.is_collection
+
+    @property
+    def is_collection(self) -> bool:
+        """Whether its type or title says that it gathers recordings."""
+        return is_compilation(self.group) or (is_best_of(self.group.title or ""))
+
+    @property
     def name(self) -> str:
         """`the single 'Killer Queen'`."""
         return f"the {self.kind} '{self.title}'"
+
+    def _are_pulled(self) -> Iterator[bool]:
+        """Yield of the releases of its date whether each was withdrawn later."""
+        first = [one for one in self.official if one.date == self.since.text]
+        return (one.is_pulled for one in first or [Release(ReleaseId(""))])
 
     @property
     def dated_name(self) -> str:
@@ -166,8 +192,14 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
             vague = vague if vague in dates else known
             remark = f"; another release is only dated {vague}" if vague != known else ""
             remark += "; another release has no date" if None in dates else ""
+        if self.since.is_known and all(self._are_pulled()):
+            remark += ", withdrawn later"
         if self.hint:
             remark += f"; one of {self.hint} is on a medium of later years"
+        if self.own_date and self.role is Role.SINGLE:
+            remark += f"; its group is of {self.own_date}"
+        if self.is_by_others and not self.kind.startswith("various"):
+            remark += ", by others"
         return f"the {self.kind} '{self.title}' ({self.when}{remark})"
 
 
@@ -191,24 +223,30 @@ _NONE: Mapping[int, Candidate] = {}
 
 def candidates_in(bundle: EvidenceBundle) -> Sequence[Candidate]:
     """Return the candidates of all recordings of a bundle, which are made once."""
-    return bundle.once("candidates", lambda: candidates_of(bundle.recording_candidates))
+    recordings, artist = bundle.recording_candidates, bundle.performer
+    return bundle.once("candidates", lambda: candidates_of(recordings, artist))
 
 
 def candidates_of(
-    recordings: Sequence[RecordingCandidate], known: Mapping[int, Candidate] = _NONE
+    recordings: Sequence[RecordingCandidate],
+    artist: Artist,
+    known: Mapping[int, Candidate] = _NONE,
 ) -> list[Candidate]:
     """Return one candidate for each group that carries one of the recordings, earliest first.
 
-    `known` are the candidates of groups by the identity of the group: those of one recording are
-    taken from it, where its groups are listed.
+    `artist` is that of the evidence. `known` are candidates by the identity of their group; those
+    of one recording are taken from it.
     """
     if len(recordings) == 1:
         groups = recordings[0].rg_candidates or ()
         if len({group.mb_rg_id for group in groups}) == len(groups):
             carriers = (recordings[0],)
-            found = [known.get(id(group)) or _candidate_of(group, carriers) for group in groups]
+            found = [
+                known.get(id(group)) or _candidate_of(group, carriers, artist) for group in groups
+            ]
             return sorted(found, key=_ORDER)
-    return sorted([_candidate_of(*pair) for pair in _merged_groups(recordings)], key=_ORDER)
+    merged = _merged_groups(recordings)
+    return sorted([_candidate_of(*pair, artist) for pair in merged], key=_ORDER)
 
 
 def with_group_date(candidate: Candidate) -> Candidate | None:
@@ -218,9 +256,13 @@ def with_group_date(candidate: Candidate) -> Candidate | None:
 
 
 def with_hint(candidate: Candidate) -> Candidate:
-    """Return the candidate as if it may have come out as early as its hint says."""
-    hint = candidate.hint
-    return with_span(candidate, hint.first, candidate.last) if hint else candidate
+    """Return the candidate as if it may have come out as early as its hint says.
+
+    A single may also have come out as early as its group's own date says.
+    """
+    own_date = candidate.own_date if candidate.role is Role.SINGLE else None
+    first = min([hint.first for hint in (candidate.hint, own_date) if hint], default=None)
+    return with_span(candidate, first, candidate.last) if first else candidate
 
 
 def with_span(candidate: Candidate, first: int, last: int) -> Candidate:
@@ -228,7 +270,9 @@ def with_span(candidate: Candidate, first: int, last: int) -> Candidate:
     return replace(candidate, first=first, last=last)
 
 
-def _candidate_of(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]) -> Candidate:
+def _candidate_of(
+    group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...], artist: Artist
+) -> Candidate:
     """Return the candidate for a group that carries the recordings."""
     releases = group.releases or ()
     official, unofficial, hint = releases, releases[:0], None
@@ -242,15 +286,42 @@ def _candidate_of(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...
             since, by, hint = _bounds(official)
         else:
             since = by = UNKNOWN if releases else group.first_date
-    role, noun = role_and_noun(group.primary_type, group.secondary_types or ())
-    if role is Role.ALBUM:
-        if is_various(group, official):
-            role, noun = Role.OTHER, "various-artists album"
-        elif group.title and is_best_of(group.title):
-            role, noun = Role.COMPILATION, "best-of album"
+    is_own = is_by(_artists(recordings, artist), group, official)
+    role, noun = _role_of(group, official, is_own)
+    own_date = _unexplained_own_date(group, since, hint, unofficial) if official else None
     return Candidate(
-        group, role, noun, since.first, by.last, since, by, official, unofficial, recordings, hint
-    )
+        group, role, noun, since.first, by.last, since, by, official, unofficial, recordings, hint,
+        own_date, is_own,
+    )  # fmt: skip
+
+
+def _artists(recordings: tuple[RecordingCandidate, ...], artist: Artist) -> list[Artist]:
+    return [artist, *(one.artist for one in recordings if one.artist)]
+
+
+def _role_of(group: ReleaseGroup, official: Sequence[Release], is_own: Answer) -> tuple[Role, str]:
+    """Return role and noun: first by whose record it is, then by its type and title."""
+    role, noun = role_and_noun(group.primary_type, group.secondary_types or ())
+    if is_own is False and role not in (Role.COMPILATION, Role.SOUNDTRACK):
+        return Role.COMPILATION, f"various-artists {noun}" if is_various(group, official) else noun
+    if role is Role.ALBUM and group.title and is_best_of(group.title):
+        return Role.COMPILATION, "best-of album"
+    return role, noun
+
+
+def _unexplained_own_date(
+    group: ReleaseGroup, since: PartialDate, hint: PartialDate | None, copies: Sequence[Release]
+) -> PartialDate | None:
+    """Return the group's own date, if it is earlier than all its releases and of no listed copy.
+
+    Nor is it, if it is the date of a release on a medium before its time.
+    """
+    own = group.first_release_date
+    if not own or not since.is_known or own >= since.text or group.first_date.last >= since.first:
+        return None
+    date, listed = group.first_date, [one.when for one in copies if one.when.is_known]
+    listed += [hint] if hint else []
+    return None if any(same_day(date, when) is not False for when in listed) else date
 
 
 _DAY_LENGTH = len("YYYY-MM-DD")
@@ -348,14 +419,13 @@ def _detail(group: ReleaseGroup) -> tuple[int, bool, bool, str, str]:
     return len(group.kinds), *given, f"{group.types} {group.artist_credit}", str(plain)
 
 
-NEVER_OUT = frozenset({"Pseudo-Release", "Withdrawn", "Cancelled"})
+NEVER_OUT = frozenset({"Pseudo-Release", "Cancelled"})
 """Statuses of releases that never came out, or only on paper, such as a transliteration."""
 
 _UNOFFICIAL_NOUNS = {
     "Promotion": ("a promotional copy", "promotional copies"),
     "Bootleg": ("a bootleg", "bootlegs"),
     "Pseudo-Release": ("a pseudo-release", "pseudo-releases"),
-    "Withdrawn": ("a withdrawn release", "withdrawn releases"),
     "Cancelled": ("a cancelled release", "cancelled releases"),
 }
 _UNKNOWN_STATUS = ("a release of unknown status", "releases of unknown status")

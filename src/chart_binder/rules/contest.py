@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.dates import LAST_DAY, Answer, PartialDate
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, Answer, PartialDate
 from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.vocabulary import NO_COUNTRIES, country_code
 from chart_binder.rules.candidates import (
@@ -21,12 +21,15 @@ from chart_binder.rules.candidates import (
     is_soundtrack,
     with_group_date,
     with_hint,
+    with_span,
 )
-from chart_binder.rules.names import is_by, names_on
+from chart_binder.rules.names import is_named, names_on
 from chart_binder.rules.recordings import sorted_recordings
 
 _BLOCKING_UNDATED = (Role.SINGLE, Role.SOUNDTRACK)
 """An undated record of these roles may be the premiere, so it keeps the case open."""
+
+_DAYS_A_YEAR = 366
 
 _INTENTS = (
     ("is_live", "live"), ("is_remix", "remix"), ("is_demo", "demo"),
@@ -92,7 +95,7 @@ def candidates_meant(bundle: EvidenceBundle) -> Sequence[Candidate]:
     recordings = sorted_recordings(bundle).kept
     if len(recordings) == len(bundle.recording_candidates):
         return candidates_in(bundle)
-    return bundle.once("candidates meant", lambda: candidates_of(recordings))
+    return bundle.once("candidates meant", lambda: candidates_of(recordings, bundle.performer))
 
 
 def contest_on_trial(bundle: EvidenceBundle, contest: Contest) -> Contest:
@@ -102,7 +105,7 @@ def contest_on_trial(bundle: EvidenceBundle, contest: Contest) -> Contest:
     """
     recordings = sorted_recordings(bundle).kept
     known = {id(one.group): one for one in contest.candidates}
-    found = candidates_of(recordings, known)
+    found = candidates_of(recordings, bundle.performer, known)
     return build_contest(recordings, found, _without_recordings(bundle), contest.settings)
 
 
@@ -143,6 +146,7 @@ def _contest(
         if candidate.official or candidate.is_weak:
             one = with_hint(candidate)
             (compilations if one.role is Role.COMPILATION else works).append(one)
+    works = _with_undated_pressings(works, compilations, settings.reissue_long_gap_years)
     soundtracks = _soundtracks_as_works(compilations, is_any_work=bool(works))
     if soundtracks:
         running = {one.id for one in soundtracks}
@@ -175,6 +179,26 @@ def _contest(
         bundle=bundle,
         settings=settings,
     )
+
+
+def _with_undated_pressings(
+    works: list[Candidate], compilations: Sequence[Candidate], gap_years: int
+) -> list[Candidate]:
+    """Return works, of which a single is undated if only reissues of it are dated.
+
+    They are reissues where they came out decades (`reissue_long_gap_years`) after another record;
+    the pressing that has no date may be the original.
+    """
+    dated = [one.last for one in (*works, *compilations) if one.is_dated]
+    late = min(dated, default=LAST_DAY) + gap_years * _DAYS_A_YEAR
+    return [
+        with_span(one, FIRST_DAY, one.last)
+        if one.first > late
+        and one.role is Role.SINGLE
+        and any(release.date is None for release in one.official)
+        else one
+        for one in works
+    ]
 
 
 def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
@@ -388,10 +412,10 @@ def _early_compilations(
         other_last = _least_of_others(soonest, one.last)
         if one.first >= sound_last or one.first > other_last + window:
             continue
-        is_own = is_by([artist.name or ""], one.group, one.official)
+        is_own = one.is_own
         if not is_own and soonest_work <= one.last + window:
             continue
-        if is_own is False and is_by(names, one.group, one.official) is False:
+        if is_own is False and is_named(names, one.group, one.official) is False:
             if soonest_work < _NEVER:
                 found.append(EarlyCompilation(one, is_own=False, is_alone=True, precedes_all=True))
             continue

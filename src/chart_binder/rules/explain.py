@@ -101,7 +101,8 @@ def recordings_disagree(
         return None
     homes: dict[str, tuple[str, Sequence[RecordingCandidate]]] = {}
     for version in recordings.versions:
-        own = build_contest(version, candidates_of(version), contest.bundle, contest.settings)
+        found = candidates_of(version, contest.artist)
+        own = build_contest(version, found, contest.bundle, contest.settings)
         possible = possible_answers(own)
         if recordings.each_counts and not possible:
             homes[_NOWHERE] = _describe_version(version), version
@@ -321,9 +322,13 @@ def _known_date(one: Candidate) -> str:
     if not one.since.is_known:
         group = one.group.first_date
         return f"{one.name} has no date" + (f" (its group: {group})" if group.is_known else "")
+    if one.own_date and one.own_date.first == one.first:
+        return f"{one.name} was out by {one.by}, but its group is of {one.own_date}"
     if one.hint:
         dated = f"a release of it, on a medium of later years, is dated {one.hint}"
         return f"{one.name} was out by {one.by}, but {dated}"
+    if not one.is_dated:
+        return f"{one.name} was out by {one.by}, but a release of it has no date"
     if one.since == one.by:
         return f"{one.name} is only dated {one.when}"
     return f"{one.name} was out by {one.by}, but a release of it is only dated {one.since}"
@@ -388,7 +393,7 @@ def _of_excluded(contest: Contest, excluded: _Excluded) -> Iterator[Rival]:
     for recording, why in sorted(excluded, key=itemgetter(1)):
         for group in recording.groups:
             reasons.setdefault(group.mb_rg_id, why)
-    for one in candidates_of([recording for recording, _ in excluded]):
+    for one in candidates_of([recording for recording, _ in excluded], contest.artist):
         if one.id not in known:
             yield Rival(one.id, one.title, reasons[one.id])
 
@@ -407,12 +412,14 @@ def _lost(one: Candidate, chosen: Candidate, winner: str, window: int) -> str:
     if not one.is_dated:
         return "nothing says that it came out first"
     if one.role is Role.COMPILATION:
+        if one.is_by_others:
+            return "a record by others, which counts like a compilation"
         return f"no compilation of the artist's own, more than {window} days before the rest"
     if one.last < chosen.first and one.role is Role.SINGLE:
         return f"led to {winner} {_days(chosen, one)}later"
-    if one.first == one.last == chosen.first == chosen.last:
-        return f"the same day as {winner}, which goes before it"
-    return f"whatever its day, {winner} goes before it"
+    is_one_day = one.first == one.last == chosen.first == chosen.last
+    how = f"the same day as {winner}, which" if is_one_day else f"whatever its day, {winner}"
+    return f"{how} goes before it"
 
 
 def _days(later: Candidate, earlier: Candidate) -> str:

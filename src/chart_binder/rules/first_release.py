@@ -14,13 +14,15 @@ from msgspec.structs import replace
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, intents_in
-from chart_binder.domain.verdict import Decided, FirstRelease, Verdict
+from chart_binder.domain.verdict import Decided, FirstRelease, Open, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, isrc
 from chart_binder.rules.candidates import (
     Candidate,
+    Role,
     candidates_of,
     either,
     is_before_its_time,
+    is_soundtrack,
 )
 from chart_binder.rules.contest import (
     Contest,
@@ -52,12 +54,14 @@ def first_release(
     crg = verdict.crg if isinstance(verdict, Decided) else None
     contest = contest_of(bundle, settings)
     if len(contest.recordings) == 1 and bundle.listed.is_each_once:
-        return _of_reading(contest, crg)
+        return _doubted(_of_reading(contest, crg), verdict)
 
     def of(tried: EvidenceBundle, mix: Sequence[RecordingCandidate]) -> FirstRelease | None:
         if tried is bundle and len(mix) == len(contest.recordings):
             return _of_reading(contest, crg)
-        return _of_reading(build_contest(mix, candidates_of(mix), contest.bundle, settings), crg)
+        return _of_reading(
+            build_contest(mix, candidates_of(mix, bundle.performer), contest.bundle, settings), crg
+        )
 
     found = [
         of(tried, mix)
@@ -65,7 +69,16 @@ def first_release(
         for version in sorted_recordings(tried).versions
         for mix in _mixes(version, tried)
     ]
-    return _common(found)
+    return _doubted(_common(found), verdict)
+
+
+def _doubted(found: FirstRelease | None, verdict: Verdict) -> FirstRelease | None:
+    """Return a first release without a certain year, where the case is open for want of it."""
+    asked = verdict.questions if isinstance(verdict, Open) else ()
+    missing = next((one.text for one in asked if one.kind == "missing_original"), None)
+    if found is None or missing is None or not found.year_certain:
+        return found
+    return replace(found, year_certain=False, because=missing)
 
 
 # Readings: which recording is meant, and which description of a record is right.
@@ -139,7 +152,7 @@ def _common(found: Sequence[FirstRelease | None]) -> FirstRelease | None:
 
 
 def _of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | None:
-    firsts = _close(contest.candidates)
+    firsts = _close(contest)
     if not firsts:
         return None
     chosen, when = firsts, firsts[0].since
@@ -167,9 +180,24 @@ def _of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | 
     )
 
 
-def _close(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Return the official records that may be the first; where its day is known, those of it."""
-    dated = [one for one in candidates if one.first > FIRST_DAY and one.counts]
+def _close(contest: Contest) -> Sequence[Candidate]:
+    """Return the official records that may be the first; where its day is known, those of it.
+
+    A compilation with a bare year is no earlier than a work, except where the rules ask whether it
+    is.
+    """
+    dated = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
+    start = min([one.first for one in dated if not _is_compilation(one)], default=FIRST_DAY)
+    asked = {one.candidate.id for one in contest.early_compilations}
+    dated = [
+        one
+        for one in dated
+        if one.first == one.last
+        or one.last < start
+        or start == FIRST_DAY
+        or one.id in asked
+        or not _is_compilation(one)
+    ]
     if len(dated) <= 1:
         return dated
     soonest = min([one.last for one in dated])
@@ -179,12 +207,16 @@ def _close(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     return sorted(close, key=attrgetter("first", "last", "name"))
 
 
+def _is_compilation(one: Candidate) -> bool:
+    return one.role is Role.COMPILATION and not is_soundtrack(one.group)
+
+
 def _before_others(
     firsts: Sequence[Candidate], contest: Contest, crg: ReleaseGroupId | None
 ) -> Sequence[Candidate]:
     """Return the record that goes before others of its day; several where nothing tells."""
     canonical = [one for one in firsts if one.id == crg]
-    works = [one for one in firsts if not gathers(one, contest)]
+    works = [one for one in firsts if not gathers(one)]
     return canonical or possibly_earliest(works or firsts, contest.tie_break)
 
 

@@ -1,4 +1,4 @@
-"""What suggests that an earlier release exists than those listed.
+"""What says that a recording was out before the records listed: one judgement for group and year.
 
 It leaves a compilation undecided, a year uncertain, and has siblings looked up.
 """
@@ -13,12 +13,11 @@ from operator import attrgetter
 import msgspec
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.dates import FIRST_DAY, PartialDate, before, same_day
+from chart_binder.domain.dates import FIRST_DAY, UNKNOWN, PartialDate, before, same_day
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, set_off
 from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.candidates import (
-    NEVER_OUT,
     Candidate,
     Role,
     describe_unofficial,
@@ -26,7 +25,6 @@ from chart_binder.rules.candidates import (
     is_before_its_time,
 )
 from chart_binder.rules.contest import Contest, contest_of
-from chart_binder.rules.names import is_by, is_various
 from chart_binder.rules.questions import Asked
 from chart_binder.rules.representative import is_marked_reissue
 
@@ -38,9 +36,79 @@ _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
 _FIRST_YEAR_OF_1900S = 40
 
 
-def _is_promo_of(copy: Release, record: Candidate) -> bool:
-    is_promo = copy.standing == "Promotion" and bool(record.official)
-    return is_promo and record.last - copy.when.first <= _PROMO_DAYS
+def first_listed(contest: Contest) -> Candidate | None:
+    """Return the earliest official record that has a date."""
+    listed = [one for one in contest.candidates if one.is_dated and one.counts]
+    return min(listed, key=attrgetter("first", "last", "name"), default=None)
+
+
+# Signs that the recording was out on some day, and what explains each of them. The rules and the
+# year of the first release both judge by these.
+
+
+def _is_explained(hint: PartialDate, contest: Contest) -> bool:
+    """Whether a first date may be that of a listed copy, or of a medium before its time.
+
+    MusicBrainz takes a recording's first date from its releases (`recording_first_release_date`),
+    unofficial ones included.
+    """
+    return any(same_day(hint, copy.when) is not False for copy in _copies(contest))
+
+
+def _copies(contest: Contest) -> Iterator[Release]:
+    for one in contest.candidates:
+        yield from (copy for copy in one.unofficial if copy.when.is_known)
+        yield from filter(is_before_its_time, one.official if one.hint else ())
+
+
+def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest, year: int) -> int:
+    """Return the year of the earliest ISRC if it is more than one before `year`; else 0.
+
+    Not where a listed copy may be of then.
+    """
+    assigned = isrc_year(recordings, contest.bundle) or year
+    is_early = assigned < year - 1 and all(_year(copy) > assigned + 1 for copy in _copies(contest))
+    return assigned if is_early else 0
+
+
+def _telling_copies(contest: Contest) -> Iterator[tuple[Candidate, Release]]:
+    """Yield the promotional copies and bootlegs that may say that the recording was out.
+
+    A promotional copy of its own record, or in a group of its own of the first record listed, does
+    not, nor does a bootleg once siblings were looked up in vain.
+    """
+    first = first_listed(contest)
+    for one in contest.candidates:
+        record = one if one.official else first
+        for copy in one.unofficial:
+            if not copy.when.is_known:
+                continue
+            is_promo = copy.standing == "Promotion"
+            if (is_promo and not (record and _is_shortly_before(copy.when, record))) or (
+                copy.standing == "Bootleg" and not contest.bundle.has_no_sibling
+            ):
+                yield one, copy
+
+
+def _is_shortly_before(promo: PartialDate, record: Candidate) -> bool:
+    """Whether a promotional copy of that date may be of a record: 60 days before it at most."""
+    if record.last - promo.first <= _PROMO_DAYS:
+        return True
+    year, month = promo.text[:4], promo.text[5:7]
+    return month == "12" and record.since.text[:7] == f"{int(year) + 1:04}-01"
+
+
+def _year(release: Release) -> int:
+    return int(release.when.text[:4])
+
+
+def _is_earlier(said: str, record: Candidate) -> str:
+    if record.since.is_known:
+        return f"{MISSING}: {said}, before {record.dated_name}"
+    return f"{said}, and {record.name} has no date: on which record did it come out then?"
+
+
+# What the rules ask.
 
 
 def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[Asked, ...]:
@@ -53,60 +121,37 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     is_any_hint = any(one.first_release_date or one.isrcs for one in contest.recordings)
     if not is_any_hint and not any(one.unofficial for one in contest.candidates):
         return ()
-    listed = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
-    if not listed:
+    first = first_listed(contest)
+    if first is None:
         return ()
-    first = min(listed, key=attrgetter("first", "last", "name"))
     is_its_own = len(possible) == 1 and possible[0].id == first.id
-    dates = [first.group.first_date] if is_its_own and first.group.first_release_date else []
-    found = sorted(_before_all(first, dates, contest))[:_MAX_DOUBTS]
+    explained = first.group.first_date if is_its_own else UNKNOWN
+    found = sorted(_before_all(first, explained, contest))[:_MAX_DOUBTS]
     return tuple(Asked("missing_original", text, about) for text, about in found)
 
 
 def _before_all(
-    first: Candidate, explained: Sequence[PartialDate], contest: Contest
+    first: Candidate, explained: PartialDate, contest: Contest
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield what is certainly earlier than the first record listed, with the ids it is about.
 
-    It is a recording's own first date, or the year of an ISRC, earlier by more than one calendar
-    year, unless a listed copy may be of then: MusicBrainz takes a recording's first date from
-    promotional copies and bootlegs too. A promotional copy itself is, or a bootleg that gathers
-    earlier recordings, where the first official record is as much later as a reissue.
+    It is a recording's own first date, or the year of an ISRC. A promotional copy is, or a bootleg
+    that gathers earlier recordings, where the first record is as much later as a reissue.
     """
-    year, copies = date.fromordinal(first.first).year, [*_copies(contest)]
-    dates = [*explained, *(copy.when for copy in copies)]
+    year = date.fromordinal(first.first).year
     for recording in contest.recordings:
-        about = (first.id, recording.mb_recording_id)
-        hint = recording.first_date
-        if hint.last < first.first and all(same_day(hint, one) is False for one in dates):
+        about, hint = (first.id, recording.mb_recording_id), recording.first_date
+        is_own_date = explained.is_known and same_day(hint, explained) is not False
+        if hint.last < first.first and not is_own_date and not _is_explained(hint, contest):
             yield _is_earlier(f"the recording is dated {hint}", first), about
-        assigned = isrc_year([recording], contest.bundle) or year
-        if assigned < year - 1 and all(_year(copy) > assigned + 1 for copy in copies):
+        if assigned := _early_assignment([recording], contest, year):
             yield _is_earlier(f"an ISRC was assigned in {assigned}", first), about
     gap = contest.settings.reissue_long_gap_years
-    for one in contest.candidates:
-        telling = ("Promotion", "Bootleg") if one.role is Role.COMPILATION else ("Promotion",)
-        for copy in one.unofficial:
-            if copy.standing in telling and copy.when.is_known and _year(copy) < year - gap:
-                text = f"{describe_unofficial(copy)} of {copy.when} is older than"
-                text = f"{text} {first.dated_name}: what is it a copy of?"
-                yield text, (one.id, copy.mb_release_id)
-
-
-def _is_earlier(said: str, record: Candidate) -> str:
-    if record.since.is_known:
-        return f"{MISSING}: {said}, before {record.dated_name}"
-    return f"{said}, and {record.name} has no date: on which record did it come out then?"
-
-
-def _year(release: Release) -> int:
-    return int(release.when.text[:4])
-
-
-def _copies(contest: Contest) -> Iterator[Release]:
-    for one in contest.candidates:
-        yield from (copy for copy in one.unofficial if copy.when.is_known)
-        yield from filter(is_before_its_time, one.official if one.hint else ())
+    for one, copy in _telling_copies(contest):
+        is_telling = copy.standing == "Promotion" or one.role is Role.COMPILATION
+        if is_telling and _year(copy) < year - gap:
+            text = f"{describe_unofficial(copy)} of {copy.when} is older than"
+            yield f"{text} {first.dated_name}: what is it a copy of?", (one.id, copy.mb_release_id)
 
 
 def contradictions(compilation: Candidate, contest: Contest) -> tuple[Asked, ...]:
@@ -117,20 +162,12 @@ def contradictions(compilation: Candidate, contest: Contest) -> tuple[Asked, ...
 
 
 def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
-    """Yield contradictions with MusicBrainz' first date and the ISRCs of the recordings.
-
-    MusicBrainz takes a recording's first date from its releases (`recording_first_release_date`),
-    unofficial ones included. So it contradicts nothing where it may be the date of the compilation
-    itself, of an unofficial copy of it, or of any release that never came out.
-    """
-    copies = [copy for copy in compilation.unofficial if copy.when.is_known]
-    for other in contest.candidates:
-        copies += [one for one in other.unofficial if one.date and one.standing in NEVER_OUT]
+    """Yield contradictions with MusicBrainz' first date and the ISRCs of the recordings."""
     read, is_dated = year_read(contest.bundle), compilation.since.is_known
     for recording in contest.recordings:
         hint, said = recording.first_date, []
         is_earlier = hint.is_known and (hint.last < compilation.first or not is_dated)
-        if is_earlier and all(same_day(hint, copy.when) is False for copy in copies):
+        if is_earlier and not _is_explained(hint, contest):
             said.append(f"the recording is dated {hint}")
         for code in recording.isrcs or ():
             year = _year_assigned(code, read)
@@ -147,31 +184,28 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]
     And promotional copies of the compilation that are, or may be, no promos of it: those more than
     60 days older. Of these a bare year or month that its whole date lies in tells nothing.
     """
-    own = compilation.id
-    for other in contest.candidates:
-        is_own = other.id == own
-        for copy in other.unofficial if compilation.is_dated or not is_own else ():
-            when, subject, limit = copy.when, other.name, compilation.dated_name
-            if not when.is_known or copy.standing in NEVER_OUT or _is_promo_of(copy, other):
+    for other, copy in _telling_copies(contest):
+        is_own, when = other.id == compilation.id, copy.when
+        subject, limit, how = other.name, compilation.dated_name, "before"
+        is_earlier = before(when, compilation)
+        if is_own:
+            is_day = compilation.first == compilation.last
+            is_vague = when.first < when.last and when.last >= compilation.first
+            is_promo = copy.standing == "Promotion" and compilation.is_dated
+            if not is_promo or (is_day and is_vague):
                 continue
-            is_earlier = before(when, compilation)
-            if is_own:
-                is_day = compilation.first == compilation.last
-                is_vague = when.first < when.last and when.last >= compilation.first
-                if copy.standing != "Promotion" or (is_day and is_vague):
-                    continue
-                is_earlier = when.last + _PROMO_DAYS < compilation.first or None
-                subject, limit = compilation.dated_name, "it"
-            if is_earlier is False:
-                continue
-            how = f"more than {_PROMO_DAYS} days before" if is_own else "before"
-            what = f"{describe_unofficial(copy)} of {subject} is dated {when}"
-            about = other.id, copy.mb_release_id
-            if is_earlier:
-                text = f"{what}, {how} {limit}: what is it a copy of?"
-                yield Asked("missing_original", text, about)
-            else:
-                yield Asked("date", f"{what}: {how} {limit}?", about)
+            is_earlier = when.last + _PROMO_DAYS < compilation.first or None
+            subject, limit = compilation.dated_name, "it"
+            how = f"more than {_PROMO_DAYS} days before"
+        if is_earlier is False:
+            continue
+        what = f"{describe_unofficial(copy)} of {subject} is dated {when}"
+        about = other.id, copy.mb_release_id
+        if is_earlier:
+            text = f"{what}, {how} {limit}: what is it a copy of?"
+            yield Asked("missing_original", text, about)
+        else:
+            yield Asked("date", f"{what}: {how} {limit}?", about)
 
 
 def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) -> int | None:
@@ -204,9 +238,6 @@ def _year_assigned(code: str, read: int | None) -> int | None:
     is_past = year >= 2000 + _FIRST_YEAR_OF_1900S or (read is not None and year > read + 1)
     return year - 100 if is_past else year
 
-
-WORKS = (Role.ALBUM, Role.SINGLE, Role.LIVE, Role.SOUNDTRACK)
-"""The roles of records that do not gather earlier recordings."""
 
 _UNDATED_FIRSTS = (Role.SINGLE, Role.SOUNDTRACK)
 _TAPING_YEARS = 2
@@ -245,7 +276,7 @@ class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
         """Whether any record of the year does not only gather earlier recordings."""
         candidates = (one for one in self.contest.candidates if one.counts)
         of_it = (one for one in candidates if one.since.text[:4] == self.year)
-        return any(not gathers(one, self.contest) for one in of_it)
+        return any(not gathers(one) for one in of_it)
 
 
 def year_doubt(case: YearCase) -> str | None:
@@ -254,17 +285,27 @@ def year_doubt(case: YearCase) -> str | None:
     return next(chain.from_iterable(found), None)
 
 
-def gathers(one: Candidate, contest: Contest) -> bool:
-    """Whether a record may gather what came out elsewhere: no soundtrack, none typed live."""
-    if one.role in WORKS or "Soundtrack" in one.group.kinds:
-        return False
-    if one.role is Role.OTHER and not is_various(one.group, one.official):
-        return False
-    return "Live" not in one.group.kinds or _is_own(one, contest)
+def gathers(one: Candidate) -> bool:
+    """Whether a record may gather what came out elsewhere: a compilation or a soundtrack."""
+    if one.role is Role.SOUNDTRACK:
+        return one.group.types[0] not in ("Single", "EP")
+    return one.role is Role.COMPILATION
 
 
-def _is_own(one: Candidate, contest: Contest) -> bool:
-    return is_by([contest.artist.name or ""], one.group, one.official) is True
+def gathers_alone(one: Candidate, contest: Contest) -> bool:
+    """Whether a record gathers, and nothing says that the recording was new on it.
+
+    That it was new on a soundtrack, a work of the artist's says that came out within the window
+    after, or an ISRC of its year or the year before.
+    """
+    if one.role is not Role.SOUNDTRACK or not gathers(one):
+        return gathers(one)
+    until = one.last + contest.settings.lead_window_days
+    works = (each for each in contest.candidates if each.counts and each.is_own is not False)
+    if any(each.is_dated and each.first <= until and not gathers(each) for each in works):
+        return False
+    assigned = isrc_year(contest.recordings, contest.bundle)
+    return not (assigned and assigned >= date.fromordinal(max(one.first, 1)).year - 1)
 
 
 def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str | None:
@@ -293,18 +334,19 @@ def _in_collections(case: YearCase) -> Iterator[str]:
     """Yield that the original may be missing, where only collections are of the year.
 
     Not where a verified fact says that one of them was the premiere, or where siblings were looked
-    up and none is there; for compilations of the artist's own also not where the earliest ISRC or a
+    up and none is there; for those of the artist's own also not where the earliest ISRC or a
     promotional single is of the year.
     """
     firsts, year = case.firsts, int(case.year)
     contest = case.contest
     assigned = isrc_year(contest.recordings, contest.bundle)
     is_none_there = contest.bundle.has_no_sibling and not (assigned and assigned < year)
-    is_work = firsts[0].role in WORKS or case.is_any_work_of_the_year
-    if is_work or is_none_there or any(one.group.premiere for one in firsts):
+    if case.is_any_work_of_the_year or not all(gathers_alone(one, contest) for one in firsts):
+        return
+    if is_none_there or any(one.group.premiere for one in firsts):
         return
     gathering, perhaps = "may gather earlier recordings", contest.bundle.possible_sibling
-    if others := [one for one in firsts if not _is_own(one, contest)]:
+    if others := [one for one in firsts if one.is_own is not True]:
         yield f"{either(others)} {gathering}, so the original may be missing{perhaps}"
     is_promo = any(
         one.role is Role.SINGLE and copy.standing == "Promotion" and copy.when.text[:4] == case.year
@@ -316,20 +358,23 @@ def _in_collections(case: YearCase) -> Iterator[str]:
 
 def _in_hints(case: YearCase) -> Iterator[str]:
     """Yield what is of an earlier year: groups, first dates, ISRCs and comments."""
-    named, year = either(case.firsts), int(case.year)
-    own = [one.group.first_release_date or case.year for one in case.firsts]
+    contest, year = case.contest, int(case.year)
+    own = [one.own_date.text if one.own_date else case.year for one in case.firsts]
     if all(date[:4] < case.year for date in own):
+        named = either(case.firsts)
         yield f"no earlier release than {named} is known, but its group is of {min(own)[:4]}"
-    dated = [copy.when for _, copy in case.copies if copy.when.is_known]
-    recordings = case.contest.recordings
-    for hint in sorted({one.first_date.text for one in recordings} - {""}):
-        when = PartialDate.parse(hint)
-        if hint[:4] < case.year and all(same_day(when, one) is False for one in dated):
+    for one in sorted(contest.candidates, key=attrgetter("name")):
+        if one.role is Role.SINGLE and one.own_date and one.own_date.text[:4] < case.year:
+            yield f"{one.name} may have come out earlier: its group is of {one.own_date}"
+    for hint in sorted({one.first_date.text for one in contest.recordings} - {""}):
+        if hint[:4] < case.year and not _is_explained(PartialDate.parse(hint), contest):
             yield f"MusicBrainz dates the recording {hint}, and no release of then is listed"
-    assigned = isrc_year(recordings, case.contest.bundle) or year
-    if assigned < year - 1 and all(int(one.text[:4]) > assigned + 1 for one in dated):
+    if assigned := _early_assignment(contest.recordings, contest, year):
         yield f"an ISRC of the recording was assigned in {assigned}"
-    if taped := taping_year(recordings, year):
+    is_archival = contest.bundle.has_no_sibling and all(
+        "Live" in one.group.kinds for one in case.firsts
+    )
+    if not is_archival and (taped := taping_year(contest.recordings, year)):
         yield f"its comment names {taped}, so an earlier release may be missing"
 
 
@@ -350,10 +395,17 @@ def _in_editions(case: YearCase) -> Iterator[str]:
     early = min((one.hint.text for one in candidates if one.hint), default=case.year)
     if early[:4] < case.year:
         yield f"a release is dated {early}, on a medium of later years: the first may be of then"
+    is_any_work = case.is_any_work_of_the_year
+    telling = [
+        (one, copy)
+        for one, copy in _telling_copies(case.contest)
+        if copy.standing == "Promotion" or not is_any_work
+    ]
+    unstated = ((one, copy) for one, copy in case.copies if copy.may_be_official)
     yield from sorted(
         f"{describe_unofficial(copy)} of {one.name} is of {copy.when}"
-        for one, copy in case.copies
-        if copy.when.is_known and copy.when.text[:4] < case.year and _counts(copy, one, case)
+        for one, copy in (*telling, *unstated)
+        if copy.when.is_known and copy.when.text[:4] < case.year
     )
 
 
@@ -376,17 +428,6 @@ def _may_be_earlier(one: Candidate) -> bool:
     may_be_official = one.counts or not all(copy.when.is_known for copy in unstated)
     is_single = one.role in _UNDATED_FIRSTS or "Soundtrack" in one.group.kinds
     return may_be_official and (is_single or not (one.group.types[0] or one.group.kinds))
-
-
-def _counts(copy: Release, record: Candidate, case: YearCase) -> bool:
-    """Whether an unofficial copy says that its recording was out: no promo of its own record."""
-    if copy.standing == "Promotion":
-        year, month = copy.when.text[:4], copy.when.text[5:7]
-        is_new_year = month == "12" and record.since.text[:7] == f"{int(year) + 1:04}-01"
-        return not (is_new_year or _is_promo_of(copy, record))
-    if copy.standing == "Bootleg":
-        return not case.is_any_work_of_the_year
-    return copy.may_be_official
 
 
 def _in_gaps(case: YearCase) -> Iterator[str]:
@@ -427,8 +468,7 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
     chosen = next((one for one in contest.candidates if one.id == verdict.crg), None)
     if chosen is None or verdict.crg_rule in _FINAL:
         return False
-    dated = [one for one in counting if one.is_dated]
-    first = min(dated, key=attrgetter("first", "last"), default=chosen)
+    first = first_listed(contest) or chosen
     return _may_be_later(chosen, verdict.rr, contest) or _is_anything_before(first, contest)
 
 
@@ -436,8 +476,7 @@ def _may_be_later(chosen: Candidate, rr: str | None, contest: Contest) -> bool:
     group, own = chosen.group, chosen.group.first_date
     release = next((one for one in group.editions if one.mb_release_id == rr), None)
     return (
-        chosen.role is Role.COMPILATION
-        or gathers(chosen, contest)
+        gathers_alone(chosen, contest)
         or (release is not None and is_marked_reissue(release, group, contest.settings))
         or (own.is_known and chosen.is_dated and own.last < chosen.first)
     )
@@ -451,10 +490,7 @@ def _is_anything_before(first: Candidate, contest: Contest) -> bool:
         or any(one.first_date.last < first.first for one in recordings)
         or taping_year(recordings, year) is not None
         or any(
-            copy.standing == "Promotion"
-            and copy.when.last < first.first
-            and not _is_promo_of(copy, one)
-            for one in contest.candidates
-            for copy in one.unofficial
+            copy.standing == "Promotion" and copy.when.last < first.first
+            for _, copy in _telling_copies(contest)
         )
     )

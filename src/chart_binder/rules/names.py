@@ -4,12 +4,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 
 from chart_binder.domain.dates import FIRST_DAY, Answer
-from chart_binder.domain.evidence import Release, ReleaseGroup
-from chart_binder.domain.vocabulary import fold, non_blank
+from chart_binder.domain.evidence import Artist, Release, ReleaseGroup
+from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, bare_id, fold, non_blank
 
 _SPELLINGS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th"} | dict.fromkeys("'’`")
@@ -41,45 +41,72 @@ _MIN_LIKENESS = 0.75
 _MAX_COMPARED = 100
 
 
-_VARIOUS = frozenset(
-    {
-        "various artists", "various", "various artist", "va", "v.a.", "v/a", "v. a.",
-        "verschiedene interpreten", "artistes divers", "artisti vari", "varios artistas",
-        "vários artistas", "オムニバス", "ヴァリアス・アーティスト", "群星", "华语群星",
-    }
+_VARIOUS = (
+    "Various Artists", "Various Artist", "Various", "V.A.", "AA.VV.", "Verschiedene Interpreten",
+    "Verschiedene Künstler", "Diverse Interpreten", "Diverse Künstler", "Artistes divers",
+    "Artistes variés", "Multi-interprètes", "Artisti vari", "Autori vari", "Varios artistas",
+    "Artistas varios", "Varios intérpretes", "Vários artistas", "Vários intérpretes",
+    "Artistas diversos", "Diversos artistes", "Diversos intèrprets", "Diverse artiesten",
+    "Verschillende artiesten", "Diverse artister", "Diverse kunstnere", "Blandade artister",
+    "Eri esittäjiä", "Erinevad esitajad", "Ýmsir flytjendur", "Różni wykonawcy", "Różni artyści",
+    "Různí interpreti", "Různí umělci", "Rôzni interpreti", "Vegyes előadók",
+    "Különböző előadók", "Artiști diverși", "Razni izvođači", "Različni izvajalci",
+    "Įvairūs atlikėjai", "Dažādi izpildītāji", "Çeşitli sanatçılar", "Διάφοροι καλλιτέχνες",
+    "Разные исполнители", "Разные артисты", "Різні виконавці", "Розні выканаўцы",
+    "Разни изпълнители", "Разни извођачи", "אמנים שונים", "فنانون متنوعون", "オムニバス",
+    "ヴァリアス・アーティスト", "ヴァリアス・アーティスツ", "ヴァリアス", "群星", "华语群星",
+    "合輯", "여러 아티스트", "여러 가수", "ศิลปินรวม",
 )  # fmt: skip
+"""The names of MusicBrainz' special artist for records by many, in any language."""
 
 
+@lru_cache(maxsize=8_192)
 def is_various_name(name: str) -> bool:
     """Whether a credit means many artists: `Various Artists`, `V.A.`."""
-    return name.strip().casefold() in _VARIOUS
+    return _key(_folded(name)) in _various_keys()
+
+
+@cache
+def _various_keys() -> frozenset[str]:
+    return frozenset(_key(_folded(name)) for name in _VARIOUS)
 
 
 def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:
-    """Whether a record is by many artists, by its own credit or that of its first releases."""
+    """Whether a record is by many artists: by id, its own credit or that of its first releases."""
+    if group.artist_ids and VARIOUS_ARTISTS in map(bare_id, group.artist_ids):
+        return True
     if group.artist_credit:
-        return group.artist_credit.casefold() in _VARIOUS
+        return is_various_name(group.artist_credit)
     written = set(_credits(_earliest(editions)))
-    return bool(written) and all(name.casefold() in _VARIOUS for name in written)
+    return bool(written) and all(map(is_various_name, written))
 
 
-def is_by(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
-    """Whether a record is credited to an artist, who may have several names.
+def is_by(artists: Sequence[Artist], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
+    """Whether a record is credited to one of some artists, by id or by name.
 
     Beside the record's own credit, that of its first releases counts; a later one may be shared.
     Unknown where no credit is given, where first releases differ, or where it is unknown whether
     the name credited is the artist's. A record of an artist is theirs where they have a guest, too.
     """
+    if group.artist_ids:
+        ids = set(map(bare_id, group.artist_ids))
+        if any(one.mb_artist_id in ids for one in artists):
+            return True
+    return is_named([one.name for one in artists if one.name], group, editions)
+
+
+def is_named(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
+    """Whether a record is credited to an artist, who may have several names, as `is_by` says."""
     if is_various(group, editions):
         return False
     wanted = [artist for artist in artists if non_blank(artist)]
     if not wanted:
         return None
-    wanted += [lead for artist in wanted if (lead := _without_guests(artist)) != artist]
-    own = _names_any(group.artist_credit, wanted) if group.artist_credit else None
-    if own:
+    own = None
+    if group.artist_credit and (own := _names_any(group.artist_credit, tuple(wanted))):
         return True
-    answers = {_names_any(credit, wanted) for credit in set(_credits(_earliest(editions)))}
+    names = set(_credits(_earliest(editions)))
+    answers = {_names_any(name, tuple(wanted)) for name in names}
     if True in answers:
         return None if False in answers else True
     return False if False in answers or own is False else None
@@ -103,8 +130,10 @@ def _credits(editions: Iterable[Release]) -> list[str]:
     return [credit for one in editions if (credit := non_blank(one.artist_credit))]
 
 
-def _names_any(credit: str, artists: Iterable[str]) -> Answer:
-    answers = {_names(credit, artist) for artist in artists}
+@lru_cache(maxsize=8_192)
+def _names_any(credit: str, artists: tuple[str, ...]) -> Answer:
+    leads = filter(None, map(_without_guests, artists))
+    answers = {_names(credit, artist) for artist in {*artists, *leads}}
     return next((answer for answer in (True, None) if answer in answers), False)
 
 

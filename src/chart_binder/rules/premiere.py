@@ -14,8 +14,12 @@ from chart_binder.rules.candidates import (
     is_soundtrack,
 )
 from chart_binder.rules.contest import Contest, EarlyCompilation
-from chart_binder.rules.missing_original import MISSING, contradictions, unlisted_original
-from chart_binder.rules.names import is_by
+from chart_binder.rules.missing_original import (
+    MISSING,
+    contradictions,
+    gathers_alone,
+    unlisted_original,
+)
 from chart_binder.rules.questions import (
     Answer,
     Asked,
@@ -48,7 +52,8 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
 
     On the same day as another record it is the soundtrack, whichever that is. One that is a
     compilation too, with nothing but compilations beside it, is held against what may contradict
-    it, as a compilation is.
+    it, as a compilation is; so is one by others, if nothing says that the recording was new on it.
+    Such a soundtrack is chosen only where siblings were looked up and none is there.
     """
     choices = [one for one in contest.firsts if one.role is Role.SOUNDTRACK]
     if choices:
@@ -57,9 +62,12 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
             if one.is_dated and one.first < latest:
                 reason = f"{one.dated_name} came out before {choices[0].name}, or may have"
                 return no_choice(reason)
-        only_compilations = all(is_compilation(one.group) for one in contest.works)
-        doubts = contradictions(choices[0], contest) if only_compilations else ()
-        return Ruling(choices, _is_earliest(choices[0], contest), doubts)
+        first, doubts = choices[0], tuple[Asked, ...]()
+        if first.is_own is False and gathers_alone(first, contest):
+            doubts = _doubts_of_others(first, contest)
+        elif all(is_compilation(one.group) for one in contest.works):
+            doubts = contradictions(first, contest)
+        return Ruling(choices, _is_earliest(first, contest), doubts)
     late = next((one for one in contest.works if one.role is Role.SOUNDTRACK), None)
     if late:
         return no_choice(f"{late.dated_name} came out later")
@@ -67,6 +75,17 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
     if collection:
         return no_choice(f"{collection.dated_name} gathers what came out elsewhere")
     return no_choice("no soundtrack carries it")
+
+
+def _doubts_of_others(soundtrack: Candidate, contest: Contest) -> tuple[Asked, ...]:
+    doubts = contradictions(soundtrack, contest)
+    if contest.bundle.has_no_sibling:
+        return doubts
+    text = (
+        f"{soundtrack.dated_name} is by others, and nothing says that the recording was new on it"
+    )
+    text = f"{MISSING}: {text}{contest.bundle.possible_sibling}"
+    return (_asked_whether_first(text, soundtrack), *doubts)
 
 
 def album_lead_window(contest: Contest) -> Ruling:
@@ -225,7 +244,7 @@ def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
     """Rule on a compilation that is all that carries the recording officially."""
     reason = f"nothing else than {only.dated_name} carries it officially"
     doubts = contradictions(only, contest)
-    is_own = is_by([contest.artist.name or ""], only.group, only.official)
+    is_own = only.is_own
     if not is_own and contest.bundle.has_no_sibling:
         reason += ", and no other recording of the performance was found"
     elif is_own is None:
@@ -443,6 +462,8 @@ def _no_compilation(contest: Contest, why: str) -> Ruling:
     first = min(contest.compilations, key=lambda one: (one.last, one.title, one.id))
     is_one = len(contest.compilations) == 1
     what = "only a compilation carries" if is_one else "only compilations carry"
+    if any(one.is_by_others for one in contest.compilations):
+        what = "only records by others carry"
     text = f"{MISSING}: {what} it, the earliest {first.dated_name}"
     text += contest.bundle.possible_sibling
     asked = Asked("missing_original", text, (first.id,))

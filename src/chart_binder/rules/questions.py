@@ -138,21 +138,16 @@ def day_answers(
 
 
 def _dated_on(day: int, group_id: str) -> BundleChange:
-    """Date all official releases of a group that may be of a day; undated ones if none is dated."""
+    """Date the official releases of a group that may be of a day; undated ones if none may be."""
     text = date.fromordinal(day).isoformat()
 
     def change(group: ReleaseGroup) -> ReleaseGroup | None:
         if not group.releases:
             return replace(group, first_release_date=text)
-        is_any_dated = any(one.is_official and one.when.is_known for one in group.releases)
-        return set_releases(
-            lambda one: (
-                one.is_official
-                and one.when.is_known is is_any_dated
-                and one.when.first <= day <= one.when.last
-            ),
-            date=text,
-        )(group)
+        official = [one for one in group.releases if one.is_official]
+        may_be = [one for one in official if one.when.first <= day <= one.when.last]
+        chosen = [one for one in may_be if one.when.is_known] or may_be
+        return set_releases(lambda one: one in chosen, date=text)(group)
 
     return in_groups(change, (group_id,))
 

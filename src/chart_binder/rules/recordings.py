@@ -19,7 +19,7 @@ from chart_binder.domain.evidence import (
 )
 from chart_binder.domain.vocabulary import RecordingId, fold, isrc, minutes
 from chart_binder.rules.candidates import Role, candidates_of
-from chart_binder.rules.names import is_by, is_various
+from chart_binder.rules.names import is_various
 
 LENGTH_TOLERANCE_MS = 10_000
 """Transfers of one recording differ by this much at most, by silence and speed."""
@@ -156,11 +156,11 @@ def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Rea
     """
     name = bundle.performer.name
     credited = {
-        one.id: is_by([name or ""], one.group, one.official)
-        for one in candidates_of(kept)
+        one.id: one.is_own
+        for one in candidates_of(kept, bundle.performer)
         # The credit of a compilation or soundtrack may differ from that of the recording.
         if one.counts
-        and one.role not in (Role.COMPILATION, Role.SOUNDTRACK)
+        and (one.is_by_others or one.role not in (Role.COMPILATION, Role.SOUNDTRACK))
         and not is_various(one.group, one.official)
     }
 
