@@ -56,13 +56,14 @@ def choose_release(
     """Choose among the official releases of a candidate, for an artist from `country`.
 
     One that was withdrawn or expunged stands for a group only if there is no other. The earliest
-    from the artist's country, else the earliest anywhere; a reissue loses to an original even if it is the only one from the artist's country. A worldwide release is from every
-    country, a European one from all of Europe. Undated releases come after dated ones. Ties: the
-    country itself before Europe and the world, no reissue, label authority, a format of its time,
-    catalogue number, then the rest of the content.
+    from the artist's country, else the earliest anywhere; a reissue loses to an original even if it
+    is the only one from the artist's country. A worldwide release is from every country, a European
+    one from all of Europe. Undated releases come after dated ones. Ties: the country itself before
+    Europe and the world, no reissue, label authority, a format of its time, catalogue number, then
+    the rest of the content.
     """
-    official, group = candidate.official, candidate.group
-    official = [one for one in official if not one.is_pulled] or official
+    group, standing = candidate.group, tuple(one for one in candidate.official if not one.is_pulled)
+    official = standing or candidate.official
     if not official:
         return Representative(None, INDETERMINATE, "no official release is known")
     pool = [release for release in official if release.when.first > FIRST_DAY] or official
