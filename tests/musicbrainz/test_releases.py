@@ -2,11 +2,12 @@
 
 import pytest
 
-from chart_binder.domain.evidence import Release
-from chart_binder.domain.vocabulary import ArtistId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.evidence import Artist, Release
+from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, ArtistId, ReleaseGroupId, ReleaseId
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.evidence import country_of, release_groups
-from chart_binder.musicbrainz.web_service import Area, LabelInfo, Medium, ReleaseEvent
+from chart_binder.musicbrainz.web_service import Area, Credit, LabelInfo, Medium, ReleaseEvent
+from chart_binder.rules.names import is_by
 
 GROUP = ws.ReleaseGroup(ReleaseGroupId("g"), "A Night at the Opera", "Album")
 
@@ -100,3 +101,27 @@ def test_an_artist_is_from_where_they_began(
 ) -> None:
     artist = ws.Artist(ArtistId("a"), country=country, area=area, begin_area=begin)
     assert country_of(artist) == expected
+
+
+@pytest.mark.parametrize(
+    ("credit", "by", "has_ids", "is_own"),
+    [
+        ("Алла Пугачёва", "a", False, True),
+        ("Various Artists", VARIOUS_ARTISTS, False, False),
+        ("Разные", VARIOUS_ARTISTS, True, False),
+        ("Alla Pugacheva", "a", True, True),
+        ("Ministry of Sound", "m", True, None),
+    ],
+)
+def test_a_group_credited_otherwise_has_the_ids_of_its_artists(
+    credit: str, by: str, has_ids: bool, is_own: bool | None
+) -> None:
+    credited = (Credit(ws.Artist(ArtistId(by))),)
+    named = ws.ReleaseGroup(
+        ReleaseGroupId("g"), artist_credit_phrase=credit, artist_credit=credited
+    )
+    release = ws.Release(id=ReleaseId("r"), release_group=named)
+    (group,) = release_groups([release], None, "Алла Пугачёва")
+    assert group.artist_ids == ((by,) if has_ids else None)
+    artist = Artist("Алла Пугачёва", ArtistId("a"))
+    assert is_by([artist], group, group.editions) is is_own

@@ -215,7 +215,10 @@ def group_element(group: ReleaseGroup, artist: Artist, asked: set[str]) -> ET.El
         primary_type=group.primary_type,
     )
     if "artist-credits" in asked:
-        made.append(credit_element(artist, group.artist_credit or artist.name))
+        ids = "+".join(group.artist_ids or ())
+        by = replace(artist, mb_artist_id=ArtistId(ids)) if ids else artist
+        by = Artist(VARIOUS_NAME, VARIOUS_ARTISTS) if group.artist_credit == VARIOUS_NAME else by
+        made.append(credit_element(by, group.artist_credit or artist.name))
     if group.kinds:
         kinds = ET.SubElement(made, "secondary-type-list")
         kinds.extend(text_element("secondary-type", kind) for kind in group.kinds)

@@ -54,16 +54,22 @@ def candidate_of(
         isrcs=recording.isrc_list,
         disambiguation=recording.disambiguation or None,
         first_release_date=partial_date(recording.first_release_date).text or None,
-        rg_candidates=release_groups(releases, home),
+        rg_candidates=release_groups(releases, home, recording.artist_credit_phrase),
     )
 
 
-def release_groups(releases: Iterable[ws.Release], home: str | None) -> tuple[ReleaseGroup, ...]:
-    """Return releases as evidence, by group; `home` is the artist's country."""
+def release_groups(
+    releases: Iterable[ws.Release], home: str | None, credit: str | None = None
+) -> tuple[ReleaseGroup, ...]:
+    """Return releases as evidence, by group; `home` is the artist's country.
+
+    `credit` is that of the recording; groups with another one, whose name does not say enough, have
+    the ids of their artists.
+    """
     groups: dict[str, list[ws.Release]] = {}
     for release in releases:
         groups.setdefault(release.release_group.id, []).append(release)
-    return tuple(_group(members, home) for members in groups.values())
+    return tuple(_group(members, home, credit) for members in groups.values())
 
 
 _MUCH_LATER_DAYS = 730
@@ -81,12 +87,14 @@ def is_much_later(recording: ws.Recording, day: int) -> bool:
     return partial_date(recording.first_release_date).first > day + _MUCH_LATER_DAYS
 
 
-def _group(members: list[ws.Release], home: str | None) -> ReleaseGroup:
+def _group(members: list[ws.Release], home: str | None, credit: str | None) -> ReleaseGroup:
     group = members[0].release_group
+    tells_enough = group.artist_credit_phrase in (credit, "Various Artists") or credit is None
     return ReleaseGroup(
         mb_rg_id=group.id,
         title=group.title,
         artist_credit=group.artist_credit_phrase,
+        artist_ids=None if tells_enough else group.artist_ids or None,
         primary_type=group.primary_type,
         secondary_types=tuple(filter(None, group.secondary_type_list)),
         first_release_date=partial_date(group.first_release_date).text or None,

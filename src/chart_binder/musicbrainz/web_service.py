@@ -221,7 +221,7 @@ class _Credited(_Element, frozen=True, kw_only=True):
         return tuple(one.artist.id for one in self.credits)
 
 
-class ReleaseGroup(_Element, frozen=True):
+class ReleaseGroup(_Credited, frozen=True):
     """A release group."""
 
     id: ReleaseGroupId
