@@ -18,6 +18,7 @@ from chart_binder.domain.evidence import (
     ReleaseGroup,
 )
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
+from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import EvidenceError
 from chart_binder.rules.decide import decide
@@ -146,6 +147,17 @@ def test_a_title_and_comment_say_the_kind_of_recording(title: str, comment: str,
     found = RecordingCandidate(RecordingId("r"), title=title, disambiguation=known).intent
     flags = {name for name in RecordingFlags.__struct_fields__ if getattr(found, name)}
     assert flags == {flag} - {"-"}
+
+
+@pytest.mark.parametrize(
+    ("title", "comment", "words", "telling"), cases(HERE / "remarks.txt", is_named=False)
+)
+def test_two_words_for_one_version_have_one_name(
+    title: str, comment: str, words: str, telling: str
+) -> None:
+    said = remarks_in(title, None if comment == "-" else comment)
+    assert " ".join(sorted(said.named if comment == "-" else said.words)) == words.strip("-")
+    assert " ".join(sorted(said.telling)) == telling.strip("-")
 
 
 @pytest.mark.parametrize("part", ["(live ", " - a live", "-live a", "not live ", "(", "- "])

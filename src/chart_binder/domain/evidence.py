@@ -4,7 +4,6 @@ Fields are as a producer wrote them; properties interpret them: types and status
 names, dates as spans of days. So reading a bundle costs no Python call for each release.
 """
 
-import re
 from collections.abc import Callable, Hashable
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -14,6 +13,7 @@ from msgspec import Meta
 from msgspec.structs import astuple
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
+from chart_binder.domain.remarks import Remarks, remarks_in
 from chart_binder.domain.vocabulary import (
     NO_COUNTRIES,
     ArtistId,
@@ -21,97 +21,20 @@ from chart_binder.domain.vocabulary import (
     ReleaseGroupId,
     ReleaseId,
     country_code,
-    fold,
     status_name,
     type_names,
-)
-
-_ELSEWHERE_LIVE = r"\b(?:en vivo|en directo|ao vivo|dal vivo)\b|ライブ|ライヴ|现场|現場|라이브"
-_LIVE_IN_ONE = r"\blive(?:version|aufnahme|mitschnitt|fassung)\b"
-# Mixes for dancing are remixes; an original, album, stereo or 2009 mix is none.
-_DANCE_MIX = (
-    r"\b(?:extended|house|maxi)[-\s]mix\b"
-    r"|\b(?:club|dub|dance|disco|(?:12|twelve)[-\s]?(?:[\"”″]|''|inch))[-\s]*(?:mix|version)\b"
-)
-# In the order of `RecordingFlags`.
-_WORDS = tuple(
-    re.compile(words, re.IGNORECASE)
-    for words in (
-        rf"\blive\b|{_LIVE_IN_ONE}|{_ELSEWHERE_LIVE}",
-        rf"\b(?:re-?mix(?:ed|es)?|rmx)\b|{_DANCE_MIX}|リミックス",
-        r"\bdemo\b|デモ",
-        r"\bedit\b|\bradio[-\s](?:version|mix)\b",
-        r"\b(?:acoustic|unplugged)\b|アコースティック",
-        r"\bmono\b|モノラル",
-    )
-)
-BACKING = (
-    r"\b(?:instrumental|inst|karaoke|off[ -]vocal|backing track|minus one|a ?capp?ella)\b"
-    r"|カラオケ|インスト|노래방|반주|伴奏"
-)
-"""Words for a recording without its voices, or without its instruments."""
-_ANY = re.compile("|".join(f"(?:{form.pattern})" for form in _WORDS), re.IGNORECASE)
-# Words of the title proper do not count ("Live and Let Die"): only remarks, in brackets or behind
-# a dash.
-_SET_OFF = re.compile(r"[(\[（［]([^)\]）］]+)|\s[-–—]\s((?s:.+))|[-~～〜]([^-~～〜]+)[-~～〜]$")
-_STOP = re.compile(r"[,;:/|()\[\]（）［］]|\s[-–—]\s")
-_DENIED = re.compile(
-    r"\bnon[- ]?(?:live|remix|demo|acoustic|mono)\b"
-    r"|\b(?:not|without|isn['’]t|studio (?:version|recording|take))\b[^,;()\[\]]*",
-    re.IGNORECASE,
-)
-# "Live" is a verb too ("Hold On (While We Live)"): in a title it counts as a remark only.
-_LIVE_REMARK = re.compile(
-    r"^\W*(?:(?:recorded|performed|played|acoustic|unplugged|instrumental|solo|bonus|remastered"
-    r"|version|mono|stereo|demo|edit|\d{4})\s+)*live"
-    r"(?:\W*$|\s+(?:(?:at|in|from|on|@)\s*\S|with\s+(?!me\b|you\b|us\b|it\b)\S)|\b.*\d)"
-    r"|\blive[-\s](?:version|recording|take|performance|session|mix|edit|track|lounge|acoustic)s?\b"
-    rf"|{_LIVE_IN_ONE}|{_ELSEWHERE_LIVE}",
-    re.IGNORECASE,
 )
 
 
 @lru_cache(maxsize=4_096)
 def intents_in(title: str | None, comment: str | None) -> "RecordingFlags":
     """Return the kinds that remarks name; a denied one does not count: `not the live one`."""
-    remark, comment = set_off(title or ""), comment or ""
-    if not _ANY.search(f"{remark} {comment}"):
-        return RecordingFlags(*[False] * len(_WORDS))
-    remark, comment = _DENIED.sub("", remark), _DENIED.sub("", comment)
-    text = f"{remark} / {comment}"
-    is_live = _WORDS[0].search(comment) or any(map(_LIVE_REMARK.search, _STOP.split(remark)))
-    return RecordingFlags(bool(is_live), *(form.search(text) is not None for form in _WORDS[1:]))
+    kinds = remarks_in(title, comment).kinds
+    return RecordingFlags(*(name in kinds for name in _KINDS))
 
 
-def set_off(title: str) -> str:
-    """Return the remarks of a title: in brackets, behind a dash or between dashes at the end."""
-    return " / ".join("".join(found) for found in _SET_OFF.findall(title))
-
-
-REMASTER = (
-    r"(?:\b(?:19|20)\d\d\s+)?\b(?:digital(?:ly)?\s+)?re-?master(?:ed|ing|s)?\b"
-    r"(?:\s+version\b)?(?:\s+(?:in\s+)?(?:19|20)\d\d\b)?(?:\s+version\b)?|リマスター"
-)
-"""Words for a remaster, with its year."""
-# The part of a comment that is about a remaster (who made it, when, for what) or guests; a year.
-_NO_OTHER = re.compile(
-    rf"(?<!\w)(?:(?!\b(?:recording|take|mix|ver(?:sion)?)\b)[^,;/]){{0,60}}"
-    rf"(?:{REMASTER})(?!\s+of\b)[^,;/]*"
-    r"|\b(?:feat(?:uring)?|ft)\b[^/]*|\bmastered for itunes\b|\A\s*(?:19|20)\d\d\s*\Z",
-    re.IGNORECASE,
-)
-_TELLS_NOTHING = re.compile(
-    r"original|album|lp|main|standard|studio|stereo|mono|full|length|version|ver|recording|mix|the"
-    r"|single|radio|video|edit|edited|clean|explicit|(?:un)?censored|bonus|track|deluxe|edition"
-    r"|digital|cd|vinyl|sacd|dsd|hd|hi|res|hires|\d*bit|\d*khz|7|16|24|44|48|88|96|176|192"
-)
-"""A word of a comment that tells a recording from no other."""
-
-
-def telling_words(comment: str) -> frozenset[str]:
-    """Return the words of a comment that is of another performance (`Spanish`, `at the BBC`)."""
-    words = re.findall(r"\w+", fold(_NO_OTHER.sub(" ", comment)))
-    return frozenset(word for word in words if not _TELLS_NOTHING.fullmatch(word))
+_KINDS = ("live", "remix", "demo", "edit", "acoustic", "mono")
+"""In the order of `RecordingFlags`."""
 
 
 Text = Annotated[str, Meta(max_length=10_000)]
@@ -317,6 +240,16 @@ class RecordingCandidate(Value, frozen=True):
             return derived
         pairs = zip(astuple(self.flags), astuple(derived), strict=True)
         return RecordingFlags(*(new if flag is None else flag for flag, new in pairs))
+
+    @property
+    def remarks(self) -> Remarks:
+        """What title, disambiguation and flags say of the version that it is."""
+        said = remarks_in(self.title, self.disambiguation)
+        if self.flags is None:
+            return said
+        pairs = list(zip(_KINDS, astuple(self.flags), strict=True))
+        denied = [name for name, flag in pairs if flag is False]
+        return said.with_kinds((name for name, flag in pairs if flag), denied)
 
 
 class Artifact(Value, frozen=True):

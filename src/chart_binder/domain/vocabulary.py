@@ -146,14 +146,6 @@ def word_table(name: str) -> dict[str, Any]:
     return tomli.loads(table.read_text("utf-8"))
 
 
-@cache
-def title_pattern(name: str) -> re.Pattern[str]:
-    """Return the words of one kind in titles as an expression to search folded text with."""
-    table = word_table("title_words")[name]
-    whole = rf"(?<!\w)(?:{'|'.join(table['whole'])})(?!\w)"
-    return re.compile("|".join([whole, *table.get("parts", ())]))
-
-
 def isrc(written: str) -> str:
     """Return an ISRC without hyphens and spaces."""
     return "".join(filter(str.isalnum, written)).upper()

@@ -13,17 +13,14 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import LAST_DAY, PartialDate
 from chart_binder.domain.evidence import (
-    BACKING,
-    REMASTER,
     Artist,
     EvidenceBundle,
     RecordingCandidate,
     RecordingFlags,
     Release,
     ReleaseGroup,
-    set_off,
-    telling_words,
 )
+from chart_binder.domain.remarks import REMASTER, remarks_in, set_off
 from chart_binder.domain.tags import ReleaseTrack, WholeRelease
 from chart_binder.domain.vocabulary import (
     NO_COUNTRIES,
@@ -335,7 +332,7 @@ def _differences(one: Performance, other: Performance) -> set[str] | None:
     apart = {
         "common title": key in _COMMON_TITLES,
         "credit": not _is_same_credit(one, other),
-        "comment": telling_words(one.comment) != telling_words(other.comment),
+        "comment": remarks_in(None, one.comment).telling != remarks_in(None, other.comment).telling,
         "edit": _is_edit(one) != _is_edit(other),
         "mono": one.flags.is_mono != other.flags.is_mono,
     }
@@ -356,6 +353,7 @@ def is_other_performance(one: Performance) -> bool:
         or not one.title
         or _UNNAMED.match(one.title) is not None
         or bool(flags.is_live or flags.is_remix or flags.is_demo or flags.is_acoustic)
+        or not _OTHER_KINDS.isdisjoint(remarks_in(one.title, one.comment).kinds)
         or _OTHER_PERFORMANCE.search(_REMASTERED.sub(" ", remark)) is not None
     )
 
@@ -392,9 +390,9 @@ _NO_VERSION = re.compile(
     re.IGNORECASE,
 )
 """Remarks that make no other performance."""
+_OTHER_KINDS = frozenset({"instrumental", "re-recorded"})
 _OTHER_PERFORMANCE = re.compile(
-    rf"{BACKING}"
-    r"|\bre-?(?:record(?:ed|ing)|cut)\b|\bnew(?:ly)? (?:recording|recorded|version)\b"
+    r"\bre-?(?:record(?:ed|ing)|cut)\b|\bnew(?:ly)? (?:recording|recorded|version)\b"
     r"|\bself[ -]cover\b|セルフカバー|再録|新録|\b\w+['’]s version\b|\b(?:19|20)\d\d version\b"
     r"|\b(?:cover|tribute|in the style of|made famous by|parody|medley|mash-?up"
     r"|remake|dj[- ]mix(?:ed)?|mixed|megamix|continuous|slowed|sped[- ]up|nightcore)\b"

@@ -9,7 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from chart_binder.domain.evidence import BACKING, Artist, RecordingFlags, intents_in
+from chart_binder.domain.evidence import Artist, RecordingFlags, intents_in
+from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold, minutes
 from chart_binder.musicbrainz import web_service as ws
@@ -350,19 +351,20 @@ def _is_other_song(recording: Recording, tags: TrackTags) -> bool:
     )
 
 
-_BACKING = re.compile(BACKING, re.IGNORECASE)
-
-
 def _fits(recording: Recording, tags: TrackTags) -> bool:
-    is_backing = bool(_BACKING.search(recording.disambiguation or ""))
+    is_backing = _is_instrumental(None, recording.disambiguation)
     return (
         recording.video != "true"
-        and (not is_backing or bool(_BACKING.search(tags.title or "")))
+        and (not is_backing or _is_instrumental(tags.title, None))
         and recording.likelihood >= _MIN_SCORE
         and same_title(recording.title or "", tags.title or "")
         and _is_by(recording, tags)
         and (_length_apart_ms(recording, tags) or 0) <= LENGTH_TOLERANCE_MS
     )
+
+
+def _is_instrumental(title: str | None, comment: str | None) -> bool:
+    return "instrumental" in remarks_in(title, comment).kinds
 
 
 def _is_by(recording: Recording, tags: TrackTags) -> bool:

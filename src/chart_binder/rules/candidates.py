@@ -25,13 +25,8 @@ from chart_binder.domain.evidence import (
     Release,
     ReleaseGroup,
 )
-from chart_binder.domain.vocabulary import (
-    ReleaseGroupId,
-    ReleaseId,
-    fold,
-    title_pattern,
-    type_names,
-)
+from chart_binder.domain.title_words import best_of_pattern
+from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId, fold, type_names
 from chart_binder.rules.names import is_by, is_various
 
 
@@ -101,7 +96,7 @@ def is_soundtrack(group: ReleaseGroup) -> bool:
 @lru_cache(maxsize=4_096)
 def is_best_of(title: str) -> bool:
     """Whether the title of an album says that it gathers what came out before."""
-    return bool(title_pattern("best_of").search(fold(title)))
+    return bool(best_of_pattern().search(fold(title)))
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):

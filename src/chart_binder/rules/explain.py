@@ -12,7 +12,8 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
-from chart_binder.domain.evidence import RecordingCandidate, set_off
+from chart_binder.domain.evidence import RecordingCandidate
+from chart_binder.domain.remarks import set_off
 from chart_binder.domain.verdict import Considered, Open, Rival, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, bare_id
 from chart_binder.rules.candidates import (

@@ -3,7 +3,6 @@
 A single that leads to an album is the first release, and the album the canonical group.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, PartialDate
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, intents_in
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.verdict import Decided, FirstRelease, Open, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, isrc
 from chart_binder.rules.candidates import (
@@ -34,7 +33,7 @@ from chart_binder.rules.contest import (
 )
 from chart_binder.rules.missing_original import YearCase, gathers, year_doubt
 from chart_binder.rules.questions import Contradiction, find_contradictions, with_groups
-from chart_binder.rules.recordings import recording_of, sorted_recordings, title_wanted
+from chart_binder.rules.recordings import recording_of, sorted_recordings
 from chart_binder.rules.representative import first_by_content, first_of_day
 
 _MAX_READINGS = 32
@@ -64,10 +63,9 @@ def first_release(
         )
 
     found = [
-        of(tried, mix)
+        of(tried, _without_mono(version))
         for tried in _descriptions(bundle)
         for version in sorted_recordings(tried).versions
-        for mix in _mixes(version, tried)
     ]
     return _doubted(_common(found), verdict)
 
@@ -99,28 +97,18 @@ def _descriptions(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
         yield tried
 
 
-def _mixes(
-    version: Sequence[RecordingCandidate], bundle: EvidenceBundle
-) -> Sequence[Sequence[RecordingCandidate]]:
-    """Return the recordings of a version, with a mono mix apart from the others.
+def _without_mono(version: Sequence[RecordingCandidate]) -> Sequence[RecordingCandidate]:
+    """Return the recordings of a version without a mono mix beside one of which nothing is said.
 
-    A mono mix is another recording than one of which nothing is said, and is meant only where the
-    title says so; beside a stereo mix it is not told which of the two is meant.
+    A mono mix is another recording. It is meant only where the title says so, and then it is
+    the version.
     """
     mono = [one for one in version if one.intent.is_mono]
     rest = [one for one in version if not one.intent.is_mono]
     codes, others = (
         {isrc(code) for one in mix for code in one.isrcs or ()} for mix in (mono, rest)
     )
-    if not mono or not rest or codes & others:
-        return [version]
-    if intents_in(title_wanted(bundle), None).is_mono:
-        return [mono]
-    is_stereo = all(_STEREO.search(f"{one.title} {one.disambiguation}") for one in rest)
-    return [mono, rest] if is_stereo else [rest]
-
-
-_STEREO = re.compile(r"\bstereo\b|ステレオ", re.IGNORECASE)
+    return version if not rest or codes & others else rest
 
 
 def _common(found: Sequence[FirstRelease | None]) -> FirstRelease | None:

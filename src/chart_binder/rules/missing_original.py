@@ -14,7 +14,8 @@ import msgspec
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, UNKNOWN, PartialDate, before, same_day
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, set_off
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
+from chart_binder.domain.remarks import set_off
 from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.candidates import (

@@ -1,6 +1,5 @@
 """The recordings of a bundle: which of them the file may hold, and which of them are the same."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
@@ -8,16 +7,13 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import Answer
 from chart_binder.domain.evidence import (
-    BACKING,
     Artist,
     EvidenceBundle,
     RecordingCandidate,
-    RecordingFlags,
-    intents_in,
-    set_off,
-    telling_words,
 )
-from chart_binder.domain.vocabulary import RecordingId, fold, isrc, minutes
+from chart_binder.domain.remarks import remarks_in
+from chart_binder.domain.versions import find_meant, is_cut
+from chart_binder.domain.vocabulary import RecordingId, isrc, minutes
 from chart_binder.rules.candidates import Role, candidates_of
 from chart_binder.rules.names import is_various
 
@@ -33,19 +29,21 @@ class SortedRecordings(msgspec.Struct, frozen=True):
     excluded: Sequence[tuple[RecordingCandidate, str]]
     versions: Sequence[Sequence[RecordingCandidate]]
     """The kept ones by version: each is one recording, perhaps entered several times."""
-    is_kind_open: bool = False
-    """Whether some are of another kind than wanted: the file's length fits none of that kind."""
+    is_version_open: bool = False
+    """Whether some are of another version than wanted: none of that is known, or of the length."""
     artists: frozenset[str] = frozenset()
     """The ids of the artists whom the kept ones are by, if these are several of one name."""
 
     @property
     def each_counts(self) -> bool:
         """Whether a version counts that leads to a compilation, or nowhere."""
-        return self.is_kind_open or bool(self.artists)
+        return self.is_version_open or bool(self.artists)
 
 
 _Test = Callable[[RecordingCandidate], Answer]
 _Reason = Callable[[RecordingCandidate, Answer], str]
+_Made = tuple[_Test, _Reason, bool]
+"""A test, the reason of what it excludes, and whether it cannot tell which version is meant."""
 _Recordings = Sequence[RecordingCandidate]
 
 
@@ -57,11 +55,10 @@ def sorted_recordings(bundle: EvidenceBundle) -> SortedRecordings:
 def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     """Sort the recordings of a bundle.
 
-    Excluded are those by another artist, of another kind (live, karaoke, a re-recording ...) than
-    the one wanted, with another remark than the title wanted (`(X Remix)`, `(Y Remix)`), or of
-    another length than the file, as long as any fits. One by an unknown artist stays only where
-    none is certainly by the artist. Siblings, which are other recordings of the same performance,
-    are kept, with every version they may be of.
+    Excluded are those by another artist, those that remarks call another version than the title
+    wanted (live, karaoke, in Spanish, `(Y Remix)`), or of another length than the file, as long as
+    any fits. One by an unknown artist stays only where none is certainly by the artist. Siblings,
+    which are other recordings of the same performance, are kept, with every version they may be of.
     """
     found: _Recordings = bundle.recording_candidates
     if len(found) <= 1:
@@ -70,22 +67,22 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     kept: _Recordings = [one for one in found if not one.is_sibling] or found
     siblings = [one for one in found if one.is_sibling] if len(kept) < len(found) else []
     excluded: list[tuple[RecordingCandidate, str]] = []
-    for make in (_artist_test, _kind_test, _remark_test, _length_test):
-        if len(kept) == 1:
+    is_version_open = False
+    for make in (_artist_test, _version_test, _length_test):
+        if len(kept) == 1 or is_version_open:
             break
-        test, reason = make(bundle, kept)
+        test, reason, is_version_open = make(bundle, kept)
         answers = [test(one) for one in kept]
         wanted = next((answer for answer in (True, None) if answer in answers), False)
         pairs = list(zip(kept, answers, strict=True))
         excluded += [(one, reason(one, answer)) for one, answer in pairs if answer is not wanted]
         kept = [one for one, answer in pairs if answer is wanted]
-    versions = _versions(kept)
+    versions = _versions(kept, is_open=is_version_open)
     if siblings:
         versions = [[*version, *_siblings_of(version, siblings, versions)] for version in versions]
-    is_kind_open = len(kept) > 1 and _is_kind_open(bundle, kept)
     ids = frozenset(one.artist.mb_artist_id or "" for one in kept if one.artist)
     artists = ids if len(ids) > 1 else frozenset()
-    return SortedRecordings([*kept, *siblings], excluded, versions, is_kind_open, artists)
+    return SortedRecordings([*kept, *siblings], excluded, versions, is_version_open, artists)
 
 
 def _siblings_of(
@@ -148,7 +145,7 @@ def _order(recording: RecordingCandidate) -> tuple[str, str]:
 # The tests, in the order in which they exclude.
 
 
-def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
+def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
     """Test whether official records credit a recording to the artist.
 
     Unofficial copies are not asked: one more of them would change what a decision rests on. A
@@ -179,111 +176,58 @@ def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Rea
         known = "known to be " if answer is None else ""
         return f"the recording on it is not {known}credited to {name}"
 
-    return test, reason
+    return test, reason, False
 
 
-_BACKING = re.compile(BACKING, re.IGNORECASE)
-_RE_RECORDED = re.compile(
-    r"\bre-?record(?:ed|ing)\b|\bnew recording\b|self[ -]cover|セルフカバー|再録|新録"
-    r"|\b\w+['’]s version\b|\b(?:19|20)\d\d version\b",
-    re.IGNORECASE,
-)
-_KIND_FLAGS = ("is_live", "is_remix", "is_demo", "is_radio_edit", "is_acoustic")
+def _version_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
+    """Test whether a recording is the version that the title wanted names, or the plain one.
 
-
-def _kind_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
-    """Test whether a recording is of the kind that the title wanted says.
-
-    Length goes before kind: where the file's length fits none of that kind, those of another kind
-    that it fits pass too. Where they are edits, and the title says nothing, one of them is meant.
+    Length goes before remarks: where the file's length fits none of that version, others that it
+    fits pass too. Where they are only cuts of it, and the title names none, one of them is meant.
     """
-    wanted, duration_ms = _kind_wanted(bundle), _duration_ms(bundle)
-    of_kind = [one for one in kept if _kind_of(one) == wanted]
-    passing = of_kind
-    if of_kind and not any(_may_fit(one, duration_ms) for one in of_kind):
-        others = [one for one in kept if _may_fit(one, duration_ms) and one.length_ms]
-        is_edit = not wanted and all("radio edit" in _kind_of(one) for one in others)
-        passing = others if others and is_edit else [*of_kind, *others]
+    title, duration_ms = title_wanted(bundle), _duration_ms(bundle)
+    wanted = remarks_in(title, None)
+    meant, is_open = find_meant(wanted, [one.remarks for one in kept])
+    passing = [kept[place] for place in meant]
+    passing += [one for one in kept if one not in passing and _is_entered_twice(one, passing)]
+    if passing and not any(_may_fit(one, duration_ms) for one in passing):
+        others = [one for one in kept if _may_fit(one, duration_ms) and one not in passing]
+        are_cuts = not wanted.named and all(is_cut(one.remarks) for one in others)
+        is_open = is_open or (bool(others) and not are_cuts)
+        passing = others if others and are_cuts else [*passing, *others]
     ids = {id(one) for one in passing}
 
     def reason(recording: RecordingCandidate, _: Answer) -> str:
-        if (found := _kind_of(recording)) == wanted:
-            return _length_reason(recording, duration_ms)
-        return f"the recording on it is of the kind '{found or 'plain'}', not '{wanted or 'plain'}'"
+        found = recording.remarks.kind
+        if found != wanted.kind:
+            found, kind = found or "plain", wanted.kind or "plain"
+            return f"the recording on it is of the kind '{found}', not '{kind}'"
+        remark = f" ({comment})" if (comment := recording.disambiguation) else ""
+        return f"the recording on it is '{recording.title}'{remark}, not '{title}'"
 
-    return lambda recording: id(recording) in ids, reason
-
-
-def _kind_wanted(bundle: EvidenceBundle) -> str:
-    title = title_wanted(bundle)
-    return _kind(intents_in(title, None), title, None)
+    return lambda recording: id(recording) in ids, reason, is_open
 
 
-def _kind_of(recording: RecordingCandidate) -> str:
-    return _kind(recording.intent, recording.title, recording.disambiguation)
-
-
-def _kind(flags: RecordingFlags, title: str | None, comment: str | None) -> str:
-    """Return what is special about a recording: `live`, `instrumental`, or nothing."""
-    remark = f"{set_off(title or '')} {comment or ''}"
-    words = [
-        name.removeprefix("is_").replace("_", " ") for name in _KIND_FLAGS if getattr(flags, name)
-    ]
-    words += ["instrumental"] if _BACKING.search(remark) else []
-    words += ["re-recorded"] if _RE_RECORDED.search(remark) else []
-    return " ".join(words)
-
-
-_NO_VERSION = re.compile(
-    r"(?:\b(?:19|20)\d\d\s+)?\b(?:digital(?:ly)?\s+)?re-?master(?:ed|ing)?\b(?:\s+version)?"
-    r"(?:\s+(?:19|20)\d\d\b)?"
-    r"|\b(?:feat(?:uring)?|ft)\b[^/]*",
-    re.IGNORECASE,
-)
-"""Remarks that make no other version: of a remaster, and of guests."""
-_WORD = re.compile(r"\w+")
-
-
-def _remark_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
-    """Test whether a recording's title, with its remark, may be the one wanted.
-
-    Every one passes, unless one has exactly that remark; so does another kind of its length.
-    """
-    title, kind, is_open = title_wanted(bundle), _kind_wanted(bundle), _is_kind_open(bundle, kept)
-    wanted = _remark_words(set_off(title))
-    is_any = wanted and any(_remark_words(set_off(one.title or "")) == wanted for one in kept)
-
-    def test(recording: RecordingCandidate) -> Answer:
-        if not is_any or (is_open and _kind_of(recording) != kind):
-            return True
-        remark = _remark_words(set_off(recording.title or ""))
-        return remark <= wanted or wanted <= remark
-
-    return test, lambda one, _: f"the recording on it is '{one.title}', not '{title}'"
-
-
-def _remark_words(remark: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(fold(_NO_VERSION.sub(" ", remark))))
+def _is_entered_twice(recording: RecordingCandidate, passing: _Recordings) -> bool:
+    kind = recording.remarks.kind
+    same = [one for one in passing if one.remarks.kind == kind]
+    return bool(_isrcs([recording]) & _isrcs(same))
 
 
 def title_wanted(bundle: EvidenceBundle) -> str:
-    """Return the title of the evidence, or else of the file's tags."""
-    return bundle.recording_title or bundle.tags.get("title") or ""
+    """Return the title that tells which recording is meant: the file's, if it names a version."""
+    title, own = bundle.recording_title or "", bundle.tags.get("title") or ""
+    return own if not title or remarks_in(own, None).named else title
 
 
-def _length_test(bundle: EvidenceBundle, kept: _Recordings) -> tuple[_Test, _Reason]:
-    """Test whether the file's length may be a recording's; all pass if the kind is not clear."""
-    duration_ms, is_open = _duration_ms(bundle), _is_kind_open(bundle, kept)
+def _length_test(bundle: EvidenceBundle, _: _Recordings) -> _Made:
+    """Test whether the file's length may be a recording's."""
+    duration_ms = _duration_ms(bundle)
     return (
-        lambda one: is_open or _may_fit(one, duration_ms),
+        lambda one: _may_fit(one, duration_ms),
         lambda one, _: _length_reason(one, duration_ms),
+        False,
     )
-
-
-def _is_kind_open(bundle: EvidenceBundle, kept: _Recordings) -> bool:
-    """Whether others are left beside those of the kind wanted: only they are of the length."""
-    kinds = {_kind_of(one) for one in kept}
-    return len(kinds) > 1 and _kind_wanted(bundle) in kinds
 
 
 def _duration_ms(bundle: EvidenceBundle) -> int | None:
@@ -304,14 +248,18 @@ def _length_reason(recording: RecordingCandidate, duration_ms: int | None) -> st
 # Versions among the recordings kept.
 
 
-def _versions(recordings: _Recordings) -> Sequence[_Recordings]:
+def _versions(recordings: _Recordings, *, is_open: bool) -> Sequence[_Recordings]:
     by_artist: dict[Artist | None, list[RecordingCandidate]] = {}
     for one in recordings:
         by_artist.setdefault(one.artist, []).append(one)
-    return [version for same in by_artist.values() for version in _versions_of_artist(same)]
+    return [
+        version
+        for same in by_artist.values()
+        for version in _versions_of_artist(same, is_open=is_open)
+    ]
 
 
-def _versions_of_artist(recordings: _Recordings) -> Sequence[_Recordings]:
+def _versions_of_artist(recordings: _Recordings, *, is_open: bool) -> Sequence[_Recordings]:
     """Group recordings by version: those of one length or with an ISRC in common are the same.
 
     One without a length may be any of them, so it is in each group. Those of one length are not the
@@ -325,24 +273,28 @@ def _versions_of_artist(recordings: _Recordings) -> Sequence[_Recordings]:
             versions.append([one])
     untimed = [one for one in recordings if not one.length_ms]
     merged = [version + untimed for version in _merged_by_isrc(versions)] or [untimed]
-    return [each for version in merged for each in _split_by_remark(version)]
+    return [each for version in merged for each in _split_by_remark(version, is_open=is_open)]
 
 
-def _split_by_remark(version: list[RecordingCandidate]) -> list[list[RecordingCandidate]]:
+def _split_by_remark(
+    version: list[RecordingCandidate], *, is_open: bool
+) -> list[list[RecordingCandidate]]:
     """Split recordings of one length by kind and remark, but keep those of one ISRC together.
 
     One with a shorter remark (`live` beside `live, 1979: Lyon`) may be any of them, so it is in
-    each group. One with none is also a version of its own beside a comment that tells another.
+    each group. One with none is also a version of its own beside a remark that tells another, and
+    nothing else where it is open which version is meant.
     """
     if len(version) == 1:
         return [version]
     described = []
     for same in _merged_by_isrc([one] for one in version):
-        kinds, remarks = ({*_kind_of(one).split()} for one in same), map(_remark_of, same)
-        kind, remark = frozenset(set.intersection(*kinds)), frozenset.intersection(*remarks)
-        described.append((kind, remark, same))
+        remarks = [one.remarks for one in same]
+        kinds = [frozenset(one.kind.split()) for one in remarks]
+        kind, remark = kinds[0].intersection(*kinds), remarks[0].words
+        described.append((kind, remark.intersection(*(one.words for one in remarks)), same))
     found = dict.fromkeys((kind, remark) for kind, remark, _ in described)
-    telling = {word for one in version for word in telling_words(one.disambiguation or "")}
+    telling = frozenset().union(*(one.remarks.telling for one in version))
     longest = [
         (kind, remark)
         for kind, remark in found
@@ -352,14 +304,14 @@ def _split_by_remark(version: list[RecordingCandidate]) -> list[list[RecordingCa
         )
     ]
     return [
-        [one for own, less, same in described if own == kind and less <= remark for one in same]
+        [
+            one
+            for own, less, same in described
+            if own == kind and less <= remark and (less or not (is_open and remark & telling))
+            for one in same
+        ]
         for kind, remark in longest
     ]
-
-
-def _remark_of(recording: RecordingCandidate) -> frozenset[str]:
-    words = _remark_words(f"{set_off(recording.title or '')} {recording.disambiguation or ''}")
-    return words | {"mono"} if recording.intent.is_mono else words
 
 
 def _merged_by_isrc(

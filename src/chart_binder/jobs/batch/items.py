@@ -25,7 +25,8 @@ from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, fold, title_pattern
+from chart_binder.domain.title_words import best_of_pattern
+from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, fold
 from chart_binder.errors import CanonError, EvidenceError, UnidentifiedError
 from chart_binder.jobs.batch import MAX_ALBUM_FILES, Album, find_albums, tags_or_error
 from chart_binder.musicbrainz.album import MIN_FILES
@@ -48,7 +49,7 @@ _MAX_AHEAD = 8
 _BEST_OF = re.compile(
     r"\b(?:best|very best|greatest hits?|hits|hit collection|anthology|essentials?|the essential"
     r"|collection|singles|gold|platinum|ultimate|definitive|retrospective|sampler|compilation"
-    rf"|now that'?s what|bravo hits)\b|コレクション|{title_pattern('best_of').pattern}"
+    rf"|now that'?s what|bravo hits)\b|コレクション|{best_of_pattern().pattern}"
 )
 """What albums are called that gather earlier recordings, folded."""
 

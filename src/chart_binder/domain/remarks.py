@@ -1,0 +1,198 @@
+"""Remarks in titles and comments: of which kind a recording is, and which version of its song.
+
+The words are in `title_words`. Two words for one version have one name: `Spanish version` and
+`en español` are `spanish`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from chart_binder.domain.title_words import VERSIONS
+from chart_binder.domain.vocabulary import fold
+
+KINDS = (
+    "live", "remix", "demo", "edit", "acoustic", "mono", "instrumental", "re-recorded",
+)  # fmt: skip
+"""What kind of performance or mix a recording can be."""
+_NO_VERSION = frozenset({"mix", "cut", "wording"})
+"""Sets of words that tell mixes and cuts of one performance apart."""
+_EMPTY: frozenset[str] = frozenset()
+
+
+class Remarks(NamedTuple):
+    """What title and comment say of a recording, in words that have one name each."""
+
+    kinds: frozenset[str] = _EMPTY
+    words: frozenset[str] = _EMPTY
+    named: frozenset[str] = _EMPTY
+    """The words of those remarks in the title that name a version: no part of the title proper."""
+    telling: frozenset[str] = _EMPTY
+    """The words that name another performance, and not only another mix or cut."""
+
+    @property
+    def kind(self) -> str:
+        """The kinds but for a mono mix as a text: `live acoustic`; empty for a plain recording."""
+        names = (name for name in KINDS if name in self.kinds and name != "mono")
+        return " ".join("radio edit" if name == "edit" else name for name in names)
+
+    def with_kinds(self, flagged: Iterable[str], denied: Iterable[str]) -> "Remarks":
+        """Return it with kinds that are known otherwise."""
+        kinds = self.kinds.union(flagged).difference(denied)
+        return self._replace(kinds=kinds, words=self.words | kinds)
+
+
+# Words of the title proper do not count ("Live and Let Die"): only remarks, in brackets or behind
+# a dash.
+_SET_OFF = re.compile(r"[(\[（［]([^)\]）］]+)|\s[-–—]\s((?s:.+))|[-~～〜]([^-~～〜]+)[-~～〜]$")
+_STOP = re.compile(r"[,;:/|()\[\]（）［］]|\s[-–—]\s")
+_DENIED = re.compile(
+    r"\bnon[- ]?(?:live|remix|demo|acoustic|mono)\b"
+    r"|\b(?:not|without|isn['’]t|studio (?:version|recording|take))\b[^,;()\[\]]*",
+    re.IGNORECASE,
+)
+# "Live" is a verb too ("Hold On (While We Live)"): in a title it counts as a remark only.
+_LIVE_REMARK = re.compile(
+    r"^\W*(?:(?:recorded|performed|played|acoustic|unplugged|instrumental|solo|bonus|remastered"
+    r"|version|mono|stereo|demo|edit|\d{4})\s+)*live"
+    r"(?:\W*$|\s+(?:(?:at|in|from|on|@)\s*\S|with\s+(?!me\b|you\b|us\b|it\b)\S)|\b.*\d)"
+    r"|\blive[-\s](?:version|recording|take|performance|session|mix|edit|track|lounge|acoustic)s?\b",
+    re.IGNORECASE,
+)
+REMASTER = (
+    r"(?:\b(?:19|20)\d\d\s+)?\b(?:digital(?:ly)?\s+)?re-?master(?:ed|ing|s)?\b"
+    r"(?:\s+version\b)?(?:\s+(?:in\s+)?(?:19|20)\d\d\b)?(?:\s+version\b)?|リマスター"
+)
+"""Words for a remaster, with its year."""
+_REMASTER = re.compile(REMASTER, re.IGNORECASE)
+_GUESTS = re.compile(r"(?<!\w)(?:feat(?:uring)?|ft)\b[^/]*", re.IGNORECASE)
+# The part of a comment that is about a remaster (who made it, when, for what) or guests; a year.
+_NO_OTHER = re.compile(
+    rf"(?<!\w)(?:(?!\b(?:recording|take|mix|ver(?:sion)?)\b)[^,;/]){{0,60}}"
+    rf"(?:{REMASTER})(?!\s+of\b)[^,;/]*"
+    r"|\bmastered for itunes\b|\A\s*(?:19|20)\d\d\s*\Z",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4_096)
+def remarks_in(title: str | None, comment: str | None) -> Remarks:
+    """Return what the remarks say; what is denied does not count: `not the live one`."""
+    remarks = [*_remarks(title or "")]
+    if not (remarks or comment):
+        return Remarks()
+    comment = _DENIED.sub("", comment or "")
+    words: set[str] = set()
+    named: set[str] = set()
+    for remark in remarks:
+        found, is_named = _words_of(_REMASTER.sub(" ", _DENIED.sub("", remark)), is_title=True)
+        words |= found
+        named |= found if is_named else _EMPTY
+    words |= _words_of(_REMASTER.sub(" ", _GUESTS.sub(" ", comment)))[0]
+    telling = _words_of(_NO_OTHER.sub(" ", _GUESTS.sub(" ", comment)))[0] | named
+    kinds = words.intersection(KINDS)
+    return Remarks(frozenset(kinds), frozenset(words), frozenset(named), _of_performance(telling))
+
+
+def set_off(title: str) -> str:
+    """Return the remarks of a title: in brackets, behind a dash or between dashes at the end."""
+    return " / ".join("".join(found) for found in _SET_OFF.findall(title))
+
+
+def _remarks(title: str) -> Iterator[str]:
+    """Yield the remarks behind a title, without guests; brackets before it are a part of it."""
+    for found in _SET_OFF.finditer(title):
+        remark = _GUESTS.sub(" ", "".join(filter(None, found.groups())))
+        if found.start() and not remark.isspace():
+            yield remark
+
+
+def of_one_set(words: frozenset[str]) -> dict[str, frozenset[str]]:
+    """Return the words by the sets of which only one can be true: languages, numbers, others."""
+    sets: dict[str, set[str]] = {}
+    for word in words:
+        row = VERSIONS.get(word)
+        name = row.of if row else ("number" if word.isdecimal() else "other")
+        if name:
+            sets.setdefault(name, set()).add(word)
+    return {name: frozenset(of_it) for name, of_it in sets.items()}
+
+
+def _of_performance(words: set[str]) -> frozenset[str]:
+    """Return the words but those that tell mixes and cuts of one performance apart."""
+    cuts = {name for name, row in VERSIONS.items() if row.of in _NO_VERSION}
+    return frozenset(words - cuts - {"edit"})
+
+
+# Words by their names.
+
+_UNSPACED = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+_LETTER = rf"[^\W{_UNSPACED}]"
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ORDINALS = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+)  # fmt: skip
+_NUMBER = re.compile(rf"\b(?:{'|'.join((*_NUMBERS, *_ORDINALS))}|(\d+)(?:st|nd|rd|th))\b")
+_DIGITS = {word: str(n) for names in (_NUMBERS, _ORDINALS) for n, word in enumerate(names, 1)}
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """Return an expression for any word, of which the group tells the place in the table."""
+    whole = "|".join(
+        rf"(?P<w{number}>{'|'.join(row.whole)})" for number, row in enumerate(VERSIONS.values())
+    )
+    parts = "|".join(
+        rf"(?P<p{number}>{'|'.join(row.parts)})"
+        for number, row in enumerate(VERSIONS.values())
+        if row.parts
+    )
+    word = rf"{_LETTER}+|[{_UNSPACED}]"
+    return re.compile(rf"(?<!{_LETTER})(?:{whole})(?!{_LETTER})|{parts}|{word}")
+
+
+_NAMES = tuple(VERSIONS)
+
+
+def _words_of(text: str, *, is_title: bool = False) -> tuple[set[str], bool]:
+    """Return the words of a remark or comment, and whether any is a word for a version."""
+    words: set[str] = set()
+    is_any = False
+    for part in _STOP.split(text) if text.strip() else ():
+        is_verb = is_title and not _LIVE_REMARK.search(part)
+        folded = fold(part)
+        if "take" in folded:
+            folded = _NUMBER.sub(lambda found: found[1] or _DIGITS[found[0]], folded)
+        named = _named_words(folded)
+        for name, word in named:
+            if name and not (name == "live" and is_verb and word == "live"):
+                is_any = True
+                if name != "version":
+                    words.add(name)
+            else:
+                words.add(f"={word}" if word in VERSIONS else word.lstrip("0") or word)
+    return words, is_any
+
+
+def _named_words(folded: str) -> list[tuple[str, str]]:
+    """Return the words of a part with their names, which are empty where a word has none.
+
+    One that counts only alone or beside a word for a version has none elsewhere. Words that tell
+    nothing are left out.
+    """
+    found = [
+        (_NAMES[int(one.lastgroup[1:])] if one.lastgroup else "", one[0])
+        for one in _pattern().finditer(folded)
+    ]
+    found = [pair for pair in found if pair[0] != "nothing"]
+    is_alone = all(name for name, _ in found)
+
+    def counts(place: int, name: str) -> bool:
+        beside = found[max(place - 1, 0) : place + 2]
+        return not VERSIONS[name].beside or is_alone or sum(bool(other) for other, _ in beside) > 1
+
+    return [
+        (name if name and counts(place, name) else "", word)
+        for place, (name, word) in enumerate(found)
+    ]

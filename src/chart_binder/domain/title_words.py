@@ -1,0 +1,353 @@
+"""Words in titles and remarks, as regular expressions on folded text."""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+
+class Words(NamedTuple):
+    """The words for one thing in several languages.
+
+    `of` is the set of which only one can be true: of a kind, a mix, a cut, a language. Those that
+    are `beside` count alone or beside a word for a version: `Spanish`, `Spanish version`, `in
+    Spanish`, but not `Spanish Harlem`.
+    """
+
+    whole: tuple[str, ...]
+    """Words between spaces or signs."""
+    parts: tuple[str, ...] = ()
+    """Words of languages without spaces."""
+    of: str = ""
+    beside: bool = False
+
+
+BEST_OF = Words(
+    whole=(
+        # English
+        "greatest hits", "singles collection",
+        r"best of(?! (?:all|both|friends|intentions|me|times|us|worlds|you)(?!\w))",
+        # Spanish
+        "(?:grandes|mayores|mejores|todos (?:los|mis|sus)) exitos", r"\d+ exitos",
+        "(?:mis|sus) (?:mejores )?exitos",
+        "(?:mis|sus) (?:mejores|grandes) canciones",
+        r"lo mejor del?(?! (?:ambos|cada|dos|la vida|mi|nosotros|si|ti|todo|tu|una)(?!\w))",
+        # Portuguese
+        "(?:grandes|maiores) (?:exitos|sucessos)",
+        r"(?:meus|seus|\d+) (?:grandes |maiores )?sucessos",
+        r"o melhor d[aeo]s?(?! (?:cada|dois|mim|mundo|nos|tudo|vida|voce)(?!\w))",
+        # French
+        "(?:plus )?grands succes", "plus belles chansons", "meilleures chansons",
+        "plus grands tubes",
+        r"le meilleur d(?:e|es|u|['’]\w+)(?! (?:l['’]amour|lui|moi|nous|soi|toi|tout|vous)(?!\w))",
+        # Italian
+        "(?:piu )?grandi successi", "piu belle canzoni",
+        r"(?:miei|suoi|\d+) (?:piu grandi )?successi",
+        r"il meglio d(?:i|ei|el|ella|egli)(?! (?:me|noi|te|tutto|vita)(?!\w))",
+        # German
+        "grossten? (?:hits|erfolge)", "grossen erfolge", "grosse erfolge",
+        "schonsten (?:lieder|songs)",
+        "besten (?:hits|lieder|songs)",
+        r"das (?:aller)?beste (?:aus|von|vom)(?! (?:allem|beiden|dir|mir|uns|zwei)(?!\w))",
+        # Dutch
+        "grootste (?:hits|successen)", "mooiste (?:liederen|liedjes|songs)",
+        "beste (?:liedjes|nummers)",
+        r"het (?:aller)?beste (?:uit|van)(?! (?:alles|jou|mij|ons|twee)(?!\w))",
+        # Russian
+        "лучшие (?:песни|хиты)", "(?:большие|золотые) хиты", "золотая коллекция", "избранное",
+        "лучшее из",
+        r"лучшее(?=\W*(?:\d|$)| за | и новое)",
+    ),
+    parts=(
+        # Japanese
+        "ベスト(?!・?(?:セラー|タイム|パートナー|フレン[ズド]))", "シングル・?コレクション",
+        "グレイテスト・?ヒッツ",
+        "ヒット曲集", "全曲集",
+        # Korean
+        "베스트(?! ?(?:셀러|프렌드|프렌즈))", "히트곡", "그레이티스트 ?히트",
+        # Chinese
+        "精選", "精选",
+    ),
+)  # fmt: skip
+"""What an album is called that gathers what came out before; `(?!` keeps out `The Best of Me`."""
+
+
+@cache
+def best_of_pattern() -> re.Pattern[str]:
+    """Return the titles of best-ofs as an expression to search a folded title with."""
+    return re.compile(rf"(?<!\w)(?:{'|'.join(BEST_OF.whole)})(?!\w)|{'|'.join(BEST_OF.parts)}")
+
+
+VERSIONS: dict[str, Words] = {
+    "live": Words(
+        (
+            "live", "live(?:version|aufnahme|mitschnitt|fassung|opname)", "en vivo",
+            "en directo", "en (?:public|concert)", "ao vivo", "dal vivo", "im konzert",
+            "живое выступление", "концертная запись",
+        ),
+        ("ライブ", "ライヴ", "现场", "現場", "라이브"),
+        of="kind",
+    ),
+    "remix": Words(
+        (
+            "re-?mix(?:ed|es)?", "rmx", "remezcla", "ремикс", r"(?:extended|house|maxi)[-\s]mix",
+
+                       "(?:club|dub|dance|disco|(?:12|twelve)[-\\s]?(?:[\"”]|''|′′|inch))[-\\s]*(?:mix|version)",
+        ),
+        ("リミックス", "리믹스"),
+        of="kind",
+    ),
+    "demo": Words(
+        (
+            "demo(?:s|version|aufnahme|opname)?", "maqueta", "maquette", "provino",
+            "демо(?:-?верси[яи]|запись)?",
+        ),
+        ("デモ", "데모"),
+        of="kind",
+    ),
+    "edit": Words(("edit", r"radio[-\s](?:version|mix)")),
+    "acoustic": Words(
+        (
+            "acoustic", "unplugged", "acustic[ao]", "acoustique", "akustik(?:version|fassung)?",
+            "akustisch", "akoestisch", r"акустическ\w*", "акустика",
+        ),
+        ("アコースティック", "어쿠스틱"),
+        of="kind",
+    ),
+    "mono": Words(
+        ("mono(?:mix|fassung|version)?", "monaural", "моно"),
+        ("モノラル", "모노"),
+        of="mix",
+    ),
+    "stereo": Words(
+        ("stereo(?:mix|fassung|version)?", "стерео"),
+        ("ステレオ", "스테레오"),
+        of="mix",
+    ),
+    "instrumental": Words(
+        (
+            "instrumental(?:e|version|fassung)?", "inst", "karaoke", "off[ -]vocal",
+            "backing track", "minus one", "a ?capp?ella", "strumentale", "instrumentaal",
+            r"инструментал\w*", "минусовка", "караоке",
+        ),
+        ("カラオケ", "インスト", "노래방", "반주", "伴奏"),
+        of="kind",
+    ),
+    "re-recorded": Words(
+        (
+            "re-?record(?:ed|ing)", "new(?:ly)? record(?:ed|ing)", "new version", "new vocals?",
+            "self[ -]cover", r"\w+['’]s version", r"(?:19|20)\d\d version",
+            "nueva (?:grabacion|version)", "regrabad[ao]", "nova (?:gravacao|versao)",
+            "regravad[ao]", "nouvel enregistrement", "nouvelle version",
+            "nuova (?:registrazione|versione)", "neuaufnahme", "neueinspielung",
+            "neue (?:aufnahme|version)", "neu aufgenommen", "nieuwe (?:opname|versie)",
+            "новая (?:запись|версия)", "перезапись",
+        ),
+        ("セルフカバー", "再録", "新録", "재녹음", "리레코딩", "重录", "重錄"),
+        of="kind",
+    ),
+    "single": Words(
+        (
+            "single", "(?:7|seven)[-\\s]?(?:[\"”]|''|′′|inch)", "45", "sencillo", "singolo",
+            r"сингл\w*",
+        ),
+        ("シングル", "싱글"),
+        of="cut",
+        beside=True,
+    ),
+    "album": Words(
+        ("album", "lp", "long[- ]?play", r"альбомн\w*"),
+        ("アルバム", "앨범"),
+        of="cut",
+        beside=True,
+    ),
+    "extended": Words(
+        (
+            "extended", "long", "(?:12|twelve)[-\\s]?(?:[\"”]|''|′′|inch)", "maxi", "extendida",
+            "estendida", "longue", "lange",
+        ),
+        ("ロング",),
+        of="cut",
+        beside=True,
+    ),
+    "clean": Words(("clean", "censored", "radio[- ]safe"), of="wording", beside=True),
+    "explicit": Words(("explicit", "uncensored", "dirty"), of="wording", beside=True),
+    "take": Words(
+        (
+            r"takes?(?= ?(?:no\.? |nr\.? |number )?#?\d)", r"(?:toma|prise)(?= ?#?\d)",
+            r"(?<=\d )take", "тейк",
+        ),
+        ("テイク",),
+    ),
+    "alternate": Words(
+        (
+            "alternat(?:e|ive)", r"alt\.?(?= (?:mix|take|version|vocal)s?)", "out-?takes?",
+            "different (?:version|take|mix)", "early (?:version|take|mix)",
+            "(?:version|toma) alternativa", "version alternative", "prise alternative",
+            "versao alternativa", "versione alternativa", "alternativ(?:e fassung|version)",
+            "alternatieve versie", r"альтернативн\w+ (?:версия|дубль)",
+        ),
+        ("別テイク", "別バージョン", "別ミックス"),
+    ),
+    "rehearsal": Words(("rehearsals?", "ensayo", "ensaio", "репетиция"), ("リハーサル", "리허설")),
+    "bbc": Words(("bbc(?: radio(?: ?(?:1|2|4|one|two))?)?(?: sessions?)?", "maida vale")),
+    "peel": Words(("(?:john )?peel(?: sessions?)?",)),
+    "session": Words(
+        ("sessions?", "sesion(?:es)?", "sessao", "sessione", "сессия"),
+        ("セッション", "세션"),
+    ),
+    "duet": Words(
+        (
+            "duett?(?:version|fassung)?", "dueto", "duetto", "en duo", "duo version", "дуэт",
+        ),
+        ("デュエット", "듀엣"),
+    ),
+    "solo": Words(("solo",), beside=True),
+    "piano": Words(("piano", "klavier", "пиано"), ("ピアノ", "피아노"), beside=True),
+    "orchestral": Words(
+        (
+            "orchestral?", "symphonic", "orchest(?:er|re|ra)", "orquestal?", "sinfonic[ao]",
+            r"оркестров\w+",
+        ),
+        ("オーケストラ", "오케스트라"),
+        beside=True,
+    ),
+    "film": Words(
+        ("film", "movie", "soundtrack", "pelicula", "kino"),
+        ("映画", "영화"),
+        beside=True,
+    ),
+    "tv": Words(
+        ("tv[ -](?:size|version|edit|mix)",),
+        ("tvサイズ", "tvバージョン", "テレビサイズ"),
+        of="cut",
+    ),
+    "english": Words(
+        (
+            "english", "ingles[ae]?", "anglaise?", "inglese", "englische?",
+            "engelse?", r"английск\w+",
+        ),
+        ("英語", "영어", "英文"),
+        of="language",
+        beside=True,
+    ),
+    "spanish": Words(
+        (
+            "spanish", "espanol[ae]?", "castellano", "espagnole?",
+            "spagnol[ao]", "spanische?", "spaanse?",
+            "espanhola?", r"испанск\w+",
+        ),
+        ("スペイン語", "스페인어"),
+        of="language",
+        beside=True,
+    ),
+    "portuguese": Words(
+        (
+            "portuguese", "brazilian", "portugues[ae]?", "portugaise?",
+            "portoghese", "portugiesische?",
+            "portugese?", r"португальск\w+",
+        ),
+        ("ポルトガル語", "포르투갈어"),
+        of="language",
+        beside=True,
+    ),
+    "french": Words(
+        (
+            "french", "frances[ae]?", "francaise?", "francese",
+            "franzosische?", "franse?", r"французск\w+",
+        ),
+        ("フランス語", "프랑스어"),
+        of="language",
+        beside=True,
+    ),
+    "italian": Words(
+        (
+            "italian", "italian[ao]", "italien(?:ne)?", "italienische?", "italiaanse?",
+            r"итальянск\w+",
+        ),
+        ("イタリア語", "이탈리아어"),
+        of="language",
+        beside=True,
+    ),
+    "german": Words(
+        (
+            "german", "aleman[ae]?", "allemande?", "tedesc[ao]", "deutsche?",
+            "duitse?", "alem[ao]o?",
+            r"немецк\w+",
+        ),
+        ("ドイツ語", "독일어"),
+        of="language",
+        beside=True,
+    ),
+    "dutch": Words(
+        (
+            "dutch", "holandes", "neerlandaise?", "olandese", "niederlandische?", "nederlandse?",
+            r"голландск\w+",
+        ),
+        ("オランダ語", "네덜란드어"),
+        of="language",
+        beside=True,
+    ),
+    "russian": Words(
+        ("russian", "rus[ao]", "russ[aeo]", "russische?", r"русск\w+"),
+        ("ロシア語", "러시아어"),
+        of="language",
+        beside=True,
+    ),
+    "japanese": Words(
+        (
+            "japanese", "japones[ae]?", "japonaise?", "giapponese",
+            "japanische?", "japanse?", r"японск\w+",
+        ),
+        ("日本語", "일본어", "日文"),
+        of="language",
+        beside=True,
+    ),
+    "korean": Words(
+        ("korean", "corean[ao]", "coreen", "koreanisch", "koreaans", r"корейск\w+"),
+        ("韓国語", "한국어", "韩文", "韓文"),
+        of="language",
+        beside=True,
+    ),
+    "mandarin": Words(
+        (
+            "chinese", "mandarin", "chin[ao]", "chinoise?", "cinese", "chinesisch", r"китайск\w+",
+        ),
+        ("中国語", "중국어", "国语", "國語"),
+        of="language",
+        beside=True,
+    ),
+    "cantonese": Words(("cantonese",), ("粤语", "粵語", "広東語"), of="language", beside=True),
+    "swedish": Words(
+        ("swedish", "suec[ao]", "suedois", "svedese", "schwedisch", "svensk(?:a)?"),
+        of="language",
+        beside=True,
+    ),
+    "polish": Words(
+        ("polish", "polac[ao]", "polonais", "polacco", "polnisch", r"польск\w+"),
+        of="language",
+        beside=True,
+    ),
+    # Words for a version. A remark without one, and without a word above, is a part of the title.
+    "version": Words(
+        (
+            r"vers?(?:ion(?:e|es)?|ao|ie|\.)?", r"\w*fassung", "верси[яи]", "mix(?:es|ed)?",
+            "edit(?:ed)?", "takes?", "record(?:ed|ing)", "vocals?", "lyrics?", "language",
+            "recorded", "запись", "aufnahme", "grabacion", "enregistrement", "registrazione",
+            "gravacao", "opname", "sung", "size",
+        ),
+        ("バージョン", "ヴァージョン", "ミックス", "サイズ", "버전", "믹스", "版"),
+    ),
+    # Words that tell one recording from no other.
+    "nothing": Words(
+        (
+            "original(?:e|ly)?", "full", "main", "standard", "studio", "length", "the", "an",
+            "at", "by", "for", "from", "in", "of", "on", "with", "and", "auf", "aus", "bei",
+            "con", "da", "dal", "das", "de", "del", "den", "der", "di", "die", "do", "du", "e",
+            "el", "em", "en", "et", "het", "im", "la", "le", "les", "los", "met", "mit", "na",
+            "op", "und", "van", "von", "на", "radio", "video", "bonus", "tracks?",
+            "deluxe", "edition", "digital", "cd", "vinyl", "sacd", "dsd", "hd", "hi", "res",
+            "hires", r"\d+-?bit", r"\d+-?khz", "no", "nr", "number",
+        ),
+    ),
+}  # fmt: skip
+"""What a remark in a title, or a comment, calls a recording. The first that fits counts."""
