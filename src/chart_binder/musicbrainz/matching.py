@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from msgspec.structs import replace
-
-from chart_binder.domain.evidence import Artist, RecordingFlags, intents_in
+from chart_binder.domain.evidence import Artist
 from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.versions import find_meant
 from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold, minutes
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import Client, Kind
@@ -197,8 +196,8 @@ def _narrower(
 def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = frozenset) -> Found:
     """Return the recordings by this artist, of this title and length.
 
-    A live or remixed recording is kept only where the file says that it is one, or nothing else was
-    found; one without a length only where none by its artist has the file's.
+    Another version than the file's title names is kept only where nothing else was found; one
+    without a length only where none by its artist has the file's.
     """
     fitting = [one for one in found if _fits(one, tags)]
     untimed: list[Recording] = []
@@ -206,16 +205,24 @@ def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = f
         timed = {first_artist(one) for one in fitting if one.length_ms}
         untimed = [one for one in fitting if not one.length_ms and first_artist(one) in timed]
     fitting = [*_meant([one for one in fitting if one not in untimed], tags, on_album)]
-    is_mono = intents_in(tags.title, None).is_mono or None  # else not told: titles rarely name it
-
-    def kind(title: str | None, comment: str | None) -> RecordingFlags:
-        flags = intents_in(title, comment)
-        return replace(flags, is_mono=is_mono and flags.is_mono)
-
-    # The title of an album (`Live Killers`) is a hint, so both kinds are kept.
-    kinds = {kind(tags.title, None), kind(tags.title, tags.album)}
-    same = [one for one in fitting if kind(one.title, one.disambiguation) in kinds]
+    same = _of_version(fitting, tags)
     return _best(same or fitting, tags, on_album)._replace(untimed=tuple(untimed))
+
+
+def _of_version(found: Sequence[Recording], tags: TrackTags) -> Sequence[Recording]:
+    """Return the recordings that remarks in title and comment call what the title of a file names.
+
+    The title of an album (`Live Killers`) is a hint, so both kinds are kept.
+    """
+    wanted = remarks_in(tags.title, None)
+    described = [(one, remarks_in(one.title, one.disambiguation)) for one in found]
+    if wanted.named:
+        places, _ = find_meant(wanted, [said for _, said in described])
+        return [found[place] for place in places]
+    kinds = {"", remarks_in(tags.title, tags.album).kind}
+    same = [(one, said) for one, said in described if said.kind in kinds]
+    plain = [one for one, said in same if said.kind or not said.named & said.telling]
+    return plain or [one for one, _ in same]
 
 
 # Artists of one name, and artists with guests.
@@ -436,8 +443,16 @@ def same_name(one: str, other: str) -> bool:
 
 
 def bare_title(title: str) -> str:
-    """Return a title without the remarks that do not make another song."""
-    return without_remarks(title[:_MAX_COMPARED], lambda remark: bool(_SAME_SONG.search(remark)))
+    """Return a title without the remarks that do not make another song.
+
+    MusicBrainz may have the name of a version in the comment instead, but that of a remix hardly.
+    """
+    return without_remarks(title[:_MAX_COMPARED], _is_of_same_song)
+
+
+def _is_of_same_song(remark: str) -> bool:
+    named = remarks_in(f"- ({remark})", None).named
+    return bool(_SAME_SONG.search(remark) or (named and not named & {"remix", "instrumental"}))
 
 
 def without_remarks(title: str, drops: Callable[[str], bool]) -> str:

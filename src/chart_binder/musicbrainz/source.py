@@ -16,6 +16,7 @@ from chart_binder.domain.evidence import (
     RecordingCandidate,
 )
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
@@ -146,11 +147,10 @@ class MusicBrainzSource:
         own = map(performance_of, found)
         perhaps = possibly_earlier(own, candidates, read.untimed, {}) if not unread else None
         provenance = Provenance(sources_used=("MB",), unread=unread or perhaps)
-        title = found[0].title or tags.title
         bundle = EvidenceBundle(
             candidates,
             artist,
-            title,
+            _title(tags, found),
             _artifact(client, tags, candidates),
             self._service.dated(provenance, client.oldest_at or 0.0),
             complete=False if unread else None,
@@ -204,6 +204,18 @@ def _artifact(
         if (mbid := getattr(current, name)) != getattr(tags, name)
     }
     return replace(artifact, tags={**(artifact.tags or {}), **named})
+
+
+def _title(tags: TrackTags, found: Sequence[ws.Recording]) -> str | None:
+    """Return the title as MusicBrainz spells it, or the file's where that names another version.
+
+    Of several recordings the title tells which is meant, so it has no remark that the file lacks.
+    """
+    title = found[0].title
+    if title and (len(found) == 1 or not tags.title):
+        return title
+    ours, theirs = (remarks_in(each, None).named for each in (tags.title, title))
+    return title if title and ours == theirs else tags.title
 
 
 def _artist(client: Client, recording: ws.Recording) -> Artist:
