@@ -212,7 +212,7 @@ VERSIONS: dict[str, Words] = {
         beside=True,
     ),
     "film": Words(
-        ("film", "movie", "soundtrack", "pelicula", "kino"),
+        ("film", "movie", "pelicula", "kino"),
         ("映画", "영화"),
         beside=True,
     ),

@@ -22,6 +22,7 @@ from chart_binder.domain.evidence import (
 )
 from chart_binder.domain.remarks import REMASTER, remarks_in, set_off
 from chart_binder.domain.tags import ReleaseTrack, WholeRelease
+from chart_binder.domain.title_words import VERSIONS
 from chart_binder.domain.vocabulary import (
     NO_COUNTRIES,
     ArtistId,
@@ -346,14 +347,14 @@ def perhaps_apart_ms(length_ms: int) -> int:
 
 def is_other_performance(one: Performance) -> bool:
     """Whether a recording is of a kind that is never the same performance as another recording."""
-    flags = one.flags
     remark = f"{set_off(one.title)} / {one.comment}"
+    flags = one.flags
     return (
         one.is_video
         or not one.title
         or _UNNAMED.match(one.title) is not None
         or bool(flags.is_live or flags.is_remix or flags.is_demo or flags.is_acoustic)
-        or not _OTHER_KINDS.isdisjoint(remarks_in(one.title, one.comment).kinds)
+        or not _OTHER_VERSION.isdisjoint(remarks_in(one.title, one.comment).words)
         or _OTHER_PERFORMANCE.search(_REMASTERED.sub(" ", remark)) is not None
     )
 
@@ -390,20 +391,23 @@ _NO_VERSION = re.compile(
     re.IGNORECASE,
 )
 """Remarks that make no other performance."""
-_OTHER_KINDS = frozenset({"instrumental", "re-recorded"})
+_TOLD_OTHERWISE = frozenset(
+    {"album", "bbc", "clean", "duet", "edit", "explicit", "mono", "single", "solo", "stereo"}
+    | {"live", "remix", "demo", "acoustic"}  # which flags tell
+)
+_OTHER_VERSION = frozenset(
+    name for name, row in VERSIONS.items() if row.of != "language" and name not in _TOLD_OTHERWISE
+)
+"""What names a version that is never the same performance as another recording."""
 _OTHER_PERFORMANCE = re.compile(
-    r"\bre-?(?:record(?:ed|ing)|cut)\b|\bnew(?:ly)? (?:recording|recorded|version)\b"
-    r"|\bself[ -]cover\b|セルフカバー|再録|新録|\b\w+['’]s version\b|\b(?:19|20)\d\d version\b"
+    r"\bre-?cut\b|\bnewly recorded\b"
     r"|\b(?:cover|tribute|in the style of|made famous by|parody|medley|mash-?up"
     r"|remake|dj[- ]mix(?:ed)?|mixed|megamix|continuous|slowed|sped[- ]up|nightcore)\b"
     r"|\b(?:atmos|surround|quad(?:raphonic)?|binaural|5\.1)\b"
-    r"|\b(?:alternat(?:e|ive)|outtakes?|rehearsal|sessions?|rough|unfinished|takes? \d+"
-    r"|early (?:version|mix|take)|work in progress|different (?:version|mix|take))\b"
+    r"|\b(?:rough|unfinished|work in progress)\b"
     r"|\b(?:19|20)\d\d (?:stereo |mono )?mix\b"
-    r"|\b(?:extended|long|short|instr\.?|orchestral|symphonic|orchestra|piano|dub|club)"
-    r" (?:version|mix)\b"
-    r"|\b(?:english|german|french|spanish|italian|japanese|korean|chinese|mandarin|cantonese"
-    r"|portuguese|swedish|dutch|russian|polish|latin|tv|movie|film|demo) (?:size|version)\b"
+    r"|\b(?:short|instr\.?|dub|club) (?:version|mix)\b"
+    r"|\b(?:latin|tv|movie|film|demo) (?:size|version)\b"
     r"|\bmusic video\b|\bcommentary\b|\binterview\b",
     re.IGNORECASE,
 )
