@@ -283,10 +283,9 @@ def other_issue(
     """
     start, end = _clause(text, mention.start, mention.end)
     plain = _without_titles(text[start:end], titles)
-    names = "|".join(map(re.escape, countries))
-    abroad = re.compile(rf"\b(?:in|en|au|aux) (?:the )?(?:{names})\b", re.IGNORECASE)
     place = mention.start - start, mention.end - start
-    places = (word for word in abroad.finditer(plain) if names and _is_beside(word, place))
+    abroad = _abroad(tuple(countries)).finditer(plain)
+    places = (word for word in abroad if _is_beside(word, place))
     for said in chain(_OF_OTHER.finditer(plain), places):
         if not _BESIDES.search(plain, 0, said.start()):
             return str(said[0])
@@ -295,6 +294,13 @@ def other_issue(
     if not named or any(one.casefold() in known for one in titles if one):
         return None
     return None if _BESIDES.search(text, start, named.start()) else named[1]
+
+
+@lru_cache(256)
+def _abroad(countries: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what finds an issue in one of some countries; nothing if there are none."""
+    names = "|".join(map(re.escape, countries)) or r"(?!)"
+    return re.compile(rf"\b(?:in|en|au|aux) (?:the )?(?:{names})\b", re.IGNORECASE)
 
 
 def _without_titles(clause: str, titles: Iterable[str]) -> str:

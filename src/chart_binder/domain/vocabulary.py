@@ -78,11 +78,16 @@ def find_words(words: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
     """Yield where one of the words stands as a whole; short ones with case in capitals alone."""
     normal, places = plain_text(text)
     for word in words:
-        for found in re.finditer(rf"(?<!\w){re.escape(plain_text(word)[0])}(?!\w)", normal):
+        for found in _whole_word(word).finditer(normal):
             start, end = places[found.start()], places[found.end() - 1] + 1
             is_short = len(word) <= 3 and word.isalpha() and word.upper() != word.lower()  # noqa: PLR2004
             if not is_short or text[start:end].isupper():
                 yield start, end
+
+
+@lru_cache(4_096)
+def _whole_word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(plain_text(word)[0])}(?!\w)")
 
 
 _DROPPED = frozenset("\\\"'“”„‟‘’‚‛«»‹›「」『』*_`")

@@ -448,7 +448,7 @@ def dates_about(
     for document in documents:
         for mention in filter(is_wanted, mentions_of(document)):
             place = Place(document, mention.start, mention.end)
-            if link_problem(place, subject) or date_doubt(document, mention, subject):
+            if date_doubt(document, mention, subject) or link_problem(place, subject):
                 continue
             line, clause = place.line, place.clause
             is_named = subject.is_named_in(line if place.is_row else clause)
