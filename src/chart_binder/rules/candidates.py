@@ -26,7 +26,7 @@ from chart_binder.domain.evidence import (
     ReleaseGroup,
 )
 from chart_binder.domain.title_words import best_of_pattern
-from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId, fold, type_names
+from chart_binder.domain.vocabulary import ReleaseGroupId, fold, type_names
 from chart_binder.rules.names import is_by, is_various
 
 
@@ -170,10 +170,16 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
         """`the single 'Killer Queen'`."""
         return f"the {self.kind} '{self.title}'"
 
-    def _are_pulled(self) -> Iterator[bool]:
-        """Yield of the releases of its date whether each was withdrawn later."""
-        first = [one for one in self.official if one.date == self.since.text]
-        return (one.is_pulled for one in first or [Release(ReleaseId(""))])
+    @property
+    def _is_pulled(self) -> bool:
+        """Whether all releases of its date were withdrawn later."""
+        day = self.since.text
+        first = [one for one in self.official if one.date == day and one.status != "Official"]
+        return (
+            bool(first)
+            and all(one.is_pulled for one in first)
+            and not any(one.date == day and one.status == "Official" for one in self.official)
+        )
 
     @property
     def dated_name(self) -> str:
@@ -187,7 +193,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
             vague = vague if vague in dates else known
             remark = f"; another release is only dated {vague}" if vague != known else ""
             remark += "; another release has no date" if None in dates else ""
-        if self.since.is_known and all(self._are_pulled()):
+        if self._is_pulled:
             remark += ", withdrawn later"
         if self.hint:
             remark += f"; one of {self.hint} is on a medium of later years"
@@ -235,13 +241,14 @@ def candidates_of(
     if len(recordings) == 1:
         groups = recordings[0].rg_candidates or ()
         if len({group.mb_rg_id for group in groups}) == len(groups):
-            carriers = (recordings[0],)
+            carriers, artists = (recordings[0],), _artists(recordings, artist)
             found = [
-                known.get(id(group)) or _candidate_of(group, carriers, artist) for group in groups
+                known.get(id(group)) or _candidate_of(group, carriers, artists) for group in groups
             ]
             return sorted(found, key=_ORDER)
     merged = _merged_groups(recordings)
-    return sorted([_candidate_of(*pair, artist) for pair in merged], key=_ORDER)
+    found = [_candidate_of(group, by, _artists(by, artist)) for group, by in merged]
+    return sorted(found, key=_ORDER)
 
 
 def with_group_date(candidate: Candidate) -> Candidate | None:
@@ -255,6 +262,8 @@ def with_hint(candidate: Candidate) -> Candidate:
 
     A single may also have come out as early as its group's own date says.
     """
+    if candidate.hint is None and candidate.own_date is None:
+        return candidate
     own_date = candidate.own_date if candidate.role is Role.SINGLE else None
     first = min([hint.first for hint in (candidate.hint, own_date) if hint], default=None)
     return with_span(candidate, first, candidate.last) if first else candidate
@@ -266,7 +275,7 @@ def with_span(candidate: Candidate, first: int, last: int) -> Candidate:
 
 
 def _candidate_of(
-    group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...], artist: Artist
+    group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...], artists: tuple[Artist, ...]
 ) -> Candidate:
     """Return the candidate for a group that carries the recordings."""
     releases = group.releases or ()
@@ -274,14 +283,15 @@ def _candidate_of(
     if day := _earliest_day(releases):
         since = by = PartialDate.parse(day)
     else:
-        are_official = [release.is_official for release in releases]
-        official = tuple(compress(releases, are_official))
-        unofficial = tuple(compress(releases, map(not_, are_official)))
+        are_official = [one.status == "Official" or one.is_official for one in releases]
+        if not all(are_official):
+            official = tuple(compress(releases, are_official))
+            unofficial = tuple(compress(releases, map(not_, are_official)))
         if official:
             since, by, hint = _bounds(official)
         else:
             since = by = UNKNOWN if releases else group.first_date
-    is_own = is_by(_artists(recordings, artist), group, official)
+    is_own = is_by(artists, group, official)
     role, noun = _role_of(group, official, is_own)
     own_date = _unexplained_own_date(group, since, hint, unofficial) if official else None
     return Candidate(
@@ -290,8 +300,8 @@ def _candidate_of(
     )  # fmt: skip
 
 
-def _artists(recordings: tuple[RecordingCandidate, ...], artist: Artist) -> list[Artist]:
-    return [artist, *(one.artist for one in recordings if one.artist)]
+def _artists(recordings: Sequence[RecordingCandidate], artist: Artist) -> tuple[Artist, ...]:
+    return (artist, *(one.artist for one in recordings if one.artist))
 
 
 def _role_of(group: ReleaseGroup, official: Sequence[Release], is_own: Answer) -> tuple[Role, str]:
@@ -346,10 +356,14 @@ def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, Part
 
     The third is an earlier date on a medium before its time, if there is one.
     """
-    written = {one.date for one in releases if one.date and not is_before_its_time(one)}
-    if len(releases) == 1 and written:
-        return releases[0].when, releases[0].when, None
-    early = {one.date for one in releases if one.date} - written
+    early = {one.date for one in releases if one.format and is_before_its_time(one)}
+    written = {one.date for one in releases if one.date}
+    if early:
+        written = {one.date for one in releases if one.date and not is_before_its_time(one)}
+        early -= written
+    elif written and (len(releases) == 1 or len(min(written)) == _DAY_LENGTH):
+        day = PartialDate.parse(min(written))
+        return day, day, None
     whole = {date for date in written if len(date) == _DAY_LENGTH}
     if len(whole) < len(written):
         written -= {date[:length] for date in whole for length in _VAGUE_LENGTHS}

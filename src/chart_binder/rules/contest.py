@@ -1,6 +1,7 @@
 """The contest for one recording: the candidates by role, and which of them may be the earliest."""
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from functools import lru_cache
 from operator import attrgetter
 from typing import TypeAlias
@@ -19,6 +20,7 @@ from chart_binder.rules.candidates import (
     candidates_of,
     is_before_its_time,
     is_soundtrack,
+    is_too_early,
     with_group_date,
     with_hint,
     with_span,
@@ -186,19 +188,25 @@ def _with_undated_pressings(
 ) -> list[Candidate]:
     """Return works, of which a single is undated if only reissues of it are dated.
 
-    They are reissues where they came out decades (`reissue_long_gap_years`) after another record;
-    the pressing that has no date may be the original.
+    They are reissues where they came out `reissue_long_gap_years` after another record, and no
+    other single is as much older. The pressing without a date may be the original, if its medium
+    was on sale when that record came out.
     """
-    dated = [one.last for one in (*works, *compilations) if one.is_dated]
-    late = min(dated, default=LAST_DAY) + gap_years * _DAYS_A_YEAR
-    return [
-        with_span(one, FIRST_DAY, one.last)
-        if one.first > late
-        and one.role is Role.SINGLE
-        and any(release.date is None for release in one.official)
-        else one
-        for one in works
-    ]
+    singles = [one for one in works if one.role is Role.SINGLE]
+    dated = [one.last for one in (*works, *compilations) if one.is_dated] if singles else []
+    if not dated:
+        return works
+    first = min(dated)
+    late = first + gap_years * _DAYS_A_YEAR
+    if any(one.is_dated and one.last <= late for one in singles):
+        return works
+    year = str(date.fromordinal(first).year)
+    undated = {
+        one.id
+        for one in singles
+        if any(each.date is None and not is_too_early(each.format, year) for each in one.official)
+    }
+    return [with_span(one, FIRST_DAY, one.last) if one.id in undated else one for one in works]
 
 
 def intent_of(recordings: Sequence[RecordingCandidate]) -> str:

@@ -53,22 +53,22 @@ def decide(
 
 def group_settled(bundle: EvidenceBundle, settings: RulesConfig) -> ReleaseGroupId | None:
     """Return the group that the rules decide for, None if the case is open; it asks nothing."""
-    verdict = _settled_of(bundle, settings)
-    return verdict.crg if isinstance(verdict, Decided) and bundle.complete is not False else None
+    contest = contest_of(bundle, settings)
+    crg = bundle.once(("settled", settings), lambda: _settle(bundle, contest))
+    return crg if bundle.complete is not False else None
 
 
 def _by_rules(bundle: EvidenceBundle, settings: RulesConfig) -> Verdict:
-    verdict = _settled_of(bundle, settings)
+    contest, recordings = contest_of(bundle, settings), sorted_recordings(bundle)
+    verdict = _settled(bundle, contest, recordings)
     if isinstance(verdict, Decided):
         return verdict if bundle.complete is not False else _proposed(verdict, bundle)
-    contest = contest_of(bundle, settings)
 
     def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
-        found = _settled(tried, contest_on_trial(tried, contest))
-        return found.crg if isinstance(found, Decided) else None
+        return _settle(tried, contest_on_trial(tried, contest))
 
     questions = questions_of(verdict.asked, bundle, settle)
-    losers = explain_losers(contest, None, sorted_recordings(bundle).excluded)
+    losers = explain_losers(contest, None, recordings.excluded)
     because = verdict.because
     if bundle.complete is False:
         because = f"{because}; {_cut_short(bundle)}"
@@ -92,32 +92,37 @@ def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
     )
 
 
-def _settled_of(bundle: EvidenceBundle, settings: RulesConfig) -> Decided | Undecided:
-    contest = contest_of(bundle, settings)
-    return bundle.once(("settled", settings), lambda: _settled(bundle, contest))
-
-
-def _settled(bundle: EvidenceBundle, contest: Contest) -> Decided | Undecided:
+def _settled(
+    bundle: EvidenceBundle, contest: Contest, recordings: SortedRecordings
+) -> Decided | Undecided:
     """Return the decision, if it depends on nothing ambiguous."""
-    verdict = _verdict(contest, sorted_recordings(bundle))
-    if isinstance(verdict, Decided):
-        what, asked = _ambiguities(verdict, bundle, contest)
-        if asked:
-            because = f"{what} is unknown, and the decision turns on it"
-            return Undecided(because, asked, verdict.path)
+    results = apply_rules(contest)
+    chosen = results.chosen
+    apart = None
+    if chosen or recordings.artists:
+        apart = recordings_disagree(chosen, contest, results, recordings)
+    if apart or chosen is None:
+        return apart or undecided(contest, results)
+    verdict = _decided(chosen, contest, results, recordings)
+    what, asked = _ambiguities(chosen, bundle, contest)
+    if asked:
+        because = f"{what} is unknown, and the decision turns on it"
+        return Undecided(because, asked, verdict.path)
     return verdict
 
 
-def _verdict(contest: Contest, recordings: SortedRecordings) -> Decided | Undecided:
+def _settle(bundle: EvidenceBundle, contest: Contest) -> ReleaseGroupId | None:
+    """Return the group decided for, if the decision depends on nothing ambiguous."""
+    chosen = _choose(contest, sorted_recordings(bundle))
+    return chosen.id if chosen and not _ambiguities(chosen, bundle, contest)[1] else None
+
+
+def _choose(contest: Contest, recordings: SortedRecordings) -> Candidate | None:
     """Return the decision, with releases of unknown status taken as unofficial."""
     results = apply_rules(contest)
-    chosen = results.chosen
-    if recordings.artists and (apart := recordings_disagree(chosen, contest, results, recordings)):
-        return apart
-    if chosen is None:
-        return undecided(contest, results)
-    apart = recordings_disagree(chosen, contest, results, recordings)
-    return apart or _decided(chosen, contest, results, recordings)
+    if results.chosen and recordings_disagree(results.chosen, contest, results, recordings):
+        return None
+    return results.chosen
 
 
 def _decided(
@@ -147,28 +152,28 @@ def _decided(
 
 
 def _ambiguities(
-    verdict: Decided, bundle: EvidenceBundle, contest: Contest
+    chosen: Candidate, bundle: EvidenceBundle, contest: Contest
 ) -> tuple[str, tuple[Asked, ...]]:
     """Return what the decision depends on besides days, with the questions that would settle it."""
 
-    def rules(tried: EvidenceBundle) -> Decided | Undecided:
-        return _verdict(contest_on_trial(tried, contest), sorted_recordings(tried))
+    def rules(tried: EvidenceBundle) -> ReleaseGroupId | None:
+        found = _choose(contest_on_trial(tried, contest), sorted_recordings(tried))
+        return found.id if found else None
 
     if not bundle.listed.is_each_once:
         found = find_contradictions(contest.recordings, contest.candidates)
-        if found and (asked := contradictions_that_matter(verdict, found, bundle, rules)):
+        if found and (asked := contradictions_that_matter(chosen.id, found, bundle, rules)):
             return "which of two descriptions is right", asked
     statuses = releases_of_unknown_status(contest.candidates)
     untyped = records_of_unknown_type(contest.candidates)
     if not (statuses or untyped):
         return "", ()
-    chosen = next(one for one in contest.candidates if one.id == verdict.crg)
     until = chosen.last + contest.settings.lead_window_days
     if chosen.role is Role.COMPILATION:  # any work, however late, may rule it out
         until = LAST_DAY
-    if asked := statuses_that_matter(verdict, statuses, until, bundle, rules):
+    if asked := statuses_that_matter(chosen.id, statuses, until, bundle, rules):
         return "the status of a release", asked
-    return "the type of a record", types_that_matter(verdict, untyped, until, bundle, rules)
+    return "the type of a record", types_that_matter(chosen.id, untyped, until, bundle, rules)
 
 
 def _overridden(override: Override, bundle: EvidenceBundle, settings: RulesConfig) -> Decided:

@@ -39,7 +39,7 @@ _FIRST_YEAR_OF_1900S = 40
 
 def first_listed(contest: Contest) -> Candidate | None:
     """Return the earliest official record that has a date."""
-    listed = [one for one in contest.candidates if one.is_dated and one.counts]
+    listed = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
     return min(listed, key=attrgetter("first", "last", "name"), default=None)
 
 
@@ -72,22 +72,22 @@ def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest
     return assigned if is_early else 0
 
 
-def _telling_copies(contest: Contest) -> Iterator[tuple[Candidate, Release]]:
-    """Yield the promotional copies and bootlegs that may say that the recording was out.
+def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, Release]]:
+    """Yield the promotional copies and bootlegs that may say that it was out before a day.
 
     A promotional copy of its own record, or in a group of its own of the first record listed, does
     not, nor does a bootleg once siblings were looked up in vain.
     """
-    first = first_listed(contest)
+    is_none_there = contest.bundle.has_no_sibling
     for one in contest.candidates:
-        record = one if one.official else first
         for copy in one.unofficial:
-            if not copy.when.is_known:
+            if not copy.date or not FIRST_DAY < copy.when.first < until:
                 continue
-            is_promo = copy.standing == "Promotion"
-            if (is_promo and not (record and _is_shortly_before(copy.when, record))) or (
-                copy.standing == "Bootleg" and not contest.bundle.has_no_sibling
-            ):
+            if copy.standing == "Promotion":
+                record = one if one.official else first_listed(contest)
+                if not (record and _is_shortly_before(copy.when, record)):
+                    yield one, copy
+            elif copy.standing == "Bootleg" and not is_none_there:
                 yield one, copy
 
 
@@ -147,10 +147,9 @@ def _before_all(
             yield _is_earlier(f"the recording is dated {hint}", first), about
         if assigned := _early_assignment([recording], contest, year):
             yield _is_earlier(f"an ISRC was assigned in {assigned}", first), about
-    gap = contest.settings.reissue_long_gap_years
-    for one, copy in _telling_copies(contest):
-        is_telling = copy.standing == "Promotion" or one.role is Role.COMPILATION
-        if is_telling and _year(copy) < year - gap:
+    long_ago = date(max(year - contest.settings.reissue_long_gap_years, 1), 1, 1).toordinal()
+    for one, copy in _telling_copies(contest, long_ago):
+        if copy.standing == "Promotion" or one.role is Role.COMPILATION:
             text = f"{describe_unofficial(copy)} of {copy.when} is older than"
             yield f"{text} {first.dated_name}: what is it a copy of?", (one.id, copy.mb_release_id)
 
@@ -185,7 +184,7 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]
     And promotional copies of the compilation that are, or may be, no promos of it: those more than
     60 days older. Of these a bare year or month that its whole date lies in tells nothing.
     """
-    for other, copy in _telling_copies(contest):
+    for other, copy in _telling_copies(contest, compilation.last):
         is_own, when = other.id == compilation.id, copy.when
         subject, limit, how = other.name, compilation.dated_name, "before"
         is_earlier = before(when, compilation)
@@ -399,7 +398,7 @@ def _in_editions(case: YearCase) -> Iterator[str]:
     is_any_work = case.is_any_work_of_the_year
     telling = [
         (one, copy)
-        for one, copy in _telling_copies(case.contest)
+        for one, copy in _telling_copies(case.contest, date(int(case.year), 1, 1).toordinal())
         if copy.standing == "Promotion" or not is_any_work
     ]
     unstated = ((one, copy) for one, copy in case.copies if copy.may_be_official)
@@ -492,6 +491,6 @@ def _is_anything_before(first: Candidate, contest: Contest) -> bool:
         or taping_year(recordings, year) is not None
         or any(
             copy.standing == "Promotion" and copy.when.last < first.first
-            for _, copy in _telling_copies(contest)
+            for _, copy in _telling_copies(contest, first.first)
         )
     )

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, same_day
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.verdict import Considered, Decided, Possibility, Question, QuestionKind
-from chart_binder.domain.vocabulary import MBID, ReleaseGroupId, ReleaseId, non_blank
+from chart_binder.domain.verdict import Considered, Possibility, Question, QuestionKind
+from chart_binder.domain.vocabulary import MBID, STATUSES, ReleaseGroupId, ReleaseId, non_blank
 from chart_binder.rules.candidates import Candidate, role_and_noun
 
 GroupChange: TypeAlias = Callable[[ReleaseGroup], ReleaseGroup | None]
@@ -152,8 +152,8 @@ def _dated_on(day: int, group_id: str) -> BundleChange:
     return in_groups(change, (group_id,))
 
 
-Rules: TypeAlias = Callable[[EvidenceBundle], Decided | Undecided]
-"""Returns the verdict on evidence without looking at what is ambiguous in it."""
+Rules: TypeAlias = Settle
+"""Returns the group chosen by some evidence without looking at what is ambiguous in it."""
 
 _MAX_QUESTIONS = 5
 _MAX_SUBSETS = 4
@@ -179,14 +179,14 @@ def releases_of_unknown_status(candidates: Sequence[Candidate]) -> UnknownStatus
         (one, release)
         for one in candidates
         for release in one.unofficial
-        if release.may_be_official
+        if release.status not in STATUSES and release.may_be_official
     ]
     found.sort(key=lambda pair: (pair[1].when.last, pair[1].when.first, pair[1].mb_release_id))
     return {release.mb_release_id: (one, release) for one, release in found}
 
 
 def statuses_that_matter(
-    decided: Decided, unknown: UnknownStatuses, until: int, bundle: EvidenceBundle, rules: Rules
+    crg: str, unknown: UnknownStatuses, until: int, bundle: EvidenceBundle, rules: Rules
 ) -> tuple[Asked, ...]:
     """Return questions for the statuses that a decision depends on; none if it stands.
 
@@ -200,7 +200,7 @@ def statuses_that_matter(
 
     def changes_decision(few: Sequence[ReleaseId]) -> bool:
         tried = with_groups(bundle, _with_status("Official", few))
-        return _group_chosen(rules(tried)) != decided.crg
+        return rules(tried) != crg
 
     first = next((few for few in _subsets(relevant) if changes_decision(few)), None)
     if first is None:
@@ -270,7 +270,7 @@ def records_of_unknown_type(candidates: Sequence[Candidate]) -> Sequence[Candida
 
 
 def types_that_matter(
-    decided: Decided, untyped: Sequence[Candidate], until: int, bundle: EvidenceBundle, rules: Rules
+    crg: str, untyped: Sequence[Candidate], until: int, bundle: EvidenceBundle, rules: Rules
 ) -> tuple[Asked, ...]:
     """Return questions for the types that a decision depends on; none if it stands.
 
@@ -282,7 +282,7 @@ def types_that_matter(
         ids = frozenset(one.id for one in few)
         for primary in _TRIED_TYPES:
             tried = with_groups(bundle, set_fields(primary_type=primary), ids)
-            if _group_chosen(rules(tried)) != decided.crg:
+            if rules(tried) != crg:
                 return tuple(map(_type_question, few[:_MAX_RECORDS_ALONE]))
     return ()
 
@@ -339,7 +339,7 @@ def find_contradictions(
 
 
 def contradictions_that_matter(
-    decided: Decided, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, rules: Rules
+    crg: str, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, rules: Rules
 ) -> tuple[Asked, ...]:
     """Return questions for the contradictions that a decision depends on; none if it stands."""
     questions = tuple(one.asked for one in contradictions)
@@ -350,8 +350,8 @@ def contradictions_that_matter(
         tried = bundle
         for one, number in zip(contradictions, numbers, strict=True):
             tried = with_groups(tried, one.readings[number], one.groups)
-        chosen[numbers] = _group_chosen(rules(tried))
-    if set(chosen.values()) == {decided.crg}:
+        chosen[numbers] = rules(tried)
+    if set(chosen.values()) == {crg}:
         return ()
     matter = [one for place, one in enumerate(questions) if _depends_on(place, chosen)]
     return tuple(matter or questions)[:_MAX_QUESTIONS]
@@ -458,10 +458,6 @@ def _only_in(home: str, release_id: str) -> GroupChange:
         return replace(group, releases=kept) if kept or not group.releases else None
 
     return change
-
-
-def _group_chosen(verdict: Decided | Undecided) -> str | None:
-    return verdict.crg if isinstance(verdict, Decided) else None
 
 
 def _with_article(noun: str) -> str:
