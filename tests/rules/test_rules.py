@@ -3,13 +3,16 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.verdict import Decided, Open, Override
 from chart_binder.domain.vocabulary import ReleaseGroupId
+from chart_binder.rules.contest import candidates_meant, contest_of
 from chart_binder.rules.decide import decide
 from chart_binder.rules.first_release import first_release
+from chart_binder.rules.labels import labelled_candidates
 from golden.bundles import CASES
 from rules.making import (
     album,
@@ -100,6 +103,24 @@ def test_countries_and_labels_of_later_releases_settle_no_tie() -> None:
     unlisted = {"releases": None, "first_release_date": "1975-06-01"}
     verdict = decide(bundle(album("A", **of_all, **unlisted), album("B", american)), rules_config)
     assert in_short(verdict) == "A EARLIEST_OFFICIAL"
+
+
+def test_a_contest_is_built_once_and_every_part_of_a_case_has_its_candidates() -> None:
+    evidence = bundle(*records("S single 1974-10-11; A album 1974-11-08; V various 1979"))
+    verdict = decide(evidence, KNOBS)
+    contest = contest_of(evidence, KNOBS)
+    assert contest_of(evidence, RulesConfig()) is contest
+    assert decide(evidence, KNOBS) is verdict
+    labelled = {id(one) for _, one in labelled_candidates(evidence)}
+    assert (
+        labelled
+        == {id(one) for one in contest.candidates}
+        == {id(one) for one in candidates_meant(evidence)}
+    )
+    narrow = RulesConfig(lead_window_days=10)
+    assert contest_of(evidence, narrow).settings is narrow
+    assert in_short(decide(evidence, narrow)) == "S SINGLE_TRUE_PREMIERE"
+    assert decide(replace(evidence), KNOBS) == verdict
 
 
 def test_a_record_that_stands_twice_counts_once() -> None:

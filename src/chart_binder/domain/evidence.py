@@ -6,7 +6,7 @@ names, dates as spans of days. So reading a bundle costs no Python call for each
 
 from collections.abc import Callable, Hashable
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -320,16 +320,12 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
         """What to call this recording in a message."""
         return " - ".join(filter(None, (self.performer.name, self.recording_title)))
 
-    @cached_property
-    def _made(self) -> dict[Hashable, Any]:
-        return {}
-
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` returns. It is called once for this bundle, which keeps the result."""
-        if name not in self._made:
-            self._made[name] = make()
-        made: T = self._made[name]
-        return made
+        made: dict[Hashable, T] = self.__dict__.setdefault("made", {})
+        if name not in made:
+            made[name] = make()
+        return made[name]
 
     @cached_property
     def listed(self) -> "Listed":

@@ -74,11 +74,18 @@ class OpenCase:
 
     def verdict(self, patches: Sequence[Patch] = ()) -> Verdict:
         """Return the rules' verdict with patches applied."""
-        return decide(apply_patches(self.bundle, patches).bundle, self.rules)
+        return decide(self.patched(patches), self.rules)
+
+    def patched(self, patches: Iterable[Patch]) -> EvidenceBundle:
+        """Return the evidence with patches applied, which is made once for the same patches."""
+        key = frozenset(patches)
+        return self.bundle.once(
+            ("patched", key), lambda: apply_patches(self.bundle, key).bundle if key else self.bundle
+        )
 
     def group_of(self, patches: Iterable[Patch]) -> str | None:
         """Return the group that the rules decide for with patches applied, None if it is open."""
-        return group_settled(apply_patches(self.bundle, patches).bundle, self.rules)
+        return group_settled(self.patched(patches), self.rules)
 
     def sources_needed(self, *, is_cited: bool) -> int:
         """Return how many independent sources a fact needs: two at least that nobody cites."""
@@ -129,7 +136,7 @@ class OpenCase:
             for patch, count in sources.items()
             if count < least[patch] and not any(fact.trusted for fact in cited[patch])
         )
-        patched = apply_patches(self.bundle, needed).bundle
+        patched = self.patched(needed)
         return Weighed(verdict, patched, needed, min(sources.values(), default=0), short)
 
 
