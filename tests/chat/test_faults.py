@@ -18,6 +18,12 @@ LATE = "did not finish its answer for model 'llama3.2' within 0.3 s: raise llm.t
 NOT_OLLAMA = "does not speak Ollama's format (its answer cannot be read): set llm.base_url to an"
 NOT_OPENAI = "does not speak OpenAI's format (its answer cannot be read): set llm.base_url to the"
 TOO_LONG = "set llm.num_ctx to what the server gives it, or start the server with more"
+RAW = 'set llm.prompting = "raw"'
+LOADING = "is not ready, or still loading model 'llama3.2' (HTTP {}): wait until it is, or raise"
+MEMORY = (
+    "more memory than {} at {{url}} has (HTTP {}: {}): choose a smaller model, or lower llm.num_ctx"
+)
+EFFORT = "cannot think as it is told (HTTP 400: {}"
 MISSING = "model 'llama3.2' is not on the server at {url}/v1: set llm.model_id to one it has: qwen3"
 ENDLESS = "went on past 1000000 bytes, more than llm.max_tokens hold"
 TOO_MUCH = "sent more than 16000000 bytes in one answer: set llm.base_url"
@@ -30,7 +36,7 @@ OF_BOTH = {
     "endless": f"{ENDLESS}: look whether its server keeps to the limit it is given",
     "endless thinking": ENDLESS,
     "endless line": TOO_MUCH,
-    "502 page": "failed (HTTP 502): look into the server's log",
+    "502 page": LOADING.format(502),
 }
 OF_OLLAMA = {
     "absent": "model 'llama3.2' is not on the server at {url}: ollama pull llama3.2",
@@ -38,7 +44,21 @@ OF_OLLAMA = {
     "400": "does not support chat): choose another model",
     "401": "refuses the key or wants one (HTTP 401: unauthorized): set llm.api_key_env",
     "404 page": "does not speak Ollama's format (HTTP 404): set llm.base_url",
-    "500": "failed (HTTP 500: model requires more system memory (9.2 GiB) than is available)",
+    "500": "failed (HTTP 500: model runner has unexpectedly stopped): look into the server's log",
+    "memory": MEMORY.format(
+        "Ollama", 500, "model requires more system memory (9.2 GiB) than is available (3.9 GiB)"
+    ),
+    "memory, CUDA": MEMORY.format(
+        "Ollama", 500, "llama runner process has terminated: cudaMalloc failed"
+    ),
+    **{f"tool call{each}": RAW for each in ("", " in mid-stream", " as a key", ", XML")},
+    "thinking": EFFORT.format('"llama3.2" does not support thinking): set llm.think'),
+    "thinking by degrees": EFFORT.format('think value "medium" is not supported for this model)'),
+    "too long": "(HTTP 400: the input length exceeds the context length): raise llm.num_ctx",
+    "too long, 0.40": "(HTTP 400: request (6030 tokens) exceeds the available context size (4096 "
+    "tokens), try increasing it): raise llm.num_ctx, or choose a model with more context",
+    "roles": RAW,
+    "loading, 500": LOADING.format("500: Loading model"),
     "503": "is busy or still loading (HTTP 503: server busy, please try again. maximum pending",
     "error in mid-stream": "broke its reply off with an error: llama runner process has terminated",
     "redirect loop": "{url} redirects (HTTP 307): set llm.base_url",
@@ -57,18 +77,32 @@ OF_OPENAI = {
     "403": "refuses the key or wants one (HTTP 403: Forbidden): set llm.api_key_env",
     **dict.fromkeys(("404", "404 page"), "does not speak OpenAI's format (HTTP 404"),
     **dict.fromkeys(("too long, vLLM", "too long, 200"), TOO_LONG),
-    "too long, llama.cpp": "(HTTP 400: the request exceeds the available context size, try incr",
+    "too long, llama.cpp": "(HTTP 400: request (6030 tokens) exceeds the available context size",
     "too long, 500": "(HTTP 500: Context size has been exceeded.): set llm.num_ctx",
     "422": '"extra_forbidden", "loc": ["body", "top_k"], "msg": "Extra inputs"',
     **dict.fromkeys(
         ("429", "429 for an hour"),
         "is busy or still loading (HTTP 429: Rate limit reached): ask later",
     ),
-    "500": "failed (HTTP 500: CUDA out of memory): look into the server's log",
-    "500 text": "failed (HTTP 500: Internal Server Error): look into the server's log",
-    **dict.fromkeys(
-        ("503", "503 in a 200"), "is busy or still loading (HTTP 503: Loading model): ask later"
+    "500": "failed (HTTP 500: the engine is dead): look into the server's log",
+    "memory": MEMORY.replace("{{url}}", "{{url}}/v1").format(
+        "the server", 500, "CUDA out of memory. Tried to allocate 2.00 GiB"
     ),
+    "memory, LM Studio": "choose a smaller model, or lower llm.num_ctx and what the server is",
+    "nothing loaded": "has no model loaded (HTTP 400: No models loaded. Please load a model in",
+    "nothing loaded, 404": "): load 'llama3.2' there, as LM Studio does with `lms load llama3.2`",
+    **dict.fromkeys(("alternation", "no system", "two roles", "no later system"), RAW),
+    "thinking by degrees": EFFORT.format('think value "medium" is not supported for this model)'),
+    "effort": EFFORT.format("body.reasoning_effort: Input should be"),
+    "loading, 500": LOADING.format(
+        "500: litellm.InternalServerError: OpenAIException - Loading model"
+    ),
+    "503 page": LOADING.format(503),
+    "502 empty": LOADING.format(502),
+    "502 text": LOADING.format("502: Bad Gateway"),
+    "cannot load": "failed (HTTP 500: Error loading model. (Exit code: 6). Unknown error.): look",
+    "500 text": "failed (HTTP 500: Internal Server Error): look into the server's log",
+    **dict.fromkeys(("503", "503 in a 200"), LOADING.format("503: Loading model")),
     "error with 200": "broke its reply off with an error: Unexpected endpoint or method. (POST",
     "garbage": "ended its reply before it was done",
     **dict.fromkeys(("garbage event", "garbage document", "garbage in mid-stream"), NOT_OPENAI),
@@ -86,7 +120,8 @@ OF_OPENAI = {
 }
 SENTENCES = {"ollama": OF_BOTH | OF_OLLAMA, "openai": OF_BOTH | OF_OPENAI}
 TRIES = {
-    **{(kind, fault): 3 for kind in KINDS for fault in ("429", "503", "503 in a 200", "hangs up")},
+    **{(kind, fault): 3 for kind in KINDS for fault in ("429", "hangs up")},
+    ("ollama", "503"): 3,
     # Refusals that do not say what is refused: one more request, without counts and seed.
     **{("openai", fault): 2 for fault in ("400", "422")},
 }
@@ -113,13 +148,14 @@ def test_a_fault_is_one_sentence_with_its_remedy(provider: str, fault: str) -> N
     with KINDS[provider].serve(["never"], fault=fault, **models) as server:
         began = monotonic()
         with pytest.raises(ChatError) as refused:
-            ask(provider, server.url, timeout_s=0.3 if expected is LATE else 5.0)
+            ask(provider, server.url, timeout_s=0.3 if expected is LATE else 1.0)
         took_s = monotonic() - began
     sentence = str(refused.value)
     assert expected.format(url=server.url) in sentence
     assert "\n" not in sentence
     assert len(sentence) < 450
-    assert len(server.chats) == TRIES.get((provider, fault), 1)
+    is_waited_for = "or still loading model" in expected
+    assert len(server.chats) == (3 if is_waited_for else TRIES.get((provider, fault), 1))
     assert took_s < 3.0  # what drips or keeps silent would do so for ten seconds and more
 
 

@@ -5,15 +5,18 @@ server writing.
 """
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
 import pytest
 
 from chart_binder.config import LLMConfig
+from chart_binder.llm.second_reading import Inquiry, ask_reading
 from chart_binder.react.conversation import ChatError, Message, Terms
 from chart_binder.react.dialect import Classic
-from chart_binder.react.loop import stop_after_step
+from chart_binder.react.loop import LastWord, Limits, converse, stop_after_step
+from chart_binder.react.tools import Toolbox
 from servers.http import Response
 from servers.kinds import KINDS, Kind
 from servers.talk import Said
@@ -201,6 +204,37 @@ def test_a_passing_fault_is_met_by_asking_again(kind: Kind, fault: str, times: i
     assert all(each == server.chats[0] for each in server.chats)
 
 
+LOADING = {"ollama": "loading, 500", "openai": "503"}
+
+
+@SERVERS
+@pytest.mark.parametrize("prompting", ["chat", "raw"])
+def test_a_model_that_is_loading_is_waited_for_with_a_line_that_says_so(
+    kind: Kind, prompting: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with kind.serve(["well"], fault=LOADING[kind.provider], times=4) as server:
+        chat = kind.model(server, prompting=prompting, timeout_s=20.0)
+        assert chat.reply(ASKED, Terms(STOP)).content == "well"
+    assert len(server.chats) == 5
+    (line,) = caplog.messages
+    assert re.match(r"waiting for (19|20) s at most: .* still loading model 'llama3\.2'", line)
+
+
+@SERVERS
+@pytest.mark.parametrize("fault", ["502 page", None])
+def test_a_model_that_is_never_loaded_is_waited_for_until_the_deadline(
+    kind: Kind, fault: str | None
+) -> None:
+    began = monotonic()
+    with (
+        kind.serve(fault=fault or LOADING[kind.provider]) as server,
+        pytest.raises(ChatError, match=r"wait until it is, or raise llm\.timeout_s"),
+    ):
+        kind.model(server, timeout_s=3.0).reply(ASKED, Terms(STOP))
+    assert 1.9 < monotonic() - began < 3.2
+    assert len(server.chats) >= 4
+
+
 @SERVERS
 @pytest.mark.parametrize("status", [200, 400, 404, 500, 503])
 @pytest.mark.parametrize("streamed", [True, False])
@@ -231,7 +265,7 @@ def test_a_server_is_left_alone_for_as_long_as_it_asks(
 
 @SERVERS
 def test_tries_stay_within_the_one_deadline(kind: Kind) -> None:
-    with kind.serve(fault="503") as server, pytest.raises(ChatError, match="busy"):
+    with kind.serve(fault="503") as server, pytest.raises(ChatError, match="still loading"):
         kind.model(server, timeout_s=0.3).reply(ASKED, Terms(STOP))
     assert len(server.chats) < 3
 
@@ -252,14 +286,70 @@ def test_a_reply_that_ran_out_of_tokens_says_so(kind: Kind) -> None:
 
 
 @SERVERS
-def test_a_model_that_only_thinks_needs_more_tokens(kind: Kind) -> None:
+def test_a_model_that_only_thinks_has_given_no_reply(kind: Kind) -> None:
     silent = Said("", thinking="hm")
-    with kind.serve([silent, silent, Said("", thinking="hm " * 500)]) as server:
-        chat = kind.model(server, max_tokens=64)
-        with pytest.raises(ChatError, match="answered with nothing, though it was thinking"):
-            chat.reply(ASKED, Terms(STOP))
-        with pytest.raises(ChatError, match=r"spent all its tokens .*: raise llm\.max_tokens"):
-            chat.reply(ASKED, Terms(STOP))
+    with kind.serve([silent, silent]) as server, pytest.raises(ChatError) as refused:
+        kind.model(server).reply(ASKED, Terms(STOP))
+    assert "answered with nothing, though it was thinking" in str(refused.value)
+
+
+@SERVERS
+@pytest.mark.parametrize("streamed", [True, False])
+def test_one_that_thought_for_too_long_costs_a_turn(kind: Kind, streamed: bool) -> None:
+    with kind.serve([Said("", thinking="hm " * 500), ANSWER]) as server:
+        chat = kind.model(server, max_tokens=64, stream=streamed)
+        ending = converse(
+            chat, Classic(), Toolbox([]), ASKED, judge=lambda text, _: text, watch=lambda _: None
+        )
+        last = server.chats[1]["messages"][-1]["content"]
+    assert (ending.answer, ending.iterations) == ("C1", 2)
+    assert "Your reply was cut off because it was too long" in last
+
+
+# LM Studio with Qwen 3.5 (lmstudio-bug-tracker#1698, #1773), Ollama with qwen3-next (harper#1805),
+# vLLM 0.23.1 (vllm#48863): the object of a schema stands in the thinking, and the content is empty.
+SCHEMA = {"type": "object", "properties": {"answer": {"enum": ["C1", "C2"]}}}
+
+
+@pytest.mark.parametrize(
+    ("provider", "prompting"), [("ollama", "chat"), ("ollama", "raw"), ("openai", "chat")]
+)
+@pytest.mark.parametrize("streamed", [True, False])
+def test_what_was_written_by_schema_into_the_thinking_is_asked_for_without(
+    provider: str, prompting: str, streamed: bool
+) -> None:
+    kind = KINDS[provider]
+    said = '{"answer": "C1"}'
+    with kind.serve([said] * 5, thinks_by_schema=True) as server:
+        chat = kind.model(server, prompting=prompting, stream=streamed)
+        for _ in range(2):
+            assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == said
+        field = "format" if kind.provider == "ollama" else "response_format"
+        assert [field in each for each in server.chats] == [True, False, False]
+
+
+@SERVERS
+def test_thinking_that_is_no_object_says_nothing_about_schemas(kind: Kind) -> None:
+    with kind.serve([Said("", thinking="hm"), "C1", "C2"]) as server:
+        chat = kind.model(server)
+        contents = [chat.reply(ASKED, Terms(STOP, SCHEMA)).content for _ in range(2)]
+        field = "format" if kind.provider == "ollama" else "response_format"
+        assert [field in each for each in server.chats] == [True, False, True]
+    assert contents == ["C1", "C2"]
+
+
+@SERVERS
+def test_the_last_turn_and_a_second_reading_are_asked_again(kind: Kind) -> None:
+    with kind.serve(['{"crg": "C1"}'] * 2, thinks_by_schema=True) as server:
+        ending = converse(
+            kind.model(server), Classic(), Toolbox([]), ASKED,
+            judge=lambda answer, _: answer, watch=lambda _: None,
+            limits=Limits(iterations=1), last_word=lambda: LastWord("Answer.", SCHEMA),
+        )  # fmt: skip
+    assert ending.answer == '{"crg": "C1"}'
+    with kind.serve(['{"reading": "first_release"}'] * 2, thinks_by_schema=True) as server:
+        asked = Inquiry("What?", "reading", {"first_release": "first_release"})
+        assert ask_reading(kind.model(server), asked)[0] == "first_release"
 
 
 @SERVERS

@@ -20,6 +20,17 @@ from servers.talk import (
 
 __all__ = ["FAULTS", "OllamaStandIn", "Said"]
 
+LLAMA_TOO_LONG: Body = {
+    "error": {
+        "code": 400,
+        "message": "request (6030 tokens) exceeds the available context size (4096 tokens), try "
+        "increasing it",
+        "type": "exceed_context_size_error",
+        "n_prompt_tokens": 6030,
+        "n_ctx": 4096,
+    }
+}
+"""As `llama-server` 0.6 said it."""
 CREATED = "2026-11-02T09:30:00.123456789Z"
 
 
@@ -30,7 +41,8 @@ class OllamaStandIn(StandIn):
     server fails with 500. `stop`, `num_predict` and `num_ctx` are honoured, and a prompt that
     overflows the window is cut in silence, as by the real server; `allotted` makes the window
     smaller than was asked for. A token is three characters here. A schema is declined with the
-    status `declines_schema`, if given. `fault` names a row of `FAULTS` that the first `times`
+    status `declines_schema`, if given; `thinks_by_schema` puts what is written by one into the
+    thinking. `fault` names a row of `FAULTS` that the first `times`
     requests for `on` meet. `digest` is that of each model. `chats` holds the bodies of all requests
     for a reply.
     """
@@ -46,6 +58,7 @@ class OllamaStandIn(StandIn):
         version: str = "0.33.1",
         digest: str = "4ff4e3a9",
         obeys_stop: bool = True,
+        thinks_by_schema: bool = False,
         declines_schema: int = 0,
         fault: str | None = None,
         times: int = ALWAYS,
@@ -60,6 +73,7 @@ class OllamaStandIn(StandIn):
         self._capabilities = capabilities
         self._version = version
         self._obeys_stop = obeys_stop
+        self._thinks_by_schema = thinks_by_schema
         self._declines_schema = declines_schema
         self._fault, self._times, self._on = fault, times, on
         self._running: dict[str, int] = {}
@@ -101,6 +115,8 @@ class OllamaStandIn(StandIn):
             reply = said(self._replies(messages))
         except LookupError:
             return _error(500, "the stand-in has no more replies")
+        if body.get("format") and self._thinks_by_schema:
+            reply = Said("", thinking=reply.content)
         parts = self._parts(body, messages, reply, written)
         if body.get("stream", True):
             return _ndjson(parts)
@@ -211,7 +227,8 @@ def _end(reason: str) -> Body:
 
 def _joined(parts: list[Body]) -> Body:
     if "response" in parts[-1]:
-        return {**parts[-1], "response": "".join(part["response"] for part in parts)}
+        thoughts = "".join(part.get("thinking", "") for part in parts)
+        return {**parts[-1], **_as_response("".join(part["response"] for part in parts), thoughts)}
     content = "".join(part["message"]["content"] for part in parts)
     thinking = "".join(part["message"].get("thinking", "") for part in parts)
     return {**parts[-1], "message": _message(content, thinking or None)}
@@ -281,7 +298,40 @@ FAULTS: Mapping[str, Callable[[OllamaStandIn, Request], Response]] = {
     "400": _always(_error(400, '"llama3.2" does not support chat')),
     "401": _always(_error(401, "unauthorized")),
     "404 page": _always(Response(HTML, 404)),
-    "500": _always(_error(500, "model requires more system memory (9.2 GiB) than is available")),
+    "500": _always(_error(500, "model runner has unexpectedly stopped")),
+    # ollama#10920 and many more: a model that is larger than the machine.
+    "memory": _always(
+        _error(500, "model requires more system memory (9.2 GiB) than is available (3.9 GiB)")
+    ),
+    "memory, CUDA": _always(_error(500, "llama runner process has terminated: cudaMalloc failed")),
+    # ollama#17638 (0.32.6, gpt-oss:20b): a call is looked for though there are no tools.
+    "tool call": _always(
+        _error(500, """error parsing tool call: raw='{"input":"x"}]', err=invalid character ']'""")
+    ),
+    # ollama#12064: the same failure behind a stream that has begun.
+    "tool call in mid-stream": _always(
+        _ndjson(_some({"error": "error parsing tool call: raw='We need to', err=invalid 'W'"}))
+    ),
+    # ollama#11781 (0.11.4): the words are the key.
+    "tool call as a key": _always(
+        _ndjson(_some({"error parsing tool call": "invalid character 'c' looking for beginning"}))
+    ),
+    # Qwen3-Coder's calls are XML, and Ollama's parser of them says so.
+    "tool call, XML": _always(
+        _error(500, "XML syntax error on line 35: element <parameter> closed by </function>")
+    ),
+    # ollama#11439: `think` for a model without it; ollama#12561: a level for one without levels.
+    "thinking": _always(_error(400, '"llama3.2" does not support thinking')),
+    "thinking by degrees": _always(
+        _error(400, 'think value "medium" is not supported for this model')
+    ),
+    # With `truncate` false: Ollama from 0.12.6, and from 0.40, where llama.cpp's server says it.
+    "too long": _always(_error(400, "the input length exceeds the context length")),
+    "too long, 0.40": _always(_error(400, json.dumps(LLAMA_TOO_LONG))),
+    # The template of Mistral 7B, by llama.cpp's server inside Ollama.
+    "roles": _always(_error(500, "Conversation roles must alternate user/assistant/user/...")),
+    # A reverse proxy hands on what llama.cpp's server says while it loads.
+    "loading, 500": _always(_error(500, "Loading model")),
     "502 page": _always(Response("<html>Bad Gateway</html>", 502)),
     "429": _always(_error(429, "too many requests")),
     "429 for an hour": _always(

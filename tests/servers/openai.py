@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from servers.http import Repeated, Request, Response, StandIn
+from servers.ollama import LLAMA_TOO_LONG
 from servers.talk import ALWAYS, HTML, Body, Said, Talker, cut, in_order, pieces, said, tokens
 
 CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
@@ -18,11 +19,11 @@ class OpenAIStandIn(StandIn):
 
     `replies` are given in order, or made by a function of the messages. `stop` and `max_tokens` are
     honoured, a prompt over `window` is cut in silence; a token is three characters. `streams=False`
-    is a server that never streams, `declines` names the fields that it refuses with 400 in so many
-    words, `refuses` those it refuses with that status without a word. `roles` are those it takes,
-    `key` the one it wants; `tells` what it says at other addresses. `fault` names a row of `FAULTS`
-    that the first `times` requests for `on` meet. `chats` holds the bodies of the requests for a
-    reply.
+    is a server that never streams, `thinks_by_schema` puts what is written by a schema into the
+    thinking, `declines` names the fields that it refuses with 400 in so many words, `refuses` those
+    it refuses with that status without a word. `roles` are those it takes, `key` the one it wants;
+    `tells` what it says at other addresses. `fault` names a row of `FAULTS` that the first `times`
+    requests for `on` meet. `chats` holds the bodies of the requests for a reply.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class OpenAIStandIn(StandIn):
         models: tuple[Body, ...] = ({"id": "llama3.2", "object": "model"},),
         window: int = ALWAYS,
         obeys_stop: bool = True,
+        thinks_by_schema: bool = False,
         streams: bool = True,
         declines: tuple[str, ...] = (),
         refuses: Mapping[str, int] | None = None,
@@ -48,6 +50,7 @@ class OpenAIStandIn(StandIn):
         self._models = models
         self._window = window
         self._obeys_stop = obeys_stop
+        self._thinks_by_schema = thinks_by_schema
         self._streams = streams
         self._declines = declines
         self._refuses = refuses or {}
@@ -104,6 +107,8 @@ class OpenAIStandIn(StandIn):
             reply = said(self._replies(messages))
         except LookupError:
             return error(500, "the stand-in has no more replies")
+        if body.get("response_format") and self._thinks_by_schema:
+            reply = Said("", thinking=reply.content)
         streamed = body.get("stream", False) and self._streams
         written = form.streamed if streamed else form.whole
         return written(self._cut(body, messages, reply), body)
@@ -245,15 +250,9 @@ _VLLM_TOO_LONG = (
     "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens "
     "(3976 in the messages, 1024 in the completion). Please reduce the length of the messages."
 )
-_LLAMA_TOO_LONG = {
-    "error": {
-        "code": 400,
-        "message": "the request exceeds the available context size, try increasing it",
-        "type": "exceed_context_size_error",
-        "n_prompt_tokens": 5000,
-        "n_ctx": 4096,
-    }
-}
+NOTHING_LOADED = (
+    "No models loaded. Please load a model in the developer page or use the `lms load` command."
+)
 _EXTRA = {"detail": [{"type": "extra_forbidden", "loc": ["body", "top_k"], "msg": "Extra inputs"}]}
 
 FAULTS: Mapping[str, Callable[[OpenAIStandIn, Request], Response]] = {
@@ -268,15 +267,50 @@ FAULTS: Mapping[str, Callable[[OpenAIStandIn, Request], Response]] = {
     "too long, vLLM": _always(
         _json({"object": "error", "message": _VLLM_TOO_LONG, "type": "x", "code": 400}, 400)
     ),
-    "too long, llama.cpp": _always(_json(_LLAMA_TOO_LONG, 400)),
+    "too long, llama.cpp": _always(_json(LLAMA_TOO_LONG, 400)),
     "too long, 500": _always(error(500, "Context size has been exceeded.", "server_error")),
-    "too long, 200": _always(_json(_LLAMA_TOO_LONG)),
+    "too long, 200": _always(_json(LLAMA_TOO_LONG)),
     "422": _always(_json(_EXTRA, 422)),
     "429": _always(error(429, "Rate limit reached")),
     "429 for an hour": _always(
         replace(error(429, "Rate limit reached"), headers=(("Retry-After", "3600"),))
     ),
-    "500": _always(error(500, "CUDA out of memory")),
+    "500": _always(error(500, "the engine is dead")),
+    # vLLM and TabbyAPI hand on what PyTorch says.
+    "memory": _always(error(500, "CUDA out of memory. Tried to allocate 2.00 GiB")),
+    # LM Studio's guardrail, when it would load the model.
+    "memory, LM Studio": _always(
+        error(400, "Model loading was stopped due to insufficient system resources.")
+    ),
+    # LM Studio without just-in-time loading; some versions say it with 404.
+    "nothing loaded": _always(error(400, NOTHING_LOADED)),
+    "nothing loaded, 404": _always(error(404, NOTHING_LOADED)),
+    # vLLM with the template of Mistral 7B (vllm#6862); Gemma 2's; Mistral 7B v0.1's.
+    "alternation": _always(
+        error(400, "After the optional system message, conversation roles must alternate user/")
+    ),
+    "no system": _always(error(400, "System role not supported")),
+    "two roles": _always(error(400, "Only user and assistant roles are supported!")),
+    # LM Studio with Ministral 3 (lmstudio-bug-tracker#2219); llama.cpp says it with 500.
+    "no later system": _always(
+        error(500, "Only user, assistant and tool roles are supported, got system.")
+    ),
+    # Ollama's /v1 (ollama#12561); vLLM for an effort that it does not know.
+    "thinking by degrees": _always(
+        error(400, 'think value "medium" is not supported for this model')
+    ),
+    "effort": _always(
+        error(400, "body.reasoning_effort: Input should be 'low', 'medium' or 'high'")
+    ),
+    # Proxies: LiteLLM hands on a 503 as 500, HAProxy has a page, Caddy nothing, Envoy two words.
+    "loading, 500": _always(
+        error(500, "litellm.InternalServerError: OpenAIException - Loading model")
+    ),
+    "503 page": _always(Response("<html><body><h1>503 Service Unavailable</h1>", 503)),
+    "502 empty": _always(Response(b"", 502)),
+    "502 text": _always(Response("Bad Gateway", 502, "text/plain")),
+    # LM Studio, of a model that will never be loaded.
+    "cannot load": _always(error(500, "Error loading model. (Exit code: 6). Unknown error.")),
     "500 text": _always(Response("Internal Server Error", 500, "text/plain")),
     "502 page": _always(Response("<html>Bad Gateway</html>", 502)),
     "503": _always(error(503, "Loading model", "unavailable_error")),

@@ -4,8 +4,10 @@ Each fault is one sentence that ends in what to do about it.
 """
 
 import json
+import logging
+import re
 from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from time import sleep
@@ -28,19 +30,22 @@ MOST_BYTES = 16_000_000
 """Of an answer as it is sent; a description of a model with its licences takes less than one MB."""
 MOST_BYTES_A_TOKEN = 1_024
 """A token is streamed as a line of JSON with the model's name and the time, some 150 bytes."""
-PAUSES_S = (0.1, 0.4)  # before the second try and before the third
+PAUSES_S = (0.1, 0.4, 1.0)
+"""Before the second try and before the third, and between those while a model is loading."""
 LONGEST_DETAIL = 200  # characters of the server's own words
 DECLINING = frozenset({400, 422, 500, 501})
 """Statuses of a server that may accept the request without a part of it."""
 _ERRORS = range(400, 600)
+_log = logging.getLogger(__name__)
 
 
 class PassingError(ChatError):
-    """A fault that may be gone in a moment, met before anything of a reply had come."""
+    """A fault that may be gone in a moment, or once the model is loaded; nothing had come yet."""
 
-    def __init__(self, problem: str, retry_after_s: float = 0.0) -> None:
+    def __init__(self, problem: str, retry_after_s: float = 0.0, *, is_loading: bool) -> None:
         super().__init__(problem)
         self.retry_after_s = retry_after_s
+        self.is_loading = is_loading
 
 
 class DeclinedError(ChatError):
@@ -53,7 +58,14 @@ class DeclinedError(ChatError):
 
 
 class OnlyThinkingError(ChatError):
-    """A model stopped before the first word of its answer, though it was thinking."""
+    """A model stopped before the first word of its answer, though it was thinking.
+
+    `is_object`: the thinking looks like the answer, by the schema that it was asked for.
+    """
+
+    def __init__(self, problem: str, *, is_object: bool) -> None:
+        super().__init__(problem)
+        self.is_object = is_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +101,10 @@ def error_in(said: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAns
     about = said.get("error") or said.get("detail") or ("message" in said and said)
     if not about:
         return None
+    if isinstance(about, str) and about.startswith("{"):  # Ollama hands on what llama.cpp says
+        with suppress(ValueError, RecursionError):
+            if inner := error_in(json.loads(about), status, retry_after_s):
+                return inner
     words = about.get("message", about) if isinstance(about, dict) else about
     code = about.get("code") if isinstance(about, dict) else None
     inside = code if isinstance(code, int) and code in _ERRORS else 0
@@ -107,14 +123,23 @@ def read_error(body: bytes, status: int, retry_after_s: float = 0.0) -> ErrorAns
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A kind of failure, and the statuses that mean it; a `passing` one may be gone in a moment.
+    """A kind of failure, and the statuses and words that mean it.
 
-    Its sentence may name `server`, `address`, `model`, `seconds` and `detail`.
+    `words` is a regular expression; without `statuses`, it counts for each. A `passing` fault may
+    be gone in a moment, one of `loading` once the model is loaded. The sentence may name `server`,
+    `address`, `model`, `seconds` and `detail`.
     """
 
     sentence: str
     statuses: Container[int] = ()
+    words: str = ""
     passing: bool = False
+    loading: bool = False
+
+    def fits(self, answer: ErrorAnswer) -> bool:
+        """Return whether this is the failure that a server speaks of."""
+        has_status = not self.statuses or answer.status in self.statuses
+        return has_status and bool(re.search(self.words, answer.words, re.IGNORECASE | re.DOTALL))
 
     def error(self, server: "Server", detail: str = "", retry_after_s: float = 0.0) -> ChatError:
         """Return the error to raise, with the server's own words in brief."""
@@ -126,7 +151,9 @@ class Fault:
             seconds=f"{server.deadline.seconds:g}",
             detail=plain_line(detail.replace(key, "***") if key else detail, LONGEST_DETAIL),
         )
-        return PassingError(sentence, retry_after_s) if self.passing else ChatError(sentence)
+        if self.passing or self.loading:
+            return PassingError(sentence, retry_after_s, is_loading=self.loading)
+        return ChatError(sentence)
 
 
 LATE = Fault(
@@ -151,6 +178,45 @@ IMPOSSIBLE_ADDRESS = Fault("llm.base_url is no possible address")
 UNUSABLE = Fault("{server} at {address} cannot be asked ({detail}): look into the log")
 FAILED = Fault("{server} at {address} failed ({detail}): look into the server's log")
 
+TOO_LONG = r"context.(?:length|size|window)|maximum context|prompt is too long|too many tokens"
+"""Words of a server whose context the prompt does not fit."""
+_LOADING = "{server} at {address} is not ready, or still loading model {model!r} ({detail}): "
+_LOADING += "wait until it is, or raise llm.timeout_s"
+_BY_WORDS = (
+    Fault(
+        _LOADING,
+        (500, 502, 503, 504),
+        r"^(?!.*(?:fail|unable|error loading)).*(?:\bloading (?:the )?model"
+        r"|\bmodel\b.{0,200}\b(?:is (?:still |currently )?loading|being loaded)|still loading)",
+        loading=True,
+    ),
+    # A proxy before the server has nothing to say of it: a page, or the name of the status.
+    Fault(
+        _LOADING, (502, 503), r"^\s*(?:<|(?:bad gateway|service unavailable)?\.?\s*$)", loading=True
+    ),
+    Fault(
+        "{server} at {address} took the reply of model {model!r} for a tool call that it cannot "
+        'read ({detail}): set llm.prompting = "raw"',
+        words=r"pars(?:e|ing) tool call|tool call parsing failed|XML syntax error",
+    ),
+    Fault(
+        "the template of model {model!r} at {address} refuses the messages ({detail}): "
+        'set llm.prompting = "raw"',
+        words=r"system role (?:is )?not supported|got system|only user(?:, \w+)*,? and \w+ roles"
+        r"|roles must alternate",
+    ),
+    Fault(
+        "model {model!r} needs more memory than {server} at {address} has ({detail}): choose a "
+        "smaller model, or lower llm.num_ctx and what the server is started with",
+        words=r"more system memory|out of memory|insufficient (?:system resources|memory)"
+        r"|not enough memory|(?:failed|unable) to allocate|malloc failed",
+    ),
+    Fault(
+        "model {model!r} at {address} cannot think as it is told ({detail}): set llm.think and "
+        "llm.reasoning_effort to what it knows, or to nothing",
+        words=r"not support thinking|think value|reasoning.?effort",
+    ),
+)
 _BY_STATUS = (
     Fault("{server} at {address} broke its reply off with an error: {detail}", (0,)),
     Fault("{address} redirects ({detail}): set llm.base_url to the server itself", range(300, 400)),
@@ -179,14 +245,19 @@ class Faults:
     """The faults of one kind of server, beside those that all have.
 
     `server` is what sentences call it, `absent` is for an address where nothing answers,
-    `wrong_format` for an answer that cannot be read or a path that is not there; `recognise` knows
-    a fault by the server's words.
+    `wrong_format` for an answer that cannot be read or a path that is not there; those `by_words`
+    come before the ones that servers of all kinds speak of.
     """
 
     server: str
     absent: Fault
     wrong_format: Fault
-    recognise: Callable[[ErrorAnswer], Fault | None]
+    by_words: tuple[Fault, ...]
+
+    def recognise(self, answer: ErrorAnswer) -> Fault | None:
+        """Return the fault that the server's words name, if any."""
+        rows = (*self.by_words, *_BY_WORDS)
+        return next((fault for fault in rows if fault.fits(answer)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,24 +406,34 @@ class Server:
             ((OSError, ImportError), UNUSABLE),
         )
         fault = next((row for kinds, row in rows if isinstance(error, kinds)), None)
-        if (
-            fault is None
-        ):  # no JSON, another shape, too deep: what a library says of it tells little
-            return self.faults.wrong_format.error(self, "its answer cannot be read")
+        if fault is None:
+            # No JSON, another shape, too deep: what a library says of it tells little, but some
+            # versions of Ollama send an error as a line in which it is the key.
+            named = self.faults.recognise(ErrorAnswer(0, str(error)))
+            detail = "an error in place of a reply" if named else "its answer cannot be read"
+            return (named or self.faults.wrong_format).error(self, detail)
         return fault.error(self, detail)
 
 
 def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:
-    """Return what `ask` returns; its third `PassingError` is final, and any other `ChatError`."""
-    for pause_s in PAUSES_S:
+    """Return what `ask` returns, or raise its `ChatError`.
+
+    A model that is loading is waited for until the deadline; of other faults, the third is final.
+    """
+    tries = 0
+    is_told = False
+    while True:
         try:
             return ask()
         except PassingError as error:
-            wait_s = max(pause_s, error.retry_after_s)
-            if deadline.left_s <= wait_s:
+            wait_s = max(PAUSES_S[min(tries, 2)], error.retry_after_s)
+            tries += 1
+            if deadline.left_s <= wait_s or (tries > 2 and not error.is_loading):  # noqa: PLR2004
                 raise
+            if error.is_loading and not is_told:
+                _log.warning("waiting for %.0f s at most: %s", deadline.left_s, error)
+                is_told = True
             sleep(wait_s)
-    return ask()
 
 
 def _address(base_url: str) -> str:

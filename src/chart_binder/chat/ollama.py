@@ -13,7 +13,15 @@ from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from chart_binder.chat.http import Endpoint, ErrorAnswer, Fault, Faults, Server
+from chart_binder.chat.http import (
+    TOO_LONG,
+    Endpoint,
+    ErrorAnswer,
+    Fault,
+    Faults,
+    Server,
+    error_in,
+)
 from chart_binder.chat.served_model import (
     Fields,
     Health,
@@ -35,7 +43,6 @@ if TYPE_CHECKING:
     from ollama import ChatResponse, Client, GenerateResponse
 
 _LOADED = "/api/ps"
-_NOT_FOUND = 404
 _SCHEMA = OptionalField("format", marks=("format", "schema", "grammar"), statuses={400, 500, 501})
 """What an old version, which knows no schemas, declines."""
 
@@ -77,8 +84,9 @@ class _OllamaApi:
                         yield _part(answer)
             except library.ResponseError as error:
                 wait_s = retry_after_s("".join(waits))
-                answered = ErrorAnswer(max(error.status_code, 0), str(error.error), wait_s)
-                raise server.refusal(answered) from error
+                status = max(error.status_code, 0)  # -1 inside a stream
+                answered = error_in({"error": error.error}, status, wait_s)
+                raise server.refusal(answered or ErrorAnswer(status, "", wait_s)) from error
 
     def context_length(self, server: Server) -> int | None:
         return context_length_at(server, _LOADED)
@@ -218,14 +226,6 @@ def _misfits(details: _Details, config: LLMConfig) -> Iterator[str]:
         )
 
 
-_NO_MODEL = Fault("model {model!r} is not on the server at {address}: ollama pull {model}")
-
-
-def _recognise(answer: ErrorAnswer) -> Fault | None:
-    is_absent = "model" in answer.words and "not found" in answer.words
-    return _NO_MODEL if is_absent and answer.status == _NOT_FOUND else None
-
-
 _FAULTS = Faults(
     server="Ollama",
     absent=Fault(
@@ -237,5 +237,16 @@ _FAULTS = Faults(
         "what answers at {address} does not speak Ollama's format ({detail}): set llm.base_url "
         "to an Ollama server",
     ),
-    recognise=_recognise,
+    by_words=(
+        Fault(
+            "model {model!r} is not on the server at {address}: ollama pull {model}",
+            (404,),
+            "model.*not found",
+        ),
+        Fault(
+            "the prompt with llm.max_tokens is over the context of model {model!r} at {address} "
+            "({detail}): raise llm.num_ctx, or choose a model with more context",
+            words=TOO_LONG,
+        ),
+    ),
 )

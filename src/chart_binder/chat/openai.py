@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from chart_binder.chat.http import (
     DECLINING,
+    TOO_LONG,
     Endpoint,
     ErrorAnswer,
     Fault,
@@ -294,15 +295,6 @@ def _text(value: object) -> str:
 
 
 _NOT_FOUND = 404
-_TOO_LONG = (
-    "context length",
-    "context size",
-    "context window",
-    "context_length",
-    "maximum context",
-    "prompt is too long",
-    "too many tokens",
-)
 _MISSING = ("does not exist", "not found", "not_found", "no such", "unknown model", "invalid model")
 _ROLES = ("role", "tool")
 
@@ -314,10 +306,6 @@ _NO_TOOL_ROLE = Fault(
 _NO_COMPLETIONS = Fault(
     '{server} at {address} has no /completions ({detail}): set llm.prompting = "chat"'
 )
-_OVERFLOW = Fault(
-    "the prompt with llm.max_tokens is over the context of model {model!r} at {address} "
-    "({detail}): set llm.num_ctx to what the server gives it, or start the server with more"
-)
 
 
 def _is_missing_model(answer: ErrorAnswer) -> bool:
@@ -327,11 +315,6 @@ def _is_missing_model(answer: ErrorAnswer) -> bool:
         and "model" in words
         and any(mark in words for mark in _MISSING)
     )
-
-
-def _recognise(answer: ErrorAnswer) -> Fault | None:
-    words = answer.words.casefold()
-    return _OVERFLOW if any(mark in words for mark in _TOO_LONG) else None
 
 
 _FAULTS = Faults(
@@ -345,5 +328,17 @@ _FAULTS = Faults(
         "what answers at {address} does not speak OpenAI's format ({detail}): set llm.base_url "
         "to the server's API, with or without /v1",
     ),
-    recognise=_recognise,
+    by_words=(
+        Fault(
+            "the prompt with llm.max_tokens is over the context of model {model!r} at {address} "
+            "({detail}): set llm.num_ctx to what the server gives it, or start the server with "
+            "more",
+            words=TOO_LONG,
+        ),
+        Fault(
+            "{server} at {address} has no model loaded ({detail}): load {model!r} there, as LM "
+            "Studio does with `lms load {model}`",
+            words="no models? (?:is |are )?loaded",
+        ),
+    ),
 )

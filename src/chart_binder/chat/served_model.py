@@ -207,6 +207,7 @@ class ServedModel:
         self._api = api
         self._faults = faults
         self._declined: frozenset[str] = frozenset()
+        self._thinks_by_schema = False
         self._thread = threading.local()  # the prompt that was counted last, and its count
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
@@ -224,20 +225,39 @@ class ServedModel:
         allowed_s = most_s if terms.seconds is None else min(most_s, terms.seconds)
         with Deadline(allowed_s) as deadline:
             server = Server(self._endpoint, self.model_id, deadline, self._faults)
-            request = Request(server, self._config, sent, terms)
-            reply = retry_without_stop(
-                lambda stop: self._ask(replace(request, stop=stop)), terms.stop
-            )
+            request = Request(server, self._config, sent, terms, terms.stop)
+            reply = self._ask_for_content(request)
             counted = reply.prompt_tokens
             if counted is not None and self._looks_cut(sent, counted):
                 self._refuse_cut(request, counted)
         return replace(reply, seconds=monotonic() - began)
 
+    def _ask_for_content(self, request: Request) -> Reply:
+        """Ask again where a stop string, or the schema, made the server end in the thinking."""
+        has_schema = bool(request.terms.schema) and not self._thinks_by_schema
+        free = replace(request, stop=(), terms=replace(request.terms, schema=None))
+        try:
+            reply = self._ask(request if has_schema else replace(free, stop=request.stop))
+        except OnlyThinkingError as error:
+            if not (request.stop or has_schema):
+                raise
+            _log.info("asking again without stop strings and schema: %s", error)
+            reply = self._ask(free)
+            self._thinks_by_schema = self._thinks_by_schema or (has_schema and error.is_object)
+            return reply
+        is_cut = request.stop and reply.done_reason == "stop"
+        if not (is_cut and strip_thinking(reply.content).unclosed):
+            return reply
+        try:
+            return self._ask(replace(request, stop=()))
+        except ChatError:  # half a thought is better than none: the model is told what to write
+            return reply
+
     def _ask(self, request: Request) -> Reply:
         """Ask with as many of the optional fields as the server accepts.
 
-        What it declined is remembered once a request without it was accepted, unless the server
-        may only have broken on it.
+        What it named is remembered once a request without it was accepted, unless the server may
+        only have broken on it. A refusal that names nothing counts for this reply alone.
         """
         fields = self._api.optional_fields(request)
         kept = {name: value for name, value in fields.items() if name not in self._declined}
@@ -247,12 +267,12 @@ class ServedModel:
                 once = partial(self._ask_once, request, kept)
                 reply = retry_passing(once, request.server.deadline)
             except DeclinedError as refusal:
-                blamed = self._blamed(kept, refusal)
+                named, blamed = self._blamed(kept, refusal)
                 if not blamed:
                     raise
                 _log.info("asking again without %s: %s", ", ".join(sorted(blamed)), refusal)
                 kept = {name: value for name, value in kept.items() if name not in blamed}
-                declined |= blamed if refusal.status != _BROKEN else set()
+                declined |= named if refusal.status != _BROKEN else set()
             else:
                 self._declined |= declined
                 return reply
@@ -261,12 +281,15 @@ class ServedModel:
         parts = self._api.parts(request, optional)
         return read_stream(parts, request.terms, self._config.max_tokens, request.server)
 
-    def _blamed(self, kept: Fields, refusal: DeclinedError) -> frozenset[str]:
+    def _blamed(self, kept: Fields, refusal: DeclinedError) -> tuple[frozenset[str], ...]:
+        """Return the fields that a refusal names, and those that it may be about."""
         left = [field for field in self._api.optional if field.name in kept]
         words = refusal.words.casefold()
-        named = [field.name for field in left if any(mark in words for mark in field.marks)]
-        return frozenset(
-            named or (field.name for field in left if refusal.status in field.statuses)
+        named = frozenset(
+            field.name for field in left if any(mark in words for mark in field.marks)
+        )
+        return named, named or frozenset(
+            field.name for field in left if refusal.status in field.statuses
         )
 
     def _looks_cut(self, messages: tuple[Message, ...], tokens: int) -> bool:
@@ -296,22 +319,6 @@ class ServedModel:
                 f" tokens{has}, where llm.num_ctx = {self._config.num_ctx}:"
                 f" {self._api.more_context}"
             )
-
-
-def retry_without_stop(ask: Callable[[tuple[str, ...]], Reply], stop: tuple[str, ...]) -> Reply:
-    """Return what `ask` returns for the stop strings, or for none where they ended the thinking."""
-    try:
-        reply = ask(stop)
-    except OnlyThinkingError:
-        if not stop:
-            raise
-        return ask(())
-    if not (stop and reply.done_reason == "stop" and strip_thinking(reply.content).unclosed):
-        return reply
-    try:
-        return ask(())
-    except ChatError:  # half a thought is better than none: the model is told what to write
-        return reply
 
 
 def completion_prompt(messages: Sequence[Message]) -> str:

@@ -97,16 +97,16 @@ def read_stream(
     if not reply.is_whole:
         raise (LATE if server.deadline.has_passed else UNFINISHED).error(server)
     result = reply.result()
-    if not result.content.strip():
-        raise _empty(result, server, calls_tool=reply.calls_tool)
-    return result
+    if result.content.strip() or (result.thinking and result.done_reason == "length"):
+        return result  # one that thought too long costs a turn, not the run
+    raise _empty(result, server, calls_tool=reply.calls_tool)
 
 
 def _empty(reply: Reply, server: Server, *, calls_tool: bool) -> ChatError:
     fault = CALLED_TOOL if calls_tool else _EMPTY_BECAUSE.get(reply.done_reason or "", EMPTY)
     error = fault.error(server, ", though it was thinking" if reply.thinking else "")
-    if fault is EMPTY and reply.thinking and reply.done_reason == "stop":
-        return OnlyThinkingError(str(error))
+    if fault is EMPTY and reply.thinking and reply.done_reason in ("stop", None):
+        return OnlyThinkingError(str(error), is_object=reply.thinking.lstrip().startswith("{"))
     return error
 
 
