@@ -17,7 +17,7 @@ from chart_binder.domain.vocabulary import fold
 from llm.verdicts.play import Evidence, Page, Truth, load_evidence
 
 FOLDER = Path(__file__).with_name("cases")
-SETS = ("right", "misleading", "detour")
+SETS = ("right", "misleading", "detour", "values_right", "values_misleading")
 _WORDS = (
     "Amber",
     "Birch",
@@ -53,7 +53,7 @@ class World:
 
     id: str
     set: str
-    """`right`, `misleading` or `detour`."""
+    """One of `SETS`."""
     kind: str
     language: str
     why: str

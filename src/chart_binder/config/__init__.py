@@ -229,7 +229,7 @@ class AcceptanceConfig(Section):
     trusted_sources: Names = ("musicbrainz.org", "wikipedia.org", "wikidata.org", "discogs.com")
     """Sites of which one fetched page suffices."""
     second_reading: bool = True
-    """Ask the model once more what a passage says of a date."""
+    """Ask the model once more what a passage says of a record."""
     reader_model_id: str = ""
     """Another model of the same server to ask that; empty: the same model."""
 

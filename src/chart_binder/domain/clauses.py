@@ -2,9 +2,9 @@
 
 A clause with a date says plainly where the date is of something else, such as a chart, a recording
 or a reissue; the tables of words are small on purpose, as what they do not have the second reading
-decides. Nobody reads a status, country or type a second time, so in running text it counts in
-closed forms alone: "X is a single", "the single X", "X (LK 88, UK)", "official release of X". One
-word that is not known in between, and the sentence does not count.
+decides. A status, country or type counts in running text in closed forms alone: "X is a single",
+"the single X", "X (LK 88, UK)", "official release of X". One word that is not known in between, and
+the sentence does not count.
 """
 
 import re
@@ -59,6 +59,8 @@ class Subject:
     """The years of its releases."""
     other_codes: frozenset[str]
     """The catalogue numbers of the group's other releases, folded."""
+    rival_codes: frozenset[str]
+    """Those of other groups' releases, as `spaced_words`."""
     is_one_of_several: bool
     """Whether it is a release beside others of its group that are official."""
 
@@ -101,6 +103,7 @@ class Subject:
             home=bundle.performer.country or "",
             years=frozenset(one.date[:4] for one in releases if one.date),
             other_codes=_codes(siblings) - codes,
+            rival_codes=_spaced_codes(one for group in others for one in group.editions),
             is_one_of_several=any(one.is_official for one in siblings),
         )
 
@@ -141,6 +144,13 @@ class Subject:
         words = spaced_words(text)
         return any(artist in words for artist in self.artists)
 
+    def is_of_rival(self, text: str) -> bool:
+        """Return whether a text has the catalogue number of another group, and none of its own."""
+        words = spaced_words(text)
+        return any(code in words for code in self.rival_codes) and not any(
+            spaced_words(code) in words for code in self.codes
+        )
+
     def names_other(self, text: str) -> bool:
         """Return whether a text names another record of the evidence, and not this one."""
         words = spaced_words(text)
@@ -163,6 +173,10 @@ def _is_in(word: str, words: str) -> bool:
 
 def _codes(releases: Iterable[Release]) -> frozenset[str]:
     return frozenset(fold(one.catno) for one in releases if one.catno)
+
+
+def _spaced_codes(releases: Iterable[Release]) -> frozenset[str]:
+    return frozenset(spaced_words(one) for one in _codes(releases) if len(one) >= _MIN_CODE)
 
 
 def _titles(title: str | None) -> Iterator[str]:
@@ -398,10 +412,14 @@ _LOOKED_BACK = 700
 def is_labelled(line: str) -> bool:
     """Return whether a line is a label for a status, country or type, and a value."""
     label, colon, _ = line.partition(":")
-    words = spaced_words(label)
     values = (word for name in ("primary_type", "status") for each in fact_words()[name].values()
               for word in each)  # fmt: skip
-    return bool(colon) and words.strip() in {*_WORDS["label"], *values}
+    return bool(colon) and (is_label(label) or spaced_words(label).strip() in values)
+
+
+def is_label(text: str) -> bool:
+    """Return whether a text is a label for a status, a country or a type."""
+    return spaced_words(text).strip() in _WORDS["label"]
 
 
 def says_plainly(clause: str, said: str, field: str, value: str, subject: Subject) -> bool:
@@ -528,7 +546,7 @@ def doubts_in_clause(
     The field is a status, country or type; `is_of_other` says that its line names another record.
     """
     before = clause.partition(said)[0]
-    if doubt := doubt_in_heading(clause):
+    if doubt := doubt_in_heading(clause.replace(said, " ")):
         yield f"{value} is said of something else ({doubt!r})"
     if _NEGATED.search(clause) or (field == PRIMARY_TYPE and _FROM.search(before)):
         yield f"{value} is denied there, or said of something else"

@@ -38,9 +38,9 @@ class Patch:
         return self.field in (FIRST_DATE, DATE)
 
     @property
-    def is_read_again(self) -> bool:
-        """Whether a second reading has to bear it out."""
-        return self.is_date or self.field == PREMIERE
+    def is_value(self) -> bool:
+        """Whether the value is a status, a country or a type."""
+        return not (self.is_date or self.field == PREMIERE)
 
     @property
     def date(self) -> PartialDate:

@@ -74,9 +74,14 @@ def spaced_words(text: str) -> str:
     return f" {_NO_WORDS.sub(' ', plain).strip()} ".replace(" pt ", " part ")
 
 
-def find_words(words: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
-    """Yield where one of the words stands as a whole; short ones with case in capitals alone."""
-    normal, places = plain_text(text)
+def find_words(
+    words: Iterable[str], text: str, plain: tuple[str, list[int]] | None = None
+) -> Iterator[tuple[int, int]]:
+    """Yield where one of the words stands as a whole; short ones with case in capitals alone.
+
+    `plain` is the `plain_text` of the text, if it is known.
+    """
+    normal, places = plain or plain_text(text)
     for word in words:
         for found in _whole_word(word).finditer(normal):
             start, end = places[found.start()], places[found.end() - 1] + 1

@@ -13,6 +13,7 @@ from functools import cached_property
 from chart_binder.domain.clauses import Subject, says_release
 from chart_binder.domain.dates_in_text import Mention
 from chart_binder.domain.patches import (
+    COUNTRY,
     DATE,
     FIRST_DATE,
     PREMIERE,
@@ -24,7 +25,6 @@ from chart_binder.domain.patches import (
     fact_words,
 )
 from chart_binder.domain.verdict import Decided, Question, QuestionKind
-from chart_binder.domain.vocabulary import find_words
 from chart_binder.errors import counted
 from chart_binder.llm.open_case import SOURCES_OF_FOUND, OpenCase
 from chart_binder.llm.result import Fact
@@ -39,7 +39,7 @@ from chart_binder.web.documents import (
     is_checked_page,
 )
 from chart_binder.web.linked import groups_about
-from chart_binder.web.places import Place, dates_about, link_problem, value_doubt
+from chart_binder.web.places import Place, dates_about, values_about
 from chart_binder.web.structure import is_in_structure
 
 SEARCH, FETCH, WIKIPEDIA = "web_search", "web_fetch", "wikipedia"
@@ -133,6 +133,7 @@ class Research:
             for about in question.about
             for field in self._fields(question.kind, about)
         )
+        wanted |= {(release, COUNTRY): None for release in self._releases_without_country()}
         wanted |= {(group, FIRST_DATE): None for group in self.linked}
         trusted = self.case.config.acceptance.trusted_sources
         findings = {}
@@ -171,6 +172,17 @@ class Research:
         elif about in self.case.labels.home:
             yield DATE
             yield from (field for field in _FIELDS.get(kind, ()) if field == STATUS)
+
+    def _releases_without_country(self) -> Iterator[str]:
+        """Yield the releases that would settle a tie if they came out in the artist's country."""
+        bundle, ties = self.case.bundle, (each for each in self.questions if each.kind == "tie")
+        groups = {about for question in ties for about in question.about}
+        for group in bundle.groups:
+            for release in group.editions if group.mb_rg_id in groups else ():
+                home = Patch(release.mb_release_id, COUNTRY, bundle.performer.country or "")
+                is_open = release.is_official and not release.place and home.value
+                if is_open and self.case.group_of((home,)):
+                    yield release.mb_release_id
 
     def _find(self, about: str, field: str) -> Iterator[Finding]:
         subject = Subject.of(about, self.case.bundle)
@@ -213,16 +225,13 @@ class Research:
             yield Patch(about, field, mention.dates[0].text), place
 
     def _values(self, subject: Subject, about: str, field: str) -> Iterator[tuple[Patch, Place]]:
-        for value, words in fact_words()[field].items():
+        for value in fact_words()[field]:
             patch = Patch(about, field, value)
             if value == "Song" or not adds_to(self.case.bundle, patch):
                 continue
-            for document in self.documents:
-                for start, end in find_words(words, document.text):
-                    place = Place(document, start, end)
-                    if not (link_problem(place, subject) or value_doubt(place, patch, subject)):
-                        yield patch, place
-                        break
+            for place, is_plain in values_about(self.documents, subject, patch):
+                if is_plain:
+                    yield patch, place
 
 
 # What the model is told.
@@ -300,6 +309,8 @@ def _value_of(finding: Finding, case: OpenCase) -> str:
     name, patch = case.labels.name_of(finding.patch.about), finding.patch
     if patch.field == PREMIERE:
         return f"it first came out on {name}"
+    if patch.field == COUNTRY:
+        return f"{name} came out in {patch.value}"
     return f"{name} came out {patch.value}" if patch.is_date else f"{name} is {patch.value}"
 
 

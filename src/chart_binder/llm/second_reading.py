@@ -1,7 +1,7 @@
-"""The second reading: the model is asked, apart from the run, what date a passage gives.
+"""The second reading: the model is asked, apart from the run, what a passage says of a record.
 
 Question and answer have a fixed form (docs/adjudicator.md, "The second reading"). What cannot be
-read is `unclear`, and only `first_release` lets a fact stand.
+read is `unclear`. Only `first_release`, or the value that a fact states, lets the fact stand.
 """
 
 import json
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import find_dates, states
+from chart_binder.domain.patches import fact_words
 from chart_binder.llm.answer import object_schema
 from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
@@ -35,7 +36,9 @@ MAX_READINGS: Final = 8
 UNCLEAR: Final = "unclear"
 FIRST_RELEASE: Final = "first_release"
 NOT_SAID: Final = "not said"
-"""The choice among the dates of a passage that names none of them."""
+"""The choice if a passage gives none of the dates or values to choose from."""
+OTHER_RECORD: Final = "another record"
+"""The choice if a passage gives a value of another record."""
 _WORDS = tomli.loads(files("chart_binder.llm").joinpath("second_reading.toml").read_text("utf-8"))
 READINGS: Final[Mapping[str, str]] = _WORDS["readings"]
 """What a passage may say of a date."""
@@ -78,7 +81,8 @@ class Inquiry:
             choice = label = word[1] if word else None
         if isinstance(choice, str) and choice in self.readings:
             return self.readings[choice]
-        return label if isinstance(label, str) and label in READINGS else UNCLEAR
+        labels = (*READINGS, *self.readings.values())
+        return label if isinstance(label, str) and label in labels else UNCLEAR
 
 
 def inquiry(kind: Kind, subject: Subject, date: str | None, place: Place) -> Inquiry:
@@ -93,7 +97,20 @@ def inquiry(kind: Kind, subject: Subject, date: str | None, place: Place) -> Inq
         return _labelled("question", "readings", subject, date, place)
     readings = {NOT_SAID: "not_a_release", **_dates_of(place, date)}
     shown = {"choices": "; ".join(readings), "passage": " ".join(place.passage.split())}
-    return Inquiry(_filled("when", subject, shown), "on_sale", readings)
+    return Inquiry(_filled(_WORDS["when"], subject, shown), "on_sale", readings)
+
+
+def value_inquiry(field: str, subject: Subject, place: Place) -> Inquiry:
+    """Return the question about the value of a status, a country or a type at a place.
+
+    It does not name the value that is claimed.
+    """
+    values = {value: value for value in sorted(fact_words()[field]) if value != "Song"}
+    readings = {NOT_SAID: UNCLEAR, OTHER_RECORD: "other_release", **values}
+    shown = {"choices": "; ".join(readings), "passage": " ".join(place.passage.split())}
+    key, asked = _WORDS["fields"][field]
+    shown |= {"asked": _filled(asked, subject, {}), "key": key}
+    return Inquiry(_filled(_WORDS["value"], subject, shown), key, readings)
 
 
 def _labelled(form: str, choices: str, subject: Subject, date: str, place: Place) -> Inquiry:
@@ -103,20 +120,22 @@ def _labelled(form: str, choices: str, subject: Subject, date: str, place: Place
     """
     lines = "\n".join(f"- {name}: {meaning}" for name, meaning in _WORDS[choices].items())
     shown = {"date": date, "passage": indent(place.passage, "  "), "readings": lines}
-    return Inquiry(_filled(form, subject, shown), "reading", _LABELS)
+    return Inquiry(_filled(_WORDS[form], subject, shown), "reading", _LABELS)
 
 
 def _filled(form: str, subject: Subject, shown: Mapping[str, str]) -> str:
+    is_edition = max(len(subject.years), len(subject.codes)) == 1
     known = {
         "release": subject.title,
         "artist": subject.artist or "unknown",
         "type": subject.kind or "unknown",
         "kind": (subject.kind or "record").lower(),
         "country": next(iter(subject.countries)) if len(subject.countries) == 1 else "any",
+        "edition": ", ".join((*subject.years, *subject.codes)) if is_edition else "any",
         "recording": subject.recording or "unknown",
     }
     lines = {name: one_line(value) for name, value in known.items()}
-    return fill_placeholders(_WORDS[form], {**lines, **shown})
+    return fill_placeholders(form, {**lines, **shown})
 
 
 def _dates_of(place: Place, date: str) -> Mapping[str, str]:
@@ -171,13 +190,10 @@ class SecondReader:
         is_over = self.asked >= MAX_READINGS or self.seconds_left() <= 0
         return is_over or self.has_failed or not self.reads_prose
 
-    def read(
-        self, fact: int, kind: Kind, ground: Place, subject: Subject, date: str | None, turn: int
-    ) -> Reading:
-        """Return what the passage at a place says of a date, or of a premiere where it is None."""
+    def read(self, fact: int, kind: Kind, asked: Inquiry, ground: Place, turn: int) -> Reading:
+        """Return what the passage at a place says of what is asked."""
         passage, source = ground.passage, ground.document.address
-        asked = inquiry(kind, subject, date, ground)
-        key = f"{source}\n{date}\n{asked.text}"
+        key = f"{source}\n{asked.readings}\n{asked.text}"
         if key not in self._readings and not self.is_used_up:
             reading = self._ask(asked, Read(turn, fact, kind, source, passage))
             if not self.has_failed:

@@ -6,7 +6,7 @@ else was read that says the same, or otherwise.
 """
 
 import contextlib
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -30,7 +30,15 @@ from chart_binder.domain.vocabulary import find_words, spaced_words
 from chart_binder.llm.open_case import RECORDING, OpenCase, is_in_evidence, read_patch
 from chart_binder.llm.recording import SITE, RecordFinder
 from chart_binder.llm.result import Fact, Reading
-from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, Kind, SecondReader
+from chart_binder.llm.second_reading import (
+    FIRST_RELEASE,
+    UNCLEAR,
+    Inquiry,
+    Kind,
+    SecondReader,
+    inquiry,
+    value_inquiry,
+)
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import (
     SourceText,
@@ -47,6 +55,7 @@ from chart_binder.web.places import (
     nearest_line,
     premieres_said,
     value_doubt,
+    values_about,
 )
 from chart_binder.web.structure import is_in_structure
 
@@ -108,12 +117,30 @@ class Verifier:
         contradictions = [
             text
             for patch in read
-            if patch in news and patch.is_read_again
+            if patch in news
             for text in self._contradictions(patch, statements)
         ]
+        for claim in claims:
+            self._verify_by_found(claim, claims)
         facts = (claim.fact for claim in claims if _is_shown(claim, claims))
         stated = (replace(fact, problem=None) if fact.verified else fact for fact in facts)
         return tuple(stated), tuple(contradictions)
+
+    def _verify_by_found(self, claim: _Claim, claims: Sequence[_Claim]) -> None:
+        """Verify a cited fact if code has verified the same in structure of the page it names."""
+        patch = claim.patch
+        if patch is None or claim.fact.verified or not claim.fact.cited:
+            return
+        subject = Subject.of(patch.about, self.case.bundle)
+        named = documents_named(claim.fact.source, self.documents)
+        for other in (each for each in claims if each.patch == patch and each.fact.verified):
+            places = (place for place in other.grounds if place.document in named)
+            if any(is_in_structure(place, patch, subject) for place in places):
+                cited = claim.fact
+                claim.fact = replace(
+                    other.fact, quote=cited.quote, question=cited.question, cited=True
+                )
+                return
 
     def _turning(
         self, news: Sequence[Patch], statements: Mapping[Patch, Sequence[_Claim]]
@@ -224,24 +251,28 @@ class Verifier:
     def _stands(self, claim: _Claim, ground: Place) -> bool:
         """Return whether a place bears out a fact, by the second reading where it is needed."""
         patch = claim.patch
-        if patch is None or not patch.is_read_again or _is_linked(ground, patch):
+        if patch is None or _is_linked(ground, patch):
+            return True
+        subject = Subject.of(patch.about, self.case.bundle)
+        is_stated = is_in_structure(ground, patch, subject)
+        if patch.is_value and is_stated and self._is_trusted(ground.document):
             return True
         if not self.case.config.acceptance.second_reading:
             claim.update(problem="without a second reading a fact needs a quote")
             return bool(claim.fact.quote)
-        subject = Subject.of(patch.about, self.case.bundle)
         if not self.reader.reads_prose:
             claim.update(problem=BELOW_BAR)
-            return is_in_structure(ground, patch, subject)
-        date = patch.value if patch.is_date else None
-        reading = self._reading("support", claim, ground, subject, date)
+            return is_stated
+        if patch.is_value:
+            asked = value_inquiry(patch.field, subject, ground)
+        else:
+            asked = inquiry("support", subject, patch.value if patch.is_date else None, ground)
+        reading = self._reading("support", claim, ground, asked)
         claim.update(problem=f"a second reading of {reading.source} says {reading.reading}")
-        return reading.reading == FIRST_RELEASE
+        return reading.reading in (FIRST_RELEASE, patch.value)
 
-    def _reading(
-        self, kind: Kind, claim: _Claim, ground: Place, subject: Subject, date: str | None
-    ) -> Reading:
-        reading = self.reader.read(claim.number, kind, ground, subject, date, self.turn)
+    def _reading(self, kind: Kind, claim: _Claim, ground: Place, asked: Inquiry) -> Reading:
+        reading = self.reader.read(claim.number, kind, asked, ground, self.turn)
         claim.update(readings=(*claim.fact.readings, reading))
         return reading
 
@@ -262,6 +293,8 @@ class Verifier:
         others, claimed = self._other_firsts(patch), _first_on(patch.about, self.case)
         if patch.is_date:
             others, claimed = self._other_dates(patch, statements), patch.value
+        elif patch.is_value:
+            others, claimed = self._other_values(patch, statements), patch.value
         found: dict[tuple[str, str], _Contrary] = {}
         for one in others:
             key = one.says, one.ground.document.address
@@ -272,9 +305,8 @@ class Verifier:
             reading, is_asked = UNCLEAR, self.case.config.acceptance.second_reading
             is_left = is_asked and not self.reader.is_used_up
             if is_left:
-                read = self._reading("contradiction", first, one.ground, one.subject, one.date)
-                reading = read.reading
-            if reading == FIRST_RELEASE or (one.is_plain and reading == UNCLEAR):
+                reading = self._reading("contradiction", first, one.ground, one.asked).reading
+            if one.is_said_otherwise(reading, patch) or (one.is_plain and reading == UNCLEAR):
                 is_open = is_asked and reading == UNCLEAR
                 yield (
                     f"{source}, but {address} {'may say' if is_open else 'says'} {says}"
@@ -302,13 +334,7 @@ class Verifier:
         subject = Subject.of(patch.about, self.case.bundle)
         cited = {each.value for each in statements if each.is_date and each.about == patch.about}
 
-        decided = self.case.group_of(statements)
-
-        @cache
-        def is_possible(date: str) -> bool:
-            other = Patch(patch.about, patch.field, date)
-            changed = [other if each == patch else each for each in statements]
-            return adds_to(self.case.bundle, other) and self.case.group_of(changed) != decided
+        is_possible = self._would_change(patch, statements)
 
         def possible(mention: Mention) -> list[str]:
             is_same = any(is_overlapping(date, patch.date) for date in mention.dates)
@@ -333,6 +359,33 @@ class Verifier:
             if says_release(ground.statement):
                 said = ground.document.text[mention.start : mention.end]
                 yield _Contrary(ground, subject, mention.dates[0].text[:4], said)
+
+    def _would_change(
+        self, patch: Patch, statements: Mapping[Patch, Sequence[_Claim]]
+    ) -> Callable[[str], bool]:
+        """Return whether the rules decide otherwise with another value in place of a patch's."""
+        decided = self.case.group_of(statements)
+
+        @cache
+        def is_possible(value: str) -> bool:
+            other = Patch(patch.about, patch.field, value)
+            changed = [other if each == patch else each for each in statements]
+            return adds_to(self.case.bundle, other) and self.case.group_of(changed) != decided
+
+        return is_possible
+
+    def _other_values(
+        self, patch: Patch, statements: Mapping[Patch, Sequence[_Claim]]
+    ) -> Iterator["_Contrary"]:
+        """Yield where another status, country or type of the same record may stand."""
+        subject = Subject.of(patch.about, self.case.bundle)
+        is_possible = self._would_change(patch, statements)
+        for value in fact_words()[patch.field]:
+            if value in (patch.value, "Song") or not is_possible(value):
+                continue
+            other = Patch(patch.about, patch.field, value)
+            for place, is_plain in values_about(self.documents, subject, other):
+                yield _Contrary(place, subject, None, value, is_plain, patch.field)
 
     def _other_firsts(self, patch: Patch) -> Iterator["_Contrary"]:
         """Yield where the recording may be said to have come out before, or on another record."""
@@ -362,13 +415,29 @@ class Verifier:
 
 @dataclass(frozen=True, slots=True)
 class _Contrary:
-    """A place that may say otherwise: another date of a record, or another record as the first."""
+    """A place that may say otherwise: another date or value, or another record as the first.
+
+    `value_of` is the field of another value, and empty for a date or a record.
+    """
 
     ground: Place
     subject: Subject
     date: str | None
     says: str
     is_plain: bool = True
+    value_of: str = ""
+
+    @property
+    def asked(self) -> Inquiry:
+        """The question of the second reading."""
+        if self.value_of:
+            return value_inquiry(self.value_of, self.subject, self.ground)
+        return inquiry("contradiction", self.subject, self.date, self.ground)
+
+    def is_said_otherwise(self, reading: str, patch: Patch) -> bool:
+        """Return whether a reading says that a patch is not so."""
+        is_value = bool(self.value_of) and reading in fact_words()[self.value_of]
+        return reading == FIRST_RELEASE or (is_value and reading != patch.value)
 
 
 def _is_shown(claim: _Claim, claims: Sequence[_Claim]) -> bool:
@@ -376,10 +445,11 @@ def _is_shown(claim: _Claim, claims: Sequence[_Claim]) -> bool:
 
     What was read of a page that the model cites for the same is shown once.
     """
-    fact, is_same = claim.fact, (claim.patch, claim.fact.source)
-    if fact.cited or fact.verified or not fact.readings:
-        return fact.cited or fact.verified
-    return all((c.patch, c.fact.source) != is_same for c in claims if c.fact.cited)
+    fact = claim.fact
+    same = (c.fact for c in claims if (c.patch, c.fact.source) == (claim.patch, fact.source))
+    if fact.cited or not any(each.cited and each.verified >= fact.verified for each in same):
+        return fact.cited or fact.verified or bool(fact.readings)
+    return False
 
 
 def _is_linked(ground: Place, patch: Patch) -> bool:
@@ -462,7 +532,8 @@ def _values(
         found = [m for m in document.mentions if states(m, patch.date)]
         spans = [(each.start, each.end) for each in found]
     else:
-        spans = list(find_words(fact_words()[patch.field][patch.value], document.text))
+        words = fact_words()[patch.field].get(patch.value, (patch.value,))  # any country's code
+        spans = list(find_words(words, document.text, document.normal))
     first, last = document.line(start)[0], document.line(max(start, end - 1))[1]
     for near in (0, beside) if beside else (0,):
         low, high = max(first, start - near), min(last, end + near)

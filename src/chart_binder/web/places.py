@@ -141,8 +141,9 @@ def link_problem(place: Place, subject: Subject) -> str | None:
         return f"the page names neither {subject.artist!r} nor the label of {subject.title!r}"
     is_named, headings = subject.is_named_in(line), document.headings(place.start)
     types = (_other_type(text, subject) for text in ((line,) if is_named else headings))
+    rivals = ("under the number of another candidate",) if _is_of_rival(place, subject) else ()
     artists = (f"by {name!r}" for name in _other_credits(place, subject))
-    if other := next(chain(artists, filter(None, types)), None):
+    if other := next(chain(rivals, artists, filter(None, types)), None):
         return f"it is said of {subject.title!r} {other}"
     if is_named:
         return None
@@ -214,7 +215,8 @@ def date_doubt(document: SourceText, mention: Mention, subject: Subject) -> str 
 def value_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
     """Return why a value that stands there does not count, or None."""
     if not patch.is_date:
-        return next(_value_doubts(place, patch, subject), None)
+        doubt = next(_value_doubts(place, patch, subject), None)
+        return doubt or _form_doubt(place, patch, subject)
     mention = next(mention for mention in place.document.mentions if mention.start == place.start)
     if doubt := date_doubt(place.document, mention, subject):
         return f"{patch.value} is said of something else ({doubt!r})"
@@ -222,7 +224,7 @@ def value_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
 
 
 def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
-    text, clause, value = place.document.text, place.clause, patch.value
+    text, value = place.document.text, patch.value
     if clauses.is_denied(text, place.start, place.end):
         yield f"{value} is denied there, or said of something else"
     if patch.field == PREMIERE:
@@ -230,17 +232,32 @@ def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]
             yield "the clause names another candidate"
         return
     said, is_of_other = place.value, subject.names_other(place.line)
-    if place.begins_line and any(map(subject.is_named_in, place.above)):
-        clause = f"{subject.title}: {clause}"  # an infobox is headed "Studio album by Queen"
     if place.is_prose:
+        clause = _clause_below(place, subject)
         yield from clauses.doubts_in_clause(
             clause, said, patch.field, value, subject, is_of_other=is_of_other
         )
     yield from _edition_doubts(place, patch, subject)
-    if not (place.is_row or clauses.is_labelled(place.line)):
-        is_asked = "?" in text[place.end :].partition("\n")[0].partition(".")[0]
-        if is_asked or not clauses.says_plainly(clause, said, patch.field, value, subject):
-            yield f"the sentence does not plainly say {value} of {subject.title!r}"
+
+
+def _form_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
+    """Return why running text does not plainly say a status, country or type, or None."""
+    if patch.field == PREMIERE or place.is_row or clauses.is_labelled(place.line):
+        return None
+    clause, value = _clause_below(place, subject), patch.value
+    is_asked = "?" in place.document.text[place.end :].partition("\n")[0].partition(".")[0]
+    if is_asked or not clauses.says_plainly(clause, place.value, patch.field, value, subject):
+        return f"the sentence does not plainly say {value} of {subject.title!r}"
+    return None
+
+
+def _clause_below(place: Place, subject: Subject) -> str:
+    """Return the clause of a place, with the title before it if it stands above alone.
+
+    An infobox is headed "Studio album by Queen".
+    """
+    is_below = place.begins_line and any(map(subject.is_named_in, place.above))
+    return f"{subject.title}: {place.clause}" if is_below else place.clause
 
 
 def _says_so(place: Place) -> bool:
@@ -256,6 +273,9 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
         yield f"it is said of {subject.title!r} by {name!r}"
     if patch.field in (STATUS, COUNTRY) and _is_other_edition(document, subject):
         yield f"the page is of another release of {subject.title!r}"
+    columns = (each for each in document.headings(place.start) if CELLS in each)
+    if patch.field == COUNTRY and (doubt := next(map(clauses.doubt_in_heading, columns), None)):
+        yield f"{patch.value} is said of something else ({doubt!r})"
     if is_row and clauses.is_of_other_year(line, subject):
         yield f"the row is of another release of {subject.title!r}"
     is_columns = line.count(CELLS) > 1 and not any(sign.isdigit() for sign in line)
@@ -282,6 +302,17 @@ def _is_other_edition(document: SourceText, subject: Subject) -> bool:
     has_other = any(code in text for code in subject.other_codes)
     is_other = has_other and not any(code in text for code in subject.codes)
     return is_other or clauses.is_of_other_year(text, subject)
+
+
+def _is_of_rival(place: Place, subject: Subject) -> bool:
+    """Return whether a row, or a line and its box, has the catalogue number of another candidate.
+
+    Running text may compare records.
+    """
+    if place.is_prose or not subject.rival_codes:
+        return False
+    box = box_around(place) if place.line.count(CELLS) <= 1 else ()
+    return subject.is_of_rival("\n".join((place.line, *box)))
 
 
 # Whose record it is.
@@ -373,6 +404,16 @@ def _box_credits(place: Place, subject: Subject) -> Iterator[str]:
             yield value
 
 
+def heads_box(place: Place, subject: Subject) -> bool:
+    """Return whether it begins the head of an infobox of the artist's: `Studio album by X`."""
+    text, (_, end) = place.document.text, place.document.line(place.start)
+    credit = re.match(rf"\s{_OF} (.+)", text[place.end : end])
+    is_above_row = CELLS in text[end + 1 :].partition("\n")[0]
+    if credit is None or not (place.begins_line and is_above_row):
+        return False
+    return _is_artist(credit[1].split(), subject, 0)
+
+
 def _names_type(text: str) -> bool:
     types = (word for each in fact_words()[PRIMARY_TYPE].values() for word in each)
     return any(True for _ in find_words(types, text))
@@ -433,6 +474,26 @@ def premieres_said(documents: Iterable[SourceText]) -> Iterator[Place]:
             place = Place(document, start, end)
             if not clauses.is_denied(document.text, start, end):
                 yield place
+
+
+def values_about(
+    documents: Iterable[SourceText], subject: Subject, patch: Patch
+) -> Iterator[tuple[Place, bool]]:
+    """Yield where passages may say a status, country or type of a subject, and whether plainly.
+
+    Those that do not say it plainly name the subject, or its catalogue number, beside the value.
+    """
+    words = fact_words()[patch.field][patch.value]
+    for document in documents:
+        for start, end in find_words(words, document.text, document.normal):
+            place = Place(document, start, end)
+            if link_problem(place, subject) or next(_value_doubts(place, patch, subject), None):
+                continue
+            is_plain = _form_doubt(place, patch, subject) is None
+            said = fold(place.statement)
+            is_named = subject.is_named_in(said) or any(code in said for code in subject.codes)
+            if is_plain or is_named:
+                yield place, is_plain
 
 
 def dates_about(

@@ -21,7 +21,7 @@ from chart_binder.domain.patches import (
 )
 from chart_binder.domain.vocabulary import find_words, fold, plain_text, spaced_words, word_table
 from chart_binder.web.passages import CELLS
-from chart_binder.web.places import Place, box_around
+from chart_binder.web.places import Place, box_around, heads_box
 
 _TABLE = word_table("date_words")["structure"]
 _NEUTRAL, _GLUE, _RELEASE = (
@@ -39,8 +39,28 @@ _PARTS = re.compile(r"[,;/·•|]|\s[-–—:]\s|:\s")
 
 
 def is_in_structure(place: Place, patch: Patch, subject: Subject) -> bool:
-    """Return whether structure states a value at a place, a date plainly (`states_plainly`)."""
+    """Return whether structure plainly states a value at a place.
+
+    A status, a country or a type stands behind a label for it, below a column of that name, in an
+    entry of a list, or at the head of an infobox.
+    """
+    if patch.is_value:
+        return (place.is_structured and _is_labelled(place)) or heads_box(place, subject)
     return states_plainly(place, subject) if patch.is_date else place.is_structured
+
+
+def _is_labelled(place: Place) -> bool:
+    """Return whether a label or a column of its line says that a value is a status or the like."""
+    if not place.is_row:
+        return place.line.startswith("- ") or clauses.is_labelled(place.line)
+    cells = place.line.split(CELLS)
+    headings = reversed(place.document.headings(place.start))
+    above = next((each for each in headings if CELLS in each), "")
+    at = place.document.text[place.document.line(place.start)[0] : place.start].count(CELLS)
+    is_box = len(cells) == 2 and at == 1  # noqa: PLR2004 (a label and a value)
+    heads = above.split(CELLS)
+    named = heads[at : at + 1] if len(heads) == len(cells) else []
+    return any(map(clauses.is_label, [*named, *(cells[:1] if is_box else ())]))
 
 
 def states_plainly(place: Place, subject: Subject) -> bool:

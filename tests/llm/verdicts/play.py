@@ -46,7 +46,10 @@ HERE = Path(__file__).parent
 AGREED = '{"reading": "first_release"}'
 """What a reader answers who agrees to everything."""
 NOT_SAID = "not said"
+OTHER_RECORD = "another record"
 READINGS = ("first_release", "other_release", "other_title", "not_a_release", "unclear")
+FIELDS = {"Official": "status", "GB": "country", "Album": "primary_type", "Live": "secondary_types"}
+"""The field of a question about a value, by one of its choices."""
 PREMIERE = "premiere"
 """In place of the date, of what a passage says of where a recording first came out."""
 Json = dict[str, Any]
@@ -67,6 +70,12 @@ class Evidence:
     @property
     def bundle(self) -> EvidenceBundle:
         return read_bundle(self.document)
+
+    def release(self, key: str) -> Json | None:
+        """Return the release of a key such as `A.1`; None for a record's."""
+        groups = self.document["recording_candidates"][0]["rg_candidates"]
+        releases = (one for group in groups for one in group["releases"])
+        return next((one for one in releases if one["mb_release_id"] == self.ids.get(key)), None)
 
 
 def load_evidence(name: str, raw: Json) -> Evidence:
@@ -147,7 +156,10 @@ def _id(*parts: str) -> str:
 
 @dataclass(frozen=True)
 class Truth:
-    """What an honest reader says of a date in a passage, and of which record it is said."""
+    """What an honest reader says of a date in a passage, and of which record it is said.
+
+    In place of the date stands the field, if the reading is a value: `status Official A.1`.
+    """
 
     piece: str
     date: str
@@ -161,8 +173,9 @@ class Truth:
         piece, _, rest = line.rpartition(" => ")
         date, reading, *about = rest.split()
         assert piece, line
-        assert reading in READINGS, line
-        assert bool(about) or reading != "first_release", line
+        is_value = date in FIELDS.values()
+        assert is_value or reading in READINGS, line
+        assert bool(about) or reading not in ("first_release", *(FIELDS if is_value else ())), line
         record, _, country = (about[0] if about else "").partition("@")
         return cls(piece, date, reading, record, country)
 
@@ -251,8 +264,8 @@ def _case(
 # The model
 
 
-CHOICES = re.compile(r"^When did .*\. One of: (.*)\.$", re.MULTILINE)
-"""The dates among which a question lets the model choose."""
+CHOICES = re.compile(r"^.*[.\"] One of: (.*)\.\nAnswer .*{\"(\w+)\":", re.MULTILINE)
+"""The dates or values among which a question lets the model choose, and the answer's key."""
 
 
 def choice_of(date: str, choices: Sequence[str]) -> str:
@@ -274,8 +287,10 @@ class HonestReader:
 
     def reply(self, asked: str) -> str:
         """Return the answer to a question: what the passage says of a date, or which date it is."""
-        if choices := CHOICES.search(asked):
-            return json.dumps({"on_sale": self._choice(asked, choices[1].split("; "))})
+        if found := CHOICES.search(asked):
+            choices, key = found[1].split("; "), found[2]
+            choose = self._choice if key == "on_sale" else self._value
+            return json.dumps({key: choose(asked, choices)})
         return json.dumps({"reading": self.reading(asked)})
 
     def _choice(self, asked: str, choices: Sequence[str]) -> str:
@@ -289,6 +304,28 @@ class HonestReader:
             if self._of_what_was_asked(one, fields) == "first_release" and one.date != PREMIERE:
                 return choice_of(one.date, choices)
         return NOT_SAID
+
+    def _value(self, asked: str, choices: Sequence[str]) -> str:
+        """Return the value that the passage in a question gives of the record in it."""
+        field = next(name for value, name in FIELDS.items() if value in choices)
+        fields = dict(re.findall(r"^(Release|Edition): *(.*)$", asked, re.MULTILINE))
+        passage = _folded(asked)
+        fitting = [t for t in self.truths if t.date == field and _folded(t.piece) in passage]
+        if not fitting:
+            self.unforeseen.append(asked)
+            return NOT_SAID
+        own = (one.reading for one in fitting if self._is_asked(one.record, fields))
+        return next((each for each in own if each in choices), OTHER_RECORD)
+
+    def _is_asked(self, record: str, fields: Mapping[str, str]) -> bool:
+        """Return whether a question with these fields is about a record or release: `A`, `A.1`."""
+        group = record.partition(".")[0]
+        title = _folded(self.evidence.titles.get(group, ""))
+        one = self.evidence.release(record)
+        known = [one["catno"] or "", (one["date"] or "")[:4]] if one else []
+        edition = fields.get("Edition", "any")
+        is_edition = edition == "any" or all(_folded(each) in _folded(edition) for each in known)
+        return title != "" and title == _folded(fields.get("Release", "")) and is_edition
 
     def reading(self, asked: str) -> str:
         """Return what the passage in a question says of the date in it."""
