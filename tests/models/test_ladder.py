@@ -37,6 +37,14 @@ def test_most_worlds_whose_pages_tell_the_answer_are_decided(step: int) -> None:
     assert [each.world.id for each in played if each.outcome == "wrong"] == []
 
 
+@pytest.mark.parametrize("reader", ["honest", "agreeing"])
+def test_statuses_countries_and_types_are_decided_rightly_whoever_reads(reader: str) -> None:
+    played = [play(world, reader=reader) for world in worlds("values_right")]
+    assert [each.world.id for each in played if each.outcome != "right"] == []
+    played = [play(world, reader=reader) for world in worlds("values_misleading")]
+    assert [each.world.id for each in played if each.outcome == "wrong"] == []
+
+
 def test_code_alone_takes_one_turn_and_decides_as_the_robot_does() -> None:
     world = next(each for each in worlds("right") if each.told_by == "structure")
     played = play(world, chat="code")
@@ -76,9 +84,9 @@ def test_a_line_says_how_many_were_decided() -> None:
     right = sum(each.outcome == "right" for each in played)
     assert cells[:2] == ["right", "2"]
     assert cells[2].startswith(f"{right} (")
-    assert {name: len(each) for name, each in sets(["right", "statements"]).items()} == {
-        "right": 60, "statements, release": 100, "statements, other": 100
-    }  # fmt: skip
+    sizes = {name: len(each) for name, each in sets(["right", "statements"]).items()}
+    assert (sizes.pop("statements, release"), sizes.pop("statements, other")) == (100, 100)
+    assert sum(sizes.values()) == 60
 
 
 @pytest.mark.model
