@@ -32,7 +32,6 @@ OF_BOTH = {
     **dict.fromkeys(("null content", "empty content", "blank content"), "answered with nothing: "),
     **dict.fromkeys(("slow", "falls silent", "drips", "drips headers"), LATE),
     **dict.fromkeys(("dropped", "hangs up"), "broke off ("),
-    "calls a tool": "answered with a tool call of its server's own, where text was asked for",
     "endless": f"{ENDLESS}: look whether its server keeps to the limit it is given",
     "endless thinking": ENDLESS,
     "endless line": TOO_MUCH,
@@ -112,7 +111,8 @@ OF_OPENAI = {
     "error text in mid-stream": "broke its reply off with an error: it crashed",
     "error field in mid-stream": "failed (HTTP 500: it broke): look into the server's log",
     **dict.fromkeys(
-        ("nothing but done", "no choice"), "answered with nothing: choose another model"
+        ("nothing but done", "no choice", "calls no tool"),
+        "answered with nothing: choose another model",
     ),
     "filtered": "answered with nothing: choose another model",
     "redirect loop": "{url}/v1 redirects (HTTP 307): set llm.base_url to the server itself",

@@ -75,6 +75,18 @@ REFUSED = [
     ("[llm]\nbase_url = 'ftp://u:secret@h/'", {}, ["llm.base_url", "ftp://***@h/", "address"]),
     ("", {"CANON_LLM__MODELL": "x"}, ["CANON_LLM__MODELL", "unknown key", "model_id"]),
     ("", {"CANON_LLM__ENABLED": "maybe"}, ["CANON_LLM__ENABLED", "maybe", "true or false"]),
+    ("[llm]\nthink = 'maybe'", {}, ["llm.think: found 'maybe'; true, false, low, medium, high or"]),
+    ("[llm]\nthink = 3", {}, ["llm.think: found 3; true, false"]),
+    ("[llm]\nthink = []", {}, ["llm.think: found []; true, false"]),
+    ("[llm]\nreasoning_effort = 'Very High'", {}, ["'Very High'; one word in small letters is"]),
+    ("[llm]\nkeep_alive = 'soon'", {}, ["llm.keep_alive: found 'soon'; whole seconds, a duration"]),
+    ("[llm]\nkeep_alive = true", {}, ["llm.keep_alive: found True; whole seconds"]),
+    ("[llm]\nkeep_alive = '-'", {}, ["llm.keep_alive: found '-'; whole seconds"]),
+    ("[llm.extra_body]\nx = nan", {}, ["llm.extra_body", "which JSON cannot hold"]),
+    ("[llm.extra_body]\nx = 2026-11-28", {}, ["llm.extra_body", "which JSON cannot hold"]),
+    ("[llm]\nextra_body = 3", {}, ["llm.extra_body: found 3; a table is allowed"]),
+    ("[llm.extra_body]\nmodel = 'x'\nstream = 1", {}, ["found model, stream, which canon sets"]),
+    ("", {"CANON_LLM__EXTRA_BODY": "{"}, ["CANON_LLM__EXTRA_BODY: llm.extra_body: found '{'"]),
     ('[llm.fetch]\nuser_agent = "a\\nb"', {}, ["llm.fetch.user_agent"]),
     ("[llm.fetch]\nhost_pause_s = -1", {}, ["llm.fetch.host_pause_s"]),
 ]
@@ -135,6 +147,23 @@ def test_a_list_in_the_environment_is_json_or_has_commas(tmp_path: Path) -> None
     )
     assert config.rules.reissue_terms == ("remaster", "deluxe")
     assert config.llm.fetch.ports == (80, 8080)
+
+
+def test_what_a_model_is_asked_comes_from_the_file_or_the_environment(tmp_path: Path) -> None:
+    text = (
+        "[llm]\nthink = false\nkeep_alive = 600\nreasoning_effort = 'none'\n"
+        "[llm.extra_body]\ntop_k = 20\noptions = { min_p = 0.1 }\n"
+    )
+    llm = load(tmp_path, text).llm
+    assert (llm.think, llm.keep_alive, llm.reasoning_effort) == (False, 600, "none")
+    assert llm.extra_body == {"top_k": 20, "options": {"min_p": 0.1}}
+    for word, think in (("true", True), ("false", False), ("high", "high"), ("", "")):
+        assert load(tmp_path, text, CANON_LLM__THINK=word).llm.think == think
+    for word, keep_alive in (("-1", -1), ("90", 90), ("1h30m", "1h30m"), ("-1s", "-1s"), ("", "")):
+        assert load(tmp_path, text, CANON_LLM__KEEP_ALIVE=word).llm.keep_alive == keep_alive
+    assert load(tmp_path, text, CANON_LLM__REASONING_EFFORT="low").llm.reasoning_effort == "low"
+    added = load(tmp_path, text, CANON_LLM__EXTRA_BODY='{"options": {"top_p": 0.5}}').llm.extra_body
+    assert added == {"top_k": 20, "options": {"min_p": 0.1, "top_p": 0.5}}
 
 
 def test_limits_are_checked_on_the_merged_configuration(tmp_path: Path) -> None:

@@ -75,8 +75,9 @@ def test_the_bundle_of_the_docs_is_one() -> None:
 
 
 def test_the_model_servers_lines_are_configuration() -> None:
-    (whole,) = blocks("docs/models.md", "toml")
-    assert Config.model_validate(tomli.loads(whole)).llm.provider == "openai"
+    server, options = blocks("docs/models.md", "toml")
+    assert Config.model_validate(tomli.loads(server)).llm.provider == "openai"
+    assert Config.model_validate(tomli.loads(options)).llm.extra_body == {"top_k": 20}
     rows = re.findall(r"^\|.*\|(.*)\|$", page("docs/models.md"), re.MULTILINE)
     settings = ["\n".join(re.findall(r"`([^`]* = [^`]*)`", row)) for row in rows]
     providers = [

@@ -267,12 +267,6 @@ def _whole(content: str | None) -> list[object]:
     return [{"model": "llama3.2", "message": _message(content), **_end("stop")}]
 
 
-CALLING: Body = {
-    **_message(""),
-    "tool_calls": [{"function": {"name": "web_search", "arguments": {"query": "x"}}}],
-}
-
-
 def _dropped(_: OllamaStandIn, __: Request) -> Response:
     lines = b"".join(json.dumps(part).encode() + b"\n" for part in _some())
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n"
@@ -355,7 +349,6 @@ FAULTS: Mapping[str, Callable[[OllamaStandIn, Request], Response]] = {
     "null content": _always(_ndjson(_whole(None))),
     "empty content": _always(_ndjson(_whole(""))),
     "blank content": _always(_ndjson(_whole(" \n"))),
-    "calls a tool": _always(_ndjson([{"message": CALLING, "done": False}, *_whole("")])),
     "redirect loop": lambda _, request: Response(status=307, headers=(("Location", request.path),)),
     "endless": _always(_ndjson([*_some({"message": _message("x" * 100_000)})] * 20)),
     "endless thinking": _always(_ndjson([*_some({"message": _message("", "x" * 100_000)})] * 20)),

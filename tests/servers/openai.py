@@ -340,7 +340,7 @@ FAULTS: Mapping[str, Callable[[OpenAIStandIn, Request], Response]] = {
     "empty content": _always(stream(delta("", "stop"), is_done=True)),
     "blank content": _always(stream(delta(" \n", "stop"), is_done=True)),
     "no choice": _always(stream({"choices": [], "usage": {"prompt_tokens": 9}}, is_done=True)),
-    "calls a tool": _always(stream(delta(None, "tool_calls", tool_calls=[{"id": "7"}]))),
+    "calls no tool": _always(stream(delta(None, "tool_calls", tool_calls=[{"id": "7"}, 3]))),
     "filtered": _always(stream(delta("", "content_filter"), is_done=True)),
     "redirect loop": lambda _, request: Response(status=307, headers=(("Location", request.path),)),
     "endless": _always(stream(*[delta("x" * 100_000)] * 20)),

@@ -49,12 +49,16 @@ class PassingError(ChatError):
 
 
 class DeclinedError(ChatError):
-    """A server refused a request that it may accept without some field."""
+    """A server refused a request that it may accept without some field.
 
-    def __init__(self, problem: str, status: int, words: str) -> None:
+    `is_known`: the kind of failure is known, so that only a field that is named is to blame.
+    """
+
+    def __init__(self, problem: str, answer: "ErrorAnswer", *, is_known: bool) -> None:
         super().__init__(problem)
-        self.status = status
-        self.words = words
+        self.status = answer.status
+        self.words = answer.words
+        self.is_known = is_known
 
 
 class OnlyThinkingError(ChatError):
@@ -126,8 +130,8 @@ class Fault:
     """A kind of failure, and the statuses and words that mean it.
 
     `words` is a regular expression; without `statuses`, it counts for each. A `passing` fault may
-    be gone in a moment, one of `loading` once the model is loaded. The sentence may name `server`,
-    `address`, `model`, `seconds` and `detail`.
+    be gone in a moment, one of `loading` once the model is loaded, one that is `declining` without
+    a field. The sentence may name `server`, `address`, `model`, `seconds` and `detail`.
     """
 
     sentence: str
@@ -135,6 +139,7 @@ class Fault:
     words: str = ""
     passing: bool = False
     loading: bool = False
+    declining: bool = False
 
     def fits(self, answer: ErrorAnswer) -> bool:
         """Return whether this is the failure that a server speaks of."""
@@ -215,6 +220,7 @@ _BY_WORDS = (
         "model {model!r} at {address} cannot think as it is told ({detail}): set llm.think and "
         "llm.reasoning_effort to what it knows, or to nothing",
         words=r"not support thinking|think value|reasoning.?effort",
+        declining=True,
     ),
 )
 _BY_STATUS = (
@@ -361,8 +367,8 @@ class Server:
         by_status = (row for row in _BY_STATUS if answer.status in row.statuses)
         other = faults.wrong_format if answer.status in _OTHER_FORMAT else next(by_status, FAILED)
         error = (known or other).error(self, answer.detail, answer.retry_after_s)
-        if known is None and answer.status in DECLINING:
-            return DeclinedError(str(error), answer.status, answer.words)
+        if answer.status in DECLINING and (known is None or known.declining):
+            return DeclinedError(str(error), answer, is_known=known is not None)
         return error
 
     @contextmanager

@@ -3,8 +3,9 @@
 The client library and httpx take 350 ms to load, so that what asks a server imports them itself.
 """
 
+import json
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
@@ -33,16 +34,23 @@ from chart_binder.chat.served_model import (
     completion_prompt,
     context_length_at,
     examine,
+    merged,
     names_of,
 )
-from chart_binder.chat.streaming import Part
+from chart_binder.chat.streaming import CallPiece, Part
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatError, ChatModel
 
 if TYPE_CHECKING:
+    import httpx
     from ollama import ChatResponse, Client, GenerateResponse
 
 _LOADED = "/api/ps"
+_UNCUT = {"truncate": False, "shift": False}
+"""Refuse a prompt that does not fit, and end a reply that no longer does: from 0.12.6."""
+_THINK = OptionalField("think", marks=("think",), statuses={400})
+_EFFORTS: Mapping[str, bool | str] = {"none": False, "minimal": False}
+"""What Ollama calls these efforts; the others have the same names."""
 _SCHEMA = OptionalField("format", marks=("format", "schema", "grammar"), statuses={400, 500, 501})
 """What an old version, which knows no schemas, declines."""
 
@@ -59,11 +67,12 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 
 class _OllamaApi:
     more_context = "raise llm.num_ctx, or choose a model with more context"
-    optional: tuple[OptionalField, ...] = (_SCHEMA,)
+    optional: tuple[OptionalField, ...] = (_SCHEMA, _THINK)
 
     def optional_fields(self, request: Request) -> Fields:
         schema = request.terms.schema
-        return {_SCHEMA.name: schema} if schema else {}
+        fields: Fields = {_SCHEMA.name: schema} if schema else {}
+        return {**fields, _THINK.name: False} if request.must_not_think else fields
 
     def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
         from chart_binder.net import retry_after_s
@@ -74,6 +83,7 @@ class _OllamaApi:
         options["event_hooks"]["response"].append(
             lambda response: waits.append(response.headers.get("retry-after", ""))
         )
+        options["event_hooks"]["request"].append(_add_to_body(request.config))
         with (
             server.translated(),
             library.Client(server.endpoint.address, **options) as client,
@@ -90,6 +100,19 @@ class _OllamaApi:
 
     def context_length(self, server: Server) -> int | None:
         return context_length_at(server, _LOADED)
+
+
+def _add_to_body(config: LLMConfig) -> "Callable[[httpx.Request], None]":
+    """Return a request hook that adds fields for which the library has no arguments."""
+    import httpx
+
+    def add(request: httpx.Request) -> None:
+        body = merged({**json.loads(request.content), **_UNCUT}, config.extra_body)
+        content = json.dumps(body, ensure_ascii=False).encode()
+        request.stream = httpx.ByteStream(content)
+        request.headers["content-length"] = str(len(content))
+
+    return add
 
 
 _IMPORTING = Lock()
@@ -127,7 +150,11 @@ def _answers(
 ) -> "Generator[ChatResponse | GenerateResponse, None, None]":
     """Send the request; the options are the same each time, as a change reloads the model."""
     config, messages = request.config, request.messages
+    effort = config.reasoning_effort
+    think = config.think if config.think != "" else _EFFORTS.get(effort, effort or None)
     common: dict[str, Any] = {
+        "think": think,
+        "keep_alive": None if config.keep_alive == "" else config.keep_alive,
         "model": config.model_id,
         "stream": config.stream,
         "options": {
@@ -148,10 +175,14 @@ def _answers(
 
 
 def _part(answer: "ChatResponse | GenerateResponse") -> Part:
-    calls_tool = False
+    calls: tuple[CallPiece, ...] = ()
     if message := getattr(answer, "message", None):
         content, thinking = message.content, message.thinking
-        calls_tool = bool(message.tool_calls)
+        functions = [call.function for call in message.tool_calls or ()]
+        calls = tuple(
+            CallPiece(each.name, json.dumps(dict(each.arguments), ensure_ascii=False))
+            for each in functions
+        )
     else:
         content, thinking = getattr(answer, "response", ""), getattr(answer, "thinking", "")
     return Part(
@@ -161,7 +192,7 @@ def _part(answer: "ChatResponse | GenerateResponse") -> Part:
         answer.prompt_eval_count,
         answer.eval_count,
         is_last=bool(answer.done),
-        calls_tool=calls_tool,
+        calls=calls,
     )
 
 

@@ -3,6 +3,7 @@
 httpx takes 170 ms to load, so that what asks a server imports it itself.
 """
 
+import json
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -33,9 +34,10 @@ from chart_binder.chat.served_model import (
     completion_prompt,
     context_length_at,
     examine,
+    merged,
     names_of,
 )
-from chart_binder.chat.streaming import Part, events
+from chart_binder.chat.streaming import CallPiece, Part, events
 from chart_binder.config import LLMConfig
 from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, ChatModel, Message
@@ -53,6 +55,15 @@ _SCHEMA = OptionalField(
     statuses={400, 422, 500, 501},
 )
 _SEED = OptionalField("seed", marks=("seed",), statuses={400, 422})
+_TEMPLATE = OptionalField(
+    "chat_template_kwargs",
+    marks=("chat_template", "enable_thinking", "thinking"),
+    statuses={400, 422},
+)
+_NO_EFFORT = OptionalField("reasoning_effort", marks=("reasoning", "think"), statuses={400, 422})
+_KEPT = OptionalField("keep_alive", marks=("keep_alive",), statuses={400, 422})
+_KEPT_FOR = OptionalField("ttl", marks=("ttl",), statuses={400, 422})
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600}
 _VERSION = re.compile(r"/v\d[^/]*(/|$)")
 _OPERATION = re.compile(r"/(chat/completions|completions|models)$")
 _DONE = b"[DONE]"
@@ -93,10 +104,13 @@ def api_at(endpoint: Endpoint) -> Endpoint:
 
 class _OpenAIApi:
     more_context = "start the server with more context for it, or set llm.num_ctx to what it has"
-    optional: tuple[OptionalField, ...] = (_COUNTS, _SCHEMA, _SEED)
+    optional: tuple[OptionalField, ...] = (
+        _COUNTS, _SCHEMA, _SEED, _TEMPLATE, _NO_EFFORT, _KEPT, _KEPT_FOR,
+    )  # fmt: skip
 
     def optional_fields(self, request: Request) -> Fields:
         fields: dict[str, object] = {_SEED.name: request.config.seed}
+        fields |= _thinking(request) | _kept_loaded(request.config.keep_alive)
         if request.config.stream:
             fields[_COUNTS.name] = {"include_usage": True}
         if request.terms.schema:
@@ -143,6 +157,35 @@ class _OpenAIApi:
         return None
 
 
+def _thinking(request: Request) -> dict[str, Any]:
+    """Return what turns thinking on or off; each server knows one of these.
+
+    Qwen's and Gemma's templates read `enable_thinking`, Granite's and DeepSeek's `thinking`, where
+    vLLM, SGLang and llama.cpp serve them; Ollama, LM Studio and OpenAI take an effort of `none`.
+    """
+    think = False if request.must_not_think else request.config.think
+    if not isinstance(think, bool):
+        return {}
+    fields: dict[str, Any] = {}
+    if request.config.prompting == "chat":
+        fields[_TEMPLATE.name] = {"enable_thinking": think, "thinking": think}
+    if not think and not request.config.reasoning_effort:
+        fields[_NO_EFFORT.name] = "none"
+    return fields
+
+
+def _kept_loaded(keep_alive: int | str) -> dict[str, Any]:
+    """Return what keeps a model loaded: for Ollama behind a proxy, and LM Studio, in seconds."""
+    if keep_alive == "":
+        return {}
+    if isinstance(keep_alive, str) and not keep_alive.startswith("-"):
+        parts = re.findall(r"([\d.]+)([a-z]+)", keep_alive)
+        seconds = round(sum(float(number) * _SECONDS[unit] for number, unit in parts))
+    else:
+        seconds = keep_alive if isinstance(keep_alive, int) else 0
+    return {_KEPT.name: keep_alive, **({_KEPT_FOR.name: seconds} if seconds > 0 else {})}
+
+
 def _documents(answer: "httpx.Response") -> Iterator[tuple[bytes, bool]]:
     """Yield the documents of an answer, streamed or the one whole, whatever was asked for."""
     if "event-stream" in answer.headers.get("content-type", ""):
@@ -157,19 +200,21 @@ def _documents(answer: "httpx.Response") -> Iterator[tuple[bytes, bool]]:
 
 def _address_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
     config, stop = request.config, request.stop[:MOST_STOPS]
+    effort = config.reasoning_effort or (config.think if isinstance(config.think, str) else "")
     fields: dict[str, object] = {
         "model": config.model_id,
         "stream": config.stream,
         "max_tokens": config.max_tokens,
         "temperature": request.temperature,
         **({"stop": list(stop)} if stop else {}),
+        **({"reasoning_effort": effort} if effort else {}),
         **optional,
     }
     if config.prompting == "raw":
         path, fields["prompt"] = "/completions", completion_prompt(request.messages)
     else:
         path, fields["messages"] = "/chat/completions", list(_messages(request.messages))
-    return request.server.endpoint.address + path, fields
+    return request.server.endpoint.address + path, merged(fields, config.extra_body)
 
 
 def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
@@ -271,8 +316,22 @@ def _read_part(document: Any) -> Part:
         choice.finish_reason or None,
         usage.get("prompt_tokens"),
         usage.get("completion_tokens"),
-        calls_tool=bool(message.tool_calls),
+        calls=tuple(_calls(message.tool_calls)),
     )
+
+
+def _calls(calls: object) -> Iterator[CallPiece]:
+    """Yield the pieces of calls that the server took out of the text; arguments are JSON in it."""
+    for place, call in enumerate(calls if isinstance(calls, list) else ()):
+        about = call if isinstance(call, dict) else {}
+        function = about.get("function")
+        parts = function if isinstance(function, dict) else {}
+        arguments, index = parts.get("arguments") or "", about.get("index")
+        yield CallPiece(
+            _text(parts.get("name")),
+            arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False),
+            index if isinstance(index, int) else place,
+        )
 
 
 def _split_thinking(content: str | list[str | _Piece] | None) -> tuple[str, str]:

@@ -1,12 +1,13 @@
 """A chat model behind a server of any kind: one deadline, further tries, the context window."""
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import Protocol
+from typing import Any, Protocol
 
 from chart_binder.chat.http import (
     DeclinedError,
@@ -31,7 +32,7 @@ _BROKEN = 500
 by schema was cut."""
 _log = logging.getLogger(__name__)
 
-Fields = Mapping[str, object]
+Fields = Mapping[str, Any]
 """Fields of a request, by their names on the wire."""
 
 
@@ -160,12 +161,20 @@ class Request:
         asked = self.terms.temperature
         return self.config.temperature if asked is None else asked
 
+    @property
+    def must_not_think(self) -> bool:
+        """Whether thinking would only take time, and nothing in the configuration asks for it."""
+        config = self.config
+        is_told = config.think != "" or config.reasoning_effort
+        return not (self.terms.may_think or is_told or config.prompting == "raw")
+
 
 @dataclass(frozen=True, slots=True)
 class OptionalField:
     """A field of a request that can be left out.
 
-    A refusal is about it that holds one of `marks`, or names nothing and has one of `statuses`.
+    A refusal is about it that has one of `marks` at the beginning of a word, or names nothing and
+    has one of `statuses`.
     """
 
     name: str
@@ -286,11 +295,13 @@ class ServedModel:
         left = [field for field in self._api.optional if field.name in kept]
         words = refusal.words.casefold()
         named = frozenset(
-            field.name for field in left if any(mark in words for mark in field.marks)
+            field.name
+            for field in left
+            if re.search(rf"(?<![a-z])(?:{'|'.join(field.marks)})", words)
         )
-        return named, named or frozenset(
-            field.name for field in left if refusal.status in field.statuses
-        )
+        if named or refusal.is_known:
+            return named, named
+        return named, frozenset(field.name for field in left if refusal.status in field.statuses)
 
     def _looks_cut(self, messages: tuple[Message, ...], tokens: int) -> bool:
         """Tell whether a server counted too few tokens, or no more than before the prompt grew."""
@@ -319,6 +330,18 @@ class ServedModel:
                 f" tokens{has}, where llm.num_ctx = {self._config.num_ctx}:"
                 f" {self._api.more_context}"
             )
+
+
+def merged(fields: Fields, more: Fields) -> dict[str, Any]:
+    """Return fields with more of them, which go before; tables in both are merged likewise."""
+    result = dict(fields)
+    for name, value in more.items():
+        before = result.get(name)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            result[name] = merged(before, value)
+        else:
+            result[name] = value
+    return result
 
 
 def completion_prompt(messages: Sequence[Message]) -> str:

@@ -4,6 +4,7 @@ Server-sent events are read by our own code: `httpx-sse` loses `error:` fields, 
 an empty line behind it, and broken characters.
 """
 
+import json
 from codecs import BOM_UTF8
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
@@ -35,19 +36,19 @@ EMPTY = Fault(
     "model {model!r} at {address} answered with nothing{detail}: choose another model, give it "
     "more context, or look into the server's log"
 )
-CALLED_TOOL = Fault(
-    "model {model!r} at {address} answered with a tool call of its server's own{detail}, where "
-    "text was asked for: start the server without its tool parser, set llm.prompting to raw, or "
-    "choose another model"
+SPENT = Fault(
+    "model {model!r} at {address} spent all its tokens without a word of an answer: raise "
+    "llm.max_tokens"
 )
-_EMPTY_BECAUSE = {
-    "length": Fault(
-        "model {model!r} at {address} spent all its tokens without a word of an answer{detail}: "
-        "raise llm.max_tokens"
-    ),
-    "tool_calls": CALLED_TOOL,
-}
-"""By the reason why the reply ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallPiece:
+    """A piece of a tool call; those with one `place` make one call, and one without is whole."""
+
+    name: str
+    arguments: str
+    place: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class Part:
     """What a server sends at once: a piece of a reply, or the whole.
 
     `done_reason` says that the model has come to its end, `is_last` that the server has: between
-    the two, counts may come. `calls_tool`: the server took a call of its own out of the reply.
+    the two, counts may come. `calls` are what a server with a parser of its own took out of the
+    text.
     """
 
     content: str = ""
@@ -64,7 +66,7 @@ class Part:
     prompt_tokens: object = None
     completion_tokens: object = None
     is_last: bool = False
-    calls_tool: bool = False
+    calls: tuple[CallPiece, ...] = ()
 
 
 def read_stream(
@@ -99,13 +101,14 @@ def read_stream(
     result = reply.result()
     if result.content.strip() or (result.thinking and result.done_reason == "length"):
         return result  # one that thought too long costs a turn, not the run
-    raise _empty(result, server, calls_tool=reply.calls_tool)
+    raise _empty(result, server)
 
 
-def _empty(reply: Reply, server: Server, *, calls_tool: bool) -> ChatError:
-    fault = CALLED_TOOL if calls_tool else _EMPTY_BECAUSE.get(reply.done_reason or "", EMPTY)
-    error = fault.error(server, ", though it was thinking" if reply.thinking else "")
-    if fault is EMPTY and reply.thinking and reply.done_reason in ("stop", None):
+def _empty(reply: Reply, server: Server) -> ChatError:
+    if reply.done_reason == "length":
+        return SPENT.error(server)
+    error = EMPTY.error(server, ", though it was thinking" if reply.thinking else "")
+    if reply.thinking and reply.done_reason in ("stop", None):
         return OnlyThinkingError(str(error), is_object=reply.thinking.lstrip().startswith("{"))
     return error
 
@@ -115,12 +118,13 @@ class _PartialReply:
 
     def __init__(self, terms: Terms) -> None:
         self.has_begun = False
-        self.calls_tool = False
         self.bytes = 0  # of content and thinking, counted or not
         self._listen = terms.listen
         self._cut = Cut(terms.enough)
         self._contents: list[str] = []
         self._thoughts: list[str] = []
+        self._calls: dict[object, tuple[str, str]] = {}
+        """Of each tool call its name, and the JSON of its arguments."""
         self._is_last = False
         self._done_reason: str | None = None
         self._prompt_tokens: int | None = None
@@ -135,7 +139,11 @@ class _PartialReply:
         self._done_reason = part.done_reason or self._done_reason
         self._prompt_tokens = _token_count(part.prompt_tokens) or self._prompt_tokens
         self._completion_tokens = _token_count(part.completion_tokens) or self._completion_tokens
-        self.calls_tool = self.calls_tool or part.calls_tool
+        for call in part.calls:
+            place = f"whole {len(self._calls)}" if call.place is None else call.place
+            name, arguments = self._calls.get(place, ("", ""))
+            self._calls[place] = name + call.name, arguments + call.arguments
+            self.bytes += len(call.arguments)
         self._is_last = part.is_last
         if self.is_whole:
             piece = self._cut.rest() + part.content
@@ -157,7 +165,12 @@ class _PartialReply:
         return self._cut.made or self._is_last
 
     def result(self) -> Reply:
-        """Return the reply, as far as it counts."""
+        """Return the reply, as far as it counts; calls stand behind the text, as text."""
+        calls = "" if self._cut.made else "".join(map(_call_as_text, self._calls.values()))
+        if calls:
+            self._contents.append(calls)
+            if self._listen is not None:
+                self._listen(calls)
         return Reply(
             "".join(self._contents),
             thinking="".join(self._thoughts) or None,
@@ -165,6 +178,14 @@ class _PartialReply:
             prompt_tokens=self._prompt_tokens,
             completion_tokens=self._completion_tokens,
         )
+
+
+def _call_as_text(call: tuple[str, str]) -> str:
+    name, arguments = call
+    if not name:
+        return ""
+    shown = json.dumps(name, ensure_ascii=False)
+    return f'\n<tool_call>\n{{"name": {shown}, "arguments": {arguments or "{}"}}}\n</tool_call>\n'
 
 
 def _token_count(value: object) -> int | None:

@@ -3,9 +3,19 @@
 A section is a class whose docstring begins with its table in the file.
 """
 
+import json
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    model_validator,
+)
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -48,6 +58,54 @@ Language = Annotated[
     str, _form(r"^[a-z]{2,12}(-[a-z]{2,12}){0,3}$", "a code such as en, ja or zh-yue")
 ]
 UserAgent = Annotated[str, _form(r"^[\x20-\x7e]*$", "printable ASCII text")]
+
+
+def _as_think(value: object) -> bool | str:
+    by_word: Mapping[str, bool | str] = {
+        "true": True, "false": False, "low": "low", "medium": "medium", "high": "high", "": "",
+    }  # fmt: skip
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value in by_word:
+        return by_word[value]
+    raise ValueError(f"found {value!r}; true, false, low, medium, high or empty text is allowed")
+
+
+_DURATION = re.compile(r"(-?(\d+(\.\d+)?(ms|s|m|h))+)?")
+
+
+def _as_keep_alive(value: object) -> int | str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]+", value):
+        return int(value)
+    if isinstance(value, str) and _DURATION.fullmatch(value):
+        return value
+    raise ValueError(
+        f"found {value!r}; whole seconds, a duration such as 10m or 1h30m, or empty text is allowed"
+    )
+
+
+_OWN_FIELDS = frozenset({"model", "messages", "prompt", "stream", "raw"})
+"""Fields of a request that canon itself has a value for, whatever the server."""
+
+
+def _as_extra_body(value: object) -> Mapping[str, Any]:
+    try:
+        fields = json.loads(value) if isinstance(value, str) else value
+        json.dumps(fields, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"found {value!r}, which JSON cannot hold") from error
+    if not isinstance(fields, dict):
+        raise ValueError(f"found {value!r}; a table is allowed")  # noqa: TRY004 (pydantic's)
+    if taken := sorted(_OWN_FIELDS & fields.keys()):
+        raise ValueError(f"found {', '.join(taken)}, which canon sets itself")
+    return fields
+
+
+Think = Annotated[bool | str, PlainValidator(_as_think)]
+KeepAlive = Annotated[int | str, PlainValidator(_as_keep_alive)]
+ExtraBody = Annotated[Mapping[str, Any], PlainValidator(_as_extra_body)]
 
 
 class Section(BaseModel):
@@ -292,6 +350,14 @@ class LLMConfig(Section):
     """Take replies as they are written, so as to stop them early."""
     review_threshold: Share = 0.60
     """Confidence from which an answer goes to a person; below: rejected."""
+    think: Think = ""
+    """Let the model think: true, false, low, medium or high; empty: as it does by itself."""
+    reasoning_effort: Annotated[str, _form(r"^[a-z]*$", "one word in small letters")] = ""
+    """How much it thinks, where servers have levels: none, low, medium, high; empty: unsaid."""
+    keep_alive: KeepAlive = ""
+    """How long the server keeps the model loaded: 10m, seconds, -1 for ever; empty: as it does."""
+    extra_body: ExtraBody = {}
+    """More fields of a request, as the server names them: { top_k = 20, options = { ... } }."""
     api_key_env: str = ""
     """Environment variable that holds the server's API key; empty: none."""
     prompt: PromptConfig = PromptConfig()

@@ -134,9 +134,9 @@ def _remove_keys_not_taken(tree: Tree) -> Iterator[str]:
 def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every key of nested tables in dotted form, with its value."""
     for key, value in tree.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from dotted_keys(value, f"{prefix}{key}.")
-        else:
+        elif prefix:  # a table without keys says nothing, a key that holds none does
             yield f"{prefix}{key}", value
 
 

@@ -161,7 +161,7 @@ def _dates_of(place: Place, date: str) -> Mapping[str, str]:
 def ask_reading(chat: ChatModel, asked: Inquiry, seconds: float = inf) -> tuple[str, Reply]:
     """Return what a model reads in a passage, and its reply. Raises `ChatError`."""
     left = None if isinf(seconds) else seconds
-    terms = Terms(schema=asked.schema, seconds=left, temperature=0.0)
+    terms = Terms(schema=asked.schema, seconds=left, temperature=0.0, may_think=False)
     reply = ask(chat, [Message("user", asked.text)], terms)
     return asked.read(reply.content), reply
 

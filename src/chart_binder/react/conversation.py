@@ -49,7 +49,8 @@ class Terms:
 
     The reply ends before any of `stop`, follows the JSON schema `schema`, and is complete within
     `seconds`; `listen` is called with each piece of the text as it comes. `enough` tells where a
-    reply that is being written may end. `temperature` replaces the configured one.
+    reply that is being written may end. `temperature` replaces the configured one. Without
+    `may_think` the model answers at once, unless the configuration makes it think.
     """
 
     stop: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ class Terms:
     seconds: float | None = None
     enough: StopCheck | None = None
     temperature: float | None = None
+    may_think: bool = True
 
 
 class ChatError(Exception):
