@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from chart_binder.domain.credit_names import main_artist
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import (
     MBID,
@@ -27,7 +28,7 @@ from chart_binder.domain.vocabulary import (
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import CachedService, Client, KnownRecording, ReleaseList
-from chart_binder.musicbrainz.matching import first_artist, first_found, main_artist, searches
+from chart_binder.musicbrainz.matching import first_artist, first_found, searches
 from chart_binder.musicbrainz.web_service import Medium, Recording, Release
 
 MIN_FILES = 3

@@ -3,10 +3,11 @@
 import dataclasses
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
+from chart_binder.domain.credit_names import JOIN_WORDS, main_artist, parts_of
 from chart_binder.domain.evidence import Artist
 from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.tags import TrackTags
@@ -104,7 +105,10 @@ def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Found:
 
 
 def _by_isrc(client: Client, isrc: str, tags: TrackTags, on_album: Artists) -> Found:
-    found = client.recordings_with(isrc)
+    found: Sequence[Recording] = client.recordings_with(isrc)
+    if tags.title:
+        titled = [one for one in found if same_title(one.title or "", tags.title)]
+        found = titled or found
     if len(set(map(first_artist, found))) > 1:
         tags = with_current_ids(client, tags)
     return _best(_meant(found, tags, on_album), tags, on_album)
@@ -126,13 +130,15 @@ def with_current_ids(client: Client, tags: TrackTags) -> TrackTags:
 
 def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
     artist = main_artist(tags.artist or "")
+    parts = _parts_of(artist)
+    names = [artist, *parts[:1]] if len(parts) > 1 else [artist]
     title = bare_title(tags.title or "")
     length_ms = None
     if tags.duration_ms is not None:
         least_ms = max(0, tags.duration_ms - LENGTH_TOLERANCE_MS)
         length_ms = least_ms, tags.duration_ms + LENGTH_TOLERANCE_MS
     for query in (
-        ws.search_recordings(artist, [title], length_ms),
+        *(ws.search_recordings(name, [title], length_ms) for name in names),
         ws.search_loosely("recording", title, artist, ws.PAGE),
     ):
         hits, count = client.search(query)
@@ -275,8 +281,8 @@ def _is_same_credit(one: Recording, other: Recording) -> bool:
 
 def credited_words(credit: str, title: str) -> frozenset[str]:
     """Return the words of the names in a credit, and of the guests in a title."""
-    names = frozenset(words_of(f"{credit} {' '.join(_GUESTS.findall(fold(title)))}"))
-    return names - _JOINS or names
+    names = frozenset(words_of(f"{credit} {' '.join(_guests_in(title))}"))
+    return names - JOIN_WORDS or names
 
 
 def _meant(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Sequence[Recording]:
@@ -379,7 +385,56 @@ def _is_by(recording: Recording, tags: TrackTags) -> bool:
         return True
     artist = tags.artist or ""
     wanted = {artist, main_artist(artist)}
-    return any(same_name(name, other) for name in _names(recording) for other in wanted)
+    is_named = any(same_name(name, other) for name in _names(recording) for other in wanted)
+    return is_named or _is_by_all(recording, tags)
+
+
+def _is_by_all(recording: Recording, tags: TrackTags) -> bool:
+    """Whether the names that artist and title of a file join are those credited, in any order."""
+    names = _joined_names("; ".join([tags.artist or "", *_guests_in(tags.title or "")]))
+    named: set[int] = set()
+    for credit in recording.credits:
+        keys = map(_name_key, _names_of(credit))
+        found = next((names[key] for key in keys if key in names), None)
+        if found is None:
+            return False
+        named |= found
+    for guests in _guests_in(recording.title or ""):
+        for key in _joined_names(guests):
+            named |= names.get(key, frozenset())
+    return len(named) == max(map(len, names.values()), default=0) > 1
+
+
+@lru_cache(maxsize=1_024)
+def _joined_names(credit: str) -> Mapping[tuple[str, ...], frozenset[int]]:
+    """Return the names that a credit may have, by what they are compared by, with their parts."""
+    parts = _parts_of(credit)
+    spans = ((first, last) for first in range(len(parts)) for last in range(first, len(parts)))
+    return {
+        _key_of(parts[first : last + 1]): frozenset(range(first, last + 1)) for first, last in spans
+    }
+
+
+def _parts_of(credit: str) -> list[str]:
+    """Return the texts between the joins of a credit, folded."""
+    folded = fold(credit[:_MAX_COMPARED])
+    texts = (folded[first:last].strip(" ()[]") for first, last in parts_of(folded)[0])
+    return [*filter(None, texts)]
+
+
+@lru_cache(maxsize=4_096)
+def _name_key(name: str) -> tuple[str, ...]:
+    return _key_of(_parts_of(name))
+
+
+def _key_of(parts: Iterable[str]) -> tuple[str, ...]:
+    """Return what a name is compared by: its parts, in any order, whatever joins them."""
+    words = ([word for word in words_of(part) if word != "the"] for part in parts)
+    return tuple(sorted(map("".join, words)))
+
+
+def _guests_in(title: str) -> list[str]:
+    return _GUESTS.findall(fold(title[:_MAX_COMPARED]))
 
 
 def _names(recording: Recording) -> Iterator[str]:
@@ -394,7 +449,7 @@ def _names_of(credit: Credit) -> Iterator[str]:
     return filter(None, names)
 
 
-def _distance(recording: Recording, tags: TrackTags) -> tuple[bool, bool, bool, int, int]:
+def _distance(recording: Recording, tags: TrackTags) -> tuple[bool, bool, bool, int, int, str]:
     apart_ms = _length_apart_ms(recording, tags)
     return (
         not same_title(recording.title or "", tags.title or ""),
@@ -402,6 +457,7 @@ def _distance(recording: Recording, tags: TrackTags) -> tuple[bool, bool, bool, 
         bool(tags.album) and not _is_on_tagged_album(recording, tags),
         LENGTH_TOLERANCE_MS if apart_ms is None else apart_ms,
         -recording.likelihood,
+        recording.id,
     )
 
 
@@ -426,8 +482,6 @@ _SAME_SONG = re.compile(
 """Remarks that do not make another song; the kind of performance is compared separately."""
 _NUMBER = re.compile(r"\d+|[ivx]+")
 _GUESTS = re.compile(r"\b(?:feat(?:uring)?|ft)\b\.?\s*([^)\]）］]*)", re.IGNORECASE)
-_JOINS = frozenset({"feat", "ft", "featuring", "and", "with", "vs", "versus", "x", "the"})
-_GUEST = re.compile(r"\s+(?:feat\.?|ft\.?|featuring|vs\.?)\s+|\s+/\s+|\s*;\s*", re.IGNORECASE)
 
 
 def same_title(one: str, other: str) -> bool:
@@ -463,11 +517,6 @@ def without_remarks(title: str, drops: Callable[[str], bool]) -> str:
         return " " if drops(text) else remark[0]
 
     return _REMARK.sub(kept, title).strip() or title
-
-
-def main_artist(artist: str) -> str:
-    """Return an artist's name without guests."""
-    return _GUEST.split(artist, maxsplit=1)[0].strip() or artist
 
 
 def words_of(text: str) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from chart_binder.musicbrainz.evidence import (
     is_much_later,
     out_by,
     performance_of,
+    title_key,
 )
 from chart_binder.musicbrainz.matching import (
     Artists,
@@ -210,8 +211,11 @@ def _title(tags: TrackTags, found: Sequence[ws.Recording]) -> str | None:
     """Return the title as MusicBrainz spells it, or the file's where that names another version.
 
     Of several recordings the title tells which is meant, so it has no remark that the file lacks.
+    There is none where the file has no title and the recordings are of different ones.
     """
     title = found[0].title
+    if not tags.title and len({title_key(one.title or "") for one in found}) > 1:
+        return None
     if title and (len(found) == 1 or not tags.title):
         return title
     ours, theirs = (remarks_in(each, None).named for each in (tags.title, title))

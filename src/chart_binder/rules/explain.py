@@ -41,7 +41,12 @@ from chart_binder.rules.questions import (
     set_releases,
     status_questions,
 )
-from chart_binder.rules.recordings import SortedRecordings, format_length, via_sibling
+from chart_binder.rules.recordings import (
+    SortedRecordings,
+    format_length,
+    title_wanted,
+    via_sibling,
+)
 
 _MAX_QUESTIONS = 5
 _MAX_CLOSE = 8
@@ -100,19 +105,20 @@ def recordings_disagree(
     """
     if len(recordings.versions) == 1:
         return None
+    describe = _describe_version if title_wanted(contest.bundle) else _describe_song
     homes: dict[str, tuple[str, Sequence[RecordingCandidate]]] = {}
     for version in recordings.versions:
         found = candidates_of(version, contest.artist)
         own = build_contest(version, found, contest.bundle, contest.settings)
         possible = possible_answers(own)
         if recordings.each_counts and not possible:
-            homes[_NOWHERE] = _describe_version(version), version
+            homes[_NOWHERE] = describe(version), version
         for one in possible:
             is_chosen = chosen is not None and one.id == chosen.id
             if one.role is not Role.COMPILATION or is_chosen or recordings.each_counts:
-                homes[one.id] = f"{_describe_version(version)} on {one.name}", version
+                homes[one.id] = f"{describe(version)} on {one.name}", version
     if chosen:
-        described = f"{_describe_version(chosen.recordings)} on {chosen.name}"
+        described = f"{describe(chosen.recordings)} on {chosen.name}"
         homes.setdefault(chosen.id, (described, chosen.recordings))
     if len(homes) <= 1:
         return None
@@ -138,6 +144,12 @@ def _only_of(version: Sequence[RecordingCandidate]) -> BundleChange:
             one for one in bundle.recording_candidates if one.mb_recording_id in ids
         ),
     )
+
+
+def _describe_song(version: Sequence[RecordingCandidate]) -> str:
+    """Return title, length and artist, where recordings of different songs may be meant."""
+    title = next((one.title for one in version if one.title), None)
+    return " ".join(filter(None, (title and f"'{title}'", _describe_version(version))))
 
 
 def _describe_version(version: Sequence[RecordingCandidate]) -> str:

@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from itertools import accumulate
 
+from chart_binder.domain.credit_names import ARTICLE, WORD, parts_of
 from chart_binder.domain.dates import FIRST_DAY, Answer
 from chart_binder.domain.evidence import Artist, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, bare_id, fold, non_blank
@@ -16,27 +17,9 @@ _SPELLINGS = str.maketrans(
 )
 """Apostrophes, and letters that Unicode does not take apart into a letter and its accent."""
 _AND = re.compile(r"\s*&\s*|\s\+\s|\s(?:und|et)\s")
-_ARTICLE = re.compile(r"^\s*the\s+(?=\S)")
 _ARTICLE_BEHIND = re.compile(r",\s*the\s*$")
 
-# Kana, Han and Thai have no spaces: a run of them is one word, which ends where another script
-# begins (`安室奈美恵feat.X`).
-_UNSPACED = r"\u0e00-\u0e7f\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}\u30fb]+")
-
-_CUT = rf"(?:(?<=[\s({_UNSPACED}])|(?<=\[))"
-_SURE_JOIN = re.compile(
-    rf"{_CUT}(?:feat(?:uring|\.|(?=\s))|ft(?:\.|(?=\s)))"
-    r"|(?<=\s)(?:vs\.?|versus|x)(?=\s)|×|(?<=\s)/(?=\s)|[;|、]"
-    r"|(?<![\u30a1-\u30fa\u30fc])・|・(?![\u30a1-\u30fa\u30fc])"  # within `デヴィッド・ボウイ`
-    r"|[(\[]\s*c\.?v[.:\s]\s*"
-)
-_JOIN = re.compile(
-    rf"(?P<sure>{_SURE_JOIN.pattern})|[&/,+]"
-    r"|(?<=\s)(?:and|with|pres\.|presents|meets|und|mit|et|avec|y|con|e|og|och)(?=\s)"
-)
 _GUESTS = re.compile(r"\s[(\[]?(?:feat(?:uring|\.)?|ft\.?)\s.*", re.IGNORECASE | re.DOTALL)
-_MAX_PARTS = 24
 _MIN_LIKENESS = 0.75
 _MAX_COMPARED = 100
 
@@ -155,7 +138,7 @@ def _names(credit: str, artist: str) -> Answer:
     whole = _folded(credit)
     if _key(whole) == wanted:
         return True
-    parts, are_names = _parts(whole)
+    parts, are_names = parts_of(whole)
     # The text between any two joins, because a name may contain one (`AC/DC`).
     for number, (first, _) in enumerate(parts):
         if any(_key(whole[first:last]) == wanted for _, last in parts[number:]):
@@ -181,16 +164,6 @@ def _may_be(part: str, artist: str) -> Answer:
     return None if is_near else False
 
 
-def _parts(credit: str) -> tuple[list[tuple[int, int]], bool]:
-    """Return where the names in a credit are, and whether they are surely several."""
-    joins = list(_JOIN.finditer(credit))[:_MAX_PARTS]
-    edges = [0, *(edge for join in joins for edge in join.span()), len(credit)]
-    parts = list(zip(edges[::2], edges[1::2], strict=True))
-    is_sure = any(join["sure"] for join in joins)
-    words = [_WORD.findall(_ARTICLE.sub("", credit[first:last], count=1)) for first, last in parts]
-    return parts, is_sure or any(len(part) > 1 for part in words)
-
-
 @lru_cache(maxsize=8_192)
 def _folded(name: str) -> str:
     return fold(name).translate(_SPELLINGS).strip()
@@ -199,14 +172,14 @@ def _folded(name: str) -> str:
 @lru_cache(maxsize=16_384)
 def _key(folded: str) -> str:
     """Return the letters and digits of a name; the signs of a name without any (`!!!`)."""
-    bare = _ARTICLE.sub("", _ARTICLE_BEHIND.sub("", folded), count=1)
+    bare = ARTICLE.sub("", _ARTICLE_BEHIND.sub("", folded), count=1)
     bare = _AND.sub(" and ", bare)
-    return "".join(_WORD.findall(bare)) or "".join(folded.split())
+    return "".join(WORD.findall(bare)) or "".join(folded.split())
 
 
 def _has_words(text: str, key: str) -> bool:
     """Whether consecutive words of a text, however they are spaced, have these letters."""
-    words = _WORD.findall(_AND.sub(" and ", text))
+    words = WORD.findall(_AND.sub(" and ", text))
     together = "".join(words)
     edges = frozenset(accumulate(map(len, words), initial=0))
     start = together.find(key) if key else -1

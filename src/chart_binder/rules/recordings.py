@@ -11,9 +11,9 @@ from chart_binder.domain.evidence import (
     EvidenceBundle,
     RecordingCandidate,
 )
-from chart_binder.domain.remarks import remarks_in
+from chart_binder.domain.remarks import remarks_in, set_off
 from chart_binder.domain.versions import find_meant, is_cut
-from chart_binder.domain.vocabulary import RecordingId, isrc, minutes
+from chart_binder.domain.vocabulary import RecordingId, isrc, minutes, spaced_words
 from chart_binder.rules.candidates import Role, candidates_of
 from chart_binder.rules.names import is_various
 
@@ -68,7 +68,9 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     siblings = [one for one in found if one.is_sibling] if len(kept) < len(found) else []
     excluded: list[tuple[RecordingCandidate, str]] = []
     is_version_open = False
-    for make in (_artist_test, _version_test, _length_test):
+    is_titled = bool(title_wanted(bundle))
+    tests = (_artist_test, *([_version_test] if is_titled else []), _length_test)
+    for make in tests:
         if len(kept) == 1 or is_version_open:
             break
         test, reason, is_version_open = make(bundle, kept)
@@ -78,6 +80,9 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
         excluded += [(one, reason(one, answer)) for one, answer in pairs if answer is not wanted]
         kept = [one for one, answer in pairs if answer is wanted]
     versions = _versions(kept, is_open=is_version_open)
+    if not is_titled:
+        versions = [same for version in versions for same in _split_by_title(version)]
+        is_version_open = len(versions) > 1
     if siblings:
         versions = [[*version, *_siblings_of(version, siblings, versions)] for version in versions]
     ids = frozenset(one.artist.mb_artist_id or "" for one in kept if one.artist)
@@ -312,6 +317,18 @@ def _split_by_remark(
         ]
         for kind, remark in longest
     ]
+
+
+def _split_by_title(version: _Recordings) -> Sequence[_Recordings]:
+    """Split recordings by what their titles say, as different songs may share an ISRC."""
+    by_title: dict[tuple[object, ...], list[RecordingCandidate]] = {}
+    for one in version:
+        title = spaced_words(one.title or "").split()
+        song = set(title).difference(spaced_words(set_off(one.title or "")).split())
+        by_title.setdefault((one.remarks.kind, one.remarks.telling, frozenset(song)), []).append(
+            one
+        )
+    return list(by_title.values())
 
 
 def _merged_by_isrc(

@@ -22,6 +22,7 @@ import msgspec
 
 from chart_binder.audio.file_access import UnreadablePath
 from chart_binder.config import MusicBrainzConfig
+from chart_binder.domain.credit_names import main_artist
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.tags import TrackTags
@@ -30,7 +31,6 @@ from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, fold
 from chart_binder.errors import CanonError, EvidenceError, UnidentifiedError
 from chart_binder.jobs.batch import MAX_ALBUM_FILES, Album, find_albums, tags_or_error
 from chart_binder.musicbrainz.album import MIN_FILES
-from chart_binder.musicbrainz.matching import main_artist
 from chart_binder.rules.names import is_various_name
 
 

@@ -1,0 +1,50 @@
+"""Credits of several artists: the signs and words that join names, in tags and at MusicBrainz.
+
+`Queen, David Bowie` and `Queen/David Bowie` (the separator of ID3v2.3) are credits like
+`Queen & David Bowie`. A join may also stand within one name (`AC/DC`, `Earth, Wind & Fire`), so
+names are compared with the text between any two joins.
+"""
+
+import re
+
+# Kana, Han and Thai have no spaces: a run of them is one word, which ends where another script
+# begins (`安室奈美恵feat.X`).
+_UNSPACED = r"\u0e00-\u0e7f\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}\u30fb]+")
+ARTICLE = re.compile(r"^\s*the\s+(?=\S)")
+
+_CUT = rf"(?:(?<=[\s({_UNSPACED}])|(?<=\[))"
+_GUEST = rf"{_CUT}(?:feat(?:uring|\.|(?=\s))|ft(?:\.|(?=\s)))"
+_GUEST_JOIN = re.compile(
+    rf"\s*[(\[]?(?:{_GUEST}|(?<=\s)(?:vs\.?|versus|/)(?=\s)|;)\s*", re.IGNORECASE
+)
+_SURE_JOIN = (
+    rf"{_GUEST}|(?<=\s)(?:vs\.?|versus|x)(?=\s)|×|(?<=\s)/(?=\s)|[;|、]"
+    r"|(?<![\u30a1-\u30fa\u30fc])・|・(?![\u30a1-\u30fa\u30fc])"  # within `デヴィッド・ボウイ`
+    r"|[(\[]\s*c\.?v[.:\s]\s*"
+)
+_JOIN = re.compile(
+    rf"(?P<sure>{_SURE_JOIN})|[&/,+]"
+    r"|(?<=\s)(?:and|with|pres\.|presents|meets|und|mit|et|avec|y|con|e|og|och)(?=\s)"
+)
+"""The joins, in folded text."""
+JOIN_WORDS = frozenset(("feat", "ft", "featuring", "and", "with", "vs", "versus", "x", "the"))
+"""Words of credits that are no part of a name, where names are compared word by word."""
+_MAX_PARTS = 24
+_LONGEST = 400
+"""A tag may have any length."""
+
+
+def main_artist(artist: str) -> str:
+    """Return an artist's name without guests and opponents, whose joins stand within no name."""
+    return _GUEST_JOIN.split(artist[:_LONGEST], maxsplit=1)[0].strip() or artist
+
+
+def parts_of(credit: str) -> tuple[list[tuple[int, int]], bool]:
+    """Return where the names in a folded credit are, and whether they are surely several."""
+    joins = list(_JOIN.finditer(credit))[:_MAX_PARTS]
+    edges = [0, *(edge for join in joins for edge in join.span()), len(credit)]
+    parts = list(zip(edges[::2], edges[1::2], strict=True))
+    is_sure = any(join["sure"] for join in joins)
+    words = [WORD.findall(ARTICLE.sub("", credit[first:last], count=1)) for first, last in parts]
+    return parts, is_sure or any(len(part) > 1 for part in words)
