@@ -1,23 +1,28 @@
-"""How a model server is reached, and what goes wrong there.
+"""How a model server is reached, until a deadline."""
 
-Each fault is one sentence that ends in what to do about it.
-"""
-
-import json
 import logging
-import re
-from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from chart_binder.chat.faults import (
+    OWN,
+    ErrorAnswer,
+    Fault,
+    Faults,
+    PassingError,
+    error_in,
+    parse_json,
+    read_error,
+)
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ERROR_NUMBER, ConfigError, masked
 from chart_binder.files import convert_json
-from chart_binder.react.conversation import ChatError, Reply, plain_line
+from chart_binder.react.conversation import ChatError, Reply
 
 if TYPE_CHECKING:
     import httpx
@@ -32,238 +37,7 @@ MOST_BYTES_A_TOKEN = 1_024
 """A token is streamed as a line of JSON with the model's name and the time, some 150 bytes."""
 PAUSES_S = (0.1, 0.4, 1.0)
 """Before the second try and before the third, and between those while a model is loading."""
-LONGEST_DETAIL = 200  # characters of the server's own words
-DECLINING = frozenset({400, 422, 500, 501})
-"""Statuses of a server that may accept the request without a part of it."""
-_ERRORS = range(400, 600)
 _log = logging.getLogger(__name__)
-
-
-class PassingError(ChatError):
-    """A fault that may be gone in a moment, or once the model is loaded; nothing had come yet."""
-
-    def __init__(self, problem: str, retry_after_s: float = 0.0, *, is_loading: bool) -> None:
-        super().__init__(problem)
-        self.retry_after_s = retry_after_s
-        self.is_loading = is_loading
-
-
-class DeclinedError(ChatError):
-    """A server refused a request that it may accept without some field.
-
-    `is_known`: the kind of failure is known, so that only a field that is named is to blame.
-    """
-
-    def __init__(self, problem: str, answer: "ErrorAnswer", *, is_known: bool) -> None:
-        super().__init__(problem)
-        self.status = answer.status
-        self.words = answer.words
-        self.is_known = is_known
-
-
-class OnlyThinkingError(ChatError):
-    """A model stopped before the first word of its answer, though it was thinking.
-
-    `is_object`: the thinking looks like the answer, by the schema that it was asked for.
-    """
-
-    def __init__(self, problem: str, *, is_object: bool) -> None:
-        super().__init__(problem)
-        self.is_object = is_object
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorAnswer:
-    """What a server sent in place of a reply: its status (0 inside a stream) and its words."""
-
-    status: int
-    words: str
-    retry_after_s: float = 0.0
-
-    @property
-    def detail(self) -> str:
-        """The status with the words; nothing of an HTML page."""
-        said = "" if self.words.lstrip().startswith("<") else self.words.strip()
-        number = f"HTTP {self.status}" if self.status else ""
-        return ": ".join(filter(None, (number, said)))
-
-
-def parse_json(text: bytes) -> Any:
-    """Return what the JSON says; raise `ValueError` or `RecursionError`."""
-    # Half a letter in a piece is replaced, not refused: servers split text between tokens.
-    return json.loads(text.decode("utf-8", "replace"))
-
-
-def error_in(said: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
-    """Return the error that a document holds, if any.
-
-    Servers write `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}` or `{"detail"}`, also
-    under the status 200.
-    """
-    if not isinstance(said, dict) or ("choices" in said and not said.get("error")):
-        return None
-    about = said.get("error") or said.get("detail") or ("message" in said and said)
-    if not about:
-        return None
-    if isinstance(about, str) and about.startswith("{"):  # Ollama hands on what llama.cpp says
-        with suppress(ValueError, RecursionError):
-            if inner := error_in(json.loads(about), status, retry_after_s):
-                return inner
-    words = about.get("message", about) if isinstance(about, dict) else about
-    code = about.get("code") if isinstance(about, dict) else None
-    inside = code if isinstance(code, int) and code in _ERRORS else 0
-    text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
-    return ErrorAnswer(status or inside, text, retry_after_s)
-
-
-def read_error(body: bytes, status: int, retry_after_s: float = 0.0) -> ErrorAnswer:
-    """Return what an answer with an error status says, in whatever form."""
-    try:
-        said = error_in(parse_json(body), status, retry_after_s)
-    except (ValueError, RecursionError):
-        said = None
-    return said or ErrorAnswer(status, body.decode("utf-8", "replace"), retry_after_s)
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A kind of failure, and the statuses and words that mean it.
-
-    `words` is a regular expression; without `statuses`, it counts for each. A `passing` fault may
-    be gone in a moment, one of `loading` once the model is loaded, one that is `declining` without
-    a field. The sentence may name `server`, `address`, `model`, `seconds` and `detail`.
-    """
-
-    sentence: str
-    statuses: Container[int] = ()
-    words: str = ""
-    passing: bool = False
-    loading: bool = False
-    declining: bool = False
-
-    def fits(self, answer: ErrorAnswer) -> bool:
-        """Return whether this is the failure that a server speaks of."""
-        has_status = not self.statuses or answer.status in self.statuses
-        return has_status and bool(re.search(self.words, answer.words, re.IGNORECASE | re.DOTALL))
-
-    def error(self, server: "Server", detail: str = "", retry_after_s: float = 0.0) -> ChatError:
-        """Return the error to raise, with the server's own words in brief."""
-        key = server.endpoint.key
-        sentence = self.sentence.format(
-            server=server.faults.server,
-            address=server.endpoint.address,
-            model=server.model_id,
-            seconds=f"{server.deadline.seconds:g}",
-            detail=plain_line(detail.replace(key, "***") if key else detail, LONGEST_DETAIL),
-        )
-        if self.passing or self.loading:
-            return PassingError(sentence, retry_after_s, is_loading=self.loading)
-        return ChatError(sentence)
-
-
-LATE = Fault(
-    "{server} at {address} did not finish its answer for model {model!r} within {seconds} s: "
-    "raise llm.timeout_s, or choose a smaller model"
-)
-BROKEN_OFF = Fault(
-    "the connection to {server} at {address} broke off ({detail}): look into the server's log",
-    passing=True,
-)
-PROXY = Fault("the proxy refuses {address} ({detail}): set NO_PROXY")
-PROXY_ABSENT = Fault(
-    "{address} is not reached through the proxy in the environment ({detail}): set NO_PROXY, or "
-    "another proxy",
-    passing=True,
-)
-CERTIFICATE = Fault(
-    "{address} has no certificate that is trusted ({detail}): set SSL_CERT_FILE to the file of its "
-    "authority"
-)
-IMPOSSIBLE_ADDRESS = Fault("llm.base_url is no possible address")
-UNUSABLE = Fault("{server} at {address} cannot be asked ({detail}): look into the log")
-FAILED = Fault("{server} at {address} failed ({detail}): look into the server's log")
-
-TOO_LONG = r"context.(?:length|size|window)|maximum context|prompt is too long|too many tokens"
-"""Words of a server whose context the prompt does not fit."""
-_LOADING = "{server} at {address} is not ready, or still loading model {model!r} ({detail}): "
-_LOADING += "wait until it is, or raise llm.timeout_s"
-_BY_WORDS = (
-    Fault(
-        _LOADING,
-        (500, 502, 503, 504),
-        r"^(?!.*(?:fail|unable|error loading)).*(?:\bloading (?:the )?model"
-        r"|\bmodel\b.{0,200}\b(?:is (?:still |currently )?loading|being loaded)|still loading)",
-        loading=True,
-    ),
-    # A proxy before the server has nothing to say of it: a page, or the name of the status.
-    Fault(
-        _LOADING, (502, 503), r"^\s*(?:<|(?:bad gateway|service unavailable)?\.?\s*$)", loading=True
-    ),
-    Fault(
-        "{server} at {address} took the reply of model {model!r} for a tool call that it cannot "
-        'read ({detail}): set llm.prompting = "raw"',
-        words=r"pars(?:e|ing) tool call|tool call parsing failed|XML syntax error",
-    ),
-    Fault(
-        "the template of model {model!r} at {address} refuses the messages ({detail}): "
-        'set llm.prompting = "raw"',
-        words=r"system role (?:is )?not supported|got system|only user(?:, \w+)*,? and \w+ roles"
-        r"|roles must alternate",
-    ),
-    Fault(
-        "model {model!r} needs more memory than {server} at {address} has ({detail}): choose a "
-        "smaller model, or lower llm.num_ctx and what the server is started with",
-        words=r"more system memory|out of memory|insufficient (?:system resources|memory)"
-        r"|not enough memory|(?:failed|unable) to allocate|malloc failed",
-    ),
-    Fault(
-        "model {model!r} at {address} cannot think as it is told ({detail}): set llm.think and "
-        "llm.reasoning_effort to what it knows, or to nothing",
-        words=r"not support thinking|think value|reasoning.?effort",
-        declining=True,
-    ),
-)
-_BY_STATUS = (
-    Fault("{server} at {address} broke its reply off with an error: {detail}", (0,)),
-    Fault("{address} redirects ({detail}): set llm.base_url to the server itself", range(300, 400)),
-    Fault(
-        "{server} at {address} refuses the key or wants one ({detail}): set llm.api_key_env to the "
-        "variable that holds it",
-        (401, 403),
-    ),
-    Fault(
-        "{server} at {address} is busy or still loading ({detail}): ask later, or for less at a "
-        "time",
-        (429, 503),
-        passing=True,
-    ),
-    Fault(
-        "{server} at {address} refuses the request for model {model!r} ({detail}): choose another "
-        "model, or another setting under [llm]",
-        range(400, 500),
-    ),
-)
-_OTHER_FORMAT = frozenset({*range(200, 300), 404, 405})
-
-
-@dataclass(frozen=True, slots=True)
-class Faults:
-    """The faults of one kind of server, beside those that all have.
-
-    `server` is what sentences call it, `absent` is for an address where nothing answers,
-    `wrong_format` for an answer that cannot be read or a path that is not there; those `by_words`
-    come before the ones that servers of all kinds speak of.
-    """
-
-    server: str
-    absent: Fault
-    wrong_format: Fault
-    by_words: tuple[Fault, ...]
-
-    def recognise(self, answer: ErrorAnswer) -> Fault | None:
-        """Return the fault that the server's words name, if any."""
-        rows = (*self.by_words, *_BY_WORDS)
-        return next((fault for fault in rows if fault.fits(answer)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,13 +137,7 @@ class Server:
 
     def refusal(self, answer: ErrorAnswer) -> ChatError:
         """Return what to raise for an answer that is no reply."""
-        known, faults = self.faults.recognise(answer), self.faults
-        by_status = (row for row in _BY_STATUS if answer.status in row.statuses)
-        other = faults.wrong_format if answer.status in _OTHER_FORMAT else next(by_status, FAILED)
-        error = (known or other).error(self, answer.detail, answer.retry_after_s)
-        if answer.status in DECLINING and (known is None or known.declining):
-            return DeclinedError(str(error), answer, is_known=known is not None)
-        return error
+        return self.faults.refusal(self, answer)
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -389,7 +157,7 @@ class Server:
             RecursionError,
         ) as error:
             raise (
-                LATE.error(self) if self.deadline.has_passed else self._failure(error)
+                OWN["LATE"].error(self) if self.deadline.has_passed else self._failure(error)
             ) from error
 
     def _failure(self, error: Exception) -> ChatError:
@@ -400,16 +168,16 @@ class Server:
         detail = ERROR_NUMBER.sub("", str(cause or error)) or type(error).__name__
         absent = self.faults.absent
         if name := self.endpoint.named_proxy[0]:
-            absent, detail = PROXY_ABSENT, f"{name}: {detail}"
+            absent, detail = OWN["PROXY_ABSENT"], f"{name}: {detail}"
         if "CERTIFICATE_VERIFY_FAILED" in detail:
-            absent = CERTIFICATE
+            absent = OWN["CERTIFICATE"]
         rows: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
             ((httpx.ConnectError, httpx.ConnectTimeout, ConnectionError), absent),
-            ((httpx.TimeoutException,), LATE),
-            ((httpx.ProxyError,), PROXY),
-            ((httpx.TransportError,), BROKEN_OFF),
-            ((httpx.InvalidURL,), IMPOSSIBLE_ADDRESS),
-            ((OSError, ImportError), UNUSABLE),
+            ((httpx.TimeoutException,), OWN["LATE"]),
+            ((httpx.ProxyError,), OWN["PROXY"]),
+            ((httpx.TransportError,), OWN["BROKEN_OFF"]),
+            ((httpx.InvalidURL,), OWN["IMPOSSIBLE_ADDRESS"]),
+            ((OSError, ImportError), OWN["UNUSABLE"]),
         )
         fault = next((row for kinds, row in rows if isinstance(error, kinds)), None)
         if fault is None:

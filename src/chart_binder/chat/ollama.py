@@ -14,15 +14,8 @@ from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from chart_binder.chat.http import (
-    TOO_LONG,
-    Endpoint,
-    ErrorAnswer,
-    Fault,
-    Faults,
-    Server,
-    error_in,
-)
+from chart_binder.chat.faults import OLLAMA, ErrorAnswer, error_in
+from chart_binder.chat.http import Endpoint, Server
 from chart_binder.chat.served_model import (
     Fields,
     Health,
@@ -57,12 +50,12 @@ _SCHEMA = OptionalField("format", marks=("format", "schema", "grammar"), statuse
 
 def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
     """Return the configured model, or raise `ConfigError`; its server is not asked yet."""
-    return ServedModel(config, Endpoint.of(config, environ), _OllamaApi(), _FAULTS)
+    return ServedModel(config, Endpoint.of(config, environ), _OllamaApi(), OLLAMA)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
     """Ask the server for its version, its models and the configured one; raise nothing."""
-    return examine(config, lambda: Endpoint.of(config, environ), _FAULTS, _health)
+    return examine(config, lambda: Endpoint.of(config, environ), OLLAMA, _health)
 
 
 class _OllamaApi:
@@ -255,29 +248,3 @@ def _misfits(details: _Details, config: LLMConfig) -> Iterator[str]:
             f"model {model!r} has no place for messages of the role 'tool': "
             'set llm.observation_role = "user"'
         )
-
-
-_FAULTS = Faults(
-    server="Ollama",
-    absent=Fault(
-        "Ollama does not answer at {address} ({detail}): start it with `ollama serve`, "
-        "or set llm.base_url",
-        passing=True,
-    ),
-    wrong_format=Fault(
-        "what answers at {address} does not speak Ollama's format ({detail}): set llm.base_url "
-        "to an Ollama server",
-    ),
-    by_words=(
-        Fault(
-            "model {model!r} is not on the server at {address}: ollama pull {model}",
-            (404,),
-            "model.*not found",
-        ),
-        Fault(
-            "the prompt with llm.max_tokens is over the context of model {model!r} at {address} "
-            "({detail}): raise llm.num_ctx, or choose a model with more context",
-            words=TOO_LONG,
-        ),
-    ),
-)

@@ -11,18 +11,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from chart_binder.chat.http import (
+from chart_binder.chat.faults import (
     DECLINING,
-    TOO_LONG,
-    Endpoint,
+    OPENAI,
     ErrorAnswer,
-    Fault,
-    Faults,
-    Server,
     error_in,
     parse_json,
     read_error,
 )
+from chart_binder.chat.http import Endpoint, Server
 from chart_binder.chat.served_model import (
     Fields,
     Health,
@@ -74,12 +71,12 @@ _CONTEXT_PATHS = ("/props", "/api/ps", "/api/v0/models")  # llama.cpp, Ollama, L
 
 def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
     """Return the configured model, or raise `ConfigError`; its server is not asked yet."""
-    return ServedModel(config, api_at(Endpoint.of(config, environ)), _OpenAIApi(), _FAULTS)
+    return ServedModel(config, api_at(Endpoint.of(config, environ)), _OpenAIApi(), OPENAI)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
     """Ask the server for its models and the context of the configured one; raise nothing."""
-    return examine(config, lambda: api_at(Endpoint.of(config, environ)), _FAULTS, _health)
+    return examine(config, lambda: api_at(Endpoint.of(config, environ)), OPENAI, _health)
 
 
 def _health(server: Server, health: Health, config: LLMConfig) -> Health:
@@ -90,7 +87,7 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
     build = build_in(listed, config.model_id)
     health = replace(health, models=_named(listed), build=build)
     if not names_of(config.model_id) & set(health.models):
-        absent = _NO_MODEL.error(server, _which_model(health.models))
+        absent = OPENAI.own["NO_MODEL"].error(server, _which_model(health.models))
         return replace(health, problems=(str(absent),))
     return replace(health, context_length=_OpenAIApi().context_length(server))
 
@@ -235,13 +232,13 @@ def _explained(answer: ErrorAnswer, request: Request) -> ChatError:
             models = _named(_listed(server))
         except ChatError:
             models = ()
-        return _NO_MODEL.error(server, _which_model(models))
+        return OPENAI.own["NO_MODEL"].error(server, _which_model(models))
     if answer.status in {_NOT_FOUND, 405, 501} and is_raw:
-        return _NO_COMPLETIONS.error(server, answer.detail)
+        return OPENAI.own["NO_COMPLETIONS"].error(server, answer.detail)
     has_tool = not is_raw and any(message.role == "tool" for message in request.messages)
     is_about_roles = any(mark in answer.words.casefold() for mark in _ROLES)
     if has_tool and answer.status in DECLINING and is_about_roles:
-        return _NO_TOOL_ROLE.error(server, answer.detail)
+        return OPENAI.own["NO_TOOL_ROLE"].error(server, answer.detail)
     return server.refusal(answer)
 
 
@@ -357,15 +354,6 @@ _NOT_FOUND = 404
 _MISSING = ("does not exist", "not found", "not_found", "no such", "unknown model", "invalid model")
 _ROLES = ("role", "tool")
 
-_NO_MODEL = Fault("model {model!r} is not on the server at {address}: {detail}")
-_NO_TOOL_ROLE = Fault(
-    "{server} at {address} refuses the role 'tool' for an observation ({detail}): "
-    'set llm.observation_role = "user"'
-)
-_NO_COMPLETIONS = Fault(
-    '{server} at {address} has no /completions ({detail}): set llm.prompting = "chat"'
-)
-
 
 def _is_missing_model(answer: ErrorAnswer) -> bool:
     words = answer.words.casefold()
@@ -374,30 +362,3 @@ def _is_missing_model(answer: ErrorAnswer) -> bool:
         and "model" in words
         and any(mark in words for mark in _MISSING)
     )
-
-
-_FAULTS = Faults(
-    server="the server",
-    absent=Fault(
-        "no server answers at {address} ({detail}): start it, or set llm.base_url (usual ports: "
-        "vLLM 8000, llama.cpp 8080, LM Studio 1234, Ollama 11434)",
-        passing=True,
-    ),
-    wrong_format=Fault(
-        "what answers at {address} does not speak OpenAI's format ({detail}): set llm.base_url "
-        "to the server's API, with or without /v1",
-    ),
-    by_words=(
-        Fault(
-            "the prompt with llm.max_tokens is over the context of model {model!r} at {address} "
-            "({detail}): set llm.num_ctx to what the server gives it, or start the server with "
-            "more",
-            words=TOO_LONG,
-        ),
-        Fault(
-            "{server} at {address} has no model loaded ({detail}): load {model!r} there, as LM "
-            "Studio does with `lms load {model}`",
-            words="no models? (?:is |are )?loaded",
-        ),
-    ),
-)

@@ -9,14 +9,8 @@ from functools import partial
 from time import monotonic
 from typing import Any, Protocol
 
-from chart_binder.chat.http import (
-    DeclinedError,
-    Endpoint,
-    Faults,
-    OnlyThinkingError,
-    Server,
-    retry_passing,
-)
+from chart_binder.chat.faults import DeclinedError, Faults, OnlyThinkingError
+from chart_binder.chat.http import Endpoint, Server, retry_passing
 from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked

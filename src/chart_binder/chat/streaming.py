@@ -13,7 +13,8 @@ from io import IncrementalNewlineDecoder
 from itertools import chain
 from typing import Final
 
-from chart_binder.chat.http import LATE, Fault, OnlyThinkingError, PassingError, Server
+from chart_binder.chat.faults import OWN, OnlyThinkingError, PassingError
+from chart_binder.chat.http import Server
 from chart_binder.react.conversation import ChatError, Reply, StopCheck, Terms
 
 COUNTS_S = 2.0  # what a server may take for its token counts once the model has ended
@@ -24,22 +25,6 @@ LINE_START = 40
 _MOST_TOKENS: Final = 2**53  # far more than there are
 _REREAD_FACTOR = 4  # characters read again for each that came, whatever the text
 _REREAD_FREE = 50_000  # and so many more
-
-UNFINISHED = Fault(
-    "{server} at {address} ended its reply before it was done: look into the server's log"
-)
-ENDLESS = Fault(
-    "model {model!r} at {address} went on past {detail} bytes, more than llm.max_tokens hold: "
-    "look whether its server keeps to the limit it is given"
-)
-EMPTY = Fault(
-    "model {model!r} at {address} answered with nothing{detail}: choose another model, give it "
-    "more context, or look into the server's log"
-)
-SPENT = Fault(
-    "model {model!r} at {address} spent all its tokens without a word of an answer: raise "
-    "llm.max_tokens"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +80,9 @@ def read_stream(
         if not reply.is_whole:
             raise
     if reply.bytes > most_bytes:
-        raise ENDLESS.error(server, str(most_bytes))
+        raise OWN["ENDLESS"].error(server, str(most_bytes))
     if not reply.is_whole:
-        raise (LATE if server.deadline.has_passed else UNFINISHED).error(server)
+        raise (OWN["LATE"] if server.deadline.has_passed else OWN["UNFINISHED"]).error(server)
     result = reply.result()
     if result.content.strip() or (result.thinking and result.done_reason == "length"):
         return result  # one that thought too long costs a turn, not the run
@@ -106,8 +91,8 @@ def read_stream(
 
 def _empty(reply: Reply, server: Server) -> ChatError:
     if reply.done_reason == "length":
-        return SPENT.error(server)
-    error = EMPTY.error(server, ", though it was thinking" if reply.thinking else "")
+        return OWN["SPENT"].error(server)
+    error = OWN["EMPTY"].error(server, ", though it was thinking" if reply.thinking else "")
     if reply.thinking and reply.done_reason in ("stop", None):
         return OnlyThinkingError(str(error), is_object=reply.thinking.lstrip().startswith("{"))
     return error

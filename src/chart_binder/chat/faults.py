@@ -1,0 +1,190 @@
+"""What goes wrong at a model server: how it says so, and the one sentence that comes of it."""
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+import tomli
+
+from chart_binder.files import convert_json
+from chart_binder.react.conversation import ChatError, plain_line
+
+if TYPE_CHECKING:
+    from chart_binder.chat.http import Server
+
+LONGEST_DETAIL = 200  # characters of the server's own words
+DECLINING = frozenset({400, 422, 500, 501})
+"""Statuses of a server that may accept the request without a part of it."""
+_ERRORS = range(400, 600)
+_OTHER_FORMAT = frozenset({*range(200, 300), 404, 405})
+
+
+class PassingError(ChatError):
+    """A fault that may be gone in a moment, or once the model is loaded; nothing had come yet."""
+
+    def __init__(self, problem: str, retry_after_s: float = 0.0, *, is_loading: bool) -> None:
+        super().__init__(problem)
+        self.retry_after_s = retry_after_s
+        self.is_loading = is_loading
+
+
+class DeclinedError(ChatError):
+    """A server refused a request that it may accept without some field.
+
+    `is_known`: the kind of failure is known, so that only a field that is named is to blame.
+    """
+
+    def __init__(self, problem: str, answer: "ErrorAnswer", *, is_known: bool) -> None:
+        super().__init__(problem)
+        self.status = answer.status
+        self.words = answer.words
+        self.is_known = is_known
+
+
+class OnlyThinkingError(ChatError):
+    """A model stopped before the first word of its answer, though it was thinking.
+
+    `is_object`: the thinking looks like the answer, by the schema that it was asked for.
+    """
+
+    def __init__(self, problem: str, *, is_object: bool) -> None:
+        super().__init__(problem)
+        self.is_object = is_object
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAnswer:
+    """What a server sent in place of a reply: its status (0 inside a stream) and its words."""
+
+    status: int
+    words: str
+    retry_after_s: float = 0.0
+
+    @property
+    def detail(self) -> str:
+        """The status with the words; nothing of an HTML page."""
+        said = "" if self.words.lstrip().startswith("<") else self.words.strip()
+        number = f"HTTP {self.status}" if self.status else ""
+        return ": ".join(filter(None, (number, said)))
+
+
+def parse_json(text: bytes) -> Any:
+    """Return what the JSON says; raise `ValueError` or `RecursionError`."""
+    # Half a letter in a piece is replaced, not refused: servers split text between tokens.
+    return json.loads(text.decode("utf-8", "replace"))
+
+
+def error_in(said: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
+    """Return the error that a document holds, if any.
+
+    Servers write `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}` or `{"detail"}`, also
+    under the status 200.
+    """
+    if not isinstance(said, dict) or ("choices" in said and not said.get("error")):
+        return None
+    about = said.get("error") or said.get("detail") or ("message" in said and said)
+    if not about:
+        return None
+    if isinstance(about, str) and about.startswith("{"):  # Ollama hands on what llama.cpp says
+        with suppress(ValueError, RecursionError):
+            if inner := error_in(json.loads(about), status, retry_after_s):
+                return inner
+    words = about.get("message", about) if isinstance(about, dict) else about
+    code = about.get("code") if isinstance(about, dict) else None
+    inside = code if isinstance(code, int) and code in _ERRORS else 0
+    text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
+    return ErrorAnswer(status or inside, text, retry_after_s)
+
+
+def read_error(body: bytes, status: int, retry_after_s: float = 0.0) -> ErrorAnswer:
+    """Return what an answer with an error status says, in whatever form."""
+    try:
+        said = error_in(parse_json(body), status, retry_after_s)
+    except (ValueError, RecursionError):
+        said = None
+    return said or ErrorAnswer(status, body.decode("utf-8", "replace"), retry_after_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of failure, as faults.toml says."""
+
+    sentence: str
+    status: str = ""
+    words: str = ""
+    passing: bool = False
+    loading: bool = False
+    declining: bool = False
+
+    def fits(self, answer: ErrorAnswer) -> bool:
+        """Return whether this is the failure that a server speaks of."""
+        has_status = not self.status or re.fullmatch(self.status, str(answer.status))
+        words = re.search(self.words, answer.words, re.IGNORECASE | re.DOTALL)
+        return bool(has_status and words)
+
+    def error(self, server: "Server", detail: str = "", retry_after_s: float = 0.0) -> ChatError:
+        """Return the error to raise, with the server's own words in brief."""
+        key = server.endpoint.key
+        sentence = self.sentence.format(
+            server=server.faults.server,
+            address=server.endpoint.address,
+            model=server.model_id,
+            seconds=f"{server.deadline.seconds:g}",
+            detail=plain_line(detail.replace(key, "***") if key else detail, LONGEST_DETAIL),
+        )
+        if self.passing or self.loading:
+            return PassingError(sentence, retry_after_s, is_loading=self.loading)
+        return ChatError(sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """The faults of one kind of server, beside those that all have.
+
+    `server` is what sentences call it, `absent` is for an address where nothing answers,
+    `wrong_format` for an answer that cannot be read or a path that is not there; those `by_words`
+    come before the ones that servers of all kinds speak of.
+    """
+
+    server: str
+    absent: Fault
+    wrong_format: Fault
+    by_words: tuple[Fault, ...]
+    own: Mapping[str, Fault] = field(default_factory=dict)
+
+    def recognise(self, answer: ErrorAnswer) -> Fault | None:
+        """Return the fault that the server's words name, if any."""
+        rows = (*self.by_words, *_TABLE.by_words)
+        return next((fault for fault in rows if fault.fits(answer)), None)
+
+    def refusal(self, server: "Server", answer: ErrorAnswer) -> ChatError:
+        """Return what to raise for an answer that is no reply."""
+        known = self.recognise(answer)
+        by_status = (row for row in _TABLE.by_status if row.fits(answer))
+        is_other = answer.status in _OTHER_FORMAT
+        other = self.wrong_format if is_other else next(by_status, OWN["FAILED"])
+        error = (known or other).error(server, answer.detail, answer.retry_after_s)
+        if answer.status in DECLINING and (known is None or known.declining):
+            return DeclinedError(str(error), answer, is_known=known is not None)
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    own: Mapping[str, Fault]
+    by_words: tuple[Fault, ...]
+    by_status: tuple[Fault, ...]
+    ollama: Faults
+    openai: Faults
+
+
+_TABLE: Final = convert_json(
+    tomli.loads(files("chart_binder.chat").joinpath("faults.toml").read_text("utf-8")), _Table
+)
+OWN: Final = _TABLE.own
+OLLAMA: Final = _TABLE.ollama
+OPENAI: Final = _TABLE.openai
