@@ -392,6 +392,9 @@ def _in_editions(case: YearCase) -> Iterator[str]:
     candidates = case.contest.candidates
     for one in sorted(filter(_may_be_earlier, candidates), key=attrgetter("name")):
         yield f"{one.name} has no date, so it may be earlier"
+    for one in sorted(case.contest.works, key=attrgetter("name")):
+        if one.since.is_known and not one.is_dated:
+            yield f"{one.name} has a pressing without a date, which may be earlier"
     early = min((one.hint.text for one in candidates if one.hint), default=case.year)
     if early[:4] < case.year:
         yield f"a release is dated {early}, on a medium of later years: the first may be of then"
