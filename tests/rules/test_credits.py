@@ -38,7 +38,8 @@ def test_a_later_release_changes_nothing_of_whose_record_it_is() -> None:
         "Various Artists", "various", "V.A.", "VA", "V/A", "Verschiedene Künstler",
         "Artistes divers", "Artisti Vari", "Varios artistas", "Vários Artistas",
         "Diverse artiesten", "Różni wykonawcy", "Různí interpreti", "Разные исполнители",
-        "Різні виконавці", "Διάφοροι Καλλιτέχνες", "ヴァリアス・アーティスト", "群星", "여러 아티스트",
+        "Різні виконавці", "Διάφοροι Καλλιτέχνες", "ヴァリアス・アーティスト",
+        "群星", "여러 아티스트",
     ],
 )  # fmt: skip
 def test_various_artists_are_known_by_their_names_in_any_language(credit: str) -> None:

@@ -31,6 +31,23 @@ _JOIN = re.compile(
 JOIN_WORDS = frozenset(("feat", "ft", "featuring", "and", "with", "vs", "versus", "x", "the"))
 """Words of credits that are no part of a name, where names are compared word by word."""
 _MAX_PARTS = 24
+VARIOUS_NAMES = (
+    "Various Artists", "Various Artist", "Various", "V.A.", "AA.VV.", "Verschiedene Interpreten",
+    "Verschiedene Künstler", "Diverse Interpreten", "Diverse Künstler", "Artistes divers",
+    "Artistes variés", "Multi-interprètes", "Artisti vari", "Autori vari", "Varios artistas",
+    "Artistas varios", "Varios intérpretes", "Vários artistas", "Vários intérpretes",
+    "Artistas diversos", "Diversos artistes", "Diversos intèrprets", "Diverse artiesten",
+    "Verschillende artiesten", "Diverse artister", "Diverse kunstnere", "Blandade artister",
+    "Eri esittäjiä", "Erinevad esitajad", "Ýmsir flytjendur", "Różni wykonawcy", "Różni artyści",
+    "Různí interpreti", "Různí umělci", "Rôzni interpreti", "Vegyes előadók",
+    "Különböző előadók", "Artiști diverși", "Razni izvođači", "Različni izvajalci",
+    "Įvairūs atlikėjai", "Dažādi izpildītāji", "Çeşitli sanatçılar", "Διάφοροι καλλιτέχνες",
+    "Разные исполнители", "Разные артисты", "Різні виконавці", "Розні выканаўцы",
+    "Разни изпълнители", "Разни извођачи", "אמנים שונים", "فنانون متنوعون", "オムニバス",
+    "ヴァリアス・アーティスト", "ヴァリアス・アーティスツ", "ヴァリアス", "群星", "华语群星",
+    "合輯", "여러 아티스트", "여러 가수", "ศิลปินรวม",
+)  # fmt: skip
+"""The names of MusicBrainz' special artist for records by many, in any language."""
 _LONGEST = 400
 """A tag may have any length."""
 

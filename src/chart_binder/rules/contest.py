@@ -12,15 +12,14 @@ from msgspec.structs import replace
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, Answer, PartialDate
 from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate, Release
+from chart_binder.domain.media import is_before_its_time, is_too_early
 from chart_binder.domain.vocabulary import NO_COUNTRIES, country_code
 from chart_binder.rules.candidates import (
     Candidate,
     Role,
     candidates_in,
     candidates_of,
-    is_before_its_time,
     is_soundtrack,
-    is_too_early,
     with_group_date,
     with_hint,
     with_span,

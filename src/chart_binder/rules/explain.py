@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import RecordingCandidate
+from chart_binder.domain.media import first_day_on_sale
 from chart_binder.domain.remarks import set_off
 from chart_binder.domain.verdict import Considered, Open, Rival, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, bare_id
@@ -22,7 +23,6 @@ from chart_binder.rules.candidates import (
     candidates_of,
     count_unofficial,
     either,
-    first_day_on_sale,
     with_span,
 )
 from chart_binder.rules.contest import Contest, build_contest, home_countries, with_candidates

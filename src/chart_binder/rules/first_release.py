@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
+from chart_binder.domain.media import is_before_its_time
 from chart_binder.domain.verdict import Decided, FirstRelease, Open, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, isrc
 from chart_binder.rules.candidates import (
@@ -20,7 +21,6 @@ from chart_binder.rules.candidates import (
     Role,
     candidates_of,
     either,
-    is_before_its_time,
     is_soundtrack,
 )
 from chart_binder.rules.contest import (
@@ -156,7 +156,7 @@ def _of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | 
     return FirstRelease(
         when.text,
         doubt is None,
-        doubt or _certainty(chosen, case),
+        doubt or _certainty(chosen, release, case),
         release.mb_release_id if release else None,
         group.mb_rg_id if group else None,
         group.title if group else None,
@@ -232,9 +232,12 @@ def _carrier(
     return carriers[recording_of([*carriers.values()], rr, contest.bundle)]
 
 
-def _certainty(chosen: Sequence[Candidate], case: YearCase) -> str:
+def _certainty(chosen: Sequence[Candidate], release: Release | None, case: YearCase) -> str:
     if case.contest.bundle.has_no_sibling and not case.is_any_work_of_the_year:
         return "only compilations have it, and no other recording of it was found"
     if len(chosen) == 1:
-        return "nothing in the evidence is earlier"
+        pulled = (
+            f"; it was {release.standing} later".lower() if release and release.is_pulled else ""
+        )
+        return f"nothing in the evidence is earlier{pulled}"
     return f"whichever was first, it is of this year: {either(chosen)}"

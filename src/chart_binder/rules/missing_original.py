@@ -15,6 +15,7 @@ import msgspec
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, UNKNOWN, PartialDate, before, same_day
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
+from chart_binder.domain.media import is_before_its_time
 from chart_binder.domain.remarks import set_off
 from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.domain.vocabulary import isrc
@@ -23,7 +24,6 @@ from chart_binder.rules.candidates import (
     Role,
     describe_unofficial,
     either,
-    is_before_its_time,
 )
 from chart_binder.rules.contest import Contest, contest_of
 from chart_binder.rules.questions import Asked

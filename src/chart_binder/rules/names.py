@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from itertools import accumulate
 
-from chart_binder.domain.credit_names import ARTICLE, WORD, parts_of
+from chart_binder.domain.credit_names import ARTICLE, VARIOUS_NAMES, WORD, parts_of
 from chart_binder.domain.dates import FIRST_DAY, Answer
 from chart_binder.domain.evidence import Artist, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, bare_id, fold, non_blank
@@ -24,25 +24,6 @@ _MIN_LIKENESS = 0.75
 _MAX_COMPARED = 100
 
 
-_VARIOUS = (
-    "Various Artists", "Various Artist", "Various", "V.A.", "AA.VV.", "Verschiedene Interpreten",
-    "Verschiedene Künstler", "Diverse Interpreten", "Diverse Künstler", "Artistes divers",
-    "Artistes variés", "Multi-interprètes", "Artisti vari", "Autori vari", "Varios artistas",
-    "Artistas varios", "Varios intérpretes", "Vários artistas", "Vários intérpretes",
-    "Artistas diversos", "Diversos artistes", "Diversos intèrprets", "Diverse artiesten",
-    "Verschillende artiesten", "Diverse artister", "Diverse kunstnere", "Blandade artister",
-    "Eri esittäjiä", "Erinevad esitajad", "Ýmsir flytjendur", "Różni wykonawcy", "Różni artyści",
-    "Různí interpreti", "Různí umělci", "Rôzni interpreti", "Vegyes előadók",
-    "Különböző előadók", "Artiști diverși", "Razni izvođači", "Različni izvajalci",
-    "Įvairūs atlikėjai", "Dažādi izpildītāji", "Çeşitli sanatçılar", "Διάφοροι καλλιτέχνες",
-    "Разные исполнители", "Разные артисты", "Різні виконавці", "Розні выканаўцы",
-    "Разни изпълнители", "Разни извођачи", "אמנים שונים", "فنانون متنوعون", "オムニバス",
-    "ヴァリアス・アーティスト", "ヴァリアス・アーティスツ", "ヴァリアス", "群星", "华语群星",
-    "合輯", "여러 아티스트", "여러 가수", "ศิลปินรวม",
-)  # fmt: skip
-"""The names of MusicBrainz' special artist for records by many, in any language."""
-
-
 @lru_cache(maxsize=8_192)
 def is_various_name(name: str) -> bool:
     """Whether a credit means many artists: `Various Artists`, `V.A.`."""
@@ -51,7 +32,7 @@ def is_various_name(name: str) -> bool:
 
 @cache
 def _various_keys() -> frozenset[str]:
-    return frozenset(_key(_folded(name)) for name in _VARIOUS)
+    return frozenset(_key(_folded(name)) for name in VARIOUS_NAMES)
 
 
 def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:

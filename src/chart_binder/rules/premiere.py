@@ -6,10 +6,10 @@ from itertools import product
 import msgspec
 
 from chart_binder.domain.dates import LAST_DAY
+from chart_binder.domain.media import first_day_on_sale
 from chart_binder.rules.candidates import (
     Candidate,
     Role,
-    first_day_on_sale,
     is_compilation,
     is_soundtrack,
 )

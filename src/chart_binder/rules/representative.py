@@ -12,13 +12,11 @@ from msgspec.structs import astuple
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.media import first_year_on_sale, format_rank, is_before_its_time
 from chart_binder.domain.vocabulary import EUROPE, NO_COUNTRIES, ReleaseId, non_blank
 from chart_binder.rules.candidates import (
     Candidate,
     candidates_in,
-    first_year_on_sale,
-    format_rank,
-    is_before_its_time,
 )
 from chart_binder.rules.contest import home_countries, label_rank
 
@@ -55,15 +53,13 @@ def choose_release(
 ) -> Representative:
     """Choose among the official releases of a candidate, for an artist from `country`.
 
-    One that was withdrawn or expunged stands for a group only if there is no other. The earliest
-    from the artist's country, else the earliest anywhere; a reissue loses to an original even if it
-    is the only one from the artist's country. A worldwide release is from every country, a European
-    one from all of Europe. Undated releases come after dated ones. Ties: the country itself before
-    Europe and the world, no reissue, label authority, a format of its time, catalogue number, then
-    the rest of the content.
+    The earliest from the artist's country, else the earliest anywhere; a reissue loses to an
+    original even if it is the only one from the artist's country. A worldwide release is from every
+    country, a European one from all of Europe. Undated releases come after dated ones. Ties: the
+    country itself before Europe and the world, no reissue, label authority, a format of its time,
+    catalogue number, then the rest of the content.
     """
-    group, standing = candidate.group, tuple(one for one in candidate.official if not one.is_pulled)
-    official = standing or candidate.official
+    official, group = candidate.official, candidate.group
     if not official:
         return Representative(None, INDETERMINATE, "no official release is known")
     pool = [release for release in official if release.when.first > FIRST_DAY] or official

@@ -1,0 +1,102 @@
+"""Media: when each went on sale, and which were usual in a year."""
+
+import re
+from collections.abc import Iterable
+from datetime import date
+from functools import lru_cache
+
+from chart_binder.domain.evidence import Release
+
+_MEDIA = (
+    # medium, family, first year on sale
+    ("Cylinder", "shellac", 1889),
+    ("Shellac", "shellac", 1889),
+    ("Flexi-disc", "vinyl", 1962),
+    ("SHM-SACD", "disc", 2010),
+    ("SACD", "disc", 1999),
+    ("SHM-CD", "disc", 2007),
+    ("Blu-spec CD", "disc", 2008),
+    ("UHQCD", "disc", 2015),
+    ("HQCD", "disc", 2008),
+    ("HDCD", "disc", 1995),
+    ("Copy Control CD", "disc", 2001),
+    ("Enhanced CD", "disc", 1994),
+    ("8cm CD", "disc", 1987),
+    ("DVD-Audio", "disc", 2000),
+    ("DualDisc", "disc", 2004),
+    ("Download Card", "digital", 2003),
+    ("Digital Media", "digital", 1997),
+    ("USB Flash Drive", "digital", 2004),
+    ("MiniDisc", "tape", 1992),
+    ("DAT", "tape", 1987),
+    ("DCC", "tape", 1992),
+    ("Cassette", "tape", 1963),
+    ("8-Track Cartridge", "tape", 1964),
+    ("Reel-to-reel", "tape", 1949),
+    ("UMD", "video", 2004),
+    ("SD Card", "digital", 1999),
+    ("slotMusic", "digital", 2008),
+    ("Playbutton", "digital", 2011),
+    ("Floppy Disk", "digital", 1971),
+    ("Blu-ray", "video", 2006),
+    ("LaserDisc", "video", 1978),
+    ("VHS", "video", 1976),
+    ("DVD", "video", 1996),
+    ("Vinyl", "vinyl", 1948),
+    ("CD", "disc", 1982),
+)
+"""MusicBrainz' medium formats; a variant (`12" Vinyl`) is found by the name in it."""
+
+_ERAS = (
+    # from this year on, families from the most usual down
+    (2012, ("disc", "digital", "vinyl", "tape")),
+    (1990, ("disc", "vinyl", "tape", "digital")),
+    (1958, ("vinyl", "tape", "disc", "digital")),
+    (1950, ("vinyl", "shellac", "tape", "disc", "digital")),
+    (0, ("shellac", "vinyl", "tape", "disc", "digital")),
+)
+_COUNT = re.compile(r"^\d+\s*[×x]\s*")
+_UNUSUAL = 9
+
+
+@lru_cache(maxsize=1_024)
+def first_year_on_sale(written: str) -> int:
+    """Return the year in which a format such as `2×Vinyl + CD` first went on sale; 0 if unknown."""
+    return max((year for _, year in _media(written)), default=0)
+
+
+@lru_cache(maxsize=8_192)
+def is_too_early(written: str | None, year: str) -> bool:
+    """Whether a format was not on sale yet in a year."""
+    return bool(written) and year.isdigit() and first_year_on_sale(written or "") > int(year)
+
+
+def is_before_its_time(release: Release) -> bool:
+    """Whether a release is dated before its medium went on sale: with its original's date."""
+    return bool(release.date) and is_too_early(release.format, (release.date or "")[:4])
+
+
+def first_day_on_sale(releases: Iterable[Release]) -> int:
+    """Return the first day on which one of the releases can have come out, as an ordinal.
+
+    It is in the year in which the earliest medium went on sale; day 1 if one is unknown.
+    """
+    years = [first_year_on_sale(one.format or "") for one in releases]
+    return date(max(min(years, default=0), 1), 1, 1).toordinal()
+
+
+@lru_cache(maxsize=4_096)
+def format_rank(written: str | None, year: int) -> int:
+    """Return how unusual a format was in a year: 0 is the main format of that time."""
+    families = next(families for start, families in _ERAS if year >= start)
+    ranks = [families.index(name) for name, _ in _media(written or "") if name in families]
+    return min(ranks, default=_UNUSUAL)
+
+
+def _media(written: str) -> list[tuple[str, int]]:
+    names = [_COUNT.sub("", part.strip()).casefold() for part in written.split("+")]
+    found = (
+        next(((family, year) for name, family, year in _MEDIA if name.casefold() in part), None)
+        for part in names
+    )
+    return [medium for medium in found if medium]
