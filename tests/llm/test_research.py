@@ -202,7 +202,7 @@ def results(*texts: str, titles: Sequence[str] = ()) -> Tool:
     return Tool.of(web_search)
 
 
-def web_fetch(url: str) -> Observation:
+def web_fetch(url: str, find: str = "") -> Observation:
     """Read a page."""
     return page_observation(url, "Queen are a band from London.")
 
@@ -272,10 +272,124 @@ def test_the_step_in_a_remark_was_not_made_before_and_at_the_end_is_no_answer() 
     tools = [results("Queen are a band."), web_fetch]
     result = adjudicated(chat=Obedient(""), parts={"tools": tools}, max_iterations=12)
     steps = [(step.tool, str(step.arguments)) for step in events_of(result, Stepped) if step.tool]
-    assert len(steps) == len(set(steps)) == 2, "no call is made twice"
+    assert len(steps) == len(set(steps)) == 5, "no call is made twice"
     assert (result.outcome, result.problem) == (Outcome.REJECTED, "the model cannot tell")
     remarks = [seen.remark for seen in events_of(result, Observed)]
     assert '"crg_mbid": null' in remarks[-1]
+
+
+def steps_of(*tools: Any, evidence: Any = None, **more: Any) -> list[tuple[str, str]]:
+    """Return the calls of a robot that writes what remarks say, each with its first argument."""
+    result = adjudicated(
+        chat=Obedient(""), parts={"tools": tools}, evidence=evidence or year_only_single(), **more
+    )
+    steps = [step for step in events_of(result, Stepped) if step.tool]
+    return [(step.tool, next(iter(step.arguments.values()))) for step in steps]
+
+
+def wikipedia(query: str, language: str = "") -> str:
+    """Read an article."""
+    return "Wikipedia has no such article."
+
+
+def test_queries_are_made_of_the_label_and_of_the_other_records_of_the_evidence() -> None:
+    steps = steps_of(results("Queen are a band."), wikipedia, max_iterations=12)
+    assert steps == [
+        ("web_search", FIRST),
+        ("wikipedia", "Bohemian Rhapsody Queen single"),
+        ("web_search", "Queen Bohemian Rhapsody EMI 5C 006-97140"),
+        ("web_search", 'Queen "A Night at the Opera" album'),
+        ("web_search", 'Queen "Greatest Hits" compilation'),
+        ("web_search", "Queen Bohemian Rhapsody single discography"),
+    ], "a call that is recorded with its defaults is made once"
+
+
+def test_an_artist_is_looked_up_in_the_language_of_the_country_too() -> None:
+    evidence = year_only_single()
+    evidence["artist"]["begin_area_country"] = "NO"
+    steps = steps_of(
+        results("Queen are a band."), wikipedia, evidence=evidence, max_iterations=12
+    )  # fmt: skip
+    assert ("web_search", "Queen Bohemian Rhapsody diskografi") in steps
+    assert [tool for tool, _ in steps].count("wikipedia") == 2
+
+
+def pages_with(*documents: Document) -> Tool:
+    def web_search(query: str) -> Observation:
+        """Search the web."""
+        sources = tuple(document.address for document in documents)
+        return Observation("1. it", sources, documents=documents)
+
+    return Tool.of(web_search)
+
+
+def test_a_link_of_a_trusted_page_is_followed_first_and_one_of_another_site_after_two_queries() -> (
+    None
+):
+    text = "Queen are a band."
+    links = [
+        (("Queen discography", f"{host}/discography"), ("Bohemian Rhapsody", f"{host}/song"))
+        for host in ("https://en.wikipedia.org/wiki", "https://fans.example")
+    ]
+    search = pages_with(
+        Document("https://fans.example/queen", "Queen", text=text, is_fetched=True, links=links[1]),
+        Document(f"{TRUSTED}_band", "Queen", text=text, is_fetched=True, links=links[0]),
+    )
+    steps = [argument for _, argument in steps_of(search, web_fetch, max_iterations=12)]
+    assert steps[:3] == [FIRST, links[0][1][1], links[0][0][1]]
+    assert steps.index(links[1][1][1]) == 4
+    assert len(steps) == len({*steps})
+
+
+@pytest.mark.parametrize(
+    ("text", "is_trusted", "wanted"),
+    [
+        ("- Queen: Liar\n…\n- Queen: Jealousy", True, True),
+        ("- Queen: Liar\n- Queen: Jealousy", True, False),  # the whole page is shown
+        ("- Queen: Bohemian Rhapsody\n…\n- Queen: Jealousy", True, False),
+        ("- Slade: Far Far Away\n…\n- Slade: Everyday", True, False),
+        ("- Queen: Liar\n…\n- Queen: Jealousy", False, True),
+    ],
+)
+def test_the_record_is_looked_for_in_a_long_page_that_does_not_show_it(
+    text: str, is_trusted: bool, wanted: bool
+) -> None:
+    address = "https://en.wikipedia.org/wiki/Singles" if is_trusted else "https://a.example/1"
+    search = pages_with(Document(address, "Singles", text=text, is_fetched=True))
+    tools = [search, web_fetch]
+    result = adjudicated(chat=Obedient(""), parts={"tools": tools}, max_iterations=9)
+    steps = events_of(result, Stepped)
+    finds = [step.arguments for step in steps if step.arguments and step.arguments.get("find")]
+    assert (steps[1].tool == "web_fetch") is (wanted and is_trusted)
+    assert finds == ([{"url": address, "find": "Bohemian Rhapsody"}] if wanted else [])
+
+
+def test_of_two_dates_that_tie_both_are_said_and_another_step_is_proposed() -> None:
+    result, _ = asked(results(f"{QUOTE}.", RIVAL), web_fetch)
+    (observed, *_) = events_of(result, Observed)
+    assert "came out 1975-10-31, by result 1, but 1975-05-02 by result 2. If" in observed.remark
+    tie = "1975-10-31 and 1975-05-02 of C1 'Bohemian Rhapsody' are borne out alike"
+    assert tie in observed.remark
+    assert "Action: web_search" in observed.remark, "which tells them apart"
+    weighed, _ = asked(results(f"{QUOTE}.", AGREED, RIVAL), web_fetch)
+    assert "alike" not in events_of(weighed, Observed)[0].remark
+    same_group = "Bohemian Rhapsody was released on 7 November 1975."
+    agreed, _ = asked(results(f"{QUOTE}.", same_group), web_fetch)
+    assert "alike" not in events_of(agreed, Observed)[0].remark
+
+
+@pytest.mark.parametrize("texts", [[f"{QUOTE}."], [f"{QUOTE}.", RIVAL]])
+def test_before_the_last_turn_an_answer_is_proposed_that_says_what_is_missing(
+    texts: list[str],
+) -> None:
+    result, _ = asked(results(*texts), max_iterations=1)
+    (observed,) = events_of(result, Observed)
+    answer = json.loads("{" + observed.remark.partition("{")[2])
+    assert (answer["crg_mbid"], answer["confidence"]) == ("C2", 0.7)
+    assert "Another site has to say so, too." in answer["rationale"]
+    assert ("borne out alike" in answer["rationale"]) == (len(texts) > 1)
+    more, _ = asked(results(*texts), max_iterations=2)
+    assert '"crg_mbid"' not in events_of(more, Observed)[0].remark, "there is a turn to search in"
 
 
 def test_a_robot_that_writes_what_a_remark_says_decides_what_two_sites_say() -> None:

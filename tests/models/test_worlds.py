@@ -78,7 +78,7 @@ def test_an_honest_reader_is_not_misled(world: World) -> None:
 def test_the_sets_are_as_large_and_varied_as_they_are_meant_to_be() -> None:
     sizes = {name: len(worlds(name)) for name in SETS}
     assert sizes == {
-        "right": 60, "misleading": 100, "detour": 30, "values_right": 12, "values_misleading": 12
+        "right": 60, "misleading": 107, "detour": 40, "values_right": 12, "values_misleading": 12
     }  # fmt: skip
     artists = {world.evidence.document["artist"]["name"] for world in WORLDS}
     assert len(artists) == len(WORLDS)

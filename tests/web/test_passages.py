@@ -61,6 +61,30 @@ def test_rows_come_with_the_names_of_their_columns_and_the_earliest_before_later
     assert "Killer Queen | GB | 2022-05-01 | EMI" not in lines
 
 
+BOX = ["Hedgerow", "Single by The Marl Pits", "from Culvert", "B-side | Ditch"]
+STORY = (
+    "In {} The Marl Pits released Hedgerow on 20 May {} as a single of the album Culvert, which"
+    " entered the chart on 3 June {}."
+)
+
+
+@pytest.mark.parametrize("row", ["Released | 3 March 1978", "Erschienen: März 1978"])
+@pytest.mark.parametrize("room", [600, 900, 3_700])
+def test_of_a_long_article_a_boxs_row_of_release_is_always_shown(row: str, room: int) -> None:
+    story = [STORY.format(1960 + n % 40, 1970 + n % 20, 1971 + n % 9) for n in range(200)]
+    blocks = [*BOX, row, "Recorded | January 1978", "Genre | Folk", *story]
+    lines = excerpt(blocks, room, "The Marl Pits / Hedgerow / Culvert").lines
+    assert row in lines
+    assert "Single by The Marl Pits" in lines, "it tells of what the box is"
+    assert sum(line.startswith("In 19") for line in lines) >= (room - 300) // 200
+
+
+def test_many_rows_of_release_leave_room_for_what_is_asked_about() -> None:
+    rows = [f"Released | {n % 28 + 1} March 19{60 + n % 40}" for n in range(200)]
+    lines = excerpt([*rows, "Hedgerow came out on 3 March 1978."], 300, "Hedgerow").lines
+    assert "Hedgerow came out on 3 March 1978." in lines
+
+
 def test_a_long_row_is_cut_between_its_cells() -> None:
     row = " | ".join(f"cell number {n} of 1974-10-{n}" for n in range(10, 60))
     for line in excerpt([row], 600).lines:

@@ -221,6 +221,23 @@ def test_a_source_is_the_last_address_and_two_results_for_one_page_are_one() -> 
     assert seen.content.count(OUT) == 1
 
 
+def test_a_page_whose_title_and_snippet_another_site_copies_is_read() -> None:
+    pages = {"copy.example/1": page("<p>Nothing."), "honest.example/1": page(OUT)}
+    with web(pages, list(pages)) as served:
+        seen = search(served.run())
+    assert {*served.asked} == {*pages}
+    assert [document.number for document in seen.documents] == [1, 2]
+
+
+def test_a_document_has_the_links_of_its_page_that_may_lead_on() -> None:
+    text = f'{OUT}<a href="/queen">Queen discography</a> <a href="/shop">Shop</a>'
+    with web({"a.example/1": page(text)}, ["a.example/1"]) as served:
+        (document,) = search(served.run()).documents
+        (fetched,) = fetch(served.run(), served.url("a.example/1")).documents
+        assert document.links == (("Queen discography", served.url("a.example/queen")),)
+        assert fetched.links == document.links
+
+
 def test_a_page_may_be_cited_by_each_of_its_addresses_at_one_host() -> None:
     pages: dict[str, str | Response] = {
         "a.example/1": redirect("/2"),

@@ -49,7 +49,7 @@ def shown(answer: dict[str, object], *read: Page | FetchError) -> Observation:
     """Return what an answer of the search server is shown as, with the pages of the first hits."""
     told = outcome(answer, "queen")
     assert isinstance(told, Hits)
-    return search_results(told, read, LLMConfig(), "queen")
+    return search_results(told, read, LLMConfig(), "queen", "")
 
 
 def page_of(html: str, url: str = WIKI, asked: str = "") -> Page:

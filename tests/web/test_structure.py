@@ -42,6 +42,7 @@ PLAIN = [
     "Paper Admiral\nSingle by | The Velvet Harbour\nReleased | 17 May 1974\nRecorded | March 1974",
     "Paper Admiral\nSingle by The Velvet Harbour\n…\nReleased | 17 May 1974",
     "# Discography\n- Paper Admiral (single, Vantage, 17 May 1974)",
+    "# Vantage singles\n- 301. The Velvet Harbour: Paper Admiral (May 17, 1974)",
     "It\nArtista | The Velvet Harbour\nTipo album | Singolo\nPubblicazione | 17 maggio 1974",
     "Title | Performer | Published\nPaper Admiral | Harbour, The Velvet | 17 May 1974",
     "# シングル\nタイトル | 発売日\nPaper Admiral | 1974年5月17日",
@@ -82,7 +83,36 @@ def test_what_is_not_understood_states_nothing_by_itself(text: str) -> None:
         "Paper Admiral\nSingle by | the Chimes of Reno\nReleased | 17 May 1974",
         "曲 | 歌手 | 発売\nPaper Admiral | 水沢ユキ | 1974年5月17日",
         "Interprète | Titre | Sortie\nTeddy Marchal | Paper Admiral | 17 mai 1974",
+        # An album of the title of one of the evidence, with a song of the title.
+        "Parlour Fleet\nAlbum di | Irma Tolosi\n# Singoli\nBrano | Data\nPaper Admiral | 17.5.1974",
     ],
 )
 def test_a_box_or_a_column_may_credit_another_artist(text: str) -> None:
     assert "it is said of" in (link_problem(place(text), SINGLE) or "")
+
+
+@pytest.mark.parametrize(
+    ("title", "is_other"),
+    [
+        ("Parlour Fleet (álbum de Pilar Quero)", True),
+        ("Parlour Fleet (Suzie Lorme album)", True),
+        ("Parlour Fleet (album de The Velvet Harbour)", False),
+        ("Parlour Fleet (album)", False),
+    ],
+)
+def test_a_title_in_any_language_may_say_whose_record_it_is(title: str, is_other: bool) -> None:
+    row = place("# Singles\nTitle | Released\nPaper Admiral | 17 May 1974", title)
+    assert ("it is said of" in (link_problem(row, SINGLE) or "")) is is_other
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_linked"),
+    [
+        ("- 80. Dan Wicket: Riesenrad (17 May 1974)", False),
+        ("- Released on 17 May 1974", True),
+        ("- 81. The Velvet Harbour: Paper Admiral (17 May 1974)", True),
+    ],
+)
+def test_an_entry_of_a_list_is_not_about_the_next_one(entry: str, is_linked: bool) -> None:
+    text = f"# Vantage numbers\n- 79. The Velvet Harbour: Paper Admiral\n{entry}"
+    assert (link_problem(place(text, "Vantage"), SINGLE) is None) is is_linked

@@ -101,7 +101,8 @@ class Examination:
             return ""
         research = Research(self.case, read_documents((*self.record.events, observed)))
         steps = further_steps(research, self.tools, (*self.record.events, observed))
-        return remark_on(research, steps).shown(self.dialect)
+        turns_left = self.case.config.max_iterations - len(self.record.all(Replied))
+        return remark_on(research, steps, is_last=turns_left <= 1).shown(self.dialect)
 
     def _next_step(self) -> str:
         step = next(further_steps(self.research(), self.tools, self.record.events), None)

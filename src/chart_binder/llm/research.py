@@ -23,9 +23,12 @@ from chart_binder.domain.patches import (
     Patch,
     adds_to,
     fact_words,
+    things,
 )
 from chart_binder.domain.verdict import Decided, Question, QuestionKind
+from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import counted
+from chart_binder.llm.answer import CONFIDENCE_WORDS
 from chart_binder.llm.open_case import SOURCES_OF_FOUND, OpenCase
 from chart_binder.llm.result import Fact
 from chart_binder.react.dialect import Dialect
@@ -38,7 +41,9 @@ from chart_binder.web.documents import (
     independent_sources,
     is_checked_page,
 )
-from chart_binder.web.linked import groups_about
+from chart_binder.web.infobox import LINKED_WORDS
+from chart_binder.web.linked import groups_about, languages_of
+from chart_binder.web.links import leading_on
 from chart_binder.web.places import Place, dates_about, values_about
 from chart_binder.web.structure import is_in_structure
 
@@ -60,6 +65,8 @@ _FIELDS: Mapping[QuestionKind, Sequence[str]] = {
 }
 """The fields other than dates whose values may settle a question."""
 _MAX_REMARKED = 3
+_QUERIES_FIRST = 2
+"""Queries before links of other sites and further articles."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +80,11 @@ class Finding:
 
     def strength(self, trusted: Sequence[str]) -> tuple[bool, bool, int, int, int]:
         """Return what makes it better borne out than a rival: greater is better."""
-        return (
-            self._is_linked,
-            self._is_stated(trusted),
-            self._count,
-            len(self.structured),
-            len(self.patch.value),
-        )
+        return (*self.weight(trusted), len(self.structured), len(self.patch.value))
+
+    def weight(self, trusted: Sequence[str]) -> tuple[bool, bool, int]:
+        """Return what its sources weigh: two values with the same weight tie."""
+        return self._is_linked, self._is_stated(trusted), self._count
 
     def is_enough(self, trusted: Sequence[str]) -> bool:
         """Return whether it may stand although nobody cites it (`OpenCase.sources_needed`)."""
@@ -256,11 +261,12 @@ class Remark:
         return f"{self.text} Write next:\n{dialect.render(self.step)}"
 
 
-def remark_on(research: Research, steps: Iterable[Act]) -> Remark:
+def remark_on(research: Research, steps: Iterable[Act], *, is_last: bool = False) -> Remark:
     """Return what the pages read so far would settle, and which of `steps` leads on.
 
     Records are named by the evidence, pages by the numbers of their results: no page chooses a name
-    here.
+    here. If something is missing and the next turn `is_last`, or no step is left, the proposed
+    answer says so and is less sure.
     """
     case, step = research.case, next(iter(steps), None)
     if not research.questions:
@@ -277,19 +283,44 @@ def remark_on(research: Research, steps: Iterable[Act]) -> Remark:
         return Remark(f"Read so far: {said}. It is still open: {missing}.", step or _cannot_tell())
     text = f"Read so far: {said}. If that is right, the rules give"
     text = f"{text} {case.labels.name_of(verdict.crg)}."
-    needed = case.needed([finding.patch for finding in best])
+    missing = " ".join(_missing(research, best, verdict.crg))
+    if step and missing and not is_last:
+        return Remark(f"{text} {missing}", step, verdict.crg)
+    answer = _answer(case, verdict.crg, best, missing)
+    return Remark(f"{text} {missing}".strip(), answer, verdict.crg)
+
+
+def _missing(research: Research, best: Sequence[Finding], crg: str) -> Iterator[str]:
+    """Yield what a decision for a group lacks: another site, or what tells two dates apart."""
+    case = research.case
     trusted = case.config.acceptance.trusted_sources
-    if step and any(finding.patch in needed and not finding.is_enough(trusted) for finding in best):
-        return Remark(f"{text} Another site has to say so, too.", step, verdict.crg)
-    return Remark(text, answer_for(case, verdict.crg, best), verdict.crg)
+    patches = [finding.patch for finding in best]
+    needed = case.needed(patches)
+    if any(finding.patch in needed and not finding.is_enough(trusted) for finding in best):
+        yield "Another site has to say so, too."
+    for first, *rivals in research.findings.values():
+        for rival in rivals:
+            is_tied = rival.weight(trusted) == first.weight(trusted)
+            others = [rival.patch if patch == first.patch else patch for patch in patches]
+            if is_tied and case.group_of(others) not in (None, crg):
+                dates = f"{first.patch.value} and {rival.patch.value}"
+                name = case.labels.name_of(first.patch.about)
+                yield f"{dates} of {name} are borne out alike: another page has to tell which."
+                return
 
 
-def answer_for(case: OpenCase, crg: str, findings: Sequence[Finding]) -> Finish:
+def _answer(case: OpenCase, crg: str, findings: Sequence[Finding], missing: str) -> Finish:
     """Return the answer that the rules give with some findings, as a model would write it."""
     label = next((key for key, group in case.labels.ids.items() if group == crg), crg)
     known = "; ".join(_value_of(finding, case) for finding in findings[:_MAX_REMARKED])
-    answer = {"crg_mbid": label, "rr_mbid": None, "confidence": 0.9, "rationale": known}
-    return Finish(json.dumps(answer, ensure_ascii=False), "What was read settles it.")
+    answer = {
+        "crg_mbid": label,
+        "rr_mbid": None,
+        "confidence": CONFIDENCE_WORDS["medium" if missing else "high"],
+        "rationale": f"{known}. {missing}" if missing else known,
+    }
+    thought = "It is not certain." if missing else "What was read settles it."
+    return Finish(json.dumps(answer, ensure_ascii=False), thought)
 
 
 def _cannot_tell() -> Finish:
@@ -351,21 +382,53 @@ def further_steps(
 ) -> Iterator[Act]:
     """Yield calls that were not made yet, the one that promises most first.
 
-    They are: an article of Wikipedia on the record, a result that was not opened, another search.
+    They are: a link on a page that was read, words to find in a long page, an article of Wikipedia
+    on the record, another search, a result that was not opened.
     """
     made = {
-        call_key(step.tool or "", step.arguments) for step in events if isinstance(step, Stepped)
+        _key(step.tool or "", step.arguments or {}) for step in events if isinstance(step, Stepped)
     }
-    steps = (*_articles(research), *_searches(research), *_unopened(events))
+    leads = [*_leads(research)]
+    trusted, other = ([step for step, is_one in leads if is_one is way] for way in (True, False))
+    articles, queries = [*_articles(research)], [*_searches(research)]
+    steps = (
+        *trusted, *articles[:1], *queries[:_QUERIES_FIRST], *other,
+        *articles[1:], *queries[_QUERIES_FIRST:], *_unopened(events),
+    )  # fmt: skip
     for step in steps:
-        if step.tool in tools and call_key(step.tool, step.arguments) not in made:
+        if step.tool in tools and _key(step.tool, step.arguments) not in made:
             yield step
 
 
+def _key(tool: str, arguments: Mapping[str, object] | str) -> str:
+    """Return what is the same for two equal calls: defaults are recorded as empty arguments."""
+    if isinstance(arguments, str):
+        return call_key(tool, arguments)
+    return call_key(tool, {name: value for name, value in arguments.items() if value != ""})
+
+
+def _leads(research: Research) -> Iterator[tuple[Act, bool]]:
+    """Yield calls to which pages lead that were read, and whether the page's site is trusted.
+
+    They follow a link, or find the record in a long page of which no passage shown names it.
+    """
+    bundle, trusted = research.case.bundle, research.case.config.acceptance.trusted_sources
+    subjects = [Subject.of(group, bundle) for group in _groups(research)]
+    for address, is_trusted in leading_on(research.documents, subjects, trusted):
+        yield Act(FETCH, {"url": address}), is_trusted
+    for document in research.documents:
+        for subject in subjects if document.is_cut else ():
+            if subject.is_told_apart_in(document.text) and not subject.is_named_in(document.text):
+                step = Act(FETCH, {"url": document.address, "find": subject.title})
+                yield step, is_checked_page(document.address, trusted)
+
+
 def _articles(research: Research) -> Iterator[Act]:
-    artist = research.case.bundle.performer.name or ""
-    for title, kind in _subjects(research):
-        yield Act(WIKIPEDIA, {"query": f"{title} {artist} {kind}".strip()})
+    artist = research.case.bundle.performer
+    for language in (*languages_of(artist.country), ""):
+        for title, kind in _subjects(research):
+            query = " ".join(f"{title} {artist.name or ''} {kind}".split())
+            yield Act(WIKIPEDIA, {"query": query} | ({"language": language} if language else {}))
 
 
 def _unopened(events: Sequence[AnyEvent]) -> Iterator[Act]:
@@ -382,26 +445,69 @@ def _searches(research: Research) -> Iterator[Act]:
 
 
 def _queries(research: Research) -> Iterator[str]:
-    """Yield queries for the open questions: the first of each, then the second of each."""
+    """Yield queries for the open questions, each of them once, the one that promises most first.
+
+    After the first of each question come what a list of the label has, and the other records of the
+    evidence, whose pages name what was on them and what was taken from them.
+    """
     bundle = research.case.bundle
     subjects = [*_subjects(research)] or [(bundle.recording_title or "", "")]
-    names = {"artist": bundle.performer.name or "", "song": bundle.recording_title or ""}
+    artist = bundle.performer.name or ""
+    names = {"artist": artist, "song": bundle.recording_title or ""}
     kinds = dict.fromkeys(question.kind for question in research.questions)
-    queries = (
-        " ".join(_QUERIES[kind][turn].format(title=title, kind=noun, **names).split())
+    first, last = (
+        [
+            _QUERIES[kind][turn].format(title=title, kind=noun, **names)
+            for kind in kinds
+            for title, noun in subjects
+        ]
         for turn in range(2)
-        for kind in kinds
-        for title, noun in subjects
     )
+    numbers = (f"{artist} {title} {number}" for title, number in _numbers(research))
+    others = [f'{artist} "{title}" {noun}' for title, noun in _other_records(research)]
+    words = LINKED_WORDS["discography"]
+    lists = [
+        f"{artist} {title} {words[language][0]}"
+        for language in languages_of(bundle.performer.country)
+        for title, _ in subjects
+    ]
+    further = (*numbers, *others[:1], *lists[:1], *others[1:], *lists[1:])
+    queries = (" ".join(query.split()) for query in (*first, *further, *last))
     yield from dict.fromkeys(query for query in queries if '""' not in query)
+
+
+def _numbers(research: Research) -> Iterator[tuple[str, str]]:
+    """Yield title, and label with number of the earliest release of each group asked about."""
+    for identifier, (title, _) in zip(_groups(research), _subjects(research), strict=True):
+        groups, _ = things(research.case.bundle, identifier)
+        releases = sorted(
+            (one for group in groups for one in group.editions if one.label or one.catno),
+            key=lambda one: one.date or "9",
+        )
+        for release in releases[:1]:
+            yield title, f"{release.label or ''} {release.catno or ''}"
+
+
+def _other_records(research: Research) -> Iterator[tuple[str, str]]:
+    """Yield title and noun of the groups that no question is about."""
+    labels, asked = research.case.labels, {*_groups(research)}
+    titles = {fold(title) for title, _ in _subjects(research)}
+    for identifier, title in labels.titles.items():
+        if identifier not in asked and title and fold(title) not in titles:
+            yield title, labels.kinds[identifier]
 
 
 def _subjects(research: Research) -> Iterator[tuple[str, str]]:
     """Yield title and noun of each group that a question is about, or whose release it is."""
     labels = research.case.labels
+    for identifier in _groups(research):
+        yield labels.titles[identifier] or "", labels.kinds[identifier]
+
+
+def _groups(research: Research) -> Iterator[str]:
+    """Yield each group that a question is about, or whose release it is."""
+    labels = research.case.labels
     ids = dict.fromkeys(
         labels.home.get(about, about) for question in research.questions for about in question.about
     )
-    for identifier in ids:
-        if identifier in labels.titles:
-            yield labels.titles[identifier] or "", labels.kinds[identifier]
+    yield from (identifier for identifier in ids if identifier in labels.titles)

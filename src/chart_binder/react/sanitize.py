@@ -134,6 +134,7 @@ def _inert_document(document: Document) -> Document:
         headings=tuple(map(one_line, document.headings)),
         text=sanitize(document.text),
         aliases=tuple(map(encodable, document.aliases)),
+        links=tuple((one_line(text), encodable(address)) for text, address in document.links),
     )
 
 

@@ -53,6 +53,7 @@ class Document:
     `address` is where it was read in the end, `aliases` are other addresses that lead there.
     `headings` stand above the whole text, widest first; inside it, a heading is a line that begins
     with `#`. `is_fetched` says that the page itself was read, not what a search engine says of it.
+    `links` are text and address of links on the page that may lead on.
     """
 
     address: str
@@ -62,6 +63,7 @@ class Document:
     is_fetched: bool = False
     aliases: tuple[str, ...] = ()
     number: int | None = None
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

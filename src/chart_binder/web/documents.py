@@ -47,6 +47,8 @@ class SourceText:
     linked: tuple[str, str] | None = None
     """The id of the release group that MusicBrainz links to it, and the date it has in structure;
     None for any other page."""
+    links: tuple[tuple[str, str], ...] = ()
+    """Text and address of links that may lead on."""
 
     @classmethod
     @lru_cache(256)
@@ -68,12 +70,18 @@ class SourceText:
             document.number,
             document.is_fetched,
             (linked[1], linked[2]) if linked and is_linked else None,
+            document.links,
         )
 
     @property
     def address(self) -> str:
         """Where it was read in the end."""
         return self.addresses[0]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is of a page that was read, and leaves some of the page out."""
+        return self.is_fetched and not set(GAPS).isdisjoint(self.text.split("\n"))
 
     @property
     def site(self) -> str:

@@ -59,6 +59,11 @@ class LinkedDate:
     sources: tuple[LinkedSource, ...]
 
 
+def languages_of(country: str | None) -> tuple[str, ...]:
+    """Return the language whose Wikipedia says most of a country's artists; none for English."""
+    return tuple(name for name, homes in LINKED_WORDS["languages"].items() if country in homes)
+
+
 def groups_about(about: Iterable[str], bundle: EvidenceBundle) -> tuple[ReleaseGroupId, ...]:
     """Return the groups that ids are about, in their order: a release's or a recording's too."""
     recordings = bundle.recording_candidates
@@ -187,8 +192,7 @@ class _Reader:
         return replace(source, date=row.date, quote=row.text, problem=row.undated)
 
     def _languages(self, articles: Mapping[str, str]) -> Sequence[str]:
-        home, languages = self.bundle.performer.country, LINKED_WORDS["languages"]
-        wanted = ("en", *(name for name, countries in languages.items() if home in countries))
+        wanted = ("en", *languages_of(self.bundle.performer.country))
         there = [language for language in wanted if language in articles]
         return (there or list(articles))[:_MOST_ARTICLES]
 

@@ -241,6 +241,8 @@ def _without_blanks(value: str) -> str:
 _MOST_TOKENS = 150_000
 _MOST_TAGS_KEPT = 12_000  # a tree of them is about 14 MB
 _MOST_CHARS_KEPT = 500_000
+_MOST_LINKS = 500
+_LONGEST_LINK_TEXT, _LONGEST_TARGET = 100, 300
 _DEEPEST = 40
 _LONGEST_RAW_TITLE = 1_000
 _LONGEST_DATE = 40
@@ -284,12 +286,14 @@ class ReducedMarkup:
     """The reduced markup, with what the head of the page says; `cut` where a limit was met.
 
     A line end in `body` is where one block of text ends; there is no other white space but blanks.
+    `links` are text and target, as they are written, of the links that a reader sees.
     """
 
     body: str
     title: str
     published: str
     cut: bool
+    links: tuple[tuple[str, str], ...] = ()
 
 
 def reduced(markup: str) -> ReducedMarkup:
@@ -326,6 +330,8 @@ class _Reduction:
         self._when = ""  # the date that the text to come stands for
         self._title = ""
         self._published = ""
+        self._links: list[tuple[str, str]] = []
+        self._link = ("", 0)  # the target of the open link, and where in the output it begins
 
     @property
     def is_full(self) -> bool:
@@ -334,7 +340,8 @@ class _Reduction:
     def finished(self, *, cut: bool) -> ReducedMarkup:
         while self._open:
             self._close_last()
-        return ReducedMarkup("".join(self._out), self._title, self._published, cut)
+        links = tuple(self._links)
+        return ReducedMarkup("".join(self._out), self._title, self._published, cut, links)
 
     def take(self, token: Token) -> None:
         if self._unread:
@@ -374,6 +381,8 @@ class _Reduction:
             if name == "time":
                 when = _DATE.match(attributes_of(token).get("datetime", "").strip())
                 self._when = when[0] if when else ""
+            if name == "a":
+                self._link = (attributes_of(token).get("href", "").strip(), len(self._out))
             self._preformatted = self._preformatted or name == "pre"
             if name not in _INLINE:
                 self._boundary()
@@ -386,6 +395,8 @@ class _Reduction:
             self._boundary()
 
     def _end(self, name: str) -> None:
+        if name == "a":
+            self._end_link()
         if name not in _KEPT:
             self._preformatted = self._preformatted and name != "pre"
             self._close_all(_ENDS.get(name, frozenset()))
@@ -395,6 +406,15 @@ class _Reduction:
             while self._open[-1] != name:
                 self._close_last()
             self._close_last()
+
+    def _end_link(self) -> None:
+        (target, start), self._link = self._link, ("", 0)
+        if 0 < len(target) <= _LONGEST_TARGET and len(self._links) < _MOST_LINKS:
+            # A piece of the output is a tag or a text.
+            texts = (piece for piece in self._out[start:] if not piece.startswith("<"))
+            text = " ".join(unescaped("".join(texts)).split())
+            if 0 < len(text) <= _LONGEST_LINK_TEXT:
+                self._links.append((text, target))
 
     def _close_all(self, names: frozenset[str]) -> None:
         while not names.isdisjoint(self._since_table()):

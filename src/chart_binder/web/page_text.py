@@ -33,19 +33,24 @@ _Spans: TypeAlias = dict[int, tuple[int, int, str]]
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """A page's title, its own date of publication ("" where it has none), and its blocks."""
+    """A page's title, its own date of publication ("" where it has none), and its blocks.
+
+    `links` are text and target, as they are written.
+    """
 
     title: str
     published: str
     blocks: tuple[str, ...]
     cut: bool = False
+    links: tuple[tuple[str, str], ...] = ()
 
 
 def from_html(markup: str) -> Extract:
     """Read a page of HTML, XHTML or other tagged text, however broken."""
     page = reduced(markup)
     blocks = tidy(_blocks(BeautifulSoup(page.body, "html.parser")))
-    return Extract(one_line(page.title, _LONGEST_TITLE), one_line(page.published), blocks, page.cut)
+    title, published = one_line(page.title, _LONGEST_TITLE), one_line(page.published)
+    return Extract(title, published, blocks, page.cut, page.links)
 
 
 def from_text(text: str) -> Extract:

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from chart_binder.domain.clauses import says_release
 from chart_binder.domain.dates_in_text import MONTHS, month_pattern
 from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
@@ -226,6 +227,11 @@ _FIND = 30.0
 _NEIGHBOUR = 0.5
 _EARLIEST = 4.0
 _OPENING, _OPENING_RANK = 3, 3.0
+_BOX_ROW = re.compile(r"(?:- )?([^|:.]{1,40}?)(?: \| |: )(?!.* \| )")
+"""A row of a label and a value, with the label."""
+_MOST_BOX_ROWS, _BOX_RANK = 3, 40.0
+_BOX_HEAD, _LONGEST_BOX_LINE = 4, 60
+"""Lines above such a row that say of what the box is; characters of one."""
 
 
 def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> list[float]:
@@ -240,6 +246,7 @@ def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> 
     years = sorted({one.year for one in seen if one.year})
     early = {year: _EARLIEST * 0.8**place for place, year in enumerate(years)}
     first = next((at for at, piece in enumerate(pieces) if piece.startswith("# ")), 0)
+    box = _box_ranks(pieces, seen)
     ranks = []
     for at, (piece, one) in enumerate(zip(pieces, seen, strict=True)):
         rank = 2.0 * topic[at] + dates[at] + 2.0 * min(topic[at], dates[at])
@@ -248,7 +255,25 @@ def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> 
         if first <= at < first + _OPENING:
             rank += _OPENING_RANK  # the opening says what the page is about
         rank /= 4 if piece.startswith("#") else 1  # a heading comes with what stands under it
+        rank += box.get(at, 0.0)
         ranks.append((rank + _FIND * sought[at] ** 2) / math.sqrt(len(piece) + 40))
+    return ranks
+
+
+def _box_ranks(pieces: Sequence[str], seen: Sequence["_Look"]) -> dict[int, float]:
+    """Return what the first dated rows of release in boxes count more, and the lines above them."""
+    ranks: dict[int, float] = {}
+    rows = (
+        at
+        for at, piece in enumerate(pieces)
+        if seen[at].dates and (label := _BOX_ROW.match(piece)) and says_release(label[1])
+    )
+    for row in islice(rows, _MOST_BOX_ROWS):
+        ranks[row] = _BOX_RANK
+        for above in range(row - 1, max(-1, row - 1 - _BOX_HEAD), -1):
+            if pieces[above].startswith("#") or len(pieces[above]) > _LONGEST_BOX_LINE:
+                break
+            ranks.setdefault(above, _BOX_RANK / 2)
     return ranks
 
 

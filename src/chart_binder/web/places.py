@@ -93,6 +93,7 @@ _SENTENCE_END = re.compile(r"(?<!\d)[.!?] (?=[^\Wa-z\d])")
 _HEAD = re.compile(r"^(?:Page|Under): .*\n|^#.*$", re.MULTILINE)
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 """A word; of what is written without spaces, a letter."""
+_OTHER_ENTRY = re.compile(r"^- .*$", re.MULTILINE)
 _NEXT = re.compile(r"[.!?]\s+(?=[^\sa-z0-9])|[。！？\n]")
 """The end of a sentence before the next: not `Feb. 4`."""
 _RUN, _MIN_SENTENCE = 5, 25
@@ -152,6 +153,8 @@ def link_problem(place: Place, subject: Subject) -> str | None:
     if subject.names_other(line if is_row else before) or (is_row and subject.names_other(above)):
         return "the passage names another candidate"
     around = document.text[max(0, begin - MAX_PASSAGE // 2) : stop + MAX_PASSAGE // 2]
+    if line.startswith("- ") and not clauses.says_release(line):
+        around = _OTHER_ENTRY.sub("", around)  # an entry of a list is not about the next one
     slug = unquote(urlsplit(document.address).path) if "//" in document.address else ""
     near = (*headings, document.title, slug, *(() if is_row else (around,)))
     if not any(subject.is_named_in(text) for text in near):
@@ -318,7 +321,8 @@ def _is_of_rival(place: Place, subject: Subject) -> bool:
 # Whose record it is.
 
 _OF = r"(?:by|von|par|por|av|af|door|de|del|di|van)"
-_CREDITED = re.compile(rf"(\w*)\W?\s{_OF} (?=(?:[^\W\dA-Z][\w’'-]* ){{0,4}}[A-ZÀ-ÞĀ-ŽΑ-ΩА-Я])")
+_CAPITAL = r"[A-ZÀ-ÞĀ-ŽΑ-ΩА-Я]"
+_CREDITED = re.compile(rf"(\w*)\W?\s{_OF} (?=(?:[^\W\dA-Z][\w’'-]* ){{0,4}}{_CAPITAL})")
 """What stands before a name in capitals, and the words between: `by the group The Shrikes`."""
 _OTHER_WORK = re.compile(
     r"(?i)(?:written|mixed|mastered|engineered|direct|design|edited|posted|review|photo|arran"
@@ -326,8 +330,12 @@ _OTHER_WORK = re.compile(
 )
 _VERSION = re.compile(r"(?i)(?:version|cover|rendition)$")
 _CREDIT_LABEL = re.compile(rf"\s{_OF}\s*$")
-_HEADED = re.compile(rf"(?m)^(?:[\w-]+ ){{1,4}}?{_OF} (?=[A-Z])[^.!?|:\n]*$")
-_WHOSE = re.compile(r"\((?=[A-Z])([^()\d]+) (?:song|single|album|EP)\)")
+_HEADED = re.compile(rf"(?m)^(?:[\w-]+ ){{1,4}}?{_OF}(?: \|)? (?={_CAPITAL})[^.!?|:\n]*$")
+_WHOSE = re.compile(
+    r"\((?=[A-Z])([^()\d]+) (?:song|single|album|EP)\)"
+    rf"|\((?:[^\W\d_]+ ){{1,3}}{_OF} (?={_CAPITAL})([^()\d]+)\)"
+)
+"""Whose record a page's title says it is: `(Queen song)`, `(álbum de Mecano)`."""
 _ARTIST_COLUMN = re.compile(
     rf"\s*(?:{'|'.join(map(fold, word_table('date_words')['structure']['artist']))})\s*"
 )
@@ -345,7 +353,7 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
     document, line = place.document, place.line
     before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
     is_site = spaced_words(before).replace(" ", "") in document.address
-    names = [whose[1] for whose in _WHOSE.finditer(document.title)]
+    names = [whose[1] or whose[2] for whose in _WHOSE.finditer(document.title)]
     names += [document.title] if dash and subject.is_named_in(rest) and not is_site else []
     if place.is_row:
         columns = next(filter(lambda each: CELLS in each, document.headings(place.start)), "")
@@ -362,7 +370,9 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
     if place.is_row and any(subject.artists):
         yield from _box_credits(place, subject)
     if not place.is_prose:
-        heads = (found[0] for found in _HEADED.finditer(document.text, 0, place.end))
+        heads = (
+            found[0].replace(CELLS, " ") for found in _HEADED.finditer(document.text, 0, place.end)
+        )
         *_, nearest = ["", *(head for head in heads if _names_type(head))]
         yield from _named_others(nearest, subject)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from chart_binder.errors import ERROR_NUMBER, ConfigError, SearchError, UnknownHostError, masked
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.documents import normal_address
+from chart_binder.web.documents import normal_address, registered_site
 
 if TYPE_CHECKING:
     import httpx
@@ -245,12 +245,15 @@ def outcome(body: Mapping[str, object], query: str) -> SearchOutcome:
 
 
 def _hits(body: Mapping[str, object]) -> Iterator[Hit]:
-    """Yield the results, of each page and of each text the first only."""
+    """Yield the results, of each page and of each text of one site the first only.
+
+    Another site may copy title and snippet of a page that is honest.
+    """
     seen: set[object] = set()
     for result in _objects(body.get("results")):
         url = _web_address(result.get("url"))
         title, snippet = _text(result.get("title")), _text(result.get("content"))
-        same = {normal_address(url), (title, snippet) if snippet else url}
+        same = {normal_address(url), (registered_site(url), title, snippet) if snippet else url}
         if url and seen.isdisjoint(same):
             seen |= same
             dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))

@@ -31,7 +31,7 @@ _FORMATS = re.compile(
     r"vinyl|vinil|винил|cd|lp|ep|mc|cassettes?|kassette|musicassetta|downloads?|digital|stereo|mono"
     r"|rpm|tours|giri|inch|stock copy|flac|streaming|配信限定|b w|maxi|o s t|ost"
 )
-_CODE = re.compile(r"(?<!\w)[A-ZА-ЯΑ-Ω]{1,5}[ -]?\d[\w-]*")
+CODE = re.compile(r"(?<!\w)[A-ZА-ЯΑ-Ω]{1,5}[ -]?\d[\w-]*")
 """A catalogue number."""
 _BRACKETED = re.compile(r"^\W*[(\[（](.*?)[)\]）]")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -245,6 +245,7 @@ def _has_any(names: Iterable[str], line: str) -> bool:
 
 def _names_it_alone(text: str, subject: Subject) -> bool:
     """Return whether a text names the record, with nothing behind the title that is not known."""
+    text = _without_dates(text)  # of which some have commas
     spans = [*_spans(subject.own, text)]
     for start, end in spans:
         before = _PARTS.split(text[:start].removeprefix("- "))
@@ -272,16 +273,19 @@ def _spans(names: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
 
 def _is_known(text: str, subject: Subject) -> bool:
     """Return whether a text holds nothing but what the evidence says, dates, types and formats."""
-    words = text
-    for mention in reversed(find_dates(text)):
-        words = f"{words[: mention.start]} {words[mention.end :]}"
-    plain = clauses.without_names(_CODE.sub(" ", words), subject)
+    plain = clauses.without_names(CODE.sub(" ", _without_dates(text)), subject)
     for kind in _type_words(subject):
         plain = plain.replace(spaced_words(kind), " ")
     left = _FORMATS.sub(" ", plain) if plain.strip() else ""
     return not any(
         word for word in left.split() if not any(map(str.isdigit, word)) and len(word) > 1
     )
+
+
+def _without_dates(text: str) -> str:
+    for mention in reversed(find_dates(text)):
+        text = f"{text[: mention.start]} {text[mention.end :]}"
+    return text
 
 
 @cache
@@ -315,6 +319,11 @@ def _is_of_records(place: Place, subject: Subject) -> bool:
         clauses.says_release(plain) or _is_any_in("records", plain)
         for plain in (_unnamed(text, subject) for text in texts)
     )
+
+
+def lists_records(text: str) -> bool:
+    """Return whether a text has a word for a list of records, such as `discography`."""
+    return _is_any_in("records", text)
 
 
 def _unnamed(text: str, subject: Subject) -> str:

@@ -14,6 +14,7 @@ from chart_binder.errors import FetchError, LookupFailedError, SearchError
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Document, Observation
 from chart_binder.react.tools import SAYS_NOTHING, RunContext, Tool, ToolError
+from chart_binder.web.links import links_of
 from chart_binder.web.passages import document_of, excerpt, page_reading
 from chart_binder.web.searxng import Degraded, Hit, Hits, NothingFound, SearxngClient
 
@@ -56,7 +57,7 @@ def web_search(
                 case Hits():
                     best = outcome.hits[: min(_MOST_READ, config.searxng.max_results)]
                     read = _read_pages(best, run_pages(run, config, pages), config.fetch.timeout_s)
-                    return search_results(outcome, read, config, f"{query} / {run.about}")
+                    return search_results(outcome, read, config, query, run.about)
                 case NothingFound():
                     return nothing_found(outcome)
                 case Degraded():
@@ -131,7 +132,8 @@ def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
                 page = run_pages(run, config, pages).fetch(url)
             except FetchError as error:
                 raise ToolError(f"{error}.") from error
-            return page_reading(page, config.fetch.max_chars, run.about, find or "")
+            shown = page_reading(page, config.fetch.max_chars, run.about, find or "")
+            return _with_links(shown, page, run.about)
 
         return web_fetch
 
@@ -149,11 +151,17 @@ def wikipedia(config: "LLMConfig", resolve: "Resolve | None" = None) -> Tool:
         def wikipedia(query: str, language: str = "") -> Observation:
             """Read the Wikipedia article that fits best; language is a code such as en or ja."""
             found = _look_up(config, query, language, resolve)
-            return _article(found, f"{query} / {run.about}", config.fetch.max_chars)
+            shown = _article(found, f"{query} / {run.about}", config.fetch.max_chars)
+            return _with_links(shown, found.page, run.about) if found.page else shown
 
         return wikipedia
 
     return replace(Tool.of(for_run(RunContext())), per_run=for_run)
+
+
+def _with_links(shown: Observation, page: "Page", about: str) -> Observation:
+    (document,) = shown.documents
+    return replace(shown, documents=(replace(document, links=links_of(page, about)),))
 
 
 def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve | None") -> "Found":
@@ -204,7 +212,7 @@ def _whole_entries(
 
 
 def search_results(
-    found: Hits, read: "Sequence[Page | FetchError]", config: "LLMConfig", about: str
+    found: Hits, read: "Sequence[Page | FetchError]", config: "LLMConfig", query: str, about: str
 ) -> Observation:
     """Show what was found, numbered, whole entries only; under each of the best, its passages.
 
@@ -223,7 +231,7 @@ def search_results(
     for number, hit in enumerate(hits, start=1):
         page = read[number - 1] if number <= len(read) else None
         left = len(hits) - number + 1
-        entry = _entry(number, hit, page, room_for_pages // left, about)
+        entry = _entry(number, hit, page, room_for_pages // left, query, about)
         if entry[1].address not in seen:  # two results may lead to one page
             seen.add(entry[1].address)
             entries.append(entry)
@@ -241,20 +249,27 @@ def search_results(
 
 
 def _entry(
-    number: int, hit: Hit, page: "Page | FetchError | None", room: int, about: str
+    number: int,
+    hit: Hit,
+    page: "Page | FetchError | None",
+    room: int,
+    query: str,
+    about: str,
 ) -> tuple[str, Document]:
     """Return the text of a result, and what it shows: passages of the page, or the snippet."""
+    bearing = f"{query} / {about}"
     if page is None or isinstance(page, FetchError):
-        snippet = " ".join(excerpt((hit.snippet,), _LONGEST_SNIPPET, about).lines)
+        snippet = " ".join(excerpt((hit.snippet,), _LONGEST_SNIPPET, bearing).lines)
         lines = [_heading(number, hit.title, hit.url, hit.date)]
         said = "the search engine's words" if page is None else f"not read: {page}"
         lines += [f"   ({one_line(said, _LONGEST_REASON)}) {snippet}".rstrip()]
         return "\n".join(lines), Document(hit.url, hit.title, (), snippet, number=number)
     heading = _heading(number, page.title, page.url, page.extract.published)
     per_line = len(_QUOTED) + 1
-    chosen = excerpt(page.extract.blocks, max(0, room - len(heading) - 1), about, "", per_line)
+    chosen = excerpt(page.extract.blocks, max(0, room - len(heading) - 1), bearing, "", per_line)
     lines = [heading, *(f"{_QUOTED}{line}" for line in chosen.lines)]
-    return "\n".join(lines), document_of(page, chosen, number)
+    document = replace(document_of(page, chosen, number), links=links_of(page, about))
+    return "\n".join(lines), document
 
 
 def _heading(number: int, title: str, url: str, date: str | None) -> str:

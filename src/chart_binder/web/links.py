@@ -1,0 +1,96 @@
+"""Links on a page that may lead to the page of a record, or to a list of records.
+
+A page chooses its links, so only those count that stay on its host and whose text names a record
+of the evidence or a list of records.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from chart_binder.domain.clauses import Subject
+from chart_binder.domain.vocabulary import fold, spaced_words
+from chart_binder.web.documents import SourceText, is_checked_page, normal_address
+from chart_binder.web.structure import CODE, lists_records
+
+if TYPE_CHECKING:
+    from chart_binder.web.fetch import Page
+
+_MOST: Final = 12
+_LONGEST: Final = 200
+_UNQUOTED: Final = "%/:?@!$&'()*,;=~+"
+_STRANGE: Final = re.compile(r"[\s<>{}\[\]|`]")
+"""What no path of an article has, and an order or a control token may have."""
+_NAMESPACE: Final = re.compile(r":[^/_\s]")
+"""`Category:1986_albums`; the colon of a title has a space behind it."""
+_YEAR: Final = re.compile(r"(?:1[89]|20)\d\d")
+
+
+def links_of(page: "Page", about: str) -> tuple[tuple[str, str], ...]:
+    """Return text and address of the links of a page that may lead on, the best first.
+
+    `about` are artist and titles, separated by slashes.
+    """
+    names = [name for each in about.split(" / ") if (name := spaced_words(each)).strip()]
+    chosen: dict[str, tuple[int, str]] = {}
+    for text, target in page.extract.links:
+        words = spaced_words(text)
+        signs = (
+            any(name in words for name in names[1:]),
+            lists_records(text) and not _YEAR.search(text),
+            CODE.search(text) is not None,
+            any(name in words for name in names[:1]),
+        )
+        address = _address(page.url, target) if any(signs) else ""
+        if address:
+            chosen.setdefault(address, (signs.index(True), text))
+    best = sorted(chosen.items(), key=lambda item: item[1][0])[:_MOST]
+    return tuple((text, address) for address, (_, text) in best)
+
+
+def _address(base: str, target: str) -> str:
+    """Return the address of another page of the same host, or an empty text."""
+    try:
+        address = quote(urljoin(base, target).partition("#")[0], safe=_UNQUOTED)
+        here, there = urlsplit(base), urlsplit(address)
+    except ValueError:
+        return ""
+    is_near = (there.scheme, there.netloc) == (here.scheme, here.netloc) and not there.query
+    is_plain = not (_NAMESPACE.search(there.path) or _STRANGE.search(unquote(there.path)))
+    is_page = is_near and is_plain and len(address) <= _LONGEST
+    return address if is_page and normal_address(address) != normal_address(base) else ""
+
+
+def leading_on(
+    documents: Sequence[SourceText], subjects: Sequence[Subject], trusted: Iterable[str]
+) -> Iterator[tuple[str, bool]]:
+    """Yield addresses that were not read yet, the best first, and whether the site is trusted.
+
+    The link names a record in question, or a list on a page that is about its artist, or another
+    record of the evidence. The page itself must tell the record from others of its title.
+    """
+    sites = tuple(trusted)
+    read = {normal_address(each) for document in documents for each in document.addresses}
+    ranks: dict[str, int] = {}
+    for document in documents:
+        page = f"{document.title} {document.text}"
+        near = [subject for subject in subjects if subject.is_told_apart_in(page)]
+        for text, address in document.links:
+            rank = min((_rank(text, document, subject) for subject in near), default=_NO_RANK)
+            if rank < _NO_RANK and normal_address(address) not in read:
+                ranks[address] = min(rank, ranks.get(address, _NO_RANK))
+    for address in sorted(ranks, key=lambda each: ranks[each]):
+        yield address, is_checked_page(address, sites)
+
+
+_NO_RANK: Final = 3
+
+
+def _rank(text: str, document: SourceText, subject: Subject) -> int:
+    """Return how far a link leads to a record: 0 to its page, 1 to a list, 2 to another record."""
+    if subject.is_named_in(text) or any(code in fold(text) for code in subject.codes):
+        return 0
+    if lists_records(text) and subject.is_told_apart_in(f"{document.title} {text}"):
+        return 1
+    return 2 if subject.names_other(text) else _NO_RANK
