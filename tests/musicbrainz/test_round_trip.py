@@ -7,16 +7,19 @@ from msgspec.structs import replace
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.vocabulary import ArtistId
 from musicbrainz.harness import Harness
 from servers.musicbrainz import MusicBrainzStandIn
+from servers.musicbrainz_xml import VARIOUS_NAME
 
 
 def as_the_wire_has_it(bundle: EvidenceBundle) -> EvidenceBundle:
-    """The bundle with what WS/2 always says beside it: credits, labels, countries, `2×CD`.
+    """The bundle with what WS/2 always says beside it: credits with ids, labels, countries, `2×CD`.
 
     A browse tells of a group by its releases, so one without any is not heard of.
     """
     artist = bundle.performer.name
+    ids = tuple(map(ArtistId, (bundle.performer.mb_artist_id or "").split("+")))
 
     def release(one: Release) -> Release:
         names = [(name, len(list(same))) for name, same in groupby((one.format or "").split(" + "))]
@@ -27,6 +30,9 @@ def as_the_wire_has_it(bundle: EvidenceBundle) -> EvidenceBundle:
         return replace(
             one,
             artist_credit=one.artist_credit or artist,
+            artist_ids=None
+            if one.artist_credit in (None, artist, VARIOUS_NAME)
+            else one.artist_ids or ids,
             labels=tuple(sorted({r.label for r in one.editions if r.label})),
             countries=tuple(sorted({r.country for r in one.editions if r.country})),
             releases=tuple(map(release, one.editions)),
