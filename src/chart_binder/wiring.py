@@ -145,12 +145,12 @@ def _links_of(config: Config, groups: Sequence[ReleaseGroupId]) -> tuple["Link",
 def evidence_of_files(config: Config, store: "Store") -> EvidenceLookup:
     """Return what gathers the evidence for an audio file. Raises `CanonError`."""
     # Slow to import, and not needed for a decision on an evidence bundle.
-    from chart_binder.audio.reading import read_tags, require_identity
+    from chart_binder.audio.reading import read_names, require_identity
 
     by_tags = evidence_by_tags(config, store)
 
     def gather(path: Path) -> EvidenceBundle:
-        tags = read_tags(path)
+        tags = read_names(path)
         require_identity(tags, path)
         return by_tags(tags)
 

@@ -20,6 +20,7 @@ from mediafile import (
 
 from chart_binder.audio.containers.riff import unread_wave
 from chart_binder.audio.file_access import damaged_file, no_audio, require_audio_file
+from chart_binder.domain.file_names import with_file_name
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import AudioError, UnidentifiedError
@@ -80,6 +81,14 @@ def read_tags(path: Path) -> TrackTags:
         raise _damaged(path, f"a tag cannot be understood ({error})") from error
 
 
+def read_names(path: Path) -> TrackTags:
+    """Read tags; artist and title that they lack are taken from the file's name, if it has them.
+
+    Raises `AudioError` like `read_tags`.
+    """
+    return with_file_name(read_tags(path), path)
+
+
 def require_identity(tags: TrackTags, path: Path) -> None:
     """Raise `UnidentifiedError`, naming what is missing, if the tags identify no recording."""
     if tags.recording_mbid or tags.isrcs or (tags.artist and tags.title):
@@ -87,7 +96,7 @@ def require_identity(tags: TrackTags, path: Path) -> None:
     names = [name for name, value in (("artist", tags.artist), ("title", tags.title)) if not value]
     raise UnidentifiedError(
         f"{quoted(path)} says too little to be looked up: its tags have no MusicBrainz recording"
-        f" id, no ISRC and no {' and no '.join(names)}"
+        f" id, no ISRC and no {' and no '.join(names)}, and its name is not like `Artist - Title`"
     )
 
 

@@ -274,6 +274,9 @@ class Provenance(Value, frozen=True):
 T = TypeVar("T")
 
 
+_ALBUM = ("release", "release_group")
+
+
 class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     """Everything known about one recording, version 1."""
 
@@ -302,6 +305,15 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     def tags(self) -> dict[str, str | None]:
         """What the file's tags say, as far as known."""
         return (self.artifact and self.artifact.tags) or {}
+
+    @property
+    def is_named_by_file(self) -> bool:
+        """Whether artist or title are from the file's name, and no id in its tags agrees."""
+        tags = self.tags
+        if not tags.get("named_by"):
+            return False
+        ids = (tags.get(f"{now}{of}_mbid") for now in ("", "current_") for of in _ALBUM)
+        return not {*filter(None, ids)}.intersection(self.listed.ids)
 
     @property
     def has_no_sibling(self) -> bool:

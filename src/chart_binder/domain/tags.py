@@ -40,6 +40,8 @@ class TrackTags:
     release_mbid: str | None = None
     release_group_mbid: str | None = None
     artist_mbid: str | None = None
+    named_by: str | None = None
+    """`file name` where artist or title are from the name of the file."""
 
 
 def artifact_of(tags: TrackTags) -> Artifact:

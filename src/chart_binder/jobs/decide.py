@@ -44,6 +44,8 @@ EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
 MAX_FAILED_LOOKUPS = 3
 """Failed look-ups in a row, each after tries of its own, after which no more are made."""
 
+_NAMED = "no model is asked about a file that is known by its name alone: give it tags"
+_BY_NAME = "the recording is known by the file's name alone"
 _GIVEN_UP = "{count} look-ups in a row had failed, so no more were made: {last}"
 _log = logging.getLogger(__name__)
 _YEAR = re.compile(r"[0-9]{4}(?![0-9])")
@@ -250,6 +252,7 @@ class Decider:
         proposal = verdict if isinstance(verdict, Decided) else verdict.proposal
         by = "override" if override and is_decided else "rules"
         left_open = State.REVIEW if proposal else State.INDETERMINATE
+        hint = _NAMED if bundle.is_named_by_file else self.why_not
         decision = Decision(
             state=State.DECIDED if is_decided else left_open,
             decided_by=by if proposal else None,
@@ -260,7 +263,7 @@ class Decider:
             rr_rule=proposal.rr_rule if proposal else f"RR:{INDETERMINATE}",
             confidence=1.0 if is_decided else 0.0,
             rationale=verdict.because,
-            hint=UNSET if proposal else self.why_not or UNSET,
+            hint=hint if hint and not proposal else UNSET,
             missing_facts=verdict.missing_facts,
             questions=() if isinstance(verdict, Decided) else verdict.questions,
             evidence_hash=evidence_hash(bundle),
@@ -268,9 +271,13 @@ class Decider:
         return self._case(decision, bundle, verdict)
 
     def needs_adjudicator(self, case: Case) -> bool:
-        """Return whether there is an adjudicator to ask about it; cut evidence it cannot mend."""
+        """Return whether there is an adjudicator to ask about it.
+
+        It cannot mend evidence that is cut short, nor tell whether a file is what its name says.
+        """
         is_open = isinstance(case.verdict, Open) and case.verdict.proposal is None
-        return self.adjudicator is not None and is_open
+        is_named = case.bundle is not None and case.bundle.is_named_by_file
+        return self.adjudicator is not None and is_open and not is_named
 
     def adjudicate(self, case: Case) -> Case:
         """Let the adjudicator answer an open case."""
@@ -354,7 +361,10 @@ def _first_release(
 
         weighed = weigh_facts(bundle, result.facts, rules)
         bundle, verdict = weighed.bundle, weighed.verdict
-    return first_release(bundle, verdict, rules)
+    found = first_release(bundle, verdict, rules)
+    if found and bundle.is_named_by_file and not is_decided:
+        return replace(found, year_certain=False, because=_BY_NAME)
+    return found
 
 
 def limited_lookup(

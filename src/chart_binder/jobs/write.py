@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import item_texts, with_fields, written_keys
 from chart_binder.audio.file_access import FileInUseError
-from chart_binder.audio.reading import read_tags
+from chart_binder.audio.reading import read_names
 from chart_binder.audio.save import NotWritableError
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.domain import records
@@ -383,7 +383,7 @@ def identity_change(store: "Store", path: Path, kept: records.DecisionRecord) ->
         return None
     if _are_written_tags(store, path, kept):
         return None
-    now = read_tags(path)
+    now = read_names(path)
     if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
         return None
     then = (stored_decisions.stored_artifact(kept) or Artifact()).tags or {}

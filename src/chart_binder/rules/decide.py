@@ -62,7 +62,9 @@ def _by_rules(bundle: EvidenceBundle, settings: RulesConfig) -> Verdict:
     contest, recordings = contest_of(bundle, settings), sorted_recordings(bundle)
     verdict = _settled(bundle, contest, recordings)
     if isinstance(verdict, Decided):
-        return verdict if bundle.complete is not False else _proposed(verdict, bundle)
+        if bundle.complete is False:
+            return _proposed(verdict, bundle)
+        return _named(verdict, bundle) if bundle.is_named_by_file else verdict
 
     def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
         return _settle(tried, contest_on_trial(tried, contest))
@@ -90,6 +92,15 @@ def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
         verdict.rivals,
         verdict,
     )
+
+
+def _named(verdict: Decided, bundle: EvidenceBundle) -> Open:
+    """Return the open case of a recording that is found by a file's name, with its decision."""
+    artist, title = (bundle.tags.get(name) for name in ("artist", "title"))
+    text = f"is the file what its name says, {title!r} by {artist!r}?"
+    because = f"artist or title are from the file's name; if it is right, {verdict.because}"
+    asked = Question("which_copy", text, (verdict.recording,))
+    return Open(because, (asked,), verdict.path, verdict.rivals, verdict)
 
 
 def _settled(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from chart_binder.audio.file_access import AudioFile, UnreadablePath, find_audio_files, no_audio
-from chart_binder.audio.reading import read_tags, require_identity
+from chart_binder.audio.reading import read_names, require_identity
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import DecisionRecord, StoredCase
 from chart_binder.domain.tags import TrackTags
@@ -239,7 +239,7 @@ def tags_or_error(path: Path) -> TrackTags | CanonError:
 
     try:
         with wrap_plugin_errors(defect, CanonError):  # the reader of tags is a library
-            tags = read_tags(path)
+            tags = read_names(path)
         require_identity(tags, path)
     except CanonError as error:
         return error

@@ -1,0 +1,89 @@
+"""Artist and title in the names of files and folders, where tags lack them.
+
+Understood are `Artist - Title`, `01 - Artist - Title`, `Artist - Album - 01 - Title`, and
+`Artist/Album (Year)/01 Title`. A number alone names no artist, and `Track 01` no title.
+"""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from chart_binder.domain.tags import TrackTags, album_folder
+from chart_binder.domain.vocabulary import fold
+
+FROM_NAME = "file name"
+_DASH = re.compile(r"\s+[-–—]\s+")
+_NUMBER = re.compile(r"(?:\d{1,2}[-.])?\d{1,3}")
+_NUMBERED = re.compile(rf"{_NUMBER.pattern}(?:\s*-\s*|[.)]\s*|\s+)(?=\S)(.+)")
+_NUMBERED_ARTIST = re.compile(r"(?:0\d{1,2}|\d{1,3}[.)]|\d{1,2}[-.]\d{2})\s+(?=\S)(.+)")
+"""Only what is surely a number of a track: `3 Doors Down` are a band."""
+_ALBUM = re.compile(r"(?P<title>.*\S)\s*[(\[](?:19|20)\d\d[)\]]|(?:19|20)\d\d\s+-\s+(?P<behind>.+)")
+_ADDED = re.compile(
+    r"\s*[(\[](?:official|lyrics?|audio|video|hd|hq|\d+ ?kbps)\b[^)\]]*[)\]]", re.IGNORECASE
+)
+"""What services add to the titles of their files."""
+_NO_TITLE = re.compile(
+    r"(?:(?:(?:audio ?|new )?(?:track|titel|piste|pista|spur|traccia|faixa|nummer|recording"
+    r"|aufnahme)|untitled|unknown|unbekannt|トラック)\W*\d*)?\W*"
+)
+_NO_ARTIST = re.compile(
+    r"(?:various(?: artists)?|v\W?a\W?|unknown(?: artist)?|unbekannt(?:er \w+)?|compilations?"
+    r"|soundtracks?|[\d\W]*)"
+)
+
+
+def with_file_name(tags: TrackTags, path: Path) -> TrackTags:
+    """Return tags with what they lack of artist and title from the name of their file.
+
+    They are returned as they are where they identify the recording, or the name does not.
+    """
+    if tags.recording_mbid or tags.isrcs or (tags.artist and tags.title):
+        return tags
+    found = _names_in(path)
+    if found is None:
+        return tags
+    artist, album, title = found
+    return replace(
+        tags,
+        artist=tags.artist or artist,
+        title=tags.title or title,
+        album=tags.album or album,
+        named_by=FROM_NAME,
+    )
+
+
+def _names_in(path: Path) -> tuple[str, str | None, str] | None:
+    """Return artist, album if it is known, and title."""
+    stem = path.stem if " " in path.stem else path.stem.replace("_", " ")
+    parts = [part.strip() for part in _DASH.split(_ADDED.sub("", stem).strip())]
+    album = None
+    match [_NUMBER.fullmatch(part) is not None for part in parts]:
+        case [True, False, False]:
+            artist, title = parts[1:]
+        case [False, False]:
+            artist, title = parts
+            if numbered := _NUMBERED_ARTIST.fullmatch(artist):
+                artist = numbered[1]
+        case [False, True, False]:
+            artist, _, title = parts
+        case [False, False, True, False]:
+            artist, album, _, title = parts
+        case [False] | [True, False]:
+            return _names_in_folders(path, " - ".join(parts))
+        case _:
+            return None
+    return _if_names(artist, album, title)
+
+
+def _names_in_folders(path: Path, stem: str) -> tuple[str, str | None, str] | None:
+    numbered, folder = _NUMBERED.fullmatch(stem), album_folder(path)
+    album = _ALBUM.fullmatch(folder.name)
+    if numbered is None or album is None:
+        return None
+    return _if_names(folder.parent.name, album["title"] or album["behind"], numbered[1])
+
+
+def _if_names(artist: str, album: str | None, title: str) -> tuple[str, str | None, str] | None:
+    if _NO_ARTIST.fullmatch(fold(artist)) or _NO_TITLE.fullmatch(fold(title)):
+        return None
+    return artist, album, title
