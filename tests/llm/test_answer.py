@@ -117,6 +117,22 @@ def test_a_confidence_that_means_nothing_is_refused(written: object) -> None:
         read_confidence(written)
 
 
+IMPOSSIBLE = (math.nan, math.inf, -0.1, "-5%", 101, "101%", 10**400, "NaN", "-inf", "9" * 5000)
+
+
+@pytest.mark.parametrize("written", IMPOSSIBLE, ids=lambda written: repr(written)[:9])
+def test_an_impossible_confidence_is_refused_in_the_last_turn_too(written: object) -> None:
+    with pytest.raises(RefusedError, match=r'"confidence" is'):
+        read_confidence(written, default=0.5)
+
+
+@pytest.mark.parametrize("written", [None, "", "very sure", True, [0.9]])
+def test_in_the_last_turn_a_default_stands_for_a_confidence_without_a_number(
+    written: object,
+) -> None:
+    assert read_confidence(written, default=0.5) == 0.5
+
+
 WHOLE = """```json
 {"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "It  is\\nso.",
  "facts": [{"about": "C2", "field": "first_release_date", "value": "1975-10-31",

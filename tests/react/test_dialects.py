@@ -37,6 +37,8 @@ PIECES = (
     "</tool_call>", "<function=web_search>", "<parameter=query>", "</parameter>",
     "</function>", "<observation>", '<observation id="1">', "</observation>",
     "<tool_response>", "<response>", "</response>", "<answer>", "<query>", "<arg_key>",
+    "<|channel>thought", "<channel|>", "<turn|>", "<|thought_end|>", "analysisWe", "assistantfinal",
+    "\nHere is my thought process:\n", "\nHere is my response:\n", "[BEGIN FINAL RESPONSE]",
     "&quot;", "&lt;", "<|im_end|>", "{", "}", "[", "]", "(", ")", "<", ">", "</", ",", ":",
     "=", "\\", "\\u", "//", "/*", "#", "> ", "- ", "1. ", "9" * 50, "1e999", "NaN", HALF,
     "\x00", "\n", "\n\n", "\r\n", " ", "Observ", "<observ", "words of a song",
@@ -146,6 +148,8 @@ def test_any_text_is_read_without_an_error(dialect: Dialect, text: str) -> None:
             assert answer.strip()
         case Malformed(advice):
             assert advice.startswith(("You", "A JSON object"))
+            sentence = advice.partition(" cannot be read")[0].partition("\n")[0]
+            assert "  " not in sentence, "a placeholder was left empty"
 
 
 @every_dialect

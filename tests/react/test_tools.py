@@ -18,7 +18,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from chart_binder.react.arguments import folded, same_name
-from chart_binder.react.steps import Act
+from chart_binder.react.dialect import Classic
+from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError, find_tool
 
@@ -274,6 +275,19 @@ def test_what_is_missing_is_said_all_at_once(
 def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(ToolDefectError, match="two tools called 'lookup'"):
         Toolbox([lookup, Tool.of(lookup)])
+
+
+@pytest.mark.parametrize("name", ["answer", "Finish", "submit", "respond", "done", "final_answer"])
+def test_a_tool_whose_call_would_be_read_as_the_answer_is_refused(name: str) -> None:
+    step = Classic().parse(f'Action: {name}\nAction Input: {{"title": "x"}}')
+    assert isinstance(step, Finish)
+    with pytest.raises(ToolDefectError, match=f"called '{name}', because .* the final answer"):
+        Toolbox([dataclasses.replace(Tool.of(lookup), name=name)])
+
+
+def test_a_tool_whose_call_would_be_read_as_none_is_refused() -> None:
+    with pytest.raises(ToolDefectError, match=r"called 'nothing', because .* no call"):
+        Toolbox([dataclasses.replace(Tool.of(lookup), name="nothing")])
 
 
 @pytest.mark.parametrize(

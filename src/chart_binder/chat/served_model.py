@@ -16,7 +16,7 @@ from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.react.context import fewest_tokens, most_tokens
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms, encodable
-from chart_binder.react.parsing.lexer import strip_thinking
+from chart_binder.react.parsing.thinking import strip_thinking
 
 CHECK_S = 10.0
 """What the questions of a check may take together: none of them makes a server load a model."""

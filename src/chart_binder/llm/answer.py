@@ -72,7 +72,8 @@ def read_answer(
 ) -> FinalAnswer:
     """Read a final answer, or raise `RefusedError` that names the defect and the right form.
 
-    `confidence` stands in for one that cannot be read; `labels` know a candidate by its title.
+    `confidence` stands in for one that is missing or in unknown words; `labels` know a candidate by
+    its title.
     """
     try:
         found, notes = read_answer_object(text, ANSWER_KEYS[0])
@@ -130,20 +131,22 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
 def read_confidence(value: object, default: float | None = None) -> float:
     """Return confidence as 0..1; `90` and `"90%"` are 0.9, words as in `CONFIDENCE_WORDS`.
 
-    For anything else it is `default`, and without one `RefusedError` is raised.
+    If it is missing or in other words, it is `default`. Raises `RefusedError` for a number that is
+    no confidence, and if there is no default.
     """
     amount, is_percent = _amount(value)
-    if is_percent or amount > 1:
+    if amount is None and default is not None:
+        return default
+    if amount is not None and (is_percent or amount > 1):
         amount /= 100
-    if not 0 <= amount <= 1:  # which nothing is that is not a number
-        if default is not None:
-            return default
+    if amount is None or not 0 <= amount <= 1:  # which NaN is not
         shown = "missing" if value is None else repr(value)[:40]
         raise RefusedError(f'"confidence" is {shown}; write a number from 0 to 1, such as 0.8')
     return amount
 
 
-def _amount(value: object) -> tuple[float, bool]:
+def _amount(value: object) -> tuple[float | None, bool]:
+    """Return a number and whether it is a percentage; None for what is no number."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return (float(value) if abs(value) <= _MAX_PERCENT else math.nan), False
     if isinstance(value, str):
@@ -152,7 +155,9 @@ def _amount(value: object) -> tuple[float, bool]:
             return CONFIDENCE_WORDS[word], False
         if number := _NUMBER.fullmatch(word):
             return float(number[1].replace(",", ".")), bool(number[2])
-    return math.nan, False
+        if word.lstrip("+-") in ("nan", "inf", "infinity"):
+            return math.nan, False
+    return None, False
 
 
 def _facts(value: object) -> tuple[Fact, ...]:

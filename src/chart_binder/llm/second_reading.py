@@ -26,7 +26,7 @@ from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms, ask
 from chart_binder.react.parsing.lenient_json import object_of
-from chart_binder.react.parsing.lexer import strip_thinking
+from chart_binder.react.parsing.lexer import speak
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.transcript import NOT_ANSWERED, Read, ReadingScript, Watch
 from chart_binder.web.places import Place
@@ -69,7 +69,7 @@ class Inquiry:
 
         A reading by its own name counts, too: canned transcripts have it.
         """
-        spoken = strip_thinking(reply).text
+        spoken = speak(reply).text
         if braces := _OBJECT.search(spoken):
             try:
                 members = json.loads(braces[0], object_pairs_hook=object_of)

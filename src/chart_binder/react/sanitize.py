@@ -45,11 +45,17 @@ _ANGLED_END = re.compile(r"(?<=[A-Za-z0-9|/>_\"'])>")
 _BRACKETED = re.compile(
     r"\[(/?\s?(?:INST|SYS|(?:END_)?TOOL_[A-Z]{1,16}|AVAILABLE_TOOLS|SYSTEM_PROMPT|MODEL_SETTINGS"
     r"|THINK|ARGS|CALL_ID|UNUSED_TOKEN_\d{1,6}|IMG|IMG_BREAK|IMG_END|PREFIX|SUFFIX|MIDDLE"
-    r"|CLS|SEP|PAD|BOS|EOS|g?MASK|\|\s?/?\w{1,32}\s?\|))\]",
+    r"|CLS|SEP|PAD|BOS|EOS|g?MASK|(?:BEGIN|END)\sFINAL\sRESPONSE|\|\s?/?\w{1,32}\s?\|))\]",
     re.IGNORECASE,
 )
 _MINIMAX = re.compile(r"\](~!?b)[\[\]]|\[(e~)\[")
 _KIMI = str.maketrans("◁▷", "‹›")
+# Marks in words: of Granite, and of gpt-oss where its tokens are stripped.
+_WORDED = re.compile(
+    r"\bhere(?:['’]s| is) my (?:thought process|response)(?=:)"
+    r"|assistant(?=final|analysis|commentary|\sto=)",
+    re.IGNORECASE,
+)
 _FENCE = re.compile(r"`{3,}|~{3,}")
 # Alpaca, Vicuna: words of every day, and a turn's beginning only as a heading.
 _HEADED = re.compile(r"(#{2,4}\s{0,4}(?:instructions?|input|response))\s{0,4}:", re.IGNORECASE)
@@ -181,6 +187,7 @@ def _defused(text: str) -> str:
     text = _MINIMAX.sub(r"(\1\2)", _FENCE.sub("'''", text).translate(_KIMI))
     text = _SPACED_END.sub(r"\1›", _ANGLED_END.sub("›", _ANGLED.sub("‹", text)))
     text = _PAUSE.sub(r"\1(PAUSE)\2", _BRACKETED.sub(r"(\1)", text))
+    text = _WORDED.sub(r"‹\g<0>›", text)
     return _escape_labels(_HEADED.sub(r"\1 –", text))
 
 

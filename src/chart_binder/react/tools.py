@@ -20,6 +20,7 @@ from chart_binder.react.arguments import (
     resolved,
     same_name,
 )
+from chart_binder.react.parsing.calls import is_finisher, is_no_tool
 from chart_binder.react.steps import Act
 from chart_binder.react.steps import Observation as Observation  # noqa: PLC0414 (for plug-ins)
 from chart_binder.react.tool_definition import (
@@ -206,7 +207,8 @@ class Toolbox:
     """The tools of one conversation, found by the names that models write for them.
 
     `for_code` are tools that no model may call. Raises `ToolDefectError` for a function that cannot
-    be a tool, and for two tools of one name.
+    be a tool, for two tools of one name, and for a name that would be read as the final answer or
+    as no tool.
     """
 
     def __init__(
@@ -218,6 +220,11 @@ class Toolbox:
         for tool in self.tools:
             if self._by_name.setdefault(tool.name, tool) is not tool:
                 raise ToolDefectError(f"there are two tools called {tool.name!r}")
+            if is_finisher(tool.name) or is_no_tool(tool.name):
+                raise ToolDefectError(
+                    f"a tool cannot be called {tool.name!r}, because a call of that name is read as"
+                    f" {'the final answer' if is_finisher(tool.name) else 'no call at all'}"
+                )
 
     def resolve(self, act: Act, *, is_by_code: bool = False) -> Call:
         """Return the call an action means, or raise `ToolError` that says what there is."""

@@ -69,7 +69,7 @@ _MAX_CALLS: Final = 16
 _MAX_NAME: Final = 300
 _MAX_NO_TOOL: Final = 80
 _NAME_END: Final = re.compile(
-    r"[(（\[{:：\"“「|]|</|\s(?:'|(?=\w{1,32}+ ?=|https?://))|[\s,;*]{1,4}(?=action[ _]input\b)",
+    r"[(（\[{:：\"“「|]|<[/|]|\s(?:'|(?=\w{1,32}+ ?=|https?://))|[\s,;*]{1,4}(?=action[ _]input\b)",
     re.IGNORECASE,
 )
 _INPUT_LABEL: Final = re.compile(
@@ -94,6 +94,8 @@ _FENCED: Final = re.compile(
 )
 """What stands before words in a fence: a word for JSON, the marks of the fence."""
 _FENCE_CLOSES: Final = re.compile(r"\n?[ \t]*(?:`{3,}|~{3,})")
+_LEAD: Final = re.compile(r"[^\n{}\"'`:：]{3,80}[:：]\s{0,8}(?:`{3}\w{0,8}\s{1,8})?(?=\{)")
+"""Words in front of an object of arguments: `The arguments are: {...}`."""
 _CLOSING: Final = re.compile(r"</[\w ]{1,24}>\Z")
 _LONGEST_CLOSING: Final = 32
 _LINK: Final = re.compile(r"\[[^\[\]\n]*\]\((https?://[^\s<>]+)\)|<(https?://[^\s<>]+)>")
@@ -362,6 +364,8 @@ def read_given(words: str) -> Given:
             text = text[: observed.start()].rstrip()
     if text[:1] in ("{", "｛"):
         return _object(text)
+    if (lead := _LEAD.match(text)) and _opens_object(text[lead.end() :]):
+        return _object(_without_fence(text[lead.end() :])[0])
     if text.startswith("[") and text[1:].lstrip()[:1] in ("{", '"', "'", "]"):
         listed = scan(text, 0)
         only = listed.value[0] if isinstance(listed.value, list) and listed.value else {}

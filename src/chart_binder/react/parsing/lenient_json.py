@@ -376,6 +376,9 @@ class _Reader:
             raise LenientJSONError(f"it ends inside the value {words[:24]!r}")
         elif _NUMBER.fullmatch(words):
             self.spend(words)
+        elif words[0] == "." and _NUMBER.fullmatch(f"0{words}"):
+            self.notes["a number without its zero"] = None
+            self.spend(f"0{words}")
         elif ": " in words or words.endswith(":") or words[0] in "+.":
             raise LenientJSONError(f"the value {words[:24]!r} is not in quotes")
         else:

@@ -1,20 +1,16 @@
-"""What of a reply the model says in its own voice: not what it thinks, quotes or passes on."""
+"""A reply without what only servers and terminals need, its native tokens as tags."""
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final
 
 from chart_binder.react.parsing.lenient_json import encodable_text
+from chart_binder.react.parsing.thinking import MAX_MARKS, Spoken, is_used, strip_thinking
 
-Span: TypeAlias = tuple[int, int]
-
-_MAX_MARKS: Final = 256
 _MAX_NEARBY: Final = 400
 _MAX_TOKENS: Final = 64
-_LONGEST_LINE: Final = 2000
 _MOST_SIGNS: Final = {
     "<": 1024,
     "\n": 4096,
@@ -45,30 +41,29 @@ _UNLIKE: Final = re.compile(f"[{re.escape(''.join(map(chr, _LIKENESS)))}]")
 _MARKUP: Final = re.compile(
     r"<(?=[/bseiuBSEIU])/?(?:b|strong|em|i|u|br|span)[ ]{0,2}/?>", re.IGNORECASE
 )
-_THOUGHT_ENDS: Final = re.compile(r"(</(?:thought|thoughts)>)(?=[ \t]*[^\s])", re.IGNORECASE)
-_THINK: Final = re.compile(
-    r"[<\[◁](?=[ |/A-Za-z])(?:(?<=<)\|?[ ]{0,2}(?P<close>/?)[ ]{0,2}(?:antml:|seed:)?"
-    r"(?P<name>(?!begin|start|end)[\w-]{0,12}(?:think|thought|reason|reflect|analysis|scratch"
-    r"|monolog|deliberat|brainstorm|planning|internal|critique)[\w-]{0,12}|cot|chain[-_]of[-_]\w+)"
-    r"(?:[ ][^<>\n]{0,60})?[ ]{0,2}\|?>"
-    r"|(?<!<)(?P<close2>/?)think[\]▷]"
-    r"|(?<=<)\|(?:begin_of_thought|start_thinking)\|>"
-    r"|(?<=<)(?P<closed>\|(?:end_of_thought|end_thinking)\|>))",
+# A step glued to the tag before it.
+_GLUED: Final = re.compile(
+    r"</thoughts?>(?=[ \t]*[^\s])"
+    r"|<(?:response|answer|final_answer)>(?=[*_ ]{0,4}(?:Thought|Action|(?:Final )?Answer)\b)",
     re.IGNORECASE,
 )
+
+
 # Control tokens of the model families: another turn begins, or the model's own ends.
 _TURN_END: Final = re.compile(
     r"[<\[](?:\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|call|start|im_start"
     r"|start_header_id|(?:start|end)_of_role|(?:START|END)_OF_TURN_TOKEN|im_user|user|human|system"
-    r"|tool|ipython|environment|USER_TOKEN|SYSTEM_TOKEN)\|>?\]?|/s>|eos>|(?:end|start)_of_turn>"
+    r"|tool|ipython|environment|USER_TOKEN|SYSTEM_TOKEN|assistant_end|end_message|user_start)\|>?\]?"
+    r"|\|turn>|turn\|>|/s>|eos>|(?:end|start)_of_turn>"
     r"|/?INST\]|｜(?:end▁of▁sentence|User|System)｜>)"
 )
 _OWN_TURN: Final = re.compile(
     r"\s*(?:(?:<s>|<bos>|<\|begin_of_text\|>|assistant(?=\s*[<\n])|model(?=\n)|<\|(?:im_start|start"
     r"|start_header_id|end_header_id|start_of_role|end_of_role|im_end|eot_id|end|START_OF_TURN_TOKEN"
-    r"|CHATBOT_TOKEN|assistant|im_assistant|im_middle)\|>|<(?:start|end)_of_turn>|</s>|\[/INST\]"
+    r"|CHATBOT_TOKEN|assistant|assistant_start|im_assistant|im_middle)\|>|<\|turn>(?=model\n)|<(?:start|end)_of_turn>|</s>|\[/INST\]"
     r"|<｜(?:Assistant|end▁of▁sentence)｜>|\[\|assistant\|\])\s*)+"
 )
+_TURN_SIGNS: Final = ("|>", "|turn>", "</s>", "eos>", "_turn>", "INST]", "｜>", "|]")
 _OTHER_TURN: Final = re.compile(r"\s*(?!(?:assistant|model)\b)[a-z_]+\s*(?:\n|<)")
 _NAME: Final = r"[ ]{0,2}(?:functions\.)?([\w.-]{1,80})(?::\d{1,6})?[ ]{0,2}"
 _CONSTRAIN: Final = (
@@ -79,17 +74,21 @@ _CALL: Final = '\n<tool_call name="{}">'
 _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern), meaning)
     for pattern, meaning in (
-        (
-            (
-                r"<\|channel\|>analysis<\|message\|>((?>(?:[^<]++|<(?!\|(?:end|call|start|channel)\|>))*))"
-                r"(?:<\|(?:end|call)\|>)?"
-            ),
-            "<think>{}</think>",
-        ),
         # DeepSeek (older ones have the word `function` before the name), Kimi
         (rf"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?{_NAME}(?:<｜tool▁sep｜>|\n)", _CALL),
         (r"<(/?)(?:｜DSML｜|\w{1,12}:(?=tool_call|function_call|invoke|parameter))", "<{}"),
         (r"<\|(?:START|END)_RESPONSE\|>", "\n"),  # Command R
+        (r"(?:<\|message_model\|>)?<\|content(?:_text)?\|>", "\n"),  # Inkling, Solar
+        (r"(?:<\|message_model\|>)?<\|content_invoke_tool_json\|>", "\n<tool_call>"),
+        (rf"<\|tool_call>\s?call:{_NAME}(?=\{{)", _CALL),  # Gemma 4
+        (r"<tool_call\|>", "</tool_call>"),
+        (r"<\|\"\|>", '"'),
+        (r"<\|tool_response>", "\n<tool_response>"),
+        (r"<\|open\|>call tool=\"([\w.-]{1,80})\"[^<\n]{0,40}<\|sep\|>", _CALL),  # Kimi K3
+        (r"<\|open\|>argument key=\"([\w-]{1,64})\"[^<\n]{0,40}<\|sep\|>", "<parameter={}>"),
+        (r"<\|close\|>argument<\|sep\|>", "</parameter>"),
+        (r"<\|close\|>call<\|sep\|>", "</tool_call>"),
+        (r"<\|(?:open|close)\|>(?:response|tools)<\|sep\|>", "\n"),
         (rf"<\|tool_call_begin\|>{_NAME}<\|tool_call_argument_begin\|>", _CALL),
         (r"<(?:｜tool▁calls▁begin｜|\|tool_calls?_section_begin\|)>", "\n<tool_calls>"),
         (r"<(?:｜tool▁calls▁end｜|\|tool_calls?_section_end\|)>", "</tool_calls>"),
@@ -100,6 +99,13 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"(?:<\|end\|>)?<\|start\|>assistant(?=<\|channel\|>)", "\n"),
         # gpt-oss writes messages in channels; one with an address is a call
         (rf"(?=[< t]){_OF_ASSISTANT}to={_NAME}{_CONSTRAIN}", _CALL),
+        (  # whose tokens the server left out
+            (
+                r"(?:assistant(?:commentary|analysis)?|\Acommentary) to=(?:functions\.)?"
+                r"([\w.-]{1,80}?)(?:commentary|analysis)?[ ]?(?:json|code)?(?=\s{0,2}\{)"
+            ),
+            _CALL,
+        ),
         (r"<\|channel\|>final[^<\n]{0,40}<\|message\|>(?=\s*(?:\{|```))", "\nFinal Answer: "),
         (r"<\|channel\|>final[^<\n]{0,40}<\|message\|>", "\n"),
         (r"<\|channel\|>commentary[^<\n]{0,40}<\|message\|>", ""),
@@ -113,103 +119,19 @@ _TOKEN_SIGNS: Final = (
     ":function_calls>",
     "_RESPONSE|>",
     "<|tool_call",
+    "<tool_call|>",
+    "<|tool_response>",
+    "<|open|>",
+    "<|content",
     "<|channel|>",
     "[TOOL_",
     " to=",
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """What a reply says outside its thoughts; `notes` name what was left out.
-
-    `thought` tells whether there was any thinking, `unclosed` that it never ended.
-    """
-
-    text: str
-    notes: tuple[str, ...] = ()
-    thought: bool = False
-    unclosed: bool = False
-    countless: bool = False
-
-
-def strip_thinking(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
-    """Return a reply without its thinking, or anything after the end of the model's own turn.
-
-    Tags named in `said_in` hold words of the turn, for they belong to its dialect. Thinking is a
-    pair of tags, everything before a closing tag that nothing opened (the prompt did), or
-    everything after a tag that is never closed.
-    """
-    text = reply
-    blocks: list[Span] = []
-    unclosed = False
-    if any(sign in reply for sign in "<[◁"):
-        marks = (mark for mark in _THINK.finditer(reply) if is_used(reply, mark))
-        tags = [
-            tag
-            for tag in islice(marks, _MAX_MARKS + 1)
-            if (tag["name"] or "").lower() not in said_in
-        ]
-        if len(tags) > _MAX_MARKS:
-            return Spoken("", ("thinking discarded",), thought=True, unclosed=True)
-        blocks, unclosed = _thoughts(tags, len(reply))
-        text = _without(reply, blocks)
-    own = _own_turn(text)
-    notes = ["thinking discarded"] * bool(blocks)
-    notes += ["text after the end of the turn discarded"] * (len(own) < len(text))
-    return Spoken(own, tuple(notes), bool(blocks), unclosed)
-
-
-# A string of an object is open: its mark stands behind a sign of JSON.
-_IN_STRING: Final = re.compile(r"[{:,\[][ ]{0,4}(?:\"(?:[^\"\\\n]|\\.)*|'[^'\n]*)\Z")
-
-
-def is_used(text: str, mark: re.Match[str]) -> bool:
-    """Tell whether a tag is used rather than mentioned in quotation marks."""
-    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    if (
-        before
-        and before in "`\"'"
-        and (after in "`\"'" or (before == "`" and text[mark.start() - 3 : mark.start()] != "```"))
-    ):
-        return False
-    start = max(text.rfind("\n", 0, mark.start()) + 1, mark.start() - _LONGEST_LINE)
-    line = text[start : mark.start()]
-    return _IN_STRING.search(line) is None
-
-
-def _thoughts(tags: list[re.Match[str]], length: int) -> tuple[list[Span], bool]:
-    """Return the blocks of thinking, and whether the last one is never closed."""
-    blocks: list[Span] = []
-    begin: int | None = None
-    for tag in tags:
-        if tag["close"] or tag["close2"] or tag["closed"]:
-            if begin is None:
-                blocks = [(0, tag.end())]  # all before it was thought
-            else:
-                blocks.append((begin, tag.end()))
-            begin = None
-        elif begin is None:
-            begin = tag.start()
-    if begin is None:
-        return blocks, False
-    return [*blocks, (begin, length)], True
-
-
-def _without(text: str, blocks: list[Span]) -> str:
-    kept: list[str] = []
-    at = 0
-    for start, end in blocks:
-        piece = text[at:start]
-        is_amid_line = bool(piece.rpartition("\n")[2].strip())
-        kept += [piece, " … " if is_amid_line else ""]  # nothing new may come together there
-        at = end
-    return "".join([*kept, text[at:]]) if blocks else text
-
-
 def _own_turn(text: str) -> str:
     """Cut where a control token ends the turn, leaving out those before the first word."""
-    if not any(sign in text for sign in ("|>", "</s>", "eos>", "_turn>", "INST]", "｜>", "|]")):
+    if not any(sign in text for sign in _TURN_SIGNS):
         return text
     leading = _OWN_TURN.match(text)
     start = leading.end() if leading else 0
@@ -220,20 +142,23 @@ def _own_turn(text: str) -> str:
     return text[start : first.start() if first else len(text)]
 
 
-def speak(reply: str, said_in: frozenset[str]) -> Spoken:
+def speak(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
     """Return a reply without thoughts and unseen characters, its native tokens as tags."""
     text = _LINE_END.sub("\n", encodable_text(reply))
     if any(text.count(sign) > most for sign, most in _MOST_SIGNS.items()):
         return Spoken("", countless=True)
     text = see(text)
     if "<" in text:
-        text = _MARKUP.sub(lambda tag: "" if is_used(text, tag) else tag[0], text, count=_MAX_MARKS)
-        text = _THOUGHT_ENDS.sub(
-            lambda tag: f"{tag[0]}\n" if is_used(text, tag) else tag[0], text, count=_MAX_MARKS
+        text = _MARKUP.sub(lambda tag: "" if is_used(text, tag) else tag[0], text, count=MAX_MARKS)
+        text = _GLUED.sub(
+            lambda tag: f"{tag[0]}\n" if is_used(text, tag) else tag[0], text, count=MAX_MARKS
         )
-    if any(sign in text[:4096] or sign in text for sign in _TOKEN_SIGNS):
-        text = tokens_as_tags(text)
-    return strip_thinking(text, said_in)
+    spoken = strip_thinking(text, said_in)
+    text = tokens_as_tags(spoken.text)
+    own = _own_turn(text)
+    is_cut = len(own) < len(text)
+    notes = (*spoken.notes, *["text after the end of the turn discarded"] * is_cut)
+    return replace(spoken, text=own, notes=notes)
 
 
 def without_markup(text: str) -> str:
@@ -253,6 +178,8 @@ def see(text: str) -> str:
 
 def tokens_as_tags(text: str) -> str:
     """Return a reply with native tokens of calls as tags, unless words before quote them."""
+    if not any(sign in text for sign in _TOKEN_SIGNS):
+        return text
     for pattern, meaning in _TOKENS:
         if "channel" not in pattern.pattern or "<|channel|>" in text or " to=" in text:
             text = pattern.sub(partial(_tag, text, meaning), text, count=_MAX_TOKENS)

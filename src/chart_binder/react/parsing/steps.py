@@ -37,7 +37,8 @@ from chart_binder.react.parsing.lenient_json import (
     read_strictly,
     skip_space,
 )
-from chart_binder.react.parsing.lexer import Spoken, speak
+from chart_binder.react.parsing.lexer import speak
+from chart_binder.react.parsing.thinking import Spoken
 from chart_binder.react.parsing.turns import (
     ASKING,
     INVENTED,
@@ -98,7 +99,8 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
             before.notes = list(dict.fromkeys([*before.notes, INVENTED]))
             found, turn = called, before
     notes = (*said.notes, *turn.notes)
-    if found is None:
+    if found is None or (said.undivided and isinstance(found.step, Finish)):
+        turn.refused |= {"thought"} if found else set()
         return replace(_defect(said, turn), notes=notes).worded(rules.wording)
     return _finished(found, turn, notes)
 
@@ -113,7 +115,8 @@ def whole_answer(reply: str) -> str | None:
     turn = find_turn(said.text, NO_DIALECT)
     found = _first(turn)
     if found is not None:
-        return found.step.answer if isinstance(found.step, Finish) else None
+        is_given = not said.undivided
+        return found.step.answer if is_given and isinstance(found.step, Finish) else None
     is_doubtful = said.unclosed or turn.notes or turn.ended_by or turn.refused - {"unlabelled"}
     if is_doubtful or ASKING.search(turn.text) or _OBSERVED_KEY.search(turn.text):
         return None
@@ -376,7 +379,7 @@ def _thought(turn: Turn, end: int) -> str:
 def _defect(said: Spoken, turn: Turn) -> Defect:
     """Name the one defect that explains best why there is no step."""
     inline = ASKING.search(turn.text)
-    shown = inline.group() if inline else ""
+    shown = f"{inline[0]}>" if inline and inline[0][0] == "<" else inline[0] if inline else ""
     found = {
         turn.ended_by,
         *turn.refused,
@@ -386,4 +389,4 @@ def _defect(said: Spoken, turn: Turn) -> Defect:
         *(["inline"] * (inline is not None)),
     }
     kind = next((kind for kind in SENTENCES if kind in found), "neither")
-    return Defect(kind, f"{shown}>" if shown.startswith("<") else shown.rstrip(" :："))
+    return Defect(kind, shown.rstrip(" :：") or turn.inline)

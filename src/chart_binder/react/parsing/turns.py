@@ -33,7 +33,7 @@ from chart_binder.react.parsing.lenient_json import (
     scan,
     skip_space,
 )
-from chart_binder.react.parsing.lexer import Span, is_used
+from chart_binder.react.parsing.thinking import Span, is_used
 
 INVENTED: Final = "invented observation discarded"
 ASKING: Final = re.compile(
@@ -121,7 +121,8 @@ class Turn:
 
     `said` has blanks for thoughts. `ended_by` is the kind of the label or tag that ends it at
     `end`, `quoted` the place of the first observation in a quotation. `refused` holds what there is
-    of what counts for nothing: `fenced`, `thought`, `no tool` and other keys of advice.
+    of what counts for nothing: `fenced`, `thought`, `no tool` and other keys of advice; `inline` is
+    the first tag that stands amid words.
     """
 
     text: str
@@ -134,6 +135,7 @@ class Turn:
     ended_by: str = ""
     quoted: int | None = None
     refused: set[str] = field(default_factory=set)
+    inline: str = ""
 
 
 def find_turn(text: str, rules: DialectRules) -> Turn:
@@ -241,7 +243,9 @@ def _is_live(turn: Turn, found: Directive) -> bool:
     if is_within(turn.thoughts, found.start):
         return found.kind == "thought"
     if found.is_tag and is_talked_about(turn.text, found):
-        turn.refused.add("inline")
+        is_asking = found.kind in ("action", "answer", "call", "calls")
+        turn.refused.add("inline" if is_asking else "mentioned")
+        turn.inline = turn.inline or f"<{found.name}>" * is_asking
         return False
     if found.is_shown:
         turn.refused.add("fenced")
