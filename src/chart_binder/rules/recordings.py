@@ -193,10 +193,12 @@ def _version_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
     title, duration_ms = title_wanted(bundle), _duration_ms(bundle)
     wanted = remarks_in(title, None)
     meant, is_open = find_meant(wanted, [one.remarks for one in kept])
+    places = set(meant)
+    remaining = [one for place, one in enumerate(kept) if place not in places]
     passing = [kept[place] for place in meant]
-    passing += [one for one in kept if one not in passing and _is_entered_twice(one, passing)]
+    passing += [one for one in remaining if _is_entered_twice(one, passing)]
     if passing and not any(_may_fit(one, duration_ms) for one in passing):
-        others = [one for one in kept if _may_fit(one, duration_ms) and one not in passing]
+        others = [one for one in remaining if _may_fit(one, duration_ms) and one not in passing]
         are_cuts = not wanted.named and all(is_cut(one.remarks) for one in others)
         is_open = is_open or (bool(others) and not are_cuts)
         passing = others if others and are_cuts else [*passing, *others]
