@@ -23,8 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from chart_binder.config import FetchConfig, LLMConfig, RulesConfig, SearxngConfig
-from chart_binder.domain.dates import PartialDate
-from chart_binder.domain.dates_in_text import find_dates, states
+from chart_binder.domain.dates_in_text import find_dates
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided
@@ -270,9 +269,10 @@ CHOICES = re.compile(r"^.*[.\"] One of: (.*)\.\nAnswer .*{\"(\w+)\":", re.MULTIL
 
 def choice_of(date: str, choices: Sequence[str]) -> str:
     """Return the choice that states a date, else the one without a year, else `not said`."""
-    value, day = PartialDate.parse(date), re.compile(rf"\b0?{int(date[8:] or 0)}\b")
+    day = re.compile(rf"\b0?{int(date[8:] or 0)}\b")
     for choice in choices:
-        if any(states(mention, value) for mention in find_dates(choice)):
+        stated = (each.text for mention in find_dates(choice) for each in mention.dates)
+        if any(text.startswith(date) or date.startswith(f"{text}-") for text in stated):
             return choice
     return next((one for one in choices if not find_dates(one) and day.search(one)), NOT_SAID)
 
