@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates import PartialDate
-from chart_binder.domain.dates_in_text import find_dates, states
+from chart_binder.domain.dates_in_text import Mention, find_dates, states
 from chart_binder.domain.patches import fact_words
 from chart_binder.llm.answer import object_schema
 from chart_binder.llm.prompt import fill_placeholders
@@ -141,13 +141,16 @@ def _filled(form: str, subject: Subject, shown: Mapping[str, str]) -> str:
 def _dates_of(place: Place, date: str) -> Mapping[str, str]:
     """Return the dates of a passage as it writes them, each with what choosing it comes to.
 
-    Where the year stands elsewhere in the document, the day at the place is the date.
+    The year of a heading is left out if the passage has a day of that year. Where the year stands
+    elsewhere in the document, the day at the place is the date.
     """
     value, passage = PartialDate.parse(date), place.passage
+    mentions = find_dates(passage)
     readings = {
         one_line(passage[mention.start : mention.end]):
             FIRST_RELEASE if states(mention, value) else "not_a_release"
-        for mention in find_dates(passage)
+        for mention in mentions
+        if not any(_is_within(other, mention) for other in mentions)
     }  # fmt: skip
     if FIRST_RELEASE not in readings.values():
         text = place.document.text
@@ -156,6 +159,15 @@ def _dates_of(place: Place, date: str) -> Mapping[str, str]:
         start, end = next(((each.start, each.end) for each in near), (place.start, place.end))
         readings[one_line(text[start:end])] = FIRST_RELEASE
     return readings
+
+
+def _is_within(mention: Mention, other: Mention) -> bool:
+    """Return whether a mention states the other's date more precisely."""
+    return all(
+        wide.first <= date.first and date.last <= wide.last and date != wide
+        for date in mention.dates
+        for wide in other.dates
+    )
 
 
 def ask_reading(chat: ChatModel, asked: Inquiry, seconds: float = inf) -> tuple[str, Reply]:

@@ -254,15 +254,14 @@ class Verifier:
         if patch is None or _is_linked(ground, patch):
             return True
         subject = Subject.of(patch.about, self.case.bundle)
-        is_stated = is_in_structure(ground, patch, subject)
-        if patch.is_value and is_stated and self._is_trusted(ground.document):
+        if is_in_structure(ground, patch, subject):
             return True
         if not self.case.config.acceptance.second_reading:
             claim.update(problem="without a second reading a fact needs a quote")
             return bool(claim.fact.quote)
         if not self.reader.reads_prose:
             claim.update(problem=BELOW_BAR)
-            return is_stated
+            return False
         if patch.is_value:
             asked = value_inquiry(patch.field, subject, ground)
         else:
