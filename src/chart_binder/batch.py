@@ -48,7 +48,7 @@ from chart_binder.jobs.batch.resume import (
     interrupted_refresh,
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
-from chart_binder.jobs.decide import WAITING_STATES, Decision, State, sibling_need
+from chart_binder.jobs.decide import WAITING_STATES, Decision, SiblingNeed, State
 from chart_binder.jobs.drift import DriftCheck
 from chart_binder.jobs.journal import WritingRun, clean_folder, repair_journal
 from chart_binder.jobs.stored_decisions import (
@@ -486,7 +486,7 @@ class WorkerSetup:
             if self.is_frozen
             else SourceEvidence(
                 musicbrainz_source(self.config, store, self.since),
-                sibling_need(self.config.musicbrainz.siblings, self.config.rules),
+                SiblingNeed(self.config.musicbrainz.siblings, self.config.rules),
             )
         )
         record = None if self.is_dry else transcripts_folder()

@@ -18,9 +18,9 @@ from chart_binder.jobs.decide import (
     Decider,
     EvidenceLookup,
     Overrides,
+    SiblingNeed,
     gather_evidence,
     no_overrides,
-    sibling_need,
 )
 from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
@@ -159,7 +159,7 @@ def evidence_of_files(config: Config, store: "Store") -> EvidenceLookup:
 
 def evidence_by_tags(config: Config, store: "Store") -> Callable[[TrackTags], EvidenceBundle]:
     """Return what gathers evidence, also of siblings. Raises `CanonError` if none is found."""
-    need = sibling_need(config.musicbrainz.siblings, config.rules)
+    need = SiblingNeed(config.musicbrainz.siblings, config.rules)
     return partial(gather_evidence, musicbrainz_source(config, store), need=need)
 
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from chart_binder.config import MusicBrainzConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
-from chart_binder.jobs.decide import sibling_need
+from chart_binder.jobs.decide import SiblingNeed
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.musicbrainz.tool import MemoryCache
 from chart_binder.rules.decide import decide
@@ -29,7 +29,7 @@ ARTISTS = {4: 4, 20: 4, 80: 4}
 TRACKS = 12
 LIMIT = 1.0
 """Requests for siblings a file that needs them, by album."""
-NEED = sibling_need("when_needed", RulesConfig())
+NEED = SiblingNeed("when_needed", RulesConfig())
 
 
 def library() -> tuple[World, dict[str, list[str]]]:

@@ -35,6 +35,7 @@ KEYS = [
     "path", "state", "decided_by", "artist", "title", "first_release", "crg_mbid", "crg_title",
     "crg_type", "rr_mbid", "recording_mbid", "crg_rule", "rr_rule", "confidence", "rationale",
     "missing_facts", "questions", "evidence_hash", "trace", "adjudication", "error",
+    "siblings",
 ]  # fmt: skip
 SEARCH = call("web_search", query="queen single")
 NOWHERE = "00000000-0000-4000-8000-000000000000"

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from integration.conftest import Canon
 from integration.services import asking, flac
 from musicbrainz.sibling_worlds import World, worlds
@@ -29,7 +31,7 @@ def test_siblings_are_shown_with_their_reasons(canon: Canon, home: Path) -> None
             0, "through a sibling recording", "a sibling recording (First Song, 4:10): it has the",
         )  # fmt: skip
         canon("explain", song, **settings).must_end(
-            0, "siblings a sibling recording (First Song, 4:10): it has the same artist",
+            0, "siblings looked up: 3 found a sibling recording (First Song, 4:10): it has",
             "on 'Single-77', 'Album-77'", "it has the same ISRC GBAAA0900001",
         )  # fmt: skip
         line = canon("explain", "--output=json", song, **settings).must_end(0).line
@@ -46,8 +48,55 @@ def test_siblings_are_shown_with_their_reasons(canon: Canon, home: Path) -> None
 def test_explain_says_that_none_is_there(canon: Canon, home: Path) -> None:
     world = WORLDS["alone"]
     with served(world) as mb:
-        told = "none: MusicBrainz has no other recording"
+        told = "looked up: MusicBrainz has no other recording of this performance"
         canon("explain", file_of(world, "file", home), **asking(mb)).must_end(0, told)
+
+
+@pytest.mark.parametrize(
+    ("world", "file", "settings", "status", "found", "said"),
+    [
+        ("band", "sampler", {}, 0, 3, "looked up: 3 found"),
+        ("alone", "file", {}, 0, 0,
+         "looked up: MusicBrainz has no other recording of this performance"),
+        ("band", "original", {}, 0, 0, "not looked up: the rules need none"),
+        ("isrc", "file", {"CANON_MUSICBRAINZ__SIBLINGS": "never"}, 3, 0,
+         "not looked up: [musicbrainz] siblings is never"),
+        ("band", "live", {"CANON_MUSICBRAINZ__SIBLINGS": "always"}, 0, 0,
+         "not looked up: a live take, remix or other version has none"),
+        ("longer", "file", {}, 3, 0,
+         "looked up, but one that was found is only perhaps the same performance"),
+    ],
+)  # fmt: skip
+def test_each_case_says_what_came_of_siblings(
+    canon: Canon, home: Path, world: str, file: str, settings: dict[str, str], status: int,
+    found: int, said: str,
+) -> None:  # fmt: skip
+    song = file_of(WORLDS[world], file, home / "music")
+    with served(WORLDS[world]) as mb:
+        settings = asking(mb) | settings
+        for command in (("decide", "-v"), ("explain",)):
+            canon(*command, song, **settings).must_end(status, f"siblings {said}")
+        brief = canon("decide", song, **settings).must_end(status).out
+        assert ("siblings" in brief) is (said != "not looked up: the rules need none")
+        lines = [
+            canon(*command, "--output=json", **settings).must_end(status).line["siblings"]
+            for command in (
+                ("decide", song),
+                ("explain", song),
+                ("batch", "--refresh", home / "music"),
+            )
+        ]
+    told = {"looked_up": said.startswith("looked up: "), "found": found, "said": said}
+    assert lines == [told] * 3
+
+
+def test_offline_a_case_says_that_siblings_were_not_looked_up(canon: Canon, home: Path) -> None:
+    song = file_of(WORLDS["isrc"], "file", home)
+    with served(WORLDS["isrc"]) as mb:
+        canon("decide", song, CANON_MUSICBRAINZ__SIBLINGS="never", **asking(mb))
+        offline = asking(mb) | {"CANON_MUSICBRAINZ__OFFLINE": "true"}
+        told = "siblings not looked up: canon is offline, and no answer about them is stored"
+        canon("decide", song, **offline).must_end(3, told)
 
 
 def test_a_batch_shares_requests_and_counts_them(canon: Canon, home: Path) -> None:

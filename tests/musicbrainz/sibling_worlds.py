@@ -9,7 +9,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.tags import TrackTags
-from chart_binder.jobs.decide import Case, Decider, gather_evidence, sibling_need
+from chart_binder.jobs.decide import Case, Decider, SiblingNeed, gather_evidence
 from chart_binder.musicbrainz.source import MusicBrainzSource
 from rules.making import ARTIST, document, records
 from servers.musicbrainz import Behave, MusicBrainzStandIn
@@ -132,7 +132,7 @@ def served(world: World, behave: Behave | None = None) -> MusicBrainzStandIn:
 
 def decided(source: MusicBrainzSource, tags: TrackTags, when: str = "when_needed") -> Case:
     """Decide a file by rules, with siblings as the program looks them up."""
-    need = sibling_need(when, RULES)
+    need = SiblingNeed(when, RULES)
     return Decider(RULES).attempt(lambda: gather_evidence(source, tags, need))
 
 

@@ -24,7 +24,7 @@ from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Rel
 from chart_binder.domain.verdict import Considered, FirstRelease, Verdict
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import counted
-from chart_binder.jobs.decide import Case, Decision, State
+from chart_binder.jobs.decide import NOT_NEEDED, Case, Decision, State
 from chart_binder.jobs.explain import (
     Appearance,
     DateSource,
@@ -133,6 +133,9 @@ def decision_lines(
         yield from labelled_list("missing", filter(None, (first, more)))
     else:
         yield from labelled_list("missing", decision.missing_facts)
+    is_told = not explained or brief  # an explanation has a line on each of them
+    if decision.siblings and is_told and not (brief and decision.siblings.said == NOT_NEEDED):
+        yield from labelled("siblings", decision.siblings.said)
     if decision.hint:
         yield from labelled("to do", decision.hint)
     if result and not brief:
@@ -332,17 +335,14 @@ def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Itera
 
 
 def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
-    found = siblings_of(bundle)
-    texts = []
+    found, texts = siblings_of(bundle), [bundle.sibling_lookup]
     for one in found[:_MAX_SIBLINGS]:
         titles = [f"'{group.title}'" for group in one.groups]
         more = f" and {len(titles) - _MAX_TITLES} more" if len(titles) > _MAX_TITLES else ""
         texts.append(f"{sibling_text(one)}; on {', '.join(titles[:_MAX_TITLES])}{more}")
     if len(found) > _MAX_SIBLINGS:
         texts.append(f"and {len(found) - _MAX_SIBLINGS} more")
-    if bundle.has_no_sibling:
-        texts.append("none: MusicBrainz has no other recording of this performance")
-    elif bundle.possible_sibling:
+    if not bundle.has_no_sibling and bundle.possible_sibling:
         texts.append(bundle.possible_sibling.removeprefix("; "))
     yield from labelled_list("siblings", texts)
 

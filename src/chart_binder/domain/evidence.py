@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.remarks import Remarks, remarks_in
@@ -262,13 +262,15 @@ class Artifact(Value, frozen=True):
 class Provenance(Value, frozen=True):
     """The sources of the evidence; `cache_age_s` is the age in seconds of the oldest response.
 
-    `unread` says in words what was found and not read, or which may be the same performance.
+    `unread` says in words what was found and not read, or which may be the same performance;
+    `siblings` why other recordings of the performance were not looked up, or not all of them.
     """
 
     sources_used: tuple[Text, ...] | None = None
     fetched_at_utc: Text | None = None
     cache_age_s: float | None = None
     unread: Text | None = None
+    siblings: Text | None = None
 
 
 T = TypeVar("T")
@@ -314,6 +316,23 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
             return False
         ids = (tags.get(f"{now}{of}_mbid") for now in ("", "current_") for of in _ALBUM)
         return not {*filter(None, ids)}.intersection(self.listed.ids)
+
+    def noting_siblings(self, why: str) -> "EvidenceBundle":
+        """Return it with the reason why not all siblings were looked up."""
+        known = self.provenance or Provenance()
+        return replace(self, provenance=replace(known, siblings=why))
+
+    @property
+    def sibling_lookup(self) -> str:
+        """What came of the look-up of siblings, or why there was none."""
+        count = sum(one.is_sibling for one in self.recording_candidates)
+        if self.siblings == "looked_up":
+            none = "MusicBrainz has no other recording of this performance"
+            return f"looked up: {f'{count} found' if count else none}"
+        why = (self.provenance and self.provenance.siblings) or (
+            "the evidence does not say whether they were looked up"
+        )
+        return f"{why}; {count} found" if count else why
 
     @property
     def has_no_sibling(self) -> bool:

@@ -115,6 +115,17 @@ class FirstRelease(msgspec.Struct, frozen=True):
         return int(self.date[:4])
 
 
+class SiblingLookup(msgspec.Struct, frozen=True):
+    """Whether other recordings of the performance were looked up, how many were found, or why not.
+
+    `said` is a sentence of it for people.
+    """
+
+    looked_up: bool
+    found: int
+    said: str
+
+
 class OverrideRecord(msgspec.Struct, frozen=True):
     """A person's decision on a recording as it is stored; without `rr_mbid` the rules choose one.
 

@@ -24,6 +24,7 @@ from chart_binder.domain.verdict import (
     Open,
     OverrideRecord,
     Question,
+    SiblingLookup,
     Verdict,
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome
@@ -162,6 +163,7 @@ class Decision(msgspec.Struct, frozen=True):
     crg_title: str | None = None
     crg_type: str | None = None
     hint: str | msgspec.UnsetType = UNSET
+    siblings: SiblingLookup | None = None
 
     @property
     def failure(self) -> str:
@@ -179,26 +181,41 @@ class Case:
     artifact: Artifact | None = None
 
 
-SiblingNeed: TypeAlias = Callable[[EvidenceBundle], bool]
+@dataclass(frozen=True, slots=True)
+class SiblingNeed:
+    """Whether siblings are looked up: `when` is `[musicbrainz] siblings`."""
 
+    when: str
+    rules: RulesConfig
 
-def sibling_need(when: str, rules: RulesConfig) -> SiblingNeed:
-    """Return what tells whether siblings are looked up, by `[musicbrainz] siblings`."""
-
-    def need(bundle: EvidenceBundle) -> bool:
-        if when == "never" or bundle.siblings == "looked_up":
+    def __call__(self, bundle: EvidenceBundle) -> bool:
+        """Return whether they are to be looked up for evidence."""
+        if self.when == "never" or bundle.siblings == "looked_up":
             return False
-        return when == "always" or needs_siblings(bundle, decide(bundle, rules), rules)
+        if self.when == "always":
+            return True
+        return needs_siblings(bundle, decide(bundle, self.rules), self.rules)
 
-    return need
+    def widened(
+        self, bundle: EvidenceBundle, look_up: Callable[[EvidenceBundle], EvidenceBundle]
+    ) -> EvidenceBundle:
+        """Return evidence with siblings if they are needed, else with the reason why not."""
+        if self(bundle):
+            return look_up(bundle)
+        if bundle.siblings == "looked_up":
+            return bundle
+        return bundle.noting_siblings(_NEVER if self.when == "never" else NOT_NEEDED)
+
+
+NOT_NEEDED = "not looked up: the rules need none"
+_NEVER = "not looked up: [musicbrainz] siblings is never"
 
 
 def gather_evidence(
     source: "MusicBrainzSource", tags: TrackTags, need: SiblingNeed
 ) -> EvidenceBundle:
     """Return the evidence about a file, with siblings if needed. Raises as `gather` does."""
-    bundle = source.gather(tags)
-    return source.with_siblings(bundle) if need(bundle) else bundle
+    return need.widened(source.gather(tags), source.with_siblings)
 
 
 class Adjudicator(Protocol):
@@ -347,6 +364,11 @@ def _with_names(
         crg_title=group.title if group else None,
         crg_type=" + ".join(filter(None, (primary, *secondary))) or None,
         first_release=_first_release(decision, bundle, verdict, rules),
+        siblings=SiblingLookup(
+            looked_up=bundle.siblings == "looked_up",
+            found=sum(one.is_sibling for one in bundle.recording_candidates),
+            said=bundle.sibling_lookup,
+        ),
     )
 
 

@@ -46,6 +46,9 @@ _OFFICIAL = ("status:official",)
 _FREE = 0.5
 """Lists of an artist that take fewer requests are in the cache."""
 
+_BY_NOBODY = "not looked up: no id tells by whom the recording is"
+_NO_OTHER = "not looked up: a live take, remix or other version has none"
+_PERHAPS = "looked up, but one that was found is only perhaps the same performance"
 _UNREAD = "not all of the artist's recordings with this title were read"
 
 _log = logging.getLogger(__name__)
@@ -92,22 +95,24 @@ class _Lookup:
         self._budget = budget
         self._own = performances_in(bundle)
 
-    def _may_have_siblings(self) -> bool:
-        is_any = any(not is_other_performance(one) for one in self._own.values())
-        return is_any and bool(artist_of(self._bundle))
+    def _why_none(self) -> str:
+        """Return why there can be no siblings; empty if there may be some."""
+        if not artist_of(self._bundle):
+            return _BY_NOBODY
+        return _NO_OTHER if all(map(is_other_performance, self._own.values())) else ""
 
     def widened(self, hits: Hits | None) -> EvidenceBundle:
         """Return the bundle with siblings; it is not complete where the budget did not suffice."""
-        if not self._may_have_siblings():
-            return self._bundle
+        if why := self._why_none():
+            return self._bundle.noting_siblings(why)
         if hits is None:
             hits = search(self._client, self._budget, artist_of(self._bundle), [self._bundle])
         # MusicBrainz says more of a recording than evidence does: all artists, and that it is a
         # music video.
         known = (one for name, one in hits.recordings.items() if name in self._own)
         self._own |= {one.id: performance_of(one) for one in known}
-        if not self._may_have_siblings():
-            return self._bundle
+        if why := self._why_none():
+            return self._bundle.noting_siblings(why)
         siblings = self._siblings(hits)
         day = out_by(self._bundle.recording_candidates)
         for more in (self._by_isrc, self._by_work):
@@ -181,9 +186,10 @@ class _Lookup:
     def _provenance(self, hits: Hits, unread: str | None) -> Provenance | None:
         """Return the provenance with the age of the oldest response, and what was not read."""
         known, oldest_at = self._bundle.provenance, self._client.oldest_at
-        unread = unread if hits.is_complete else _UNREAD
+        why = _PERHAPS if unread else None
+        unread, why = (unread, why) if hits.is_complete else (_UNREAD, f"looked up, but {_UNREAD}")
         if known and unread:
-            known = replace(known, unread=known.unread or unread)
+            known = replace(known, unread=known.unread or unread, siblings=why)
         oldest_at = min(hits.fetched_at, math.inf if oldest_at is None else oldest_at)
         if known is None or oldest_at == math.inf:
             return known

@@ -115,7 +115,7 @@ class MusicBrainzSource:
                 if self._server is not None:
                     raise
                 _log.info("siblings are not looked up", extra={"why": str(error)})
-                return bundle
+                return bundle.noting_siblings(_OFFLINE)
 
         return widened
 
@@ -178,6 +178,7 @@ class MusicBrainzSource:
         return Health(host, is_reachable=True, problems=problems)
 
 
+_OFFLINE = "not looked up: canon is offline, and no answer about them is stored"
 _MORE = "{} more recordings that may be meant were not read"
 
 

@@ -221,12 +221,14 @@ class SourceEvidence:
 
         widen = cache(lambda: self.source.siblings_together([*in_need()]))
 
+        def siblings(bundle: EvidenceBundle) -> EvidenceBundle:
+            return widen()(bundle)
+
         def look_up(path: Path) -> EvidenceBundle:
             tags = tags_of[path]
             if isinstance(tags, CanonError):
                 raise tags
-            bundle = gather(tags)
-            return widen()(bundle) if self.need(bundle) else bundle
+            return self.need.widened(gather(tags), siblings)
 
         return look_up
 
