@@ -87,7 +87,9 @@ def test_a_date_on_two_sites_or_in_a_trusted_pages_structure_decides_though_nobo
         (SINGLE, "1975-10-31", False)
     }
     assert {reading.kind for fact in facts for reading in fact.readings} <= {"support"}
-    assert found(pages, NO).outcome is not Outcome.ACCEPTED, "a second reading has to agree"
+    is_stated = any(ROW in page or "\nReleased: " in page for page in pages.values())
+    denied = found(pages, NO)
+    assert (denied.outcome is Outcome.ACCEPTED) == is_stated, "prose needs a reading that agrees"
 
 
 SHORT = "one more independent source for 1975-10-31 of C1 'Bohemian Rhapsody'"
