@@ -78,7 +78,7 @@ VALUES = (
 
 def names() -> list[str]:
     """Return every name of a label or a tag that any dialect reads, as written or in titles."""
-    known = {name for names in labels.NAMES.values() for name in names.split()}
+    known = labels.meanings("labels")
     return [name.title() if place % 2 else name for place, name in enumerate(sorted(known))]
 
 

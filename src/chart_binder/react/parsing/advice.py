@@ -18,6 +18,10 @@ _DIALECTS_OF: Final[dict[Writing, tuple[str, ...]]] = {
 """The dialects that a writing belongs to; a turn written as an object belongs to all."""
 SENTENCES: Final = {
     "countless": "Your reply has too many lines, tags or marks to be read.",
+    "passed on": (
+        "Your {answer} stands right under words that tell what somebody else says, as if you "
+        "quoted it. If it is your own, write it again with nothing but your own reasons before it."
+    ),
     "thinking": "You only thought: outside the thinking block your reply was empty.",
     "empty": "Your reply was empty.",
     "observation": (
@@ -49,10 +53,6 @@ SENTENCES: Final = {
     "called": (
         "You wrote a call where it asks for nothing, and then {an_answer}. No tool was called, so "
         "no answer can rest on what it would say."
-    ),
-    "passed on": (
-        "Your {answer} stands right under words that tell what somebody else says, as if you "
-        "quoted it. If it is your own, write it again with nothing but your own reasons before it."
     ),
     "turn": "Your reply looks like JSON, but cannot be read: {problem}.",
     "given": (

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from chart_binder.react.parsing.labels import fold, label_at
+from chart_binder.react.parsing.labels import fold, label_at, pattern
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     find_objects,
@@ -21,19 +21,8 @@ _TAG: Final = re.compile(
     r"|\A\s*\[\s*\Z",
     re.IGNORECASE,
 )
-# Words in front of a colon that announce the object; others so short name somebody or something.
-_ANNOUNCED: Final = re.compile(
-    r"\b(?:json|answer|decision|conclusion|choice|verdict|here|result|object|so|thus|therefore"
-    r"|final|sure|output|follow\w*|is|one|asked? for|ergebnis|entscheidung|voici|résultat|décision"
-    r"|resultado|decisión|risultato)\W*\Z|\Ahere\b"
-    r"|\A(?!.*[页頁网網站说說称称]|.*(?:ページ|サイト|用户)).*(?:答|以下|如下|决定|決定|结论|結論|结果|結果)",
-    re.IGNORECASE,
-)
-# Words in front of an object that show one which the model does not give.
-_DENIED: Final = re.compile(
-    r"\b(?:I (?:reject|refuse)|not (?:yet|mine|my)|wrong (?:one|answer))",
-    re.IGNORECASE,
-)
+_ANNOUNCED: Final = pattern("announced")
+_DENIED: Final = pattern("denied")
 _SHORT: Final = 2
 _FOREIGN: Final = re.compile(
     r"obs.*|observ.*|.*(?:search|tool|function|action|web)\w*(?:result|output|response)s?|tool|role"
@@ -127,31 +116,8 @@ def _is_shown(before: str, after: str) -> bool:
 
 _MAX_NEARBY: Final = 400
 _CODE_INDENT: Final = 4
-# The model's own announcement of its answer, which may end in a colon.
-_OWN: Final = re.compile(
-    r"\bmy (?:final |own )?(?:answer|decision|conclusion|choice|verdict)\b|\bfinal answer\b"
-    r"|\bI(?:['’]ll| will| can)(?: now)?\b(?! not| never)"
-    r"|\blet me (?:answer|decide|conclude|finali[sz]e)"
-    r"|\A\W*(?:thoughts?\W+)?(?:based on|given|considering|in conclusion)\b"
-    # what the prompt gave and the model found, or where it leads the model itself
-    r"|\A(?!.*\b(?:pages?|sites?|web\w*|articles?|users?|texts?|documents?|injection)\b)"
-    r".*\b(?:rules?(?: \d+)?|evidence|(?:leads?|brings?) me to)\b"
-    r"|\A\W*(?:so|therefore|thus|hence|done|ok(?:ay)?|sure|yes|now|finally)?\W*\Z"
-    r"|\A\W*(?:final )?(?:action|action input|thoughts?|thinking|reasoning|answer|response|result"
-    r"|decision|conclusion|output|json|analysis|summary|step \d+)\W*\Z",
-    re.IGNORECASE,
-)
-# A line that is no whole sentence: it ends with a verb of saying, or a word that needs another.
-_UNFINISHED: Final = re.compile(
-    r"\b(?:says?|said|saying|writes?|wrote|reads?|states?|stated|wants?|wanted|tells?|told|asks?"
-    r"|asked|claims?|claimed|that|returns?|returned|shows?|showed|contains?|lists?|prints?|quotes|was"
-    r"|wants? me to (?:write|say|answer)|displays?|suggests?|instructs?"
-    r"|(?:would|could|might) (?:\w+ ){0,2}(?:say|answer|write|reply|read|look like|be|been)"
-    r"(?: (?:this|the following))?|with|by|as|like|mit|als|wie|dass|sagt|par|avec|comme|dit|con"
-    r"|como|que|dice|com|diz|come|che|met|dat|zegt|med|som|att|säger|с|как|что|словами|говорит"
-    r")[\s\"'“(]*\Z|(?:[(\[{「“‘«]|[是为為以说說写寫道は]|に)\s*\Z",
-    re.IGNORECASE,
-)
+_OWN: Final = pattern("own")
+_UNFINISHED: Final = pattern("unfinished")
 
 
 # A label of an answer that somebody else gives; an item of a numbered list.

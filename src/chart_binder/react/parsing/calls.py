@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from chart_binder.react.arguments import clean_name, folded, members_end, read_members
 from chart_binder.react.parsing.advice import Defect
-from chart_binder.react.parsing.labels import Directive, is_known_tag
+from chart_binder.react.parsing.labels import Directive, is_known_tag, meanings
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     begins_member,
@@ -35,22 +35,7 @@ Taken: TypeAlias = Act | Finish | Defect
 Given: TypeAlias = tuple[Mapping[str, object] | str, tuple[str, ...]]
 """The arguments of a call, and notes on what was repaired."""
 
-_ROLES: Final = {
-    role: part
-    for part, roles in {
-        "thought": "thought thoughts thinking reasoning 思考",
-        "tool": "action actionname tool toolname toolcall function functionname functioncall"
-        " command usetool 行动",
-        "name": "name",
-        "input": "actioninput toolinput arguments args parameters params input toolargs"
-        " toolarguments actionarguments 行动输入",
-        "answer": "finalanswer answer finalresponse 最终答案",
-        "aside": "type id callid calltype role content index recipientname",
-        "observation": "observation observations obs observed observationresult toolresult"
-        " toolresults toolresponse tooloutput functionresponse functionresult 观察 观察结果",
-    }.items()
-    for role in roles.split()
-}
+_ROLES: Final[dict[str, str]] = meanings("keys")
 """What the keys of an object stand for."""
 _FINISHERS: Final = frozenset(
     "final finalanswer finish finalresponse answer respond done submit submitanswer"  # noqa: SIM905

@@ -5,12 +5,14 @@ A label is known by its words in any case and decoration (`**Action 1:**`, `### 
 """
 
 import re
+import tomllib
 import unicodedata
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import islice
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from chart_binder.react.parsing.lexer import see, without_markup
 
@@ -22,39 +24,19 @@ Kind: TypeAlias = Literal[
 
 MAX_DIRECTIVES: Final = 256
 """How many labels, and how many tags, of one reply are looked at."""
-NAMES: Final[dict[Kind, str]] = {
-    "thought": """thought thoughts thinking reasoning reflection analysis plan gedanke
-        gedanken überlegung pensée réflexion raisonnement pensamiento razonamiento pensiero
-        ragionamento pensamento raciocínio gedachte мысль размышление рассуждение myśl düşünce
-        tanke 思考 想法 思路 考え 생각""",
-    "action": """action act actionname nextaction actionstep toolaction tool toolname toolcall
-        tooltouse usetool function functionname functioncall callfunction actiontotake
-        actiontaken 工具调用 工具名 工具名称 调用工具 aktion handlung werkzeug acción
-        herramienta azione strumento ação ferramenta actie действие инструмент akcja eylem
-        outil 行动 行動 动作 動作 工具 アクション 행동 도구""",
-    "input": """inputparameters inputtotheaction inputtoaction actionsinput actioninput
-        toolinput functioninput input arguments args parameters params actionarguments
-        actionargs actionparameters toolarguments toolargs toolparameters functionarguments
-        functionargs aktionseingabe aktionsinput eingabe entréedelaction entrée
-        entradadelaacción entradadeacción entrada inputdellazione inputazione entradadaação
-        actieinvoer invoer вводдействия входныеданные ввод wejścieakcji eylemgirdisi 行动输入
-        動作輸入 动作输入 行動輸入 工具输入 输入 輸入 行動入力 アクション入力 アクションの入力
-        入力 행동입력 입력""",
-    "answer": """finalanswer finalresponse finalresult answer finaldecision return
-        endgültigeantwort finaleantwort abschließendeantwort endantwort antwort réponsefinale
-        réponse respuestafinal respuesta rispostafinale risposta respostafinal resposta
-        eindantwoord definitiefantwoord antwoord окончательныйответ финальныйответ
-        итоговыйответ ответ ostatecznaodpowiedź odpowiedźkońcowa soncevap nihaicevap
-        slutgiltigtsvar 最终答案 最終答案 最终回答 最終回答 最終的な答え 答案 回答 최종답변
-        최종답""",
-    "observation": """observation observations obs observed 搜索结果 工具返回 返回结果 검색결과
-        beobachtung beobachtungen ergebnis observación resultado osservazione risultato observação
-        observatie resultaat résultat наблюдение результат obserwacja gözlem 观察 观察到 观察结果
-        觀察 観察 観察結果 结果 結果 관찰 결과 toolreply""",
-    "speaker": "user human system question usermessage systemmessage humanmessage newquestion"
-    " environment 用户 问题",
-    "pause": "pause",
-}
+WORDS: Final = tomllib.loads((files(__package__) / "words.toml").read_text("utf-8"))
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """Return one of the patterns of `words.toml`."""
+    return re.compile(WORDS["patterns"][name].replace("\n", ""), re.IGNORECASE)
+
+
+def meanings(table: str) -> dict[str, Any]:
+    """Return a table of `words.toml` as what each word means."""
+    return {word: meaning for meaning, words in WORDS[table].items() for word in words.split()}
+
+
 _RESULTS: Final = frozenset(
     {"result", "results", "output", "outputs", "response", "responses", "returned", "returns"}
 )
@@ -288,23 +270,12 @@ def _is_like(word: str) -> bool:
 
 @cache
 def _kinds() -> dict[str, Kind]:
-    return {fold(word): kind for kind, words in NAMES.items() for word in words.split()}
+    return {fold(word): kind for word, kind in meanings("labels").items()}
 
 
 # Tags.
 
-_TAGS_OF: Final[dict[Kind, str]] = {
-    "call": "toolcall functioncall invoke tooluse function call usetool",
-    "calls": "toolcalls functioncalls",
-    "action": "action tool toolname",
-    "input": "actioninput toolinput actionarguments toolarguments",
-    "answer": "response answer finalanswer finalresponse",
-    "observation": "observation observations obs toolresponse toolresponses toolresult"
-    " toolresults tooloutput functionresponse functionresult functionresults",
-    "thought": "thought thoughts think thinking reasoning",
-    "speaker": "user human system environment",
-}
-_TAGS: Final = {name: kind for kind, names in _TAGS_OF.items() for name in names.split()}
+_TAGS: Final[dict[str, Kind]] = meanings("tags")
 _INNER: Final = frozenset({"arg_key", "arg_value", "tool_name"})
 _OBSERVING_TAG: Final = re.compile(
     r"(?!final)\w*(?:results?|outputs?|response(?:from\w*)?)|obs\w*|information|context|documents?"

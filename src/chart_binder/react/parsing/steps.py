@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 from chart_binder.react.parsing.advice import NO_DIALECT, SENTENCES, Defect, DialectRules, Writing
 from chart_binder.react.parsing.answers import is_introduced, read_answer_object
@@ -72,14 +72,37 @@ _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A step or a defect, and where its words begin and end."""
+class Found:
+    """A step, and where its words begin and end."""
 
-    step: Taken
+    step: Act | Finish
     start: int
     end: int
     writing: Writing = "labels"
-    may_be_fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why what asks for a step is none; if it is `last`, nothing behind it counts either."""
+
+    defect: Defect
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SkipTo:
+    """Nothing is asked for before this place."""
+
+    at: int
+
+
+Reading: TypeAlias = Found | Refused | SkipTo
+
+
+def _taken(step: Taken, start: int, end: int, writing: Writing) -> Found | Refused:
+    if isinstance(step, Defect):
+        return Refused(step, last=True)
+    return Found(step, start, end, writing)
 
 
 def read_reply(reply: str, rules: DialectRules) -> Step:
@@ -91,18 +114,13 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     said = speak(reply, rules.said_in)
     turn = find_turn(_CALL_INLINE.sub(r"\g<0>\n", said.text), rules)
     found = _first(turn)
-    if turn.quoted is not None and not (found and isinstance(found.step, Act)):
-        # Nothing behind an observation that the model made up may change the call before it, as a
-        # mark would that closes a quotation only there.
-        before = find_turn(turn.text[: turn.quoted], rules)
-        if (called := _first(before)) and isinstance(called.step, Act):
-            before.notes = list(dict.fromkeys([*before.notes, INVENTED]))
-            found, turn = called, before
     notes = (*said.notes, *turn.notes)
-    if found is None or (said.undivided and isinstance(found.step, Finish)):
-        turn.refused |= {"thought"} if found else set()
-        return replace(_defect(said, turn), notes=notes).worded(rules.wording)
-    return _finished(found, turn, notes)
+    if isinstance(found, Found) and isinstance(found.step, Finish) and said.undivided:
+        found = Refused(Defect("thought"))
+    if isinstance(found, Found):
+        return _finished(found, turn, notes)
+    defect = found.defect if found else _defect(said, turn)
+    return replace(defect, notes=(*notes, *defect.notes)).worded(rules.wording)
 
 
 def whole_answer(reply: str) -> str | None:
@@ -114,10 +132,13 @@ def whole_answer(reply: str) -> str | None:
     said = speak(reply, frozenset())
     turn = find_turn(said.text, NO_DIALECT)
     found = _first(turn)
+    if isinstance(found, Found) and isinstance(found.step, Finish) and not said.undivided:
+        return found.step.answer
     if found is not None:
-        is_given = not said.undivided
-        return found.step.answer if is_given and isinstance(found.step, Finish) else None
-    is_doubtful = said.unclosed or turn.notes or turn.ended_by or turn.refused - {"unlabelled"}
+        return None
+    is_doubtful = (
+        said.unclosed or turn.notes or turn.ended_by or turn.refused - {"unlabelled", "shown"}
+    )
     if is_doubtful or ASKING.search(turn.text) or _OBSERVED_KEY.search(turn.text):
         return None
     try:
@@ -139,36 +160,43 @@ def _is_passed_on(before: str) -> bool:
 # The first step.
 
 
-def _first(turn: Turn) -> _Found | None:
+def _first(turn: Turn) -> Found | Refused | None:
     """Return the step of what comes first: a label, a tag, an object, a call as in Python."""
-    shown: _Found | None = None
-    passed_on: _Found | None = None
-    refused = read = 0  # up to `read` all belongs to a step before it
+    shown: Found | None = None
+    passed_on = read = 0  # up to `read` all belongs to a step before it
     for place, directive in enumerate(turn.directives):
         reader = _READERS.get(directive.kind)
-        if reader is None or directive.start < read or refused == _MAX_REFUSED:
+        if reader is None or directive.start < read or passed_on == _MAX_REFUSED:
             continue
         found = reader(turn, place)
-        if isinstance(found, str):
-            turn.refused.add(found)
-        elif isinstance(found, int):
-            read = found
-        elif directive.is_fenced and not found.may_be_fenced:
-            turn.refused.add("fenced")
-            shown = shown or (found if isinstance(found.step, Act) else None)
-            read = found.end if directive.kind == "call" else read
-        elif not isinstance(found.step, Finish):
+        if isinstance(found, SkipTo):
+            read = found.at
+            continue
+        call = found if isinstance(found, Found) and isinstance(found.step, Act) else None
+        is_shown = directive.is_fenced and (call is not None or directive.kind != "object")
+        if isinstance(found, Found) and call is None and not is_shown:
+            found = _answered(turn, found, is_called=shown is not None)
+        if isinstance(found, Refused) and not found.last:
+            turn.refused.add(found.defect.kind)
+            passed_on += found.defect.kind == "passed on"
+        elif not is_shown:
             return found
-        elif shown is not None:
-            return replace(found, step=Defect("called"))
-        elif is_introduced(turn.said, found.start):
-            passed_on = passed_on or replace(found, step=Defect("passed on"))
-            refused += 1
-        elif _rests_on_observation(turn, found.start):
-            return replace(found, step=Defect("observation"))
         else:
-            return found
-    return shown or passed_on
+            turn.refused.add("fenced")
+            shown = shown or call
+            read = (call.end if call else directive.after) if directive.kind == "call" else read
+    return shown
+
+
+def _answered(turn: Turn, found: Found, *, is_called: bool) -> Found | Refused:
+    """Return an answer, unless it is somebody else's or rests on what the model made up."""
+    if is_called:
+        return Refused(Defect("called"), last=True)
+    if is_introduced(turn.said, found.start):
+        return Refused(Defect("passed on"))
+    if _rests_on_observation(turn, found.start):
+        return Refused(Defect("observation"), last=True)
+    return found
 
 
 def _rests_on_observation(turn: Turn, at: int) -> bool:
@@ -197,23 +225,23 @@ def _without_emphasis(words: str, found: Directive) -> str:
     return words.removesuffix(mark).rstrip() if is_closed else words
 
 
-def _read_action_at(turn: Turn, place: int) -> _Found | str | int:
+def _read_action_at(turn: Turn, place: int) -> Reading:
     found = turn.directives[place]
     following = next(iter(turn.directives[place + 1 : place + 2]), None)
     own, end = _words(turn, place)
     is_call_next = following is not None and following.is_tag and following.kind == "call"
     if is_call_next and " " not in own:
-        return end
+        return SkipTo(end)
     at = _place_of_input(turn, place)
     given, given_end = (None, end) if at is None else _words(turn, at)
     step = read_action(own, given)
     if step is None:
-        return "no tool"
+        return Refused(Defect("no tool"))
     end = max(end, given_end)
     is_paused = turn.ended_by == "pause" or own.rstrip(" *_`.").endswith("PAUSE")
     writing: Writing = "tags" if found.is_tag else "labels" if given is None else "classic"
     writing = "pause" if given is None and is_paused else writing
-    return _Found(step, found.start, end, writing)
+    return _taken(step, found.start, end, writing)
 
 
 def _place_of_input(turn: Turn, place: int) -> int | None:
@@ -225,7 +253,7 @@ def _place_of_input(turn: Turn, place: int) -> int | None:
     return place - 1 if place and kinds[place - 1] == "input" else None
 
 
-def _read_answer_at(turn: Turn, place: int) -> _Found | str:
+def _read_answer_at(turn: Turn, place: int) -> Reading:
     """Return the answer in a tag, or under a label up to what asks for something else."""
     found = turn.directives[place]
     further = turn.directives[place + 1 :]
@@ -249,18 +277,21 @@ def _read_answer_at(turn: Turn, place: int) -> _Found | str:
     answer = without_closing_tags(words).strip()
     writing: Writing = "tags" if found.is_tag else "labels"
     end = found.after if found.is_tag else turn.end
-    return _Found(Finish(answer), found.start, end, writing) if answer else "empty answer"
+    if not answer:
+        return Refused(Defect("empty answer"))
+    return Found(Finish(answer), found.start, end, writing)
 
 
-def _read_call_at(turn: Turn, place: int) -> _Found | str | int:
+def _read_call_at(turn: Turn, place: int) -> Reading:
     """Return the call in a tag, with those in the tags that follow it."""
     found = turn.directives[place]
     further = turn.directives[place + 1 :]
     if found.kind == "calls" and further and further[0].kind == "call":
-        return found.value  # a tag around calls with a tag each
+        return SkipTo(found.value)  # a tag around calls with a tag each
     step = call_in(turn.text[found.value : found.end], found)
     if not isinstance(step, Act):
-        return "no tool" if step is None else _Found(step, found.start, found.after, "tags")
+        none = Refused(Defect("no tool"))
+        return none if step is None else _taken(step, found.start, found.after, "tags")
     end = found.after
     also = list(step.also)
     for other in (each for each in further if each.kind != "thought"):
@@ -270,38 +301,38 @@ def _read_call_at(turn: Turn, place: int) -> _Found | str | int:
             break
         also += [replace(next_step, also=()), *next_step.also]
         end = other.after
-    return _Found(replace(step, also=tuple(also)), found.start, end, "tags")
+    return Found(replace(step, also=tuple(also)), found.start, end, "tags")
 
 
 # Steps without label or tag.
 
 
-def _read_object_at(turn: Turn, place: int) -> _Found | str | int:
+def _read_object_at(turn: Turn, place: int) -> Reading:
     """Read an object that begins a line as a whole turn; or return where to look on."""
     at = turn.directives[place].value
     body = turn.text[at : turn.end]
     if not opens_object(body, skip_space(body, 1) if body.startswith("[") else 0):
-        return at
+        return SkipTo(at)
     fence = body.find("```")
     try:
         is_strict = fence < 0 or read_strictly(body, 0) is not None
         step, length = read_object(body if is_strict else body[:fence], tagged=False)
     except LenientJSONError as error:
         if _OBJECT_OF_TURN.match(body):
-            return _Found(Defect("turn", str(error)), at, turn.end, "object", may_be_fenced=True)
-        return turn.end
+            return Refused(Defect("turn", str(error)), last=True)
+        return SkipTo(turn.end)
     end = at + length
     before, after = turn.text[:at], turn.text[end : turn.end]
     is_amid = before.strip(" \t\n`~json") or after.strip(_LEFT_OVER)
     if step is None or (isinstance(step, Finish) and is_amid):
         turn.refused.add("unlabelled" if step is None else "among words")
-        return end
+        return SkipTo(end)
     if isinstance(step, Finish) and _OBSERVED_KEY.search(body, 0, length):
         step = Defect("observation")
-    return _Found(step, at, end, "object", may_be_fenced=not isinstance(step, Act))
+    return _taken(step, at, end, "object")
 
 
-def _read_named_at(turn: Turn, place: int) -> _Found | int:
+def _read_named_at(turn: Turn, place: int) -> Reading:
     """Read the call of a tool by its name, unless words go on behind it."""
     call = turn.directives[place]
     given = turn.text[call.value : turn.end]
@@ -309,28 +340,30 @@ def _read_named_at(turn: Turn, place: int) -> _Found | int:
         is_name = call.name[0].islower() and call.name not in ("json", "xml")
         is_alone = not turn.text[: call.start].strip()
         if not is_name or ("_" not in call.name and not is_alone):
-            return call.start
+            return SkipTo(call.start)
         step = read_action(call.name, given)
     else:
         try:
             arguments, notes = read_in_brackets(given)
         except LenientJSONError:
-            return call.start
+            return SkipTo(call.start)
         line = given.partition("\n")[0]
         rest = re.sub(r"<[^<>]*>", "", line[line.rfind(")") + 1 :]) if ")" in line else ""
         is_arrow = re.match(r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|returns?)", rest)
         if is_finisher(call.name) or (re.search(r"\w", rest) and not is_arrow):
-            return call.start
+            return SkipTo(call.start)
         step = Act(call.name, arguments, notes=notes)
-    return _Found(step, call.start, turn.end, "object") if isinstance(step, Act) else call.start
+    if not isinstance(step, Act):
+        return SkipTo(call.start)
+    return Found(step, call.start, turn.end, "object")
 
 
-_READERS: Final[Mapping[str, Callable[[Turn, int], _Found | str | int]]] = {
+_READERS: Final[Mapping[str, Callable[[Turn, int], Reading]]] = {
     "action": _read_action_at,
     "answer": _read_answer_at,
     "call": _read_call_at,
     "calls": _read_call_at,
-    "input": lambda _turn, _place: "input",  # it counts with its action alone
+    "input": lambda _turn, _place: Refused(Defect("input")),  # it counts with its action alone
     "object": _read_object_at,
     "named": _read_named_at,
 }
@@ -339,10 +372,8 @@ _READERS: Final[Mapping[str, Callable[[Turn, int], _Found | str | int]]] = {
 # What a reply comes to.
 
 
-def _finished(found: _Found, turn: Turn, notes: tuple[str, ...]) -> Step:
+def _finished(found: Found, turn: Turn, notes: tuple[str, ...]) -> Act | Finish:
     step = found.step
-    if isinstance(step, Defect):
-        return replace(step, notes=(*notes, *step.notes)).worded(turn.rules.wording)
     own = turn.rules.notes_on(found.writing)
     rest = turn.text[min(found.end, len(turn.text)) :]
     rest = _CLOSING_TAGS.sub("", rest, count=1)

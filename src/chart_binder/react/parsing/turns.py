@@ -120,9 +120,8 @@ class Turn:
     """A turn: its live directives, and what of its text is thought.
 
     `said` has blanks for thoughts. `ended_by` is the kind of the label or tag that ends it at
-    `end`, `quoted` the place of the first observation in a quotation. `refused` holds what there is
-    of what counts for nothing: `fenced`, `thought`, `no tool` and other keys of advice; `inline` is
-    the first tag that stands amid words.
+    `end`. `refused` holds what there is of what counts for nothing: `fenced`, `thought`, `no tool`
+    and other keys of advice; `inline` is the first tag that stands amid words.
     """
 
     text: str
@@ -133,7 +132,6 @@ class Turn:
     thoughts: list[Span] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ended_by: str = ""
-    quoted: int | None = None
     refused: set[str] = field(default_factory=set)
     inline: str = ""
 
@@ -223,8 +221,7 @@ def _ends_turn(turn: Turn, found: Directive) -> bool:
     if found.is_tag and is_talked_about(turn.text, found):
         return False
     if found.is_shown:
-        if found.kind == "observation" and turn.quoted is None:
-            turn.quoted = found.start
+        turn.refused |= {"shown"} if found.kind == "observation" else set()
         return False
     if found.kind == "speaker" and not found.is_tag and not turn.directives:
         is_asked_by_itself = _ROLE.match(turn.text, found.start) is None
@@ -269,6 +266,7 @@ class _Pass:
         self.fences: list[re.Match[str]] = []
         self.fenced_from = 0
         self.repaired = 0
+        self.is_called = False
 
     def run(self, directives: list[Directive]) -> list[Directive]:
         """Return the directives that stand in no body of another, in order."""
@@ -279,6 +277,8 @@ class _Pass:
         ]
         end = 0
         for start, _, handle in sorted(events, key=itemgetter(0, 1)):
+            if self.is_called:
+                break
             end = handle() if start >= end else end
         for since, is_endless in self.opened.values():
             self.show(since if is_endless else len(self.found))
@@ -301,6 +301,10 @@ class _Pass:
             self.found.append(found)
             return found.after
         self.found.append(found)
+        is_quoted = found.is_shown or found.is_fenced
+        if found.kind == "observation" and not (is_quoted or is_talked_about(text, found)):
+            # Nothing behind it may change a call before it, as a mark would that closes only there.
+            self.is_called = any(each.kind in ("action", "call") for each in self.found)
         if found.kind in ("answer", "input") and not self.fences:
             self.repaired += 1
             return object_end(text, found.value, repairs=self.repaired < _MAX_REPAIRED)

@@ -11,7 +11,7 @@ from typing import Final
 
 from chart_binder.react.parsing.advice import NO_DIALECT
 from chart_binder.react.parsing.answers import introduces
-from chart_binder.react.parsing.labels import Directive, holds_foreign, kind_of, label_at
+from chart_binder.react.parsing.labels import Directive, holds_foreign, kind_of, label_at, pattern
 from chart_binder.react.parsing.lenient_json import LenientJSONError, Scanned, find_objects
 from chart_binder.react.parsing.lexer import speak
 from chart_binder.react.parsing.turns import ASKING, Turn, find_turn
@@ -34,81 +34,14 @@ _WORD: Final = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。！？]")
 _PAIRS: Final = ("“”", "„“", "«»", "‹›", "「」", "『』", "《》", "()", "[]", "（）", "【】")
 
-# Words anywhere near an object that make it an example, a plan, a quotation, or the user's.
-_SOMEBODY_ELSES: Final = re.compile(
-    r"\b(?:examples?|e\.g|for instance|samples?|templates?|formats?|schema|syntax|placeholders?"
-    r"|dummy|hypothe\w+|drafts?|preliminary|tentative\w*|quot(?:e[ds]?|ing|ation)|verbatim|cop(?:y|ied)"
-    r"|instruct\w*|injections?|fake|users?|prompts?|somebody|someone|plan(?:s|ned|ning)?|step \d"
-    r"|(?:first|next|then|later|afterwards|after that|once),? I|in the form|look(?:s|ed)? like"
-    r"|(?:would|could|might)(?: \w+){0,3} (?:answer|say|write|reply|respond|finish|end|conclude"
-    r"|give|return|output|be (?:this|the following))"
-    r"|(?:wants?|wanted|asks?|asked|tells?|told|expects?|expected|requires?|supposed)"
-    r"(?: \w+){0,2} to"
-    r"|(?:wants?|asks?|asked|tells?|told) (?:me|us)|such as|something like|along the lines"
-    r"|(?:cannot|can['’]?t|won['’]?t|don['’]?t|didn['’]?t|not|never|refuse to)(?: \w+){0,2}"
-    r" (?:answer|give|write|finish|use|accept|follow|take|believe|trust|repeat|mine|my|yet)"
-    r"|reject\w*|refus\w+|ignor\w+|disregard\w*"
-    r"|beispiel\w*|vorlage|zitat|zitier\w*|benutzer|nutzer|würde|exempl\w+|utilisateur|modèle|devrait"
-    r"|ejemplo|usuario|cita|citado|plantilla|esempio|utente|exemplo|usuário|voorbeeld|gebruiker"
-    r"|exempel|przykład\w*|örnek\w*|пример\w*|пользовател\w*|формат\w*|цитат\w*|formato|formaat)\b"
-    r"|[例引格]|形式|模板|预设|用户|用戶|使用者|ユーザー|计划|計画|예시|형식|사용자",
-    re.IGNORECASE,
-)
-# In the sentence before an object: it does not hold yet, or not at all.
-_UNDECIDED: Final = re.compile(
-    r"\b(?:if|unless|until|as soon as|wrong|incorrect|false|mistaken|next|alternative\w*)\b"
-    r"|\b(?:earlier|previous|old|(?:an)?other|their|his|her|\w+['’]s)(?: \w+)?"
-    r" (?:answer|reply|response|decision|choice|model)\b"
-    r"|\b(?:not|never|nicht|pas|niet|не)(?: \w+)?\W*\Z"
-    r"|\b(?:I(?:['’]ll| will| should| must| need to| have to| want to| am going to)|let me|let['’]s"
-    r"|need to|have to|must|still)(?: \w+)? (?:search|look|check|verify|fetch|find|read|open"
-    r"|confirm|see|try|wait|know|need)\b",
-    re.IGNORECASE,
-)
-# What a model reads, or who speaks in it.
-_READ: Final = re.compile(
-    r"\b(?:(?:web)?(?:pages?|sites?)|articles?|observ\w*|obs|results?|search\w*|snippets?|tools?"
-    r"|outputs?|sources?|texts?|documents?|content|headings?|infobox|tables?|rows?|wikip\w*"
-    r"|discogs\w*|musicbrainz\w*|system|assistant|web|internet|links?|hits?|quer(?:y|ies)|found|read"
-    r"|seite|quelle|artikel|ergebnis|beobacht\w*|sagt|steht|résultat|source|dit|página|resultado"
-    r"|pagina|risultato|fonte|pagină|resultaat|bron|страниц\w*|источник\w*|результат\w*|сайт\w*"
-    r"|стат[ьеи]\w*|strona|sayfa|sida)\b"
-    r"|[页頁网網站]|文章|搜索|观察|觀察|結果|结果|ページ|サイト|記事|페이지|결과|说|說|写|寫",
-    re.IGNORECASE,
-)
-# In a sentence about something read: what may be the object.
-_OBJECT: Final = re.compile(
-    r"\b(?:answers?|objects?|json|repl(?:y|ies)|responses?|lines?|blocks?|following|follows|as such"
-    r"|antwort|zeile|réponse|ligne|respuesta|línea|risposta|riga|resposta|linha|antwoord|ответ\w*"
-    r"|строк\w*)\b|\b(?:says?|said|states?|reads?|writes?|shows?|gives?|has|ends?|contains?|prints?"
-    r"|returns?|lists?|suggests?)(?: \w+)?(?: (?:it|here))?\W*\Z|答",
-    re.IGNORECASE,
-)
-# At the end of a sentence: it points at what follows.
-_POINTS: Final = re.compile(
-    r"\b(?:this|these|that|those|thus|so|follow(?:s|ing)|below|dies\w*|folg\w+|ceci|cela|ainsi|suivant\w*"
-    r"|esto|así|siguiente|questo|così|seguente|isto|assim|seguinte|dit|zo|volgende|это|так"
-    r"|следующ\w*)\W*\Z|(?:以下|如下|这|這|此|こう|次の|다음)\W*\w{0,6}\W*\Z",
-    re.IGNORECASE,
-)
-_FUNCTION_WORD: Final = re.compile(
-    r"\b(?:is|are|was|were|be|am|the|an?|my|to|of|for|and|or|but|then|in|on|at|from|if|not)\Z",
-    re.IGNORECASE,
-)
-_WITHOUT_A_CLAUSE: Final = re.compile(
-    r"\W*(?:(?:according|thanks) to|as per|per|from|via|in|on|laut|nach|selon|d'après|según|secondo"
-    r"|segundo|volgens|согласно|по)\b[^,，]*\Z|(?:据|根据|根據)[^,，]*\Z",
-    re.IGNORECASE,
-)
-# The model's own announcement, which ends with a colon.
-_ANNOUNCEMENT: Final = re.compile(
-    r"(?:(?:so|thus|therefore|hence|now|ok(?:ay)?|sure|done|finally|then|and)[, ]*){0,2}"
-    r"(?:(?:here(?:['’]s| is| are)|this is) )?(?:(?:my|the) )?(?:final |own )?"
-    r"(?:answer|decision|conclusion|choice|verdict|json(?: object)?|it is)"
-    r"(?: in json)?(?: is| as json| follows)?|here (?:it is|you (?:are|go))"
-    r"|.{0,3}(?:最终|最終)?(?:答案|答え|回答|结论|結論)(?:如下|は以下(?:の通り)?|为|是)?",
-    re.IGNORECASE,
-)
+_SOMEBODY_ELSES: Final = pattern("somebody_elses")
+_UNDECIDED: Final = pattern("undecided")
+_READ: Final = pattern("read")
+_OBJECT: Final = pattern("object")
+_POINTS: Final = pattern("points")
+_FUNCTION_WORD: Final = pattern("function_word")
+_WITHOUT_A_CLAUSE: Final = pattern("without_a_clause")
+_ANNOUNCEMENT: Final = pattern("announcement")
 
 
 def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> Finish | None:
@@ -136,7 +69,7 @@ def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> Finish | None:
 
 def _only_object(turn: Turn) -> tuple[int, Scanned] | None:
     """Return the one object of a turn and its place, or None if the turn holds anything else."""
-    is_broken_off = turn.ended_by or turn.notes or turn.refused or turn.quoted is not None
+    is_broken_off = turn.ended_by or turn.notes or turn.refused
     if is_broken_off or ASKING.search(turn.text) or not all(map(_is_allowed, turn.directives)):
         return None
     try:
