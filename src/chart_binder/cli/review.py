@@ -394,10 +394,9 @@ def set_override(
     find = None if force else partial(wiring.current_id, session.config)
     named = OverrideRecord(recording, group, release, reason, now_utc())
     kept, merged = overrides.with_current_ids(named, subject.bundle, find)
-    group, release = kept.crg_mbid, kept.rr_mbid
-    checked = check_ids(session, subject.bundle, group, release, force=force)
+    checked = check_ids(session, subject.bundle, kept.crg_mbid, kept.rr_mbid, force=force)
     if subject.bundle:
-        overrides.require_home(subject.bundle, group, release)
+        overrides.require_home(subject.bundle, kept.crg_mbid, kept.rr_mbid)
     before = session.overrides.get(kept.recording_mbid)
     with session.open_store() as store:
         decisions = store.verdicts.reached_by(kept)
