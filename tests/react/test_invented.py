@@ -11,6 +11,7 @@ from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.lenient_json import LenientJSONError
 from chart_binder.react.parsing.steps import whole_answer
+from chart_binder.react.parsing.thinking import FAMILIES
 from chart_binder.react.steps import Act, Finish, Step
 
 GROUP = "chart_binder.dialects"
@@ -80,6 +81,27 @@ CALLED = (
 )
 """A call without a label, in every way it is written."""
 
+THINKING: Mapping[str, tuple[str, str]] = {
+    "Gemma 4": ("<|channel>thought\n", "<channel|>"),
+    "Apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
+    "MiniCPM": ("<|thought_start|>\n", "<|thought_end|>\n"),
+    "OpenThinker": ("<|begin_of_thought|>\n", "<|end_of_thought|>\n"),
+    "Command R": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "Magistral, Kimi VL": ("[THINK]", "[/THINK]"),
+    "Kimi K3": ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+    "Inkling": ("<|content_thinking|>", "<|end_message|><|message_model|><|content_text|>"),
+    "Solar": ("<|think|>", "<|end|><|begin|>assistant<|content|>"),
+    "Granite": ("Here is my thought process:\n", "Here is my response:\n"),
+    "Apriel": ("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]\n"),
+    "gpt-oss": (
+        "<|channel|>analysis<|message|>",
+        "<|end|><|start|>assistant<|channel|>final<|message|>",
+    ),
+    "gpt-oss without tokens": ("analysisWe think.\n", "assistantfinal"),
+    "any tag": ("<think>\n", "</think>\n"),
+}
+"""What opens and what closes the thinking of each family."""
+
 PAGES: Mapping[str, str] = {
     "block quote": "> {quoted}",
     "fence": "```\n{}\n```",
@@ -116,6 +138,29 @@ def is_last_word(reply: str) -> bool:
     except LenientJSONError:
         return False
     return "crg_mbid" in found
+
+
+def test_each_family_is_tried() -> None:
+    assert {family.name for family in FAMILIES} <= THINKING.keys()
+
+
+@every_dialect
+@pytest.mark.parametrize("family", THINKING)
+def test_no_answer_is_taken_from_thinking(dialect: Dialect, family: str) -> None:
+    opens, closes = THINKING[family]
+    call = Act("web_search", {"query": "x"})
+    for label in LABELLED + OBJECTS:
+        thought = f"Is it this?\n{label.format(ANSWER)}\nI do not know.\n"
+        for reply in (f"{opens}{thought}{closes}", f"{thought}{closes}"):
+            if family == "Inkling" and not reply.startswith(opens):
+                continue  # what closes its thinking closes a turn as well
+            step = dialect.parse(reply + dialect.render(call))
+            assert isinstance(step, Act), reply
+            assert (step.tool, step.arguments) == (call.tool, call.arguments), reply
+            assert not is_answer(dialect.parse(reply)), reply
+            assert not is_last_word(reply), reply
+        assert not is_answer(dialect.parse(opens + thought)), opens + thought
+        assert not is_last_word(opens + thought), opens + thought
 
 
 @pytest.mark.parametrize("label", LABELLED + OBJECTS)

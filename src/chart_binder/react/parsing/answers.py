@@ -21,8 +21,6 @@ _TAG: Final = re.compile(
     r"|\A\s*\[\s*\Z",
     re.IGNORECASE,
 )
-_ANNOUNCED: Final = pattern("announced")
-_DENIED: Final = pattern("denied")
 _SHORT: Final = 2
 _FOREIGN: Final = re.compile(
     r"obs.*|observ.*|.*(?:search|tool|function|action|web)\w*(?:result|output|response)s?|tool|role"
@@ -101,12 +99,12 @@ def _is_shown(before: str, after: str) -> bool:
     said = bare.rstrip().rpartition("\n")[2].strip(" *_#")
     if not said:
         return False
-    if _DENIED.search(said):
+    if pattern("denied").search(said):
         return True
     if said.endswith((":", "：")):
         sentence = re.split(r"[.!?:：](?=\s)|[。！？]", said.rstrip(":："))[-1].strip()
-        is_name = len(sentence.split()) <= _SHORT and not _ANNOUNCED.search(sentence)
-        return is_name or _UNFINISHED.search(sentence) is not None
+        is_name = len(sentence.split()) <= _SHORT and not pattern("announced").search(sentence)
+        return is_name or pattern("unfinished").search(sentence) is not None
     is_whole = said.endswith((".", "!", "?", "。"))
     is_led = said.startswith(">") or said.endswith(_MARKS) or introduces(said)
     return not is_whole and (is_led or not bare.endswith("\n"))
@@ -116,8 +114,6 @@ def _is_shown(before: str, after: str) -> bool:
 
 _MAX_NEARBY: Final = 400
 _CODE_INDENT: Final = 4
-_OWN: Final = pattern("own")
-_UNFINISHED: Final = pattern("unfinished")
 
 
 # A label of an answer that somebody else gives; an item of a numbered list.
@@ -167,5 +163,5 @@ def introduces(line: str) -> bool:
     """Tell whether a line introduces somebody else's words."""
     line = _TAGS.sub("", line[-_MAX_NEARBY:]).strip(" \t*_`~")
     sentence = re.split(r"[.!?](?=\s)|[。！？]", line)[-1]
-    is_led = sentence.endswith((":", "：")) or _UNFINISHED.search(sentence) is not None
-    return is_led and not _OWN.search(sentence)
+    is_led = sentence.endswith((":", "：")) or pattern("unfinished").search(sentence) is not None
+    return is_led and not pattern("own").search(sentence)

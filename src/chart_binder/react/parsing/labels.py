@@ -27,6 +27,7 @@ MAX_DIRECTIVES: Final = 256
 WORDS: Final = tomllib.loads((files(__package__) / "words.toml").read_text("utf-8"))
 
 
+@cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return one of the patterns of `words.toml`."""
     return re.compile(WORDS["patterns"][name].replace("\n", ""), re.IGNORECASE)

@@ -227,30 +227,18 @@ def _without_emphasis(words: str, found: Directive) -> str:
 
 def _read_action_at(turn: Turn, place: int) -> Reading:
     found = turn.directives[place]
-    following = next(iter(turn.directives[place + 1 : place + 2]), None)
     own, end = _words(turn, place)
-    is_call_next = following is not None and following.is_tag and following.kind == "call"
-    if is_call_next and " " not in own:
-        return SkipTo(end)
-    at = _place_of_input(turn, place)
-    given, given_end = (None, end) if at is None else _words(turn, at)
+    given: str | None = None
+    kinds = [each.kind for each in turn.directives[place + 1 :]]
+    behind = next((at for at, kind in enumerate(kinds) if kind != "thought"), None)
+    if behind is not None and kinds[behind] == "input":
+        given, end = _words(turn, place + 1 + behind)
     step = read_action(own, given)
     if step is None:
         return Refused(Defect("no tool"))
-    end = max(end, given_end)
-    is_paused = turn.ended_by == "pause" or own.rstrip(" *_`.").endswith("PAUSE")
     writing: Writing = "tags" if found.is_tag else "labels" if given is None else "classic"
-    writing = "pause" if given is None and is_paused else writing
+    writing = "pause" if given is None and turn.ended_by == "pause" else writing
     return _taken(step, found.start, end, writing)
-
-
-def _place_of_input(turn: Turn, place: int) -> int | None:
-    """Return which label holds what an action is given: the next but for thoughts, or the last."""
-    kinds = [found.kind for found in turn.directives]
-    after = next((at for at in range(place + 1, len(kinds)) if kinds[at] != "thought"), None)
-    if after is not None and kinds[after] == "input":
-        return after
-    return place - 1 if place and kinds[place - 1] == "input" else None
 
 
 def _read_answer_at(turn: Turn, place: int) -> Reading:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
@@ -63,13 +64,6 @@ _SIGN: Final = re.compile(
     r"<(?=[|/ \w])|\[(?=/?think\]|/?THINK\]|BEGIN )|◁|Here(?=['’ ]i?s my | are my )|assistant"
     r"|analysis"
 )
-_MARK: Final = re.compile(
-    "|".join(
-        f"(?P<opens{at}>{family.opens})|(?P<closes{at}>{family.closes})"
-        for at, family in enumerate(FAMILIES)
-    ),
-    re.IGNORECASE | re.MULTILINE,
-)
 _MEANINGS: Final = {
     f"{sign}{at}": (sign == "opens", family)
     for at, family in enumerate(FAMILIES)
@@ -111,10 +105,18 @@ def strip_thinking(text: str, said_in: frozenset[str] = frozenset()) -> Spoken:
     return Spoken(_without(text, blocks), notes, bool(blocks), opened is not None, undivided)
 
 
+@cache
+def _mark() -> re.Pattern[str]:
+    pairs = (
+        f"(?P<opens{at}>{f.opens})|(?P<closes{at}>{f.closes})" for at, f in enumerate(FAMILIES)
+    )
+    return re.compile("|".join(pairs), re.IGNORECASE | re.MULTILINE)
+
+
 def _marks(text: str, said_in: frozenset[str]) -> Iterator[re.Match[str]]:
     end = 0
     for sign in _SIGN.finditer(text):
-        mark = _MARK.match(text, sign.start()) if sign.start() >= end else None
+        mark = _mark().match(text, sign.start()) if sign.start() >= end else None
         if mark is None or mark[0].strip("<>|/ ").lower() in said_in or not is_used(text, mark):
             continue
         end = mark.end()

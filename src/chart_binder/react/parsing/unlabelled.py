@@ -20,8 +20,6 @@ from chart_binder.react.steps import Finish
 _NOTE: Final = "an answer without its label"
 _THOUGHT_TAGS: Final = frozenset({"thought", "thoughts"})
 _TAG: Final = re.compile(r"</?thoughts?>", re.IGNORECASE)
-_MAX_CHARS: Final = 20_000
-"""No honest reply that is nothing but an answer is longer."""
 _MAX_NEARBY: Final = 400
 _SHORT: Final = 3
 _OPENING_FENCE: Final = re.compile(
@@ -34,15 +32,6 @@ _WORD: Final = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。！？]")
 _PAIRS: Final = ("“”", "„“", "«»", "‹›", "「」", "『』", "《》", "()", "[]", "（）", "【】")
 
-_SOMEBODY_ELSES: Final = pattern("somebody_elses")
-_UNDECIDED: Final = pattern("undecided")
-_READ: Final = pattern("read")
-_OBJECT: Final = pattern("object")
-_POINTS: Final = pattern("points")
-_FUNCTION_WORD: Final = pattern("function_word")
-_WITHOUT_A_CLAUSE: Final = pattern("without_a_clause")
-_ANNOUNCEMENT: Final = pattern("announcement")
-
 
 def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> Finish | None:
     """Return the answer in a reply that is nothing but one JSON object, or None.
@@ -50,8 +39,6 @@ def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> Finish | None:
     The object may be fenced, and sentences may stand before it that are the model's own. It has the
     first of `keys`, and none that is not one of them; without `keys` any object is taken.
     """
-    if len(reply) > _MAX_CHARS:
-        return None
     spoken = speak(reply, _THOUGHT_TAGS)
     if spoken.unclosed or not spoken.text.rstrip(" \t\n`~").endswith("}"):
         return None
@@ -122,10 +109,10 @@ def _gives(before: str) -> bool:
         _THINKING.search(words)
         or holds_foreign(words)
         or _is_open(nearby)
-        or _SOMEBODY_ELSES.search(nearby)
+        or pattern("somebody_elses").search(nearby)
         or any(map(_passes_on, lines))
         or any(map(_points_from_reading, _sentences(nearby)[:-1]))
-        or _READ.search(_before_colon(line))
+        or pattern("read").search(_before_colon(line))
     )
     is_on_its_own_line = before.rstrip(" \t").endswith("\n")
     return not is_doubtful and _leads_up(_without_label(line), is_last=is_on_its_own_line)
@@ -138,15 +125,15 @@ def _leads_up(line: str, *, is_last: bool) -> bool:
     """
     sentence = _sentences(line)[-1]
     is_listed = line.startswith((">", "＞")) or _LIST_ITEM.match(line) is not None
-    if is_listed or not _WORD.search(line) or _UNDECIDED.search(sentence):
+    if is_listed or not _WORD.search(line) or pattern("undecided").search(sentence):
         return False
-    if line.endswith((":", "：")) or _POINTS.search(sentence):
-        return _announces(sentence.strip(" .:：*")) and not _READ.search(sentence)
+    if line.endswith((":", "：")) or pattern("points").search(sentence):
+        return _announces(sentence.strip(" .:：*")) and not pattern("read").search(sentence)
     is_whole = line.endswith((".", "!", "。", "！")) and not line.endswith("..")
-    is_ended = is_last and line[-1].isalnum() and not _FUNCTION_WORD.search(line)
+    is_ended = is_last and line[-1].isalnum() and not pattern("function_word").search(line)
     if not (is_whole or is_ended) or introduces(sentence):
         return False
-    return not _READ.search(sentence) or (is_whole and _is_claim(sentence))
+    return not pattern("read").search(sentence) or (is_whole and _is_claim(sentence))
 
 
 def _sentences(text: str) -> list[str]:
@@ -156,12 +143,17 @@ def _sentences(text: str) -> list[str]:
 
 def _points_from_reading(sentence: str) -> bool:
     """Tell whether a sentence about something read ends with a word for what follows it."""
-    return _POINTS.search(sentence) is not None and _READ.search(sentence) is not None
+    return (
+        pattern("points").search(sentence) is not None
+        and pattern("read").search(sentence) is not None
+    )
 
 
 def _passes_on(line: str) -> bool:
     """Tell whether a line says that something read, or somebody else, says what follows."""
-    return introduces(line.rstrip(" :：")) or _READ.search(_before_colon(line)) is not None
+    return (
+        introduces(line.rstrip(" :：")) or pattern("read").search(_before_colon(line)) is not None
+    )
 
 
 def _before_colon(line: str) -> str:
@@ -170,14 +162,16 @@ def _before_colon(line: str) -> str:
 
 def _is_claim(sentence: str) -> bool:
     """Tell whether a sentence says what was read somewhere, rather than where the object was."""
-    is_short = len(sentence.split()) <= _SHORT or _WITHOUT_A_CLAUSE.match(sentence) is not None
-    return not is_short and _OBJECT.search(sentence) is None
+    is_short = (
+        len(sentence.split()) <= _SHORT or pattern("without_a_clause").match(sentence) is not None
+    )
+    return not is_short and pattern("object").search(sentence) is None
 
 
 def _announces(sentence: str) -> bool:
     """Tell whether a sentence before a colon ends with words for the model's own answer."""
     clause = re.split(r"[,，;；、–—]\s*", sentence)[-1].strip()
-    return kind_of(clause) == "answer" or _ANNOUNCEMENT.fullmatch(clause) is not None
+    return kind_of(clause) == "answer" or pattern("announcement").fullmatch(clause) is not None
 
 
 def _is_open(words: str) -> bool:
