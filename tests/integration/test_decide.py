@@ -349,9 +349,9 @@ def test_a_decision_that_cannot_be_stored_is_shown_as_an_error(
     ran.must_end(1, "locked by another program", "decided A Night at the Opera (Album)")
 
 
-def test_the_page_on_decisions_lists_every_key_of_a_line(canon: Canon, home: Path) -> None:
+def test_the_page_on_output_lists_every_key_of_a_line(canon: Canon, home: Path) -> None:
     line = canon("decide", "--evidence", home / "absent.json", "--output=json").line
-    page = (REPOSITORY / "docs" / "decisions.md").read_text("utf-8")
+    page = (REPOSITORY / "docs" / "output.md").read_text("utf-8")
     listed = page.partition("| key | what it is |")[2]
     assert [name for name in (*line, *Cause) if f"`{name}`" not in listed] == []
 
