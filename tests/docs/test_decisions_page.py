@@ -23,7 +23,7 @@ KINDS = {
     "soundtrack": "Album+Soundtrack", "best-of": "Album+Compilation",
     "sampler": "Album+Compilation",
 }  # fmt: skip
-PARTS = {
+PARTS: dict[str, Json] = {
     "a remix": {"flags": {"is_remix": True}}, "an edit": {"flags": {"is_radio_edit": True}},
     "a live take": {"flags": {"is_live": True}}, "a demo": {"flags": {"is_demo": True}},
     "no sibling found": {"siblings": "looked_up"},
