@@ -11,7 +11,13 @@ from rules.making import cases
 
 HERE = Path(__file__).parent
 WORLDS = worlds(HERE / "remark_worlds.txt")
-ARTISTS = {"mixes": "The Boys", "languages": "Marta", "again": "Nora"}
+ARTISTS = {
+    "mixes": "The Boys",
+    "languages": "Marta",
+    "again": "Nora",
+    "plain": "Olga",
+    "others": "Pavel",
+}
 
 
 @pytest.mark.parametrize(

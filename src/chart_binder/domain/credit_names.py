@@ -19,13 +19,14 @@ _GUEST_JOIN = re.compile(
     rf"\s*[(\[]?(?:{_GUEST}|(?<=\s)(?:vs\.?|versus|/)(?=\s)|;)\s*", re.IGNORECASE
 )
 _SURE_JOIN = (
-    rf"{_GUEST}|(?<=\s)(?:vs\.?|versus|x)(?=\s)|×|(?<=\s)/(?=\s)|[;|、]"
+    rf"{_GUEST}|(?<=\s)(?:vs\.?|versus|x)(?=\s)|×|(?<=\s)/(?=\s)|[;|、·\\\\]"
     r"|(?<![\u30a1-\u30fa\u30fc])・|・(?![\u30a1-\u30fa\u30fc])"  # within `デヴィッド・ボウイ`
     r"|[(\[]\s*c\.?v[.:\s]\s*"
 )
 _JOIN = re.compile(
     rf"(?P<sure>{_SURE_JOIN})|[&/,+]"
-    r"|(?<=\s)(?:and|with|pres\.|presents|meets|und|mit|et|avec|y|con|e|og|och)(?=\s)"
+    r"|(?<=[\s(\[])w(?:ith(?=\s)|/)"
+    r"|(?<=\s)(?:and|pres\.|presents|meets|und|mit|et|avec|y|con|e|og|och)(?=\s)"
 )
 """The joins, in folded text."""
 JOIN_WORDS = frozenset(("feat", "ft", "featuring", "and", "with", "vs", "versus", "x", "the"))

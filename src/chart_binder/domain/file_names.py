@@ -1,7 +1,8 @@
 """Artist and title in the names of files and folders, where tags lack them.
 
-Understood are `Artist - Title`, `01 - Artist - Title`, `Artist - Album - 01 - Title`, and
-`Artist/Album (Year)/01 Title`. A number alone names no artist, and `Track 01` no title.
+Understood are `Artist - Title`, `01 - Artist - Title`, `Artist - Album - 01 - Title`,
+`Artist/Album (Year)/01 Title` and `Artist - Album (Year)/01 Title`. A number alone names no artist,
+and `Track 01` no title.
 """
 
 import re
@@ -17,7 +18,10 @@ _NUMBER = re.compile(r"(?:\d{1,2}[-.])?\d{1,3}")
 _NUMBERED = re.compile(rf"{_NUMBER.pattern}(?:\s*-\s*|[.)]\s*|\s+)(?=\S)(.+)")
 _NUMBERED_ARTIST = re.compile(r"(?:0\d{1,2}|\d{1,3}[.)]|\d{1,2}[-.]\d{2})\s+(?=\S)(.+)")
 """Only what is surely a number of a track: `3 Doors Down` are a band."""
-_ALBUM = re.compile(r"(?P<title>.*\S)\s*[(\[](?:19|20)\d\d[)\]]|(?:19|20)\d\d\s+-\s+(?P<behind>.+)")
+_ALBUM = re.compile(
+    r"(?P<title>.*\S)\s*[(\[](?:19|20)\d\d[)\]]"
+    r"|(?:(?:19|20)\d\d\s+-|[(\[](?:19|20)\d\d[)\]])\s+(?P<behind>.+)"
+)
 _ADDED = re.compile(
     r"\s*[(\[](?:official|lyrics?|audio|video|hd|hq|\d+ ?kbps)\b[^)\]]*[)\]]", re.IGNORECASE
 )
@@ -28,7 +32,7 @@ _NO_TITLE = re.compile(
 )
 _NO_ARTIST = re.compile(
     r"(?:various(?: artists)?|v\W?a\W?|unknown(?: artist)?|unbekannt(?:er \w+)?|compilations?"
-    r"|soundtracks?|[\d\W]*)"
+    r"|soundtracks?|(?:my )?music|musik|musique|downloads?|[\d\W]*)"
 )
 
 
@@ -80,7 +84,12 @@ def _names_in_folders(path: Path, stem: str) -> tuple[str, str | None, str] | No
     album = _ALBUM.fullmatch(folder.name)
     if numbered is None or album is None:
         return None
-    return _if_names(folder.parent.name, album["title"] or album["behind"], numbered[1])
+    match _DASH.split(album["title"] or album["behind"]):
+        case [artist, title]:
+            pass
+        case names:
+            artist, title = folder.parent.name, " - ".join(names)
+    return _if_names(artist, title, numbered[1])
 
 
 def _if_names(artist: str, album: str | None, title: str) -> tuple[str, str | None, str] | None:

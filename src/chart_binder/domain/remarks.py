@@ -57,7 +57,7 @@ _LIVE_REMARK = re.compile(
     r"^\W*(?:(?:recorded|performed|played|acoustic|unplugged|instrumental|solo|bonus|remastered"
     r"|version|mono|stereo|demo|edit|\d{4})\s+)*live"
     r"(?:\W*$|\s+(?:(?:at|in|from|on|@)\s*\S|with\s+(?!me\b|you\b|us\b|it\b)\S)|\b.*\d)"
-    r"|\blive[-\s](?:version|recording|take|performance|session|mix|edit|track|lounge|acoustic)s?\b",
+    r"|\blive[-\s](?:ver(?:sion)?|recording|take|performance|session|mix|edit|track|lounge|acoustic)s?\b",
     re.IGNORECASE,
 )
 REMASTER = (
@@ -66,6 +66,9 @@ REMASTER = (
 )
 """Words for a remaster, with its year."""
 _REMASTER = re.compile(REMASTER, re.IGNORECASE)
+_REMASTER_YEAR = re.compile(
+    r"\b(?:19|20)\d\d\s+(?=(?:(?:digital|mono|stereo)\s+)+re-?master)", re.IGNORECASE
+)
 _GUESTS = re.compile(r"(?<!\w)(?:feat(?:uring)?|ft)\b[^/]*", re.IGNORECASE)
 # The part of a comment that is about a remaster (who made it, when, for what) or guests; a year.
 _NO_OTHER = re.compile(
@@ -79,20 +82,25 @@ _NO_OTHER = re.compile(
 @lru_cache(maxsize=4_096)
 def remarks_in(title: str | None, comment: str | None) -> Remarks:
     """Return what the remarks say; what is denied does not count: `not the live one`."""
-    remarks = [*_remarks(title or "")]
+    title, comment = ((text or "").replace("‐", "-") for text in (title, comment))
+    remarks = [*_remarks(title)]
     if not (remarks or comment):
         return Remarks()
-    comment = _DENIED.sub("", comment or "")
+    comment = _DENIED.sub("", comment)
     words: set[str] = set()
     named: set[str] = set()
     for remark in remarks:
-        found, is_named = _words_of(_REMASTER.sub(" ", _DENIED.sub("", remark)), is_title=True)
+        found, is_named = _words_of(_without_remaster(_DENIED.sub("", remark)), is_title=True)
         words |= found
         named |= found if is_named else _EMPTY
-    words |= _words_of(_REMASTER.sub(" ", _GUESTS.sub(" ", comment)))[0]
+    words |= _words_of(_without_remaster(_GUESTS.sub(" ", comment)))[0]
     telling = _words_of(_NO_OTHER.sub(" ", _GUESTS.sub(" ", comment)))[0] | named
     kinds = words.intersection(KINDS)
     return Remarks(frozenset(kinds), frozenset(words), frozenset(named), _of_performance(telling))
+
+
+def _without_remaster(text: str) -> str:
+    return _REMASTER.sub(" ", _REMASTER_YEAR.sub(" ", text))
 
 
 def set_off(title: str) -> str:

@@ -24,12 +24,15 @@ class Words(NamedTuple):
 BEST_OF = Words(
     whole=(
         # English
-        "greatest hits", "singles collection",
-        r"best of(?! (?:all|both|friends|intentions|me|times|us|worlds|you)(?!\w))",
+        "greatest hits", "golden greats", "very best",
+        "(?:definitive|golden|hits|platinum|singles|ultimate) collection",
+        r"the (?:essential(?= \w)|singles(?=\W*(?:19|20)?\d\d))",
+        "(?:all[- ]time|complete|single) best", "best (?:collection|hits|selection)",
+        r"best[- ]of(?! (?:all|both|enemies|friends|intentions|luck|me|times|us|worlds|you)(?!\w))",
         # Spanish
         "(?:grandes|mayores|mejores|todos (?:los|mis|sus)) exitos", r"\d+ exitos",
         "(?:mis|sus) (?:mejores )?exitos",
-        "(?:mis|sus) (?:mejores|grandes) canciones",
+        r"(?:mis|sus) (?:\d+ )?(?:mejores|grandes) canciones",
         r"lo mejor del?(?! (?:ambos|cada|dos|la vida|mi|nosotros|si|ti|todo|tu|una)(?!\w))",
         # Portuguese
         "(?:grandes|maiores) (?:exitos|sucessos)",
@@ -82,16 +85,18 @@ VERSIONS: dict[str, Words] = {
         (
             "live", "live(?:version|aufnahme|mitschnitt|fassung|opname)", "en vivo",
             "en directo", "en (?:public|concert)", "ao vivo", "dal vivo", "im konzert",
-            "живое выступление", "концертная запись",
+            "in concert", "concert(?= (?:version|recording))",
+            "живое выступление", "концертная (?:запись|версия)", "на концерте",
         ),
         ("ライブ", "ライヴ", "现场", "現場", "라이브"),
         of="kind",
     ),
     "remix": Words(
         (
-            "re-?mix(?:ed|es)?", "rmx", "remezcla", "ремикс", r"(?:extended|house|maxi)[-\s]mix",
-
-                       "(?:club|dub|dance|disco|(?:12|twelve)[-\\s]?(?:[\"”]|''|′′|inch))[-\\s]*(?:mix|version)",
+            "re-?mix(?:ed|es)?", "rmx", r"re-?work(?:ed|ing)?", r"vip(?= *(?:$|mix))",
+            "dub(?= *(?:$|cut|edit|take))", "remezcla", "ремикс",
+            r"(?:extended|house|maxi)[-\s]mix",
+            "(?:club|dub|dance|disco|(?:12|twelve)[-\\s]?(?:[\"”]|''|′′|inch))[-\\s]*(?:mix|version)",
         ),
         ("リミックス", "리믹스"),
         of="kind",
@@ -207,9 +212,16 @@ VERSIONS: dict[str, Words] = {
         (
             "orchestral?", "symphonic", "orchest(?:er|re|ra)", "orquestal?", "sinfonic[ao]",
             r"оркестров\w+",
+            r"with (?:the )?(?:\S+ ){0,4}(?:orchestra|(?:philharmonic|symphony)(?: orchestra)?)",
         ),
         ("オーケストラ", "오케스트라"),
         beside=True,
+    ),
+    "stripped": Words(("stripped(?:[- ]?(?:back|down))?",), beside=True),
+    "reprise": Words(("reprise",), beside=True),
+    "interlude": Words(("interlude",), beside=True),
+    "tempo": Words(
+        ("(?:sped|speed)[- ]?up", "slowed(?:[- ]down)?(?: ?(?:and|&|\\+) ?reverb)?", "nightcore"),
     ),
     "film": Words(
         ("film", "movie", "pelicula", "kino"),
@@ -312,7 +324,7 @@ VERSIONS: dict[str, Words] = {
         (
             "chinese", "mandarin", "chin[ao]", "chinoise?", "cinese", "chinesisch", r"китайск\w+",
         ),
-        ("中国語", "중국어", "国语", "國語"),
+        ("中国語", "중국어", "国语", "國語", "中文"),
         of="language",
         beside=True,
     ),

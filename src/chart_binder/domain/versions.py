@@ -10,6 +10,7 @@ Meant: TypeAlias = tuple[list[int], bool]
 """The places of the recordings that may be meant, and whether it is open which of them is."""
 _DEFAULT = frozenset({"album"})
 """What a title may call the plain recording."""
+_IN_CREDITS = frozenset({"duet", "solo"})
 _FREE = frozenset({"number", "other"})
 _SESSIONS = frozenset({"bbc", "peel", "session"})
 
@@ -34,6 +35,15 @@ def find_meant(wanted: Remarks, described: Sequence[Remarks]) -> Meant:
     if not wanted.telling:
         return _plain(possible or list(enumerate(described)))
     return list(range(len(described))), any(one.telling for one in described)
+
+
+def is_said_of_none(wanted: Remarks, described: Sequence[Remarks]) -> bool:
+    """Whether a title names a performance that none of the recordings is said to be.
+
+    Who sings with whom is no such remark, because MusicBrainz has that in the credit.
+    """
+    named = wanted.named & wanted.telling & VERSIONS.keys() - _IN_CREDITS
+    return bool(named) and not any(named & one.words for one in described)
 
 
 def is_cut(one: Remarks) -> bool:

@@ -54,11 +54,11 @@ def fold(text: str) -> str:
 
     Digits of any script are 0 to 9. Accents are those of Latin, Greek and Cyrillic; kana keep
     their marks, which make another sound. A dotless `ı` is `i`, because its capital is the `I` of
-    other languages.
+    other languages. MusicBrainz' hyphen (`re‐recorded`) is `-`.
     """
     if text.isascii():
         return text.lower()
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("ı", "i")
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("ı", "i").replace("‐", "-")
     plain = _OTHER_DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), plain)
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", plain)))
 

@@ -41,13 +41,15 @@ class Search(NamedTuple):
 class Found(NamedTuple):
     """What a search found; `unread` may be meant too, `unseen` says what was not shown.
 
-    `untimed` have no length, where others by their artist have the file's.
+    `untimed` have no length, where others by their artist have the file's. `is_by_name` says that
+    artist and title were searched for, and not an id.
     """
 
     recordings: tuple[Recording, ...] = ()
     unread: tuple[Recording, ...] = ()
     unseen: str | None = None
     untimed: tuple[Recording, ...] = ()
+    is_by_name: bool = False
 
 
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}\d{7}", re.ASCII)
@@ -212,7 +214,8 @@ def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = f
         untimed = [one for one in fitting if not one.length_ms and first_artist(one) in timed]
     fitting = [*_meant([one for one in fitting if one not in untimed], tags, on_album)]
     same = _of_version(fitting, tags)
-    return _best(same or fitting, tags, on_album)._replace(untimed=tuple(untimed))
+    best = _best(same or fitting, tags, on_album)
+    return best._replace(untimed=tuple(untimed), is_by_name=True)
 
 
 def _of_version(found: Sequence[Recording], tags: TrackTags) -> Sequence[Recording]:
@@ -491,9 +494,12 @@ def same_title(one: str, other: str) -> bool:
 
 def same_name(one: str, other: str) -> bool:
     """Whether two names are one artist's, in any order of words (`Utada, Hikaru`)."""
-    return _alike(
-        *(tuple(sorted(set(words_of(name)) - {"the"} or {"the"})) for name in (one, other))
-    )
+    names = [
+        [word for word in words if word != "the"] or list(words)
+        for words in map(words_of, (one, other))
+    ]
+    is_same = "".join(names[0]) == "".join(names[1])
+    return is_same or _alike(*(tuple(sorted(words)) for words in names))
 
 
 def bare_title(title: str) -> str:

@@ -18,6 +18,7 @@ from chart_binder.domain.evidence import (
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.tags import TrackTags, artifact_of
+from chart_binder.domain.versions import is_said_of_none
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import web_service as ws
@@ -27,6 +28,7 @@ from chart_binder.musicbrainz.evidence import (
     candidate_of,
     country_of,
     is_much_later,
+    is_on_other_versions_only,
     out_by,
     performance_of,
     title_key,
@@ -144,7 +146,7 @@ class MusicBrainzSource:
             replace(candidate_of(one, client.releases_of(one.id), home), artist=by.get(one.id))
             for one in found
         )
-        unread = _unread(read, candidates)
+        unread = _unread(read, candidates, tags)
         own = map(performance_of, found)
         perhaps = possibly_earlier(own, candidates, read.untimed, {}) if not unread else None
         provenance = Provenance(sources_used=("MB",), unread=unread or perhaps)
@@ -182,12 +184,27 @@ _OFFLINE = "not looked up: canon is offline, and no answer about them is stored"
 _MORE = "{} more recordings that may be meant were not read"
 
 
-def _unread(found: Found, read: Sequence[RecordingCandidate]) -> str | None:
+def _unread(found: Found, read: Sequence[RecordingCandidate], tags: TrackTags) -> str | None:
     day = out_by(read)
     is_by_others = any(one.artist for one in read)  # each artist is a case of its own
     early = sum(is_by_others or not is_much_later(one, day) for one in found.unread)
     texts = [found.unseen, _MORE.format(early) if early else None]
+    if found.is_by_name and _is_of_no_such_version(read, tags):
+        texts.append(f"no recording is known to be the version that {tags.title!r} names")
     return "; ".join(filter(None, texts)) or None
+
+
+def _is_of_no_such_version(read: Sequence[RecordingCandidate], tags: TrackTags) -> bool:
+    """Whether the title names a performance of which none is, and no id agrees."""
+    ids = {group.mb_rg_id for one in read for group in one.groups}
+    ids |= {each.mb_release_id for one in read for group in one.groups for each in group.editions}
+    is_told = not ids.isdisjoint({tags.release_mbid, tags.release_group_mbid})
+    wanted, said = remarks_in(tags.title, None), [one.remarks for one in read]
+    return (
+        not is_told
+        and is_said_of_none(wanted, said)
+        and not any(one.groups and is_on_other_versions_only(one) for one in read)
+    )
 
 
 def _artifact(

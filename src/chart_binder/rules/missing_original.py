@@ -363,8 +363,11 @@ def _in_hints(case: YearCase) -> Iterator[str]:
     if all(date[:4] < case.year for date in own):
         named = either(case.firsts)
         yield f"no earlier release than {named} is known, but its group is of {min(own)[:4]}"
+    until = max(one.last for one in case.firsts) + contest.settings.lead_window_days
     for one in sorted(contest.candidates, key=attrgetter("name")):
-        if one.role is Role.SINGLE and one.own_date and one.own_date.text[:4] < case.year:
+        is_led_to = one.role is Role.ALBUM and one.first <= until and one not in case.firsts
+        is_asked = is_led_to or one.role is Role.SINGLE
+        if is_asked and one.own_date and one.own_date.text[:4] < case.year:
             yield f"{one.name} may have come out earlier: its group is of {one.own_date}"
     for hint in sorted({one.first_date.text for one in contest.recordings} - {""}):
         if hint[:4] < case.year and not _is_explained(PartialDate.parse(hint), contest):
