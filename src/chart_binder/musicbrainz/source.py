@@ -196,8 +196,9 @@ def _unread(found: Found, read: Sequence[RecordingCandidate], tags: TrackTags) -
 
 def _is_of_no_such_version(read: Sequence[RecordingCandidate], tags: TrackTags) -> bool:
     """Whether the title names a performance of which none is, and no id agrees."""
-    ids = {group.mb_rg_id for one in read for group in one.groups}
-    ids |= {each.mb_release_id for one in read for group in one.groups for each in group.editions}
+    groups = [group for one in read for group in one.groups]
+    ids: set[str] = {group.mb_rg_id for group in groups}
+    ids.update(each.mb_release_id for group in groups for each in group.editions)
     is_told = not ids.isdisjoint({tags.release_mbid, tags.release_group_mbid})
     wanted, said = remarks_in(tags.title, None), [one.remarks for one in read]
     return (
