@@ -131,8 +131,7 @@ def test_the_certain_year_of_an_open_case_is_written(canon: Canon, home: Path) -
 
 
 def test_what_has_no_certain_year_keeps_its_dates_and_exits_3(canon: Canon, home: Path) -> None:
-    bundle = golden("lead-bohemian")
-    bundle["recording_candidates"][0]["rg_candidates"][0]["first_release_date"] = "1974"
+    bundle = golden("archival-live-not-looked-up")
     file = file_of(bundle, home)
     decide(canon, file, bundle=bundle)
     for status, state in ((3, "written"), (3, "unchanged")):

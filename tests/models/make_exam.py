@@ -1,7 +1,8 @@
 """Choose the passages of `canon model check` from passages.jsonl; run it as a script to write them.
 
-Only what code would ask a model about is chosen, of real records, half of it in rows, infoboxes and
-lists; languages take turns, so that English has no more than it must.
+Only what code would ask a model about is chosen, of real records, a third of it in rows, infoboxes
+and lists that code does not understand. Languages take turns, so that English has no more than it
+must.
 """
 
 import json
@@ -10,17 +11,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import chart_binder.llm
+from chart_binder.domain.patches import FIRST_DATE, Patch
+from chart_binder.web.structure import is_in_structure
 from models.passages import Question, read_questions
 
 FILE = Path(chart_binder.llm.__path__[0]) / "exam_passages.jsonl"
-EACH = 15
-"""Passages of each kind: true or another, in structure or in prose."""
+EACH = {False: 20, True: 10}
+"""Passages in prose and (True) in structure, of true ones and of others."""
 _REAL = ("real", "reworded")
 
 
 def chosen() -> Iterator[Question]:
     """Yield the passages of the exam, those of a kind together."""
-    asked = [each for part in ("held", "tune") for each in read_questions(part) if not each.doubt]
+    asked = [
+        each
+        for part in ("held", "tune")
+        for each in read_questions(part)
+        if not (each.doubt or _is_understood(each))
+    ]
     records = set[str]()
     for is_true in (True, False):
         for is_structured in (True, False):
@@ -28,17 +36,23 @@ def chosen() -> Iterator[Question]:
                 each
                 for each in asked
                 if (each.is_true, each.is_structured) == (is_true, is_structured) and _is_real(each)
-            ], records)  # fmt: skip
+            ], EACH[is_structured], records)  # fmt: skip
+
+
+def _is_understood(question: Question) -> bool:
+    """Return whether code takes the date from structure without asking a model."""
+    patch = Patch("", FIRST_DATE, question.fields["date"])
+    return question.place is not None and is_in_structure(question.place, patch, question.subject)
 
 
 def _is_real(question: Question) -> bool:
     return question.fields["origin"] in _REAL or "facts as in" in question.fields["source"]
 
 
-def _spread(questions: Sequence[Question], records: set[str]) -> Iterator[Question]:
-    """Yield as many as there are of a kind, by turns of languages, of no record twice."""
+def _spread(questions: Sequence[Question], count: int, records: set[str]) -> Iterator[Question]:
+    """Yield `count` of a kind, by turns of languages, of no record twice."""
     left, languages = list(questions), Counter[str]()
-    for _ in range(EACH):
+    for _ in range(count):
         left = [one for one in left if one.fields["release"] not in records]
         best = min(left, key=lambda one: (
             languages[one.fields["language"]] / (4 if one.fields["language"] == "en" else 1),
