@@ -11,7 +11,6 @@ Meant: TypeAlias = tuple[list[int], bool]
 _DEFAULT = frozenset({"album"})
 """What a title may call the plain recording."""
 _IN_CREDITS = frozenset({"duet", "solo"})
-_FREE = frozenset({"number", "other"})
 _SESSIONS = frozenset({"bbc", "peel", "session"})
 
 
@@ -27,8 +26,7 @@ def find_meant(wanted: Remarks, described: Sequence[Remarks]) -> Meant:
     for words in _readings(wanted.words):
         if having := [n for n, one in enumerate(described) if words <= one.words]:
             of_kind = [n for n in having if _is_kind(described[n], wanted)]
-            less = [n for n, one in enumerate(described) if _says_less(one.words, words)]
-            return [*(of_kind or having), *less], False
+            return of_kind or having, False
     possible = [(n, one) for n, one in enumerate(described) if not _excludes(wanted, one)]
     if perhaps := [n for n, one in possible if one.words & (wanted.telling or wanted.words)]:
         return perhaps, False
@@ -76,11 +74,6 @@ def _excludes(one: Remarks, other: Remarks) -> bool:
     """Whether both cannot be true: two languages, two takes, mono and stereo."""
     sets, others = of_one_set(one.words), of_one_set(other.words)
     return any(sets[name].isdisjoint(others[name]) for name in sets.keys() & others.keys())
-
-
-def _says_less(words: frozenset[str], wanted: frozenset[str]) -> bool:
-    """Whether words leave out only years, places or names: `live` of `live at Wembley`."""
-    return bool(words) and words < wanted and of_one_set(wanted - words).keys() <= _FREE
 
 
 def _readings(words: frozenset[str]) -> Iterator[frozenset[str]]:

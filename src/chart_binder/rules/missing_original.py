@@ -16,7 +16,8 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, UNKNOWN, PartialDate, before, same_day
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.media import is_before_its_time
-from chart_binder.domain.remarks import set_off
+from chart_binder.domain.remarks import remarks_in, set_off
+from chart_binder.domain.title_words import VERSIONS
 from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.candidates import (
@@ -295,17 +296,17 @@ def gathers(one: Candidate) -> bool:
 def gathers_alone(one: Candidate, contest: Contest) -> bool:
     """Whether a record gathers, and nothing says that the recording was new on it.
 
-    That it was new on a soundtrack, a work of the artist's says that came out within the window
-    after, or an ISRC of its year or the year before.
+    That it was new on a soundtrack, a work of the artist's says that certainly came out within the
+    window after, or an ISRC of its year or the year before.
     """
     if one.role is not Role.SOUNDTRACK or not gathers(one):
         return gathers(one)
-    until = one.last + contest.settings.lead_window_days
+    until = one.first + contest.settings.lead_window_days
     works = (each for each in contest.candidates if each.counts and each.is_own is not False)
-    if any(each.is_dated and each.first <= until and not gathers(each) for each in works):
+    if any(each.last <= until and not gathers(each) for each in works):
         return False
     assigned = isrc_year(contest.recordings, contest.bundle)
-    return not (assigned and assigned >= date.fromordinal(max(one.first, 1)).year - 1)
+    return not (assigned and assigned >= date.fromordinal(one.last).year - 1)
 
 
 def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str | None:
@@ -374,11 +375,23 @@ def _in_hints(case: YearCase) -> Iterator[str]:
             yield f"MusicBrainz dates the recording {hint}, and no release of then is listed"
     if assigned := _early_assignment(contest.recordings, contest, year):
         yield f"an ISRC of the recording was assigned in {assigned}"
+    if case.firsts and all(_is_of_later_year(one, year) for one in case.firsts):
+        yield f"its comment names a later year than that of {either(case.firsts)}"
     is_archival = contest.bundle.has_no_sibling and all(
         "Live" in one.group.kinds for one in case.firsts
     )
     if not is_archival and (taped := taping_year(contest.recordings, year)):
         yield f"its comment names {taped}, so an earlier release may be missing"
+
+
+def _is_of_later_year(one: Candidate, year: int) -> bool:
+    """Whether comments say that each recording was made, live or anew, after a year."""
+    for each in one.recordings:
+        telling = remarks_in(None, each.disambiguation).telling
+        years = [int(word) for word in telling if _YEAR.fullmatch(word)]
+        if not (years and min(years) > year and telling & VERSIONS.keys()):
+            return False
+    return True
 
 
 def _in_editions(case: YearCase) -> Iterator[str]:
