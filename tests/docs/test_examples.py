@@ -1,7 +1,9 @@
 """The examples of the README and the docs run as they stand."""
 
 import json
+import math
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +16,13 @@ from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.llm.tools import as_tool
+from chart_binder.react import INSTRUCTIONS, Stepped, read_transcript
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import RunContext, Tool, Toolbox
 from docs.pages import ROOT, blocks, page
+from servers.openai import OpenAIStandIn
 
 
 def run(code: str) -> dict[str, Any]:
@@ -99,21 +103,66 @@ def dialect(name: str) -> Dialect:
 
 
 def rows(head: str = "| rule | dialect |") -> list[tuple[str, ...]]:
-    lines = page("docs/react.md").partition(head)[2].splitlines()[2:]
+    lines = page("docs/replies.md").partition(head)[2].splitlines()[2:]
     table = [re.findall(r"\| (.*?) (?=\|)", line) for line in lines[: lines.index("")]]
     return [tuple(cell.strip("`") for cell in row) for row in table]
 
 
-def test_the_toy_gives_the_sum(capsys: pytest.CaptureFixture[str]) -> None:
-    run(blocks("docs/react.md", "python")[0])
-    assert capsys.readouterr().out.endswith("28.0 after 3 turns\n")
+def test_the_agent_for_train_times_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    program = blocks("docs/react.md", "python")[0]
+    assert len(program.splitlines()) <= 15
+    replies = (
+        'Thought: I need the list.\nAction: departures\nAction Input: {"city": "Lyon"}',
+        "Thought: 07:04 is before 8.\nFinal Answer: 08:30",
+    )
+    with OpenAIStandIn(replies, models=({"id": "qwen3:4b"},)) as server:
+        run(program.replace("http://127.0.0.1:11434", server.url))
+    assert capsys.readouterr().out == "08:30\n"
+    assert server.chats[0]["model"] == "qwen3:4b"
+    system, question, _, shown = (message["content"] for message in server.chats[1]["messages"])
+    assert system.startswith(INSTRUCTIONS)
+    assert "departures(city)" in system
+    assert "Final Answer:" in system
+    assert question == "When does the first train to Lyon leave after 8?"
+    assert '["07:04","08:30","09:10"]' in shown
+
+
+def test_the_agent_with_every_setting_answers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = run(blocks("docs/react.md", "python")[1])
+    assert capsys.readouterr().out == "08:30:00 after 4 turns\n"
+    system = names["model"].asked[0][0].content
+    assert system.startswith("You are the clerk of a railway station.")
+    shown = [asked[-1].content for asked in names["model"].asked[1:]]
+    advice = ("No train goes to Paris: ask for Lyon.", "08:30", "Write the time alone")
+    assert all(text in observation for text, observation in zip(advice, shown, strict=True))
+    events = list(read_transcript((tmp_path / "run.jsonl").read_bytes().splitlines(keepends=True)))
+    assert [event.tool for event in events if isinstance(event, Stepped)] == [
+        "timetable", "timetable", None, None,
+    ]  # fmt: skip
+
+
+def add(a: float, b: float) -> float:
+    """Add two numbers."""
+    return a + b
+
+
+def multiply(a: float, b: float) -> float:
+    """Multiply two numbers."""
+    return a * b
+
+
+def log(x: float) -> float:
+    """Return the natural logarithm of a number."""
+    return math.log(x)
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
 def test_a_reply_of_the_table_is_read_as_it_says(row: tuple[str, ...]) -> None:
     _, name, reply, said = row
-    tools = run(blocks("docs/react.md", "python")[0])
-    toolbox = Toolbox(Tool.of(tools[each]) for each in ("add", "multiply", "log"))
+    toolbox = Toolbox((add, multiply, log))
     step = dialect(name).parse(reply.replace("⏎", "\n"))
     if said.startswith("advice: "):
         assert isinstance(step, Malformed)
@@ -154,7 +203,7 @@ def test_a_dialect_is_written_as_it_is_shown(place: int) -> None:
 
 
 def test_the_dialect_of_the_page_is_short_and_reads_what_it_writes() -> None:
-    code = blocks("docs/react.md", "python")[1]
+    code = blocks("docs/react.md", "python")[-1]
     assert 15 < len(code.splitlines()) < 50
     terse = run(code)["Terse"]()
     for step in (Act("add", {"a": 1}, "First."), Finish("7", "So."), Finish("a\nb")):

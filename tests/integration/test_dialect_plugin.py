@@ -17,7 +17,7 @@ def installed(tmp_path: Path) -> dict[str, str]:
     site = tmp_path / "site"
     metadata = site / "terse-1.0.dist-info"
     metadata.mkdir(parents=True)
-    (site / "terse.py").write_text(blocks("docs/react.md", "python")[1], "utf-8")
+    (site / "terse.py").write_text(blocks("docs/react.md", "python")[-1], "utf-8")
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: terse\nVersion: 1.0\n")
     (toml,) = blocks("docs/react.md", "toml")
     group, name, value = re.findall(r'"(.*)"\]\n(\w+) = "(.*)"', toml)[0]

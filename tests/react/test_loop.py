@@ -339,10 +339,10 @@ def test_a_step_that_the_token_limit_cut_is_not_taken_one_that_was_whole_is(repl
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (KeyError("secret"), "failed, by a defect of its plug-in: look into the log$"),
-        (ConnectionError("secret"), "failed, by a defect of its plug-in: look into the log$"),
-        (None, "gave no reply: its plug-in must return a Reply with text$"),
-        (Reply(b"x"), "gave no reply: its plug-in must return a Reply with text$"),  # type: ignore[arg-type]
+        (KeyError("secret"), "failed with KeyError: look into the log$"),
+        (ConnectionError("secret"), "failed with ConnectionError: look into the log$"),
+        (None, "returned no Reply with text$"),
+        (Reply(b"x"), "returned no Reply with text$"),  # type: ignore[arg-type]
     ],
 )
 def test_a_defect_of_a_chat_model_is_a_chat_error_without_internals(given: Any, told: str) -> None:

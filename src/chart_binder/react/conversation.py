@@ -133,12 +133,12 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
         if is_hearing:
             return error
         _log.warning("%s failed", name, exc_info=error)
-        return ChatError(f"{name} failed, by a defect of its plug-in: look into the log")
+        return ChatError(f"{name} failed with {type(error).__name__}: look into the log")
 
     with wrap_plugin_errors(wrap, ChatError, ReplayMismatchError):
         reply = chat.reply(messages, replace(terms, listen=hear) if listen else terms)
     if not (isinstance(reply, Reply) and isinstance(reply.content, str)):
-        raise ChatError(f"{name} gave no reply: its plug-in must return a Reply with text")
+        raise ChatError(f"{name} returned no Reply with text")
     return Reply(
         encodable(reply.content),
         _text(reply.thinking),

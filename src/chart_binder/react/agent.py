@@ -1,0 +1,90 @@
+"""An agent in one call: a question, a model and tools become an answer."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar, overload
+
+from chart_binder.react.conversation import ChatModel, Message
+from chart_binder.react.dialect import Classic, Dialect
+from chart_binder.react.loop import Ending, Judge, Limits, RefusedError, converse
+from chart_binder.react.tools import Tool, Toolbox
+from chart_binder.react.transcript import AnyEvent, Watch
+
+T = TypeVar("T")
+INSTRUCTIONS: Final = (
+    "You answer questions with the help of tools. Call a tool for whatever it can find out: do not"
+    " guess or answer from memory. If no tool can find it out, say so in your final answer."
+)
+"""The first part of the system prompt, unless a program has its own."""
+_LIMITS: Final = Limits()
+
+
+def system_prompt(instructions: str, dialect: Dialect, tools: Sequence[Tool]) -> str:
+    """Return a system prompt: instructions, the tools, and how to write a step."""
+    parts = (instructions, dialect.tools(tools) if tools else "", dialect.form(tools))
+    return "\n\n".join(filter(None, parts))
+
+
+def as_text(answer: str, is_last: bool) -> str:  # noqa: ARG001, FBT001 (a `Judge`)
+    """Accept any answer that is not empty."""
+    if not answer.strip():
+        raise RefusedError("Your answer is empty. Write it behind the label.")
+    return answer.strip()
+
+
+def ignore(event: AnyEvent) -> None:
+    """Do nothing about an event."""
+
+
+@overload
+def run(
+    question: str,
+    chat: ChatModel,
+    tools: Iterable[Tool | Callable[..., object]] = ...,
+    *,
+    instructions: str = ...,
+    dialect: Dialect | None = ...,
+    on_event: Watch = ...,
+    limits: Limits = ...,
+) -> Ending[str]: ...
+
+
+@overload
+def run(
+    question: str,
+    chat: ChatModel,
+    tools: Iterable[Tool | Callable[..., object]] = ...,
+    *,
+    validate_answer: Judge[T],
+    instructions: str = ...,
+    dialect: Dialect | None = ...,
+    on_event: Watch = ...,
+    limits: Limits = ...,
+) -> Ending[T]: ...
+
+
+def run(
+    question: str,
+    chat: ChatModel,
+    tools: Iterable[Tool | Callable[..., object]] = (),
+    *,
+    validate_answer: Judge[Any] = as_text,
+    instructions: str = INSTRUCTIONS,
+    dialect: Dialect | None = None,
+    on_event: Watch = ignore,
+    limits: Limits = _LIMITS,
+) -> Ending[Any]:
+    """Answer a question: the model reasons, calls tools, reads what they return, and answers.
+
+    `tools` are typed functions with docstrings, or `Tool`s. `validate_answer` takes the text of an
+    answer and whether the turn is the last; it returns what the answer means, or raises
+    `RefusedError` with what to write instead. The dialect is `Classic` unless another is given.
+    Raises `ChatError` if the model cannot be asked, `ToolDefectError` for an unusable tool.
+    """
+    toolbox, dialect = Toolbox(tools), dialect or Classic()
+    opening = (
+        Message("system", system_prompt(instructions, dialect, toolbox.tools)),
+        Message("user", question),
+    )
+    return converse(
+        chat, dialect, toolbox, opening, judge=validate_answer, watch=on_event, limits=limits
+    )
