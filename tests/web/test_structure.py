@@ -46,6 +46,9 @@ PLAIN = [
     "It\nArtista | The Velvet Harbour\nTipo album | Singolo\nPubblicazione | 17 maggio 1974",
     "Title | Performer | Published\nPaper Admiral | Harbour, The Velvet | 17 May 1974",
     "# シングル\nタイトル | 発売日\nPaper Admiral | 1974年5月17日",
+    "# Singles\nSingle | No. | LP | Issued\nPaper Admiral b/w Tide | VA 301 | Fleet | 17 May 1974",
+    "# Series VA\nSingle details | Title\nReleased: 17 May 1974; Label: Vantage | Paper Admiral",
+    "Paper Admiral\nSingle by The Velvet Harbour\nReleased | 17 May 1974 (UK)\nB-side | Ballast",
 ]
 NOT_PLAIN = {
     "a column of chart entries": "Title | Entered | Peak\nPaper Admiral | 17 May 1974 | 22",
@@ -61,6 +64,37 @@ NOT_PLAIN = {
     "promo copies": "Format: Vinyl, Promo\nReleased: 17 May 1974",
     "a list of nothing said": "- 17 May 1974: Paper Admiral, Two Ties, Ballast",
     "another's entry": "# Singles\n- The Loams, 17 May 1974",
+    # The column, the row or the title is of another issue.
+    "a country beside": "# Singles\nTitle | Released | Country\nPaper Admiral | 17 May 1974 | Peru",
+    "a note beside": "# Singles\nTitle | Released | Notes\nPaper Admiral | 17 May 1974 | for Peru",
+    "a country in the cell": "# Singles\nTitle | Released\nPaper Admiral | 17 May 1974 (US)",
+    "another number": "# Singles\nTitle | Released | Number\nPaper Admiral | 17 May 1974 | OX 1",
+    "another number's title": "# Singles\nTitle | Released\nPaper Admiral 2 | 17 May 1974",
+    "a part": "# Singles\nTitle | Released\nPaper Admiral, Part 2 | 17 May 1974",
+    "a version": "# Singles\nTitle | Released\nPaper Admiral – Instrumental | 17 May 1974",
+    "a year's version": "# Singles\nTitle | Released\nPaper Admiral 1981 | 17 May 1974",
+    "another's B-side": "# Singles\nTitle | Released\nHigh Tide / Paper Admiral | 17 May 1974",
+    "a column of B-sides": "# Singles\nTitle | B-side | Issued\nTide | Paper Admiral | 17 May 1974",
+    # The heading is of something else.
+    "videos": "# Music videos\nTitle | Released\nPaper Admiral | 17 May 1974",
+    "films": "# Filmography\nTitle | Released\nPaper Admiral | 17 May 1974",
+    "guests": "# Guest appearances\nTitle | Released\nPaper Admiral | 17 May 1974",
+    "another band": "# With The Loams\n- Paper Admiral (17 May 1974)",
+    "another market": "# US singles\nTitle | Released\nPaper Admiral | 17 May 1974",
+    "another kind": "# Compilations\nTitle | Released\nPaper Admiral | 17 May 1974",
+    "bootlegs": "# Bootlegs\nTitle | Released\nPaper Admiral | 17 May 1974",
+    "video works": "# 映像作品\nタイトル | 発売日\nPaper Admiral | 1974年5月17日",
+    # The box is of something else.
+    "a song": "Paper Admiral\nSong by The Velvet Harbour\nfrom the album Parlour Fleet\n"
+    "Released | 17 May 1974",
+    "a promo single": "Paper Admiral\nPromotional single by The Velvet Harbour\n"
+    "Released | 17 May 1974",
+    "another single": "Ballast\nSingle by The Velvet Harbour\nB-side | Paper Admiral\n"
+    "Released | 17 May 1974",
+    "an issue's country": "Paper Admiral\nFormat | Vinyl, Single\nCountry | US\n"
+    "Released | 17 May 1974",
+    "a date on the radio": "Paper Admiral\nSingle by The Velvet Harbour\n"
+    "Released | 17 May 1974 (radio)",
     "running text": '"Paper Admiral" was released on 17 May 1974.',
 }
 
@@ -73,8 +107,41 @@ def test_a_row_a_box_or_an_entry_may_state_a_date(text: str) -> None:
 
 @pytest.mark.parametrize("text", NOT_PLAIN.values(), ids=NOT_PLAIN)
 def test_what_is_not_understood_states_nothing_by_itself(text: str) -> None:
-    title = "Paper Admiral - Wikipedia" if "Music by" in text else "Velvet things - Wikipedia"
+    title = "The Velvet Harbour discography - Wikipedia"
+    if "|" in text and "#" not in text:
+        title = f"{text.partition(chr(10))[0].partition(' | ')[0]} - Wikipedia"
     assert not states_plainly(place(text, title), SINGLE)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("# Discography\nTitle | Released\nPaper Admiral | 17 May 1974", False),
+        ("# Releases\n- Paper Admiral (17 May 1974)", False),
+        ("# Singles\nTitle | Released\nPaper Admiral | 17 May 1974", True),
+        ("# Releases\n- Paper Admiral (single, 17 May 1974)", True),
+        ("# Releases\nNumber | Title | Released\nVA 301 | Paper Admiral | 17 May 1974", True),
+    ],
+)
+def test_of_two_records_of_one_title_the_type_or_the_number_tells(text: str, is_told: bool) -> None:
+    records = [
+        "S | Single | Paper Admiral | 1974 GB [Vantage VA 301, Vinyl]",
+        "A | Album | Paper Admiral | 1974-11-08 GB [Vantage VAL 2, Vinyl]",
+    ]
+    artist, title = "The Velvet Harbour", "Paper Admiral"
+    raw = {"artist": artist, "country": "GB", "title": title, "records": records}
+    evidence = load_evidence("one title", raw)
+    single = Subject.of(evidence.ids["S"], evidence.bundle)
+    assert states_plainly(place(text, "The Velvet Harbour"), single) is is_told
+
+
+def test_a_title_may_be_written_with_an_ampersand() -> None:
+    records = ["S | Single | Salt and Rope | 1974 GB [Vantage VA 301, Vinyl]"]
+    raw = {"artist": "The Velvet Harbour", "country": "GB", "title": "", "records": records}
+    evidence = load_evidence("ampersand", raw)
+    single = Subject.of(evidence.ids["S"], evidence.bundle)
+    text = "# Singles\nA-side | Date\nSalt & Rope | 17 May 1974"
+    assert states_plainly(place(text, "The Velvet Harbour"), single)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ evidence does not know makes of a statement a passage, for which more than one s
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from urllib.parse import urlsplit
 
 from chart_binder.domain import clauses
 from chart_binder.domain.clauses import Subject
@@ -20,6 +21,7 @@ from chart_binder.domain.patches import (
     fact_words,
 )
 from chart_binder.domain.vocabulary import find_words, fold, plain_text, spaced_words, word_table
+from chart_binder.web.documents import SourceText
 from chart_binder.web.passages import CELLS
 from chart_binder.web.places import Place, box_around, heads_box
 
@@ -29,13 +31,22 @@ _NEUTRAL, _GLUE, _RELEASE = (
 )
 _FORMATS = re.compile(
     r"vinyl|vinil|винил|cd|lp|ep|mc|cassettes?|kassette|musicassetta|downloads?|digital|stereo|mono"
-    r"|rpm|tours|giri|inch|stock copy|flac|streaming|配信限定|b w|maxi|o s t|ost"
+    r"|rpm|tours|giri|inch|stock copy|flac|compact disc|telechargement"
+    r"|streaming|配信限定|b w|maxi|o s t|ost"
 )
 CODE = re.compile(r"(?<!\w)[A-ZА-ЯΑ-Ω]{1,5}[ -]?\d[\w-]*")
 """A catalogue number."""
-_BRACKETED = re.compile(r"^\W*[(\[（](.*?)[)\]）]")
+_OTHER_SIDE = re.compile(r"(?i)/|\b(?:[bc] ?/ ?w|backed with)\b")
+_NUMBERED = re.compile(r"(?i)\s*['’]?(?:\d{1,3}|[ivx]+)\b(?!\s*(?:[\"”″:.]|inch|rpm|tours|giri))")
+"""A number right behind a title, which makes another one of it."""
+_IMPRINT = re.compile(r"(?:[^\W\d_][\w.&’'-]+ ){1,3}\d[\d-]{2,}(?!\w)")
+"""A label and its number."""
+_YEARED = re.compile(r"\s(?:19|20)\d\d(?!\s*[-/.年\d])")
+"""A year right behind a title: `Blue Monday 1988`."""
+_CLOSING = "\"'”’»」』*“„)"
+_KANA = re.compile(r"[\u3041-\u3096]+")
+"""Syllables that join Japanese words."""
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_PARTS = re.compile(r"[,;/·•|]|\s[-–—:]\s|:\s")
 
 
 def is_in_structure(place: Place, patch: Patch, subject: Subject) -> bool:
@@ -102,33 +113,102 @@ def _row_is_plain(place: Place, columns: Sequence[str], subject: Subject) -> boo
         return False
     if kind == "neutral" and not _is_of_records(place, subject):
         return False
+    if not (_fits_heading(place, subject) and _is_plain_text(_beside_date(place), subject)):
+        return False
     others = [pair for n, pair in enumerate(zip(columns, cells, strict=True)) if n != at]
-    if any(_is_of_other_label(head, cell, subject) for head, cell in others):
+    if any(_is_of_other_issue(head, cell, subject) for head, cell in others):
         return False
-    if not _fits_heading(place, subject):
-        return False
-    named = [(head, cell) for head, cell in others if subject.is_named_in(cell)]
-    if any(not _names_type(head) and _names_it_alone(cell, subject) for head, cell in named):
-        return True
-    is_alone = all(_names_it_alone(cell, subject) for _, cell in named)
-    return is_alone and all(
-        _is_any("label", head) or _is_known(cell, subject) for head, cell in others
+    titles = [pair for pair in others if not _is_of_what_is_beside(pair[0], subject)]
+    is_named = any(subject.is_named_in(cell) for _, cell in titles)
+    checked = titles if is_named else others
+    return all(
+        any(_is_any(kind, head) for kind in ("label", "number", "artist"))
+        or _names_it_alone(cell, subject)
+        for head, cell in checked
     )
 
 
-def _names_type(head: str) -> bool:
-    """Return whether a column is that of records of a type: of what a song in the row is on."""
-    words = (word for each in fact_words()[PRIMARY_TYPE].values() for word in each)
-    return any(True for _ in find_words(words, head)) or any(
-        word in head for word in _TABLE["records, unspaced"]
-    )
+def _is_of_what_is_beside(head: str, subject: Subject) -> bool:
+    """Return whether a column is of what stands beside the record: its album, its other side."""
+    types = {*_types_in(head, subject)}
+    is_other = bool(types and subject.types[0]) and types.isdisjoint(_own_types(subject))
+    return is_other or _is_any("beside", head)
+
+
+def _beside_date(place: Place) -> str:
+    """Return what stands with a date in its cell, up to a semicolon."""
+    line, at = place.line, place.start - place.document.line(place.start)[0]
+    before, behind = line[:at].rpartition(CELLS)[2], line[at:].partition(CELLS)[0]
+    label, colon, rest = before.partition(":")
+    before = rest if colon and clauses.says_release(label) else before
+    return before.rpartition(";")[2] + behind.partition(";")[0]
+
+
+def _own_types(subject: Subject) -> frozenset[str]:
+    """Return the types that a record may be called by: a single is a song, too."""
+    return frozenset({subject.types[0], *([_SONG] if subject.types[0] == "Single" else [])})
 
 
 def _fits_heading(place: Place, subject: Subject) -> bool:
-    """Return whether the heading above names no type of record, or the record's."""
+    """Return whether all headings above, or the page's title, are such as stand above the record.
+
+    They name its type or none, and have no word that is not understood: below `Videos` or `With
+    The Pell Band` stand other things.
+    """
     headings = place.document.headings(place.start, of_table=False)
-    types = {*_types_in(headings[-1] if headings else place.document.title, subject)} - {_SONG}
-    return not types or not subject.types[0] or subject.types[0] in types
+    texts = headings or (_without_site(place.document),)
+    return all(_may_head(text, subject) for text in texts) and _tells_type(place, subject)
+
+
+def _may_head(text: str, subject: Subject) -> bool:
+    types = {*_types_in(text, subject)} - {_SONG}
+    if types and subject.types[0] and subject.types[0] not in types:
+        return False
+    if subject.types[0] and any(True for _ in find_words(_other_kinds(subject), text)):
+        return False
+    words = spaced_words(_unnamed(text, subject))
+    rest = _pattern_in("records").sub(" ", _pattern_in("headings").sub(" ", words))
+    labels = (label.strip() for label in subject.labels if _UNSPACED.search(label))
+    for word in (*_TABLE["records, unspaced"], *_TABLE["headings, unspaced"], *labels):
+        rest = rest.replace(word, " ")
+    series = {re.split(r"[\W\d]", code, maxsplit=1)[0] for code in subject.codes}
+    rest = " ".join(word for word in rest.split() if word not in series)
+    is_named = subject.is_named_in(text) and _names_it_alone(text, subject)
+    return is_named or _is_plain_text(rest, subject)
+
+
+def _other_kinds(subject: Subject) -> Iterator[str]:
+    """Yield the words of the secondary types that a record does not have."""
+    kinds = subject.kind.split(" + ")
+    words = fact_words()[SECONDARY_TYPES].items()
+    return (word for name, each in words if name not in kinds for word in each)
+
+
+def _is_plain_text(text: str, subject: Subject) -> bool:
+    """Return whether a text is known but for words such as `on` and `the`."""
+    words = _KANA.sub(" ", clauses.without_release(text)).split()
+    return _is_known(" ".join(word for word in words if fold(word) not in _GLUE), subject)
+
+
+def _tells_type(place: Place, subject: Subject) -> bool:
+    """Return whether the type or number of the record is told, if another one has its title."""
+    if not subject.types[1]:
+        return True
+    box = box_around(place) if place.line.count(CELLS) <= 1 else ()
+    texts = (*place.above, place.line, *box)
+    own = _own_types(subject)
+    return any(own & {*_types_in(text, subject)} for text in texts) or any(
+        code in fold(place.line) for code in subject.codes
+    )
+
+
+def _without_site(document: SourceText) -> str:
+    """Return the title of a page without the name of its site."""
+    host = (urlsplit(document.address).hostname or "").replace("-", "")
+    pieces = re.split(r"\s[-–—|]\s", document.title)
+    return " - ".join(
+        each for each in pieces if (fold(each).split() or [""])[0].strip(",") not in host
+    )
 
 
 def _kind_of_head(head: str, countries: frozenset[str]) -> str:
@@ -156,8 +236,11 @@ def _country_words(subject: Subject) -> frozenset[str]:
     return frozenset(word for name in names if is_clear for word in spaced_words(name).split())
 
 
-def _is_of_other_label(head: str, cell: str, subject: Subject) -> bool:
-    """Return whether a cell names the label of an issue, and none that the evidence knows."""
+def _is_of_other_issue(head: str, cell: str, subject: Subject) -> bool:
+    """Return whether a cell names a label or number, and none that the evidence knows."""
+    if subject.codes and cell.strip() and _is_any("number", head):
+        number = _closed(cell)
+        return not any(_closed(code) in number or number in _closed(code) for code in subject.codes)
     if not subject.labels or not _is_any("label", head):
         return False
     words = {*spaced_words(cell).split()}
@@ -165,6 +248,10 @@ def _is_of_other_label(head: str, cell: str, subject: Subject) -> bool:
     return (
         bool(words) and words.isdisjoint(known) and not any(c in fold(cell) for c in subject.codes)
     )
+
+
+def _closed(text: str) -> str:
+    return "".join(filter(str.isalnum, fold(text)))
 
 
 _NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"})
@@ -175,16 +262,19 @@ _NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"}
 
 def _box_is_plain(place: Place, subject: Subject) -> bool:
     """Return whether a box is that of the record: of its type or its artist, and of no other."""
-    if not _says_release(_label(place.line), subject):
+    label = _label(place.line)
+    if not (_says_release(label, subject) and _is_plain_text(_beside_date(place), subject)):
         return False
-    if _is_doubted(place):
+    if _is_doubted(place, subject) or not _fits_heading(place, subject):
         return False
     above = [text for text in place.above if CELLS not in text]
     cells = [cell for row in box_around(place) for cell in row.split(CELLS)]
     types = {name for text in (*cells, *above) for name in _types_in(text, subject)}
     own = subject.types[0]
-    if own and types - {_SONG} and own not in types:
-        return False
+    heads = [line for line in box_around(place) if _label(line) == line]
+    is_song = {name for text in heads for name in _types_in(text, subject)} == {_SONG}
+    if own and (is_song or types - {_SONG}) and own not in types:
+        return False  # a song's box has the date of the album that it is from
     is_of_artist = any(map(subject.has_artist_in, above)) or _introduces(place, subject)
     return bool(types) or is_of_artist or any(_is_own_label(cell, subject) for cell in cells)
 
@@ -206,17 +296,20 @@ def _types_in(text: str, subject: Subject) -> Iterator[str]:
             yield name
 
 
-def _is_doubted(place: Place) -> bool:
-    """Return whether a value of the box, such as its format, is of no record on sale.
+def _is_doubted(place: Place, subject: Subject) -> bool:
+    """Return whether a line of the box says that it is of no record on sale, or of another country.
 
     A row that says itself of what it is does not count: `Recorded | at live sessions`.
     """
-    rows = (line for line in box_around(place) if not find_dates(line))
-    return any(
-        clauses.doubt_in_heading(line.removeprefix(_label(line)))
-        for line in rows
-        if not (_is_any("label", _label(line)) or clauses.doubt_in_heading(_label(line)))
-    )
+    for line in (line for line in box_around(place) if not find_dates(line)):
+        label = _label(line)
+        value = line.removeprefix(label) or _unnamed(line, subject)
+        if _is_any("country", label) and not _is_known(value, subject):
+            return True
+        says_of_what = _is_any("label", label) or clauses.doubt_in_heading(label)
+        if (label == line or not says_of_what) and clauses.doubt_in_heading(value):
+            return True
+    return False
 
 
 def _is_own_label(cell: str, subject: Subject) -> bool:
@@ -245,19 +338,15 @@ def _has_any(names: Iterable[str], line: str) -> bool:
 
 def _names_it_alone(text: str, subject: Subject) -> bool:
     """Return whether a text names the record, with nothing behind the title that is not known."""
-    text = _without_dates(text)  # of which some have commas
+    if any(_YEARED.match(text[end:].lstrip(_CLOSING)) for _, end in _spans(subject.own, text)):
+        return False
+    text = _without_dates(text)
     spans = [*_spans(subject.own, text)]
     for start, end in spans:
-        before = _PARTS.split(text[:start].removeprefix("- "))
-        behind = text[end:].lstrip("\"'”’»」』*“„)")
-        bracket = _BRACKETED.match(behind)
-        rest = [before[-1]]
-        if bracket:
-            rest += _PARTS.split(bracket[1])
-            rest.append(_PARTS.split(behind[bracket.end() :])[0])
-        elif not behind.lstrip().startswith("/"):
-            rest.append(_PARTS.split(behind)[0])
-        if all(_is_known(piece, subject) for piece in rest):
+        behind = _OTHER_SIDE.split(text[end:].lstrip(_CLOSING))[0]
+        if _NUMBERED.match(behind):
+            continue
+        if _is_known(text[:start].removeprefix("- "), subject) and _is_plain_text(behind, subject):
             return True
     return not (spans or subject.is_named_in(text)) and _is_known(text, subject)
 
@@ -267,13 +356,17 @@ def _spans(names: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
     normal, places = plain_text(text)
     for name in names:
         words = r"[\W_]+".join(map(re.escape, name.split()))
+        words = re.sub(r"(?<=\+)and(?=\[)", "(?:and|&)", words)
         for found in re.finditer(rf"(?<!\w){words}(?!\w)", normal):
             yield places[found.start()], places[found.end() - 1] + 1
 
 
 def _is_known(text: str, subject: Subject) -> bool:
     """Return whether a text holds nothing but what the evidence says, dates, types and formats."""
-    plain = clauses.without_names(CODE.sub(" ", _without_dates(text)), subject)
+    plain = CODE.sub(" ", _without_dates(text))
+    if not subject.labels:
+        plain = _IMPRINT.sub(" ", plain)
+    plain = clauses.without_names(plain, subject)
     for kind in _type_words(subject):
         plain = plain.replace(spaced_words(kind), " ")
     left = _FORMATS.sub(" ", plain) if plain.strip() else ""
@@ -345,4 +438,9 @@ def _is_any(kind: str, head: str) -> bool:
 def _is_any_in(kind: str, text: str) -> bool:
     if any(word in text for word in _TABLE[f"{kind}, unspaced"]):
         return True
-    return bool(re.search(rf"(?<!\w)(?:{_pattern(kind).pattern})(?!\w)", spaced_words(text)))
+    return bool(_pattern_in(kind).search(spaced_words(text)))
+
+
+@cache
+def _pattern_in(kind: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{_pattern(kind).pattern})(?!\w)")
