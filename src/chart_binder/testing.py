@@ -19,19 +19,13 @@ from msgspec import UNSET
 from chart_binder.errors import TranscriptError, counted
 from chart_binder.jobs.transcripts import RecordedRun, read_recording
 from chart_binder.llm.acceptance import SENT_BACK
-from chart_binder.react.conversation import ChatError, Message, ReplayMismatchError, Reply, Terms
+from chart_binder.llm.events import Brought, Read, ReadingScript
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.loop import LOOKED_UP
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.react.transcript import (
-    Brought,
-    Exchange,
-    Read,
-    ReadingScript,
-    Turn,
-    recorded_calls,
-)
+from chart_binder.react.transcript import Exchange, Turn, recorded_calls
 
 __all__ = ["Canned", "Departure", "Play", "canned", "play"]
 
@@ -39,8 +33,11 @@ _HOW_TO_MEND = "If the change is meant, record the run again: docs/testing.md sa
 _MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS, _MOST_BRIEF = 1_000, 40, 500, 90
 
 
-class Departure(ReplayMismatchError):  # noqa: N818 (pytest shows its name)
-    """The conversation is not the recorded one; the text says where, and what was expected."""
+class Departure(BaseException):
+    """The conversation is not the recorded one; the text says where, and what was expected.
+
+    It is no `Exception`, like pytest's own failures, because tested code may catch those.
+    """
 
 
 def _brief(text: str) -> str:
@@ -71,8 +68,8 @@ class Canned:
 
     `message` lines check the opening, `step` lines each call, `step` and `observation` lines what
     the model is shown; `reply` lines alone, that all of them are asked for and no more. `departure`
-    is the first difference: an `AssertionError`, raised when the model is asked next and again by
-    `finish`, because a pipeline may swallow it.
+    is the first difference, raised when the model is asked next and again by `finish`, because a
+    pipeline may swallow it.
     """
 
     def __init__(self, name: str, recorded: RecordedRun, tools: Iterable[Tool]) -> None:

@@ -17,7 +17,8 @@ from chart_binder.cli.output import rate_text, set_up_logging
 from chart_binder.cli.progress import LiveRun, bar_line, progress, stop_after_current
 from chart_binder.config import LogConfig
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.react.transcript import Observed, Replied, Result, Run
+from chart_binder.llm.events import Result, Run
+from chart_binder.react.transcript import Observed, Replied
 
 REPLY = "Thought: hm\nAction: x"
 

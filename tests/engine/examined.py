@@ -5,10 +5,11 @@ import math
 from typing import Any
 
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.llm.events import ReplayedRun
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome, Standing
 from chart_binder.llm.second_reading import FIRST_RELEASE
-from chart_binder.react.transcript import Observed, Replay, Replied
+from chart_binder.react.transcript import Observed, Replied
 from chart_binder.rules.labels import Labels
 from engine.forms import ELSEWHERE
 from engine.runs import TOOLS, Run
@@ -59,7 +60,7 @@ def _examine_acceptance(run: Run) -> None:
 
 def _examine_replay(run: Run) -> None:
     """The transcript alone comes to the same."""
-    adjudicator = ReActAdjudicator(run.config, chat=Replay(run.events), tools=TOOLS)
+    adjudicator = ReActAdjudicator(run.config, chat=ReplayedRun(run.events), tools=TOOLS)
     again = adjudicator.adjudicate(run.evidence)
     assert _lasting(again) == _lasting(run.result)
 

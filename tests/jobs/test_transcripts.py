@@ -10,11 +10,12 @@ import pytest
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.jobs.transcripts import replay
+from chart_binder.llm.events import read_run
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import Reply
 from chart_binder.react.tools import Observation, ToolError
-from chart_binder.react.transcript import AnyEvent, Observed, Stepped, read_transcript
+from chart_binder.react.transcript import AnyEvent, Observed, Stepped
 from golden.bundles import year_only_single
 from integration.services import call
 
@@ -71,7 +72,7 @@ RUNS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 
 def told(path: Path) -> list[AnyEvent]:
     """Return the steps and the observations of a recorded run."""
-    events = read_transcript(path.read_bytes().splitlines(keepends=True))
+    events = read_run(path.read_bytes().splitlines(keepends=True))
     return [event for event in events if isinstance(event, Stepped | Observed)]
 
 

@@ -10,12 +10,12 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.transcripts import replay
+from chart_binder.llm.events import Read, ReadingScript
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Check
 from chart_binder.react.conversation import ChatModel, Reply
 from chart_binder.react.steps import Document
 from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.react.transcript import Read, ReadingScript
 from chart_binder.rules.decide import decide
 from golden.bundles import year_only_single
 
@@ -87,7 +87,7 @@ def adjudicated(
     if chat is None:
         chat = Scripted(replies)
         read = (each if isinstance(each, Read) else Read(reading=each) for each in readings)
-        chat.readings = ReadingScript(read)
+        chat.readings = ReadingScript(read)  # type: ignore[assignment] # with kinds and sources
     adjudicator = ReActAdjudicator(LLMConfig(enabled=True, **config), chat=chat, **more)
     bundle = read_bundle(evidence or year_only_single())
     return adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))

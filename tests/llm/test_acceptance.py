@@ -9,9 +9,9 @@ import pytest
 from chart_binder.config import AcceptanceConfig
 from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.acceptance import SENT_BACK
+from chart_binder.llm.events import Read
 from chart_binder.llm.result import AdjudicationResult, Outcome, Standing, why_not_written
 from chart_binder.llm.second_reading import MAX_READINGS
-from chart_binder.react.transcript import Read
 from golden.bundles import golden, year_only_single
 from llm.scripted_runs import (
     ALBUM,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chart_binder.config import AcceptanceConfig
+from chart_binder.llm.events import Read
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.steps import Document
 from chart_binder.react.tools import Observation, Tool
-from chart_binder.react.transcript import Read
 from golden.bundles import year_only_single
 from llm.scripted_runs import (
     DAY,

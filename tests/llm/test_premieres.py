@@ -10,9 +10,9 @@ import pytest
 from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.clauses import Subject
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.llm.events import Read
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.second_reading import inquiry
-from chart_binder.react.transcript import Read
 from chart_binder.web.documents import SourceText
 from chart_binder.web.places import Place
 from llm.scripted_runs import adjudicated, is_replayed, look

@@ -14,19 +14,13 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
+from chart_binder.llm.events import Result, read_run
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, search_topic
 from chart_binder.llm.recording import failed_services
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import Message, Reply, Terms
 from chart_binder.react.tools import SAYS_NOTHING, Observation, RunContext, Tool
-from chart_binder.react.transcript import (
-    AnyEvent,
-    Observed,
-    Replied,
-    Result,
-    Stepped,
-    read_transcript,
-)
+from chart_binder.react.transcript import AnyEvent, Observed, Replied, Stepped
 from chart_binder.testing import Play
 from golden.bundles import crowd, year_only_single
 from llm.scripted_runs import (
@@ -49,7 +43,7 @@ def search(query: str) -> str:
 
 
 def _events(path: Path) -> tuple[AnyEvent, ...]:
-    return tuple(read_transcript(path.read_bytes().splitlines(keepends=True)))
+    return tuple(read_run(path.read_bytes().splitlines(keepends=True)))
 
 
 @pytest.mark.parametrize("gives", [None, KeyError("k")])

@@ -18,6 +18,7 @@ from chart_binder.config import LLMConfig, MusicBrainzConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.transcripts import replay
+from chart_binder.llm.events import Brought, read_run
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.musicbrainz.client import Client
@@ -26,7 +27,6 @@ from chart_binder.musicbrainz.source import connect
 from chart_binder.musicbrainz.tool import MemoryCache, musicbrainz
 from chart_binder.react.conversation import Message, Reply, Terms
 from chart_binder.react.tools import Observation, Tool
-from chart_binder.react.transcript import Brought, read_transcript
 from chart_binder.rules.decide import decide
 from llm.scripted_runs import is_replayed
 from servers.http import Request, Response
@@ -153,7 +153,7 @@ def test_a_record_that_musicbrainz_showed_is_decided_by_rules_and_replayed(
 
 def brought_in(transcript: Path) -> list[Brought]:
     """Return what records added to the evidence of a recorded run."""
-    events = read_transcript(transcript.read_bytes().splitlines())
+    events = read_run(transcript.read_bytes().splitlines())
     return [event for event in events if isinstance(event, Brought)]
 
 

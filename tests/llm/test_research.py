@@ -12,19 +12,13 @@ from chart_binder.domain.evidence import Link
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import LookupFailedError
+from chart_binder.llm.events import Read, read_run
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import Message, Reply, Terms
 from chart_binder.react.steps import Document
 from chart_binder.react.tools import Observation, Tool
-from chart_binder.react.transcript import (
-    AnyEvent,
-    Observed,
-    Read,
-    Said,
-    Stepped,
-    read_transcript,
-)
+from chart_binder.react.transcript import AnyEvent, Observed, Said, Stepped
 from chart_binder.rules.decide import decide
 from chart_binder.testing import play
 from golden.bundles import golden, year_only_single
@@ -215,10 +209,10 @@ def asked(*tools: Any, replies: Sequence[str] = (BARE,), **more: Any) -> tuple[A
 
 
 def events_of(result: AdjudicationResult, *kinds: type[AnyEvent]) -> list[Any]:
-    events = result.transcript
-    if not isinstance(events, tuple):
-        lines = Path(str(events)).read_bytes().splitlines(keepends=True)
-        events = tuple(read_transcript(lines))
+    recorded = result.transcript
+    events: Iterable[AnyEvent] = recorded if isinstance(recorded, tuple) else ()
+    if not isinstance(recorded, tuple):
+        events = read_run(Path(str(recorded)).read_bytes().splitlines(keepends=True))
     return [event for event in events if isinstance(event, kinds)]
 
 

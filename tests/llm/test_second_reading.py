@@ -8,10 +8,10 @@ import pytest
 
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig
+from chart_binder.llm.events import Read, read_run
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.second_reading import MAX_READINGS
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
-from chart_binder.react.transcript import Read, read_transcript
 from golden.bundles import golden
 from llm.scripted_runs import (
     DAY,
@@ -211,7 +211,7 @@ def test_without_a_second_reading_a_fact_needs_a_quote(quote: str) -> None:
 def test_readings_are_recorded_counted_and_replayed(tmp_path: Path) -> None:
     result, _ = read(replies=TWO, record=tmp_path)
     assert result.outcome is Outcome.ACCEPTED
-    events = read_transcript(Path(str(result.transcript)).read_bytes().splitlines(keepends=True))
+    events = read_run(Path(str(result.transcript)).read_bytes().splitlines(keepends=True))
     lines = [event for event in events if isinstance(event, Read)]
     assert [(line.source, line.kind, line.fact, line.iteration) for line in lines] == [
         (PAGE, "support", 0, 3), (OTHER, "support", 1, 3),
@@ -324,7 +324,7 @@ def test_the_raw_answer_is_recorded_and_read_anew(tmp_path: Path) -> None:
     answer = '{ "reading" : "first_release", "because": "issued" }'
     result, _ = read(answer, record=tmp_path)
     lines = Path(str(result.transcript)).read_bytes().splitlines(keepends=True)
-    [event] = [each for each in read_transcript(lines) if isinstance(each, Read)]
+    [event] = [each for each in read_run(lines) if isinstance(each, Read)]
     assert (event.answer, event.reading) == (answer, "first_release")
     changed = [line.replace(b"first_release\\", b"other_title\\") for line in lines]
     Path(str(result.transcript)).write_bytes(b"".join(changed))

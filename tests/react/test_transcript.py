@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from chart_binder.llm.events import Result, Run, read_run
 from chart_binder.react.transcript import (
     AnyEvent,
     Observed,
     Replied,
-    Result,
-    Run,
     Said,
     Stepped,
     TranscriptDefectError,
@@ -36,7 +35,7 @@ def test_every_event_is_flushed_as_it_happens_and_read_back(tmp_path: Path) -> N
         for count, event in enumerate(EVENTS, start=1):
             record(event)
             lines = path.read_bytes().splitlines(keepends=True)
-            assert tuple(read_transcript(lines)) == EVENTS[:count]
+            assert tuple(read_run(lines)) == EVENTS[:count]
     assert json.loads(lines[3]) == {
         "type": "reply", "iteration": 1, "content": "Thought: …", "thinking": None,
         "done_reason": "stop", "prompt_tokens": 812, "completion_tokens": 44, "seconds": 1.9,
@@ -69,3 +68,12 @@ def test_any_other_line_that_makes_no_sense_is_named(line: bytes, word: str) -> 
     lines = [b'{"type": "reply", "content": "a"}\n', line + b"\n", b"\n"]
     with pytest.raises(TranscriptDefectError, match=word):
         list(read_transcript(lines))
+
+
+def test_the_engine_knows_no_event_about_evidence_and_a_run_none_of_another_version() -> None:
+    for line in (b'{"type": "run"}', b'{"type": "reading"}', b'{"type": "evidence"}'):
+        assert len(list(read_run([line + b"\n"]))) == 1
+        with pytest.raises(TranscriptDefectError, match="line 1: Invalid value"):
+            list(read_transcript([line + b"\n"]))
+    with pytest.raises(TranscriptDefectError, match="it is of version 2, and only version 1 is"):
+        list(read_run([b'{"type": "run", "version": 2}\n']))

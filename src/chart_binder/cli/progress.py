@@ -17,6 +17,7 @@ from chart_binder.audio.file_access import AudioFile, find_audio_files
 from chart_binder.cli.output import duration, fit, print_error, print_lines, rate_text, safe_text
 from chart_binder.errors import INTERRUPTED, counted
 from chart_binder.jobs.decide import State
+from chart_binder.llm.events import Brought, Read, Result, Run
 from chart_binder.react import transcript
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class LiveRun:
         shown, self._pieces = "".join(self._pieces), []
         if shown:
             click.echo(err=True)
-        if isinstance(event, transcript.Run):
+        if isinstance(event, Run):
             self._turn = 0
         if isinstance(event, transcript.Replied):
             self._turn = event.iteration
@@ -108,7 +109,7 @@ class LiveRun:
 def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
     """Yield one event of a run as lines; without the text of a reply that `is_shown` already."""
     match event:
-        case transcript.Run():
+        case Run():
             parts = (event.id, event.model_id, event.dialect, event.prompt_version)
             yield f"=== run {', '.join(filter(None, parts))}"
         case transcript.Said():
@@ -130,15 +131,15 @@ def event_lines(event: transcript.AnyEvent, *, is_shown: bool = False) -> Iterat
         case transcript.Observed():
             yield f"--- turn {event.iteration}: observation ({event.seconds:.1f} s)"
             yield event.observation.shown
-        case transcript.Read() | transcript.Brought():
+        case Read() | Brought():
             yield from _check_lines(event)
-        case transcript.Result():
+        case Result():
             said = event.result.get("rationale") or event.result.get("problem") or "no reason given"
             yield f"=== {event.result.get('outcome')}: {said}"
 
 
-def _check_lines(event: transcript.Read | transcript.Brought) -> Iterator[str]:
-    if isinstance(event, transcript.Brought):
+def _check_lines(event: Read | Brought) -> Iterator[str]:
+    if isinstance(event, Brought):
         said = event.problem or "its recordings of this performance go into the evidence"
         yield f"--- turn {event.iteration}: {event.record} at MusicBrainz: {said}"
         return

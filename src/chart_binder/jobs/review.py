@@ -27,8 +27,9 @@ from chart_binder.jobs.stored_decisions import (
     stored_bundle,
 )
 from chart_binder.jobs.write import NOT_DECIDED, TaggedFile, read_file_tags
+from chart_binder.llm.events import read_run
 from chart_binder.llm.result import AdjudicationResult
-from chart_binder.react.transcript import AnyEvent, TranscriptDefectError, read_transcript
+from chart_binder.react.transcript import AnyEvent, TranscriptDefectError
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels, labelled_candidates, labelled_releases
@@ -196,7 +197,7 @@ def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ..
             f"no transcript is kept of {case.kept.id}: no model was asked, or it was not recorded"
         )
     try:
-        return tuple(read_transcript(kept.document.splitlines(keepends=True)))
+        return tuple(read_run(kept.document.splitlines(keepends=True)))
     except TranscriptDefectError as error:
         raise StoreError(f"the transcript {known} in the store is damaged: {error}") from error
 

@@ -15,6 +15,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.files import convert_json, decode_json, read_file
 from chart_binder.llm.answer import ANSWER_KEYS, read_answer
+from chart_binder.llm.events import Read, ReplayedRun, Result, Run, read_run
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult
@@ -23,19 +24,7 @@ from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Toolbox, ToolError
-from chart_binder.react.transcript import (
-    AnyEvent,
-    Read,
-    Replay,
-    Result,
-    Run,
-    Said,
-    TranscriptDefectError,
-    Turn,
-    Watch,
-    read_transcript,
-    turns,
-)
+from chart_binder.react.transcript import AnyEvent, Said, TranscriptDefectError, Turn, Watch, turns
 
 _Options = TypeVar("_Options", bound=BaseModel)
 
@@ -110,7 +99,7 @@ def read_recording(path: Path) -> RecordedRun:
     """Read a transcript file. Raises `CanonError`."""
     lines = read_file(path).splitlines(keepends=True)
     try:
-        events = tuple(read_transcript(lines))
+        events = tuple(read_run(lines))
     except TranscriptDefectError as error:
         raise errors.TranscriptError(f"{path}: no transcript: {error}") from error
     if not events:
@@ -141,7 +130,7 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
     config = with_installed_tools(_options(LLMConfig, run, "llm", path))
     adjudicator = ReActAdjudicator(
         config.model_copy(update={"enabled": True}),
-        chat=Replay(recorded.events),
+        chat=ReplayedRun(recorded.events),
         watch=watch,
         rules_config=_options(RulesConfig, run, "rules", path),
         prompt=_recorded_prompt(run, path),

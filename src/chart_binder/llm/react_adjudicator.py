@@ -16,6 +16,7 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_
 from chart_binder.domain.verdict import Verdict
 from chart_binder.llm.acceptance import Examination
 from chart_binder.llm.answer import ANSWER_KEYS, last_word
+from chart_binder.llm.events import Read, ReplayedRun, Result, Run
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.open_case import OpenCase
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
@@ -29,17 +30,7 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, call_tool, converse
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import RunContext, Tool, Toolbox
-from chart_binder.react.transcript import (
-    Observed,
-    Read,
-    Replay,
-    Replied,
-    Result,
-    Run,
-    Said,
-    Watch,
-    partial_findings,
-)
+from chart_binder.react.transcript import Observed, Replied, Said, Watch, partial_findings
 from chart_binder.rules.labels import Labels
 
 _MAX_TITLES = 12
@@ -126,7 +117,7 @@ class ReActAdjudicator:
         context = RunContext(search_topic(bundle))
         linked = (linked_pages(bundle, self._config, self._links),) if self._links else ()
         toolbox = Toolbox((tool.for_run(context) for tool in self._tools), linked)
-        replayed = chat.opening(run.evidence_hash) if isinstance(chat, Replay) else ()
+        replayed = chat.opening(run.evidence_hash) if isinstance(chat, ReplayedRun) else ()
         opening = replayed or (
             Message("system", self.system_prompt()),
             Message("user", markdown),
@@ -144,7 +135,7 @@ class ReActAdjudicator:
             finder = RecordFinder(record, find, recorded or {}, lambda: deadline - time.monotonic())
             case = OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config)
             names: Collection[str] = [tool.name for tool in self._tools]
-            names = chat.tools_of(names) if isinstance(chat, Replay) else names
+            names = chat.tools_of(names) if isinstance(chat, ReplayedRun) else names
             examination = Examination(
                 case, record, reader, finder, bool(names), tools=names, dialect=self.dialect
             )
@@ -159,7 +150,7 @@ class ReActAdjudicator:
         self, toolbox: Toolbox, opening: Sequence[Message], examination: Examination
     ) -> Ending[AdjudicationResult]:
         config, chat = self._config, self._chat
-        replay = chat if isinstance(chat, Replay) else None
+        replay = chat if isinstance(chat, ReplayedRun) else None
         labels, record, finder = examination.case.labels, examination.record, examination.finder
         limits = Limits(
             iterations=config.max_iterations,

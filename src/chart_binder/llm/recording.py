@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -19,15 +19,14 @@ from chart_binder.domain.patches import field_named
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError
 from chart_binder.llm.answer import FinalAnswer
+from chart_binder.llm.events import Brought, Run, RunEvent
 from chart_binder.llm.open_case import RECORDING, OpenCase
 from chart_binder.llm.result import FAILED_SERVICE, Check, Fact
 from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import (
     AnyEvent,
-    Brought,
     Observed,
     Replied,
-    Run,
     Stepped,
     Watch,
     record_in_file,
@@ -69,9 +68,9 @@ class Record:
         return found
 
     @property
-    def place(self) -> str | tuple[AnyEvent, ...]:
+    def place(self) -> str | tuple[RunEvent, ...]:
         """Where the transcript is: a file's path, or the events themselves."""
-        return str(self.path) if self.path else tuple(self.events)
+        return str(self.path) if self.path else cast("tuple[RunEvent, ...]", tuple(self.events))
 
 
 def _answers(events: Iterable[AnyEvent]) -> Iterator[tuple[Stepped, Observed]]:

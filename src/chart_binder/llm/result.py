@@ -7,7 +7,7 @@ import msgspec
 
 from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.files import decode_json
-from chart_binder.react.transcript import AnyEvent
+from chart_binder.llm.events import RunEvent
 
 
 class Outcome(StrEnum):
@@ -114,7 +114,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     dialect: str = ""
     prompt_version: str = ""
     evidence_hash: str = ""
-    transcript: str | tuple[AnyEvent, ...] | None = None
+    transcript: str | tuple[RunEvent, ...] | None = None
 
     def to_json(self) -> bytes:
         """Return the result as JSON."""

@@ -22,13 +22,14 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.dates_in_text import Mention, find_dates, states
 from chart_binder.domain.patches import fact_words
 from chart_binder.llm.answer import object_schema
+from chart_binder.llm.events import NOT_ANSWERED, Read, scripted_reply
 from chart_binder.llm.prompt import fill_placeholders
 from chart_binder.llm.result import Reading
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms, ask
 from chart_binder.react.parsing.lenient_json import object_of
 from chart_binder.react.parsing.lexer import speak
 from chart_binder.react.sanitize import one_line
-from chart_binder.react.transcript import NOT_ANSWERED, Read, ReadingScript, Watch
+from chart_binder.react.transcript import Watch
 from chart_binder.web.places import Place
 
 MAX_READINGS: Final = 8
@@ -215,10 +216,8 @@ class SecondReader:
     def _ask(self, asked: Inquiry, event: Read) -> str:
         self.asked += 1
         started = time.monotonic()
-        known = getattr(self.chat, "readings", None)
         try:
-            if isinstance(known, ReadingScript):
-                reply = known.reply(event)
+            if reply := scripted_reply(self.chat, event):
                 reading = asked.read(reply.content)
             else:
                 reading, reply = ask_reading(self.chat, asked, self.seconds_left())

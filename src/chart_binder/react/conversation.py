@@ -72,10 +72,6 @@ class ChatError(Exception):
         super().__init__(plain_line(str(problem), MAX_PROBLEM_CHARS))
 
 
-class ReplayMismatchError(AssertionError):
-    """A conversation departs from the recording that a test plays. The loop lets it pass."""
-
-
 class ChatModel(Protocol):
     """A model that continues a conversation."""
 
@@ -135,7 +131,7 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
         _log.warning("%s failed", name, exc_info=error)
         return ChatError(f"{name} failed with {type(error).__name__}: look into the log")
 
-    with wrap_plugin_errors(wrap, ChatError, ReplayMismatchError):
+    with wrap_plugin_errors(wrap, ChatError):
         reply = chat.reply(messages, replace(terms, listen=hear) if listen else terms)
     if not (isinstance(reply, Reply) and isinstance(reply.content, str)):
         raise ChatError(f"{name} returned no Reply with text")

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from itertools import zip_longest
@@ -20,29 +20,12 @@ if TYPE_CHECKING:
     from chart_binder.react.dialect import Dialect
 
 _log = logging.getLogger(__name__)
-VERSION = 1
-NOT_ANSWERED = ""
-"""The `reading` of a second reading that the model's server did not answer."""
 _REPLY_FIELDS = tuple(field.name for field in fields(Reply))
 _OBSERVATION_FIELDS = tuple(field.name for field in fields(Observation))
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=False):
     """An event of a run."""
-
-
-class Run(Event, frozen=True, tag="run"):
-    """The beginning of a run. `evidence` is its bundle, so that the run can be replayed."""
-
-    id: str = ""
-    started_at: str = ""
-    model_id: str = ""
-    dialect: str = ""
-    prompt_version: str = ""
-    evidence_hash: str = ""
-    options: dict[str, object] = {}
-    evidence: dict[str, object] | None = None
-    version: int = VERSION
 
 
 class Said(Event, frozen=True, tag="message"):
@@ -111,83 +94,13 @@ class Observed(Event, frozen=True, tag="observation"):
         return Observation(**{name: getattr(self, name) for name in _OBSERVATION_FIELDS})
 
 
-class Read(Event, frozen=True, tag="reading"):
-    """A second reading of a passage (`content`) for the fact numbered `fact`, from 0.
-
-    `kind` is `support` or `contradiction`; `answer` is what the model wrote, from which a replay
-    reads anew. In a canned transcript only `reading` is needed.
-    """
-
-    iteration: int = 0
-    fact: int = 0
-    kind: str = "support"
-    source: str = ""
-    content: str = ""
-    answer: str = ""
-    reading: str = ""
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    seconds: float = 0.0
-
-    @property
-    def reply(self) -> Reply:
-        """What the model answered."""
-        tokens = self.prompt_tokens, self.completion_tokens
-        answer = self.answer or f'{{"reading": "{self.reading}"}}'
-        return Reply(answer, None, "stop", *tokens, self.seconds)
-
-
-class Brought(Event, frozen=True, tag="evidence"):
-    """What a record that the model named (`release-group/ID`) adds to the evidence, or why not."""
-
-    iteration: int = 0
-    record: str = ""
-    added: dict[str, object] = {}
-    problem: str | None = None
-
-
-class ReadingScript:
-    """Second readings known beforehand, from the `reading` lines of a transcript.
-
-    A question is answered by the first line of its kind that is left, those with its passage
-    before those with its source, and both before those with neither; without one it is `unclear`.
-    """
-
-    def __init__(self, lines: Iterable[Read]) -> None:
-        self._left = list(lines)
-
-    def reply(self, question: Read) -> Reply:
-        """Return the reply to a question; raise `ChatError` where it was not answered then."""
-
-        def fits(line: Read) -> tuple[bool, bool] | None:
-            same = line.content == question.content, line.source == question.source
-            is_other = (line.content and not same[0]) or (line.source and not same[1])
-            return None if is_other or line.kind != question.kind else same
-
-        fitting = [(fit, -at) for at, line in enumerate(self._left) if (fit := fits(line))]
-        if not fitting:
-            return msgspec.structs.replace(question, reading="unclear").reply
-        line = self._left.pop(-max(fitting)[1])
-        if line.reading == NOT_ANSWERED:
-            raise ChatError("the second reading was not answered")
-        return line.reply
-
-
-class Result(Event, frozen=True, tag="result"):
-    """The result of the run."""
-
-    result: dict[str, object]
-
-
-AnyEvent: TypeAlias = Run | Said | Replied | Stepped | Observed | Read | Brought | Result
-_OfTurn: TypeAlias = Replied | Stepped | Observed | Read | Brought
+EngineEvent: TypeAlias = Said | Replied | Stepped | Observed
+"""The events of the engine itself; a program may record others among them."""
+AnyEvent: TypeAlias = Event
 Watch: TypeAlias = Callable[[AnyEvent], None]
 
 
 _ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(AnyEvent)
-_FREE_FIELDS = ("arguments", "options", "evidence", "added", "result")
-"""Fields of events that hold any JSON."""
 
 
 class TranscriptDefectError(ValueError):
@@ -237,11 +150,13 @@ def record_in_file(path: Path) -> Iterator[Watch | None]:
             stream.close()
 
 
-def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
+def read_transcript(lines: Iterable[bytes], kinds: object = EngineEvent) -> Iterator[AnyEvent]:
     """Yield the events of a transcript, with the iterations that a canned one leaves out.
 
-    An incomplete last line, as a killed run leaves it, is skipped. Raises `TranscriptDefectError`.
+    `kinds` is the union of the events that it may have. An incomplete last line, as a killed run
+    leaves it, is skipped. Raises `TranscriptDefectError`.
     """
+    decoder = msgspec.json.Decoder[AnyEvent](kinds)
     turn = 0
     unread: TranscriptDefectError | None = None
     for number, line in enumerate(lines, start=1):
@@ -250,7 +165,7 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
         if not line.strip():
             continue
         try:
-            event = _decoded(line)
+            event = _decoded(line, decoder)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             unread = TranscriptDefectError(f"line {number}: {error}")
             # What is whole JSON and still no event was not cut short: it is another document.
@@ -258,19 +173,14 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
                 raise unread from error
             continue
         turn += isinstance(event, Replied)
-        if isinstance(event, _OfTurn) and not event.iteration:
+        if getattr(event, "iteration", None) == 0:
             event = msgspec.structs.replace(event, iteration=turn)
         yield event
 
 
-def _decoded(line: bytes) -> AnyEvent:
-    event: AnyEvent = _DECODER.decode(line)
-    if isinstance(event, Run) and event.version != VERSION:
-        raise msgspec.ValidationError(
-            f"it is of version {event.version}, and only version {VERSION} is read"
-        )
-    free = (getattr(event, name, None) for name in _FREE_FIELDS)
-    if any(map(is_deep, free)):
+def _decoded(line: bytes, decoder: "msgspec.json.Decoder[AnyEvent]") -> AnyEvent:
+    event = decoder.decode(line)
+    if any(is_deep(getattr(event, name)) for name in event.__struct_fields__):
         raise msgspec.ValidationError(f"it is nested more than {MAX_DEPTH} deep")
     return event
 
@@ -332,10 +242,17 @@ Recall = Callable[[int, int], tuple[Stepped, Observed] | None]
 
 
 class Replay:
-    """A chat model that plays the replies of a transcript, and knows what its tools returned."""
+    """A chat model that plays the replies of a transcript, and knows what its tools returned.
 
-    def __init__(self, events: Iterable[AnyEvent], model_id: str = "replay") -> None:
+    `problem` is why the run ended without an answer, which is raised behind the last reply.
+    """
+
+    def __init__(
+        self, events: Iterable[AnyEvent], model_id: str = "replay", problem: str = ""
+    ) -> None:
         recorded = tuple(events)
+        self.model_id = model_id
+        self._problem = problem
         self._replies = [event.reply for event in recorded if isinstance(event, Replied)]
         played = tuple(turns(recorded))
         self._exchanges = {
@@ -344,18 +261,9 @@ class Replay:
             for place, exchange in enumerate(turn.exchanges)
         }
         self._lookups = [each for turn in played if not turn.reply for each in turn.exchanges]
-        self._opening = tuple(
+        self.opening_messages = tuple(
             Message(event.role, event.content) for event in recorded if isinstance(event, Said)
         )
-        ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
-        # Behind why an answer decides nothing stands what ended the run.
-        self._problem = next((e.rpartition("; then ")[2] for e in ends if isinstance(e, str)), None)
-        self.readings = ReadingScript(event for event in recorded if isinstance(event, Read))
-        self.records = {event.record: event for event in recorded if isinstance(event, Brought)}
-        run = next((event for event in recorded if isinstance(event, Run)), Run())
-        self.model_id = run.model_id or model_id
-        self._evidence_hash = run.evidence_hash
-        self._tools = run.options.get("tools")
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
         """Return the recorded reply of this turn; raise `ChatError` past the last one."""
@@ -368,17 +276,9 @@ class Replay:
             f"the transcript ends after reply {len(self._replies)}, before the run does"
         )
 
-    def opening(self, evidence_hash: str) -> tuple[Message, ...]:
-        """Return the messages that opened the conversation, if they were about this evidence."""
-        return self._opening if self._evidence_hash == evidence_hash else ()
-
     def opening_calls(self) -> Iterator[Act]:
         """Yield the calls that code made before the first reply, as they were recorded."""
         return recorded_calls(self._lookups)
-
-    def tools_of(self, installed: Collection[str]) -> Collection[str]:
-        """Return the names of the tools that the model had; of a canned run those installed."""
-        return self._tools if isinstance(self._tools, list) else installed
 
     def recall(self, turn: int, place: int) -> tuple[Stepped, Observed] | None:
         """Return what was recorded of a call, if both its step and its observation were."""
