@@ -149,7 +149,7 @@ def _from_text(text: str, names: Sequence[str], needed: Sequence[str]) -> Mappin
 def _values_and_keywords(text: str, names: Sequence[str]) -> Mapping[str, object] | None:
     """Read `query="x", limit=5`, if the first name is a parameter's.
 
-    Quoted values may stand before it, in order: `"Killer Queen", artist="Queen"`.
+    Quoted values may stand before it, in order: `"Lyon", after="08:00"`.
     """
     values: list[object] = []
     at = 0
