@@ -131,7 +131,7 @@ def test_where_musicbrainz_cannot_be_reached_no_more_files_are_asked_about(
         text = canon("decide", home, **asking(mb))
     assert len(ran.must_end(1).lines) == 3
     assert (text.out + text.err).count("the look-up at MusicBrainz") == 1, "a cause is said once"
-    assert text.out.count("the look-up failed, as the one before") == 2
+    assert text.out.count("the look-up failed for the same reason as above") == 2
     told = (
         "stopped: MusicBrainz failed 3 times in a row, and no more is looked up; 3 files not tried"
     )

@@ -126,8 +126,9 @@ def _unreadable(path: Path, head: bytes, error: UnreadableFileError) -> AudioErr
         return no_audio(path, unread)
     if isinstance(error, FileTypeError):
         known = ", ".join(TYPES.values())
+        bundle = "; a bundle goes behind --evidence" if path.suffix == ".json" else ""
         return no_audio(
-            path, f"is not audio that can be read ({error.message}); readable are {known}"
+            path, f"is not audio that can be read ({error.message}); readable are {known}{bundle}"
         )
     if isinstance(error, MutagenError):
         bug = error.mutagen_exception  # a defect of mutagen, met on a damaged file

@@ -130,7 +130,7 @@ def _without_repeats(
         if decision.hint in printed:
             changes["hint"] = msgspec.UNSET
         if decision.cause is Cause.LOOKUP_FAILED and decision.error in printed:
-            changes["error"] = "the look-up failed, as the one before"
+            changes["error"] = "the look-up failed for the same reason as above"
         printed.update((decision.hint, decision.error))
         return lines(path, replace(case, decision=msgspec.structs.replace(decision, **changes)))
 

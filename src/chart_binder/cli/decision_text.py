@@ -96,7 +96,7 @@ def recording_lines(
         yield from wrap(name, "  ")
     if found := decision.first_release:
         is_open = decision.state in (State.INDETERMINATE, State.REVIEW)
-        written = "; canon write gives it" if found.year_certain and is_open else ""
+        written = "; canon write writes the year" if found.year_certain and is_open else ""
         brief = f", year certain{written}" if found.year_certain and not explained else ""
         yield from wrap(f"first released {first_release_text(found)}{brief}", "  ", 4)
         if explained or (with_year and not found.year_certain):

@@ -37,6 +37,10 @@ def check(session: options.Session) -> int:
         raise UsageError("canon model check asks the model's server, and this call is offline")
     find_result(exam_results(), config)  # a file that cannot be read shall not cost an exam
     build, started = model_build(config), monotonic()
+    if not session.quiet:
+        reader = config.acceptance.reader_model_id or config.model_id
+        output.print_error(f"{config.model_id} at {config.base_url}: {reader} reads 60 passages,")
+        output.print_error("then 10 runs are played; nothing is kept if you interrupt it")
 
     def advance(done: int, total: int) -> None:
         if done % _NOTED_EVERY == 0 and not session.quiet:

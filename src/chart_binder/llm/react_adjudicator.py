@@ -260,8 +260,11 @@ def _result(
         findings = partial_findings(record.events, dialect)
         result = AdjudicationResult(Outcome.ERROR, problem=ending.problem, rationale=findings)
     else:
-        checks = (*result.checks, *failed_services(record.events))
+        failed = tuple(failed_services(record.events))
+        checks = (*result.checks, *failed)
         problem = result.problem
+        if failed and result.crg_mbid is None:
+            problem = f"{problem}; {failed[0].detail}"
         if ending.problem and problem:
             problem = f"{problem}; then {ending.problem}"
         result = msgspec.structs.replace(result, checks=checks, problem=problem)

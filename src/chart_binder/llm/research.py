@@ -324,7 +324,8 @@ def _answer(case: OpenCase, crg: str, findings: Sequence[Finding], missing: str)
 
 
 def _cannot_tell() -> Finish:
-    answer = {"crg_mbid": None, "rr_mbid": None, "confidence": 0.2, "rationale": "not found"}
+    because = "nothing that was read settles it"
+    answer = {"crg_mbid": None, "rr_mbid": None, "confidence": 0.2, "rationale": because}
     return Finish(json.dumps(answer), "Nothing is left to look up.")
 
 

@@ -313,8 +313,7 @@ class CachedService:
     def _fetch_new(self, query: Query) -> Answer:
         if self._server is None:
             raise self.failure(
-                f"nothing is kept of {query.shown}, and canon is offline: run once without"
-                " --offline"
+                "canon is offline, and no answer to it is stored: run once without --offline"
             )
         for pause_s in (*_PAUSES_S, None):
             try:

@@ -32,11 +32,6 @@ class Query:
     wanted: str = ""
 
     @property
-    def shown(self) -> str:
-        """The query for a person: the search terms, or the path with an id."""
-        return dict(self.parameters).get("query") or self.path.strip("/")
-
-    @property
     def target(self) -> str:
         """Path and query string of the request."""
         path = f"/ws/2/{self.path.rstrip('/')}"

@@ -96,7 +96,8 @@ def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
 
 def _named(verdict: Decided, bundle: EvidenceBundle) -> Open:
     """Return the open case of a recording that is found by a file's name, with its decision."""
-    artist, title = (bundle.tags.get(name) for name in ("artist", "title"))
+    artist = bundle.tags.get("artist") or bundle.performer.name
+    title = bundle.tags.get("title") or bundle.recording_title
     text = f"is the file what its name says, {title!r} by {artist!r}?"
     because = f"artist or title are from the file's name; if it is right, {verdict.because}"
     asked = Question("which_copy", text, (verdict.recording,))
