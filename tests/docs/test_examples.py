@@ -79,7 +79,7 @@ def test_the_bundle_of_the_docs_is_one() -> None:
 
 
 def test_the_model_servers_lines_are_configuration() -> None:
-    server, options = blocks("docs/models.md", "toml")
+    [server], [options] = (blocks(name, "toml") for name in ("docs/models.md", "docs/servers.md"))
     assert Config.model_validate(tomli.loads(server)).llm.provider == "openai"
     assert Config.model_validate(tomli.loads(options)).llm.extra_body == {"top_k": 20}
     rows = re.findall(r"^\|.*\|(.*)\|$", page("docs/models.md"), re.MULTILINE)
