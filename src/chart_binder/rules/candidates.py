@@ -255,13 +255,15 @@ def with_group_date(candidate: Candidate) -> Candidate | None:
 def with_hint(candidate: Candidate) -> Candidate:
     """Return the candidate as if it may have come out as early as its hint says.
 
-    A single may also have come out as early as its group's own date says.
+    A single may also have come out as early as its group's own date says. A candidate that is
+    tried on an earlier day than these dates stays as it is.
     """
     if candidate.hint is None and candidate.own_date is None:
         return candidate
     own_date = candidate.own_date if candidate.role is Role.SINGLE else None
-    first = min([hint.first for hint in (candidate.hint, own_date) if hint], default=None)
-    return with_span(candidate, first, candidate.last) if first else candidate
+    days = [date.first for date in (candidate.hint, own_date) if date]
+    days = [day for day in days if day <= candidate.last]
+    return with_span(candidate, min(days), candidate.last) if days else candidate
 
 
 def with_span(candidate: Candidate, first: int, last: int) -> Candidate:
