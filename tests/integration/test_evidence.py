@@ -57,7 +57,7 @@ def test_two_songs_of_one_isrc_are_told_apart_by_a_title_alone(
     assert decided(canon, bare, world, 3) == "-"
     with served(world) as mb:
         canon("decide", bare, **asking(mb)).must_end(
-            3, "which recording is it: 'First'", "'Second'"
+            3, "which recording is the file, 0:00 long: 'First'", "'Second'"
         )
     for title, group in (("First", "Album-90"), ("Second", "Single-85")):
         song = flac(home, f"{title}.flac", isrc="GBAAA9000001", title=title)

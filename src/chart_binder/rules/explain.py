@@ -43,6 +43,7 @@ from chart_binder.rules.questions import (
 )
 from chart_binder.rules.recordings import (
     SortedRecordings,
+    describe_file,
     format_length,
     title_wanted,
     via_sibling,
@@ -127,9 +128,8 @@ def recordings_disagree(
         answers.setdefault(name, []).append(_only_of(version))
     names = ", or ".join(sorted(name for name, _ in homes.values()))
     about = sorted({one.mb_recording_id for _, version in homes.values() for one in version})
-    asked = Asked(
-        "which_copy", f"which recording is it: {names}?", tuple(about), [*answers.items()]
-    )
+    text = f"which recording is {describe_file(contest.bundle)}: {names}?"
+    asked = Asked("which_copy", text, tuple(about), [*answers.items()])
     because = "the recordings found came out on different records"
     if recordings.artists:
         because = f"{because}, by {len(recordings.artists)} artists of one name"

@@ -135,6 +135,14 @@ def via_sibling(
     return f", reached through the sibling recording {sibling.mb_recording_id}{because}"
 
 
+def describe_file(bundle: EvidenceBundle) -> str:
+    """Return what the file itself says it is: `the file 'Song (live)', 4:10 long`, or `it`."""
+    title, duration_ms = bundle.tags.get("title"), _duration_ms(bundle)
+    quoted = f" '{title}'" if title else ""
+    length = f", {format_length(duration_ms)} long" if duration_ms else ""
+    return f"the file{quoted}{length}" if quoted or length else "it"
+
+
 def format_length(length_ms: int | None) -> str:
     """Return a length as `3:58`."""
     return minutes(length_ms) if length_ms else "of unknown length"
