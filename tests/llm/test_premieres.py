@@ -99,6 +99,8 @@ PROPOSED = [
      {FANS: FIRST, SHOP: AGAIN, "https://c.example/3": OTHER}, "first came out on C1 'Day Opera'"),
     (TIE, [fact()], [NO], {WIKI: FIRST}, "says other_release"),
     (TIE, [fact()], [OPEN], {WIKI: FIRST}, "says unclear"),
+    (TIE, [fact(quote="Night Tram first appeared on Night Opera")], [NO],  # an entry of a list
+     {WIKI: "- Night Tram first appeared on Night Opera"}, "says other_release"),
     (TIE, [fact()], [YES, Read(kind="contradiction", reading=YES)], {WIKI: FIRST, SHOP: OTHER},
      "that it first came out on C1 'Day Opera'"),
     (TIE, [fact()], [YES, Read(kind="contradiction", reading=OPEN)], {WIKI: FIRST, SHOP: OTHER},

@@ -133,6 +133,8 @@ def test_a_passage_is_short_however_long_the_page() -> None:
         ('{"on_sale": "1975-10-31"}', "unclear"),
         ('{"on_sale": "31 October"}', "unclear"),
         ("31 October 1975 or not said", "unclear"),
+        ("recorded: 31 October 1975", "unclear"),
+        ("not: first_release", "unclear"),
         ('{"on_sale": ["31 October 1975"]}', "unclear"),
         ('{"on_sale": "31 October 1975", "on_sale": "not said"}', "unclear"),
     ],

@@ -46,7 +46,6 @@ READINGS: Final[Mapping[str, str]] = _WORDS["readings"]
 _LABELS: Final = {name: name for name in READINGS}
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _MARKS = r"[\s*`\"'“”.]*"
-_WORD = re.compile(rf"{_MARKS}(?:[a-z_]+{_MARKS}[:=]{_MARKS})?(.*?){_MARKS}")
 
 Kind: TypeAlias = Literal["support", "contradiction"]
 
@@ -78,8 +77,9 @@ class Inquiry:
                 return UNCLEAR
             choice, label = members.get(self.key), members.get("reading")
         else:
-            word = _WORD.fullmatch(spoken)
-            choice = label = word[1] if word else None
+            word = rf"{_MARKS}(?:(?:reading|{self.key}){_MARKS}[:=]{_MARKS})?(.*?){_MARKS}"
+            alone = re.fullmatch(word, spoken)
+            choice = label = alone[1] if alone else None
         if isinstance(choice, str) and choice in self.readings:
             return self.readings[choice]
         labels = (*READINGS, *self.readings.values())

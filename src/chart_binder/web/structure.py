@@ -53,11 +53,12 @@ def is_in_structure(place: Place, patch: Patch, subject: Subject) -> bool:
     """Return whether structure plainly states a value at a place.
 
     A status, a country or a type stands behind a label for it, below a column of that name, in an
-    entry of a list, or at the head of an infobox.
+    entry of a list, or at the head of an infobox. No structure says where a recording first came
+    out: that is told in words.
     """
     if patch.is_value:
         return (place.is_structured and _is_labelled(place)) or heads_box(place, subject)
-    return states_plainly(place, subject) if patch.is_date else place.is_structured
+    return patch.is_date and states_plainly(place, subject)
 
 
 def _is_labelled(place: Place) -> bool:
