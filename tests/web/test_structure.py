@@ -3,10 +3,11 @@
 import pytest
 
 from chart_binder.domain.clauses import Subject
+from chart_binder.domain.patches import PRIMARY_TYPE, Patch
 from chart_binder.react.steps import Document
 from chart_binder.web.documents import SourceText
 from chart_binder.web.places import Place, link_problem
-from chart_binder.web.structure import states_plainly
+from chart_binder.web.structure import is_in_structure, states_plainly
 from llm.verdicts.play import load_evidence
 
 EVIDENCE = load_evidence(
@@ -183,3 +184,25 @@ def test_a_title_in_any_language_may_say_whose_record_it_is(title: str, is_other
 def test_an_entry_of_a_list_is_not_about_the_next_one(entry: str, is_linked: bool) -> None:
     text = f"# Vantage numbers\n- 79. The Velvet Harbour: Paper Admiral\n{entry}"
     assert (link_problem(place(text, "Vantage"), SINGLE) is None) is is_linked
+
+
+@pytest.mark.parametrize(
+    ("text", "is_stated"),
+    [
+        ("# Discography\n- Paper Admiral, single, VA 301", True),
+        ("# Discography\nTitle | Type\nPaper Admiral | Single", True),
+        ("Paper Admiral\nType | Single", True),
+        ("# Discography\n- Paper Admiral, video, single tour", False),
+        ("# Reviews\n- Paper Admiral: single of the week", False),
+        ("# Bootlegs\n- Paper Admiral, single", False),
+        ("# Awards\n- Paper Admiral, single of the year (nominated)", False),
+        ("# Videos\nTitle | Type\nPaper Admiral | Single", False),
+        ("# Discography\nTitle | Type\nPaper Admiral (video) | Single", False),
+    ],
+)
+def test_a_type_is_stated_where_all_beside_it_is_understood(text: str, is_stated: bool) -> None:
+    document = SourceText.of(Document("https://en.wikipedia.org/wiki/It", "It", (), text))
+    start = text.lower().rindex("single")
+    found = Place(document, start, start + len("single"))
+    patch = Patch(EVIDENCE.ids["S"], PRIMARY_TYPE, "Single")
+    assert is_in_structure(found, patch, SINGLE) is is_stated

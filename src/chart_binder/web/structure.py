@@ -57,7 +57,9 @@ def is_in_structure(place: Place, patch: Patch, subject: Subject) -> bool:
     out: that is told in words.
     """
     if patch.is_value:
-        return (place.is_structured and _is_labelled(place)) or heads_box(place, subject)
+        return heads_box(place, subject) or (
+            place.is_structured and _is_labelled(place) and _value_is_plain(place, subject)
+        )
     return patch.is_date and states_plainly(place, subject)
 
 
@@ -73,6 +75,22 @@ def _is_labelled(place: Place) -> bool:
     heads = above.split(CELLS)
     named = heads[at : at + 1] if len(heads) == len(cells) else []
     return any(map(clauses.is_label, [*named, *(cells[:1] if is_box else ())]))
+
+
+def _value_is_plain(place: Place, subject: Subject) -> bool:
+    """Return whether all that stands with a status, country or type is understood.
+
+    A labelled line says itself what it is. Above an entry of a list, or a row of several cells, the
+    heading counts, and within it all that names the record.
+    """
+    start = place.document.line(place.start)[0]
+    line = place.line[: place.start - start] + " " + place.line[place.end - start :]
+    cells = line.split(CELLS)
+    is_entry, is_of_columns = line.startswith("- "), len(cells) > 2  # noqa: PLR2004
+    named = [line] if is_entry else [cell for cell in cells if subject.is_named_in(cell)]
+    if not (is_entry or is_of_columns or (named and len(cells) > 1)):
+        return True
+    return _fits_heading(place, subject) and all(_names_it_alone(text, subject) for text in named)
 
 
 def states_plainly(place: Place, subject: Subject) -> bool:
