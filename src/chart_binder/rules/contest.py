@@ -141,28 +141,16 @@ def _contest(
     tie_break: "TieBreak",
     settings: RulesConfig,
 ) -> Contest:
-    works: list[Candidate] = []
-    compilations: list[Candidate] = []
-    for candidate in candidates:
-        if candidate.official or candidate.is_weak:
-            one = with_hint(candidate)
-            (compilations if one.role is Role.COMPILATION else works).append(one)
-    works = _with_undated_pressings(works, compilations, settings.reissue_long_gap_years)
-    soundtracks = _soundtracks_as_works(compilations, is_any_work=bool(works))
-    if soundtracks:
-        running = {one.id for one in soundtracks}
-        compilations = [one for one in compilations if one.id not in running]
-        works += [one for one in soundtracks if not one.is_dated]
-        soundtracks = [one for one in soundtracks if one.is_dated]
-    rest, undated = _without_undated(works, soundtracks, settings.lead_window_days)
-    works = [*rest, *soundtracks]
+    others, compilations, soundtracks = _by_role(candidates, settings.reissue_long_gap_years)
+    others, undated = _without_undated(others, soundtracks, settings.lead_window_days)
+    works = [*others, *soundtracks]
     firsts = possibly_earliest(works, tie_break)
     spans = (one if one.is_dated else with_group_date(one) for one in compilations)
     dated = [one for one in spans if one]
     early: Sequence[EarlyCompilation] = ()
     if dated and settings.compilation_premiere:
         window = settings.lead_window_days
-        early = _early_compilations(dated, soundtracks, rest, bundle.performer, window)
+        early = _early_compilations(dated, soundtracks, others, bundle.performer, window)
         if any(one.precedes_all for one in early):
             firsts = []
     return Contest(
@@ -182,13 +170,36 @@ def _contest(
     )
 
 
+def _by_role(
+    candidates: Sequence[Candidate], gap_years: int
+) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
+    """Return the official candidates as works, compilations, and dated compilations run as works.
+
+    The latter are soundtracks; an undated one is among the works.
+    """
+    works: list[Candidate] = []
+    compilations: list[Candidate] = []
+    for candidate in candidates:
+        if candidate.official or candidate.is_weak:
+            hinted = with_hint(candidate)
+            (compilations if hinted.role is Role.COMPILATION else works).append(hinted)
+    works = _with_undated_pressings(works, compilations, gap_years)
+    soundtracks = _soundtracks_as_works(compilations, is_any_work=bool(works))
+    if soundtracks:
+        ids = {one.id for one in soundtracks}
+        compilations = [one for one in compilations if one.id not in ids]
+        works += [one for one in soundtracks if not one.is_dated]
+        soundtracks = [one for one in soundtracks if one.is_dated]
+    return works, compilations, soundtracks
+
+
 def _with_undated_pressings(
     works: list[Candidate], compilations: Sequence[Candidate], gap_years: int
 ) -> list[Candidate]:
-    """Return works, of which a single is undated if only reissues of it are dated.
+    """Return the works; a single counts as undated if all its dated pressings are reissues.
 
-    They are reissues where they came out `reissue_long_gap_years` after another record, and no
-    other single is as much older. The pressing without a date may be the original, if its medium
+    They are reissues if every dated single came out more than `reissue_long_gap_years` after
+    another record. The pressing without a date may be the original, if its medium
     was on sale when that record came out.
     """
     singles = [one for one in works if one.role is Role.SINGLE]
@@ -203,7 +214,10 @@ def _with_undated_pressings(
     undated = {
         one.id
         for one in singles
-        if any(each.date is None and not is_too_early(each.format, year) for each in one.official)
+        if any(
+            release.date is None and not is_too_early(release.format, year)
+            for release in one.official
+        )
     }
     return [with_span(one, FIRST_DAY, one.last) if one.id in undated else one for one in works]
 
