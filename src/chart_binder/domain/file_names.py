@@ -1,23 +1,25 @@
-"""Artist and title in the names of files and folders, where tags lack them.
+"""Artist and title from the names of files and folders, if the tags lack them.
 
-Understood are `Artist - Title`, `01 - Artist - Title`, `Artist - Album - 01 - Title`,
-`Artist/Album (Year)/01 Title` and `Artist - Album (Year)/01 Title`. A number alone names no artist,
-and `Track 01` no title.
+These forms are read: `Artist - Title`, `01 - Artist - Title`, `Artist - Album - 01 - Title`,
+`Artist/Album (Year)/01 Title` and `Artist - Album (Year)/01 Title`. A number alone is not taken for
+an artist, nor `Track 01` for a title.
 """
 
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
+from chart_binder.domain.credit_names import VARIOUS_NAMES
 from chart_binder.domain.tags import TrackTags, album_folder
 from chart_binder.domain.vocabulary import fold
 
 FROM_NAME = "file name"
 _DASH = re.compile(r"\s+[-–—]\s+")
-_NUMBER = re.compile(r"(?:\d{1,2}[-.])?\d{1,3}")
-_NUMBERED = re.compile(rf"{_NUMBER.pattern}(?:\s*-\s*|[.)]\s*|\s+)(?=\S)(.+)")
+_NUMBER = r"(?:\d{1,2}[-.])?\d{1,3}"
+_NUMBERED = re.compile(rf"{_NUMBER}(?:\s*-\s*|[.)]\s*|\s+)(?=\S)(.+)")
 _NUMBERED_ARTIST = re.compile(r"(?:0\d{1,2}|\d{1,3}[.)]|\d{1,2}[-.]\d{2})\s+(?=\S)(.+)")
-"""Only what is surely a number of a track: `3 Doors Down` are a band."""
+"""What is certainly the number of a track: `3 Doors Down` is a band."""
 _ALBUM = re.compile(
     r"(?P<title>.*\S)\s*[(\[](?:19|20)\d\d[)\]]"
     r"|(?:(?:19|20)\d\d\s+-|[(\[](?:19|20)\d\d[)\]])\s+(?P<behind>.+)"
@@ -25,28 +27,28 @@ _ALBUM = re.compile(
 _ADDED = re.compile(
     r"\s*[(\[](?:official|lyrics?|audio|video|hd|hq|\d+ ?kbps)\b[^)\]]*[)\]]", re.IGNORECASE
 )
-"""What services add to the titles of their files."""
+"""What download services add to titles."""
 _NO_TITLE = re.compile(
     r"(?:(?:(?:audio ?|new )?(?:track|titel|piste|pista|spur|traccia|faixa|nummer|recording"
     r"|aufnahme)|untitled|unknown|unbekannt|トラック)\W*\d*)?\W*"
 )
 _NO_ARTIST = re.compile(
-    r"(?:various(?: artists)?|v\W?a\W?|unknown(?: artist)?|unbekannt(?:er \w+)?|compilations?"
+    r"(?:v\W?a\W?|unknown(?: artist)?|unbekannt(?:er \w+)?|compilations?"
     r"|soundtracks?|(?:my )?music|musik|musique|downloads?|[\d\W]*)"
 )
 
 
 def with_file_name(tags: TrackTags, path: Path) -> TrackTags:
-    """Return tags with what they lack of artist and title from the name of their file.
+    """Return tags; artist and title that they lack are taken from the name of their file.
 
-    They are returned as they are where they identify the recording, or the name does not.
+    Tags that identify a recording are returned unchanged, and so are all if the name does not tell.
     """
     if tags.recording_mbid or tags.isrcs or (tags.artist and tags.title):
         return tags
-    found = _names_in(path)
-    if found is None:
+    names = _names_in(path)
+    if names is None:
         return tags
-    artist, album, title = found
+    artist, album, title = names
     return replace(
         tags,
         artist=tags.artist or artist,
@@ -61,7 +63,7 @@ def _names_in(path: Path) -> tuple[str, str | None, str] | None:
     stem = path.stem if " " in path.stem else path.stem.replace("_", " ")
     parts = [part.strip() for part in _DASH.split(_ADDED.sub("", stem).strip())]
     album = None
-    match [_NUMBER.fullmatch(part) is not None for part in parts]:
+    match [re.fullmatch(_NUMBER, part) is not None for part in parts]:
         case [True, False, False]:
             artist, title = parts[1:]
         case [False, False]:
@@ -93,6 +95,11 @@ def _names_in_folders(path: Path, stem: str) -> tuple[str, str | None, str] | No
 
 
 def _if_names(artist: str, album: str | None, title: str) -> tuple[str, str | None, str] | None:
-    if _NO_ARTIST.fullmatch(fold(artist)) or _NO_TITLE.fullmatch(fold(title)):
-        return None
-    return artist, album, title
+    folded = fold(artist)
+    is_nobody = folded in _various_artists() or _NO_ARTIST.fullmatch(folded)
+    return None if is_nobody or _NO_TITLE.fullmatch(fold(title)) else (artist, album, title)
+
+
+@cache
+def _various_artists() -> frozenset[str]:
+    return frozenset(map(fold, VARIOUS_NAMES))

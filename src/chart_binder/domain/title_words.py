@@ -8,9 +8,9 @@ from typing import NamedTuple
 class Words(NamedTuple):
     """The words for one thing in several languages.
 
-    `of` is the set of which only one can be true: of a kind, a mix, a cut, a language. Those that
-    are `beside` count alone or beside a word for a version: `Spanish`, `Spanish version`, `in
-    Spanish`, but not `Spanish Harlem`.
+    `of` names a set (kinds, mixes, cuts, languages); a recording is one member of it at most. If
+    `beside` is true, a word counts only alone or beside a word for a version: `Spanish`, `Spanish
+    version`, `in Spanish`, but not `Spanish Harlem`.
     """
 
     whole: tuple[str, ...]
@@ -71,13 +71,17 @@ BEST_OF = Words(
         "精選", "精选",
     ),
 )  # fmt: skip
-"""What an album is called that gathers what came out before; `(?!` keeps out `The Best of Me`."""
+"""Titles of albums that gather what came out before; `(?!` keeps out `The Best of Me`."""
 
 
 @cache
 def best_of_pattern() -> re.Pattern[str]:
     """Return the titles of best-ofs as an expression to search a folded title with."""
     return re.compile(rf"(?<!\w)(?:{'|'.join(BEST_OF.whole)})(?!\w)|{'|'.join(BEST_OF.parts)}")
+
+
+def _language(whole: tuple[str, ...], parts: tuple[str, ...] = ()) -> Words:
+    return Words(whole, parts, of="language", beside=True)
 
 
 VERSIONS: dict[str, Words] = {
@@ -233,111 +237,85 @@ VERSIONS: dict[str, Words] = {
         ("tvサイズ", "tvバージョン", "テレビサイズ"),
         of="cut",
     ),
-    "english": Words(
+    "english": _language(
         (
             "english", "ingles[ae]?", "anglaise?", "inglese", "englische?",
             "engelse?", r"английск\w+",
         ),
         ("英語", "영어", "英文"),
-        of="language",
-        beside=True,
     ),
-    "spanish": Words(
+    "spanish": _language(
         (
             "spanish", "espanol[ae]?", "castellano", "espagnole?",
             "spagnol[ao]", "spanische?", "spaanse?",
             "espanhola?", r"испанск\w+",
         ),
         ("スペイン語", "스페인어"),
-        of="language",
-        beside=True,
     ),
-    "portuguese": Words(
+    "portuguese": _language(
         (
             "portuguese", "brazilian", "portugues[ae]?", "portugaise?",
             "portoghese", "portugiesische?",
             "portugese?", r"португальск\w+",
         ),
         ("ポルトガル語", "포르투갈어"),
-        of="language",
-        beside=True,
     ),
-    "french": Words(
+    "french": _language(
         (
             "french", "frances[ae]?", "francaise?", "francese",
             "franzosische?", "franse?", r"французск\w+",
         ),
         ("フランス語", "프랑스어"),
-        of="language",
-        beside=True,
     ),
-    "italian": Words(
+    "italian": _language(
         (
             "italian", "italian[ao]", "italien(?:ne)?", "italienische?", "italiaanse?",
             r"итальянск\w+",
         ),
         ("イタリア語", "이탈리아어"),
-        of="language",
-        beside=True,
     ),
-    "german": Words(
+    "german": _language(
         (
             "german", "aleman[ae]?", "allemande?", "tedesc[ao]", "deutsche?",
             "duitse?", "alem[ao]o?",
             r"немецк\w+",
         ),
         ("ドイツ語", "독일어"),
-        of="language",
-        beside=True,
     ),
-    "dutch": Words(
+    "dutch": _language(
         (
             "dutch", "holandes", "neerlandaise?", "olandese", "niederlandische?", "nederlandse?",
             r"голландск\w+",
         ),
         ("オランダ語", "네덜란드어"),
-        of="language",
-        beside=True,
     ),
-    "russian": Words(
+    "russian": _language(
         ("russian", "rus[ao]", "russ[aeo]", "russische?", r"русск\w+"),
         ("ロシア語", "러시아어"),
-        of="language",
-        beside=True,
     ),
-    "japanese": Words(
+    "japanese": _language(
         (
             "japanese", "japones[ae]?", "japonaise?", "giapponese",
             "japanische?", "japanse?", r"японск\w+",
         ),
         ("日本語", "일본어", "日文"),
-        of="language",
-        beside=True,
     ),
-    "korean": Words(
+    "korean": _language(
         ("korean", "corean[ao]", "coreen", "koreanisch", "koreaans", r"корейск\w+"),
         ("韓国語", "한국어", "韩文", "韓文"),
-        of="language",
-        beside=True,
     ),
-    "mandarin": Words(
+    "mandarin": _language(
         (
             "chinese", "mandarin", "chin[ao]", "chinoise?", "cinese", "chinesisch", r"китайск\w+",
         ),
         ("中国語", "중국어", "国语", "國語", "中文"),
-        of="language",
-        beside=True,
     ),
-    "cantonese": Words(("cantonese",), ("粤语", "粵語", "広東語"), of="language", beside=True),
-    "swedish": Words(
+    "cantonese": _language(("cantonese",), ("粤语", "粵語", "広東語")),
+    "swedish": _language(
         ("swedish", "suec[ao]", "suedois", "svedese", "schwedisch", "svensk(?:a)?"),
-        of="language",
-        beside=True,
     ),
-    "polish": Words(
+    "polish": _language(
         ("polish", "polac[ao]", "polonais", "polacco", "polnisch", r"польск\w+"),
-        of="language",
-        beside=True,
     ),
     # Words for a version. A remark without one, and without a word above, is a part of the title.
     "version": Words(
@@ -362,4 +340,4 @@ VERSIONS: dict[str, Words] = {
         ),
     ),
 }  # fmt: skip
-"""What a remark in a title, or a comment, calls a recording. The first that fits counts."""
+"""Words in the remarks of titles and in comments that tell versions apart. The first fit counts."""
