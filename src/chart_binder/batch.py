@@ -294,7 +294,14 @@ def run_items(
     with open_store(store_url(config)) as store:
         versions = _versions(config, run.id)
         refresh = _refresh(store, run, options, said)
-        setup = _setup(config, versions, refresh.since, options.frozen, options.dry_run)
+        setup = WorkerSetup(
+            config,
+            versions,
+            refresh.since,
+            options.frozen,
+            options.dry_run,
+            reads_prose=reads_prose(config.llm),
+        )
         worker = setup.worker(store)
         resume = _resume_check(store, config, options, versions, refresh.runs)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
@@ -343,22 +350,12 @@ def _versions(config: Config, run_id: str) -> RunVersions:
     return RunVersions(run_id, rules_version(config.rules), adjudicator)
 
 
-def _setup(
-    config: Config,
-    versions: RunVersions,
-    since: float = 0.0,
-    is_frozen: bool = False,  # noqa: FBT001, FBT002 (as `WorkerSetup` has them)
-    is_dry: bool = False,  # noqa: FBT001, FBT002
-) -> "WorkerSetup":
-    """Return what a process needs for a run, with what the last exam found of the model."""
-    can_read = reads_prose(config.llm)
-    return WorkerSetup(config, versions, since, is_frozen, is_dry, reads_prose=can_read)
-
-
 def drift_check(store: "Store", config: Config) -> DriftCheck:
     """Return what compares decisions with those of a frozen, dry batch. Raises `CanonError`."""
     versions = _versions(config, "")
-    worker = _setup(config, versions, is_frozen=True, is_dry=True).worker(store)
+    can_read = reads_prose(config.llm)
+    setup = WorkerSetup(config, versions, is_frozen=True, is_dry=True, reads_prose=can_read)
+    worker = setup.worker(store)
     resume = _resume_check(store, config, BatchOptions(frozen=True), versions)
     return DriftCheck(store, worker, resume, AdjudicationCache(store, versions.adjudicator))
 

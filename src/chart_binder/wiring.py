@@ -12,7 +12,7 @@ from chart_binder.config.load import data_folder
 from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import OverrideRecord
-from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.vocabulary import EntityKind, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.jobs.decide import (
     Decider,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from chart_binder.domain.evidence import Link, RecordingCandidate
     from chart_binder.domain.tags import WholeRelease
     from chart_binder.jobs.write import ReleaseLookup
-    from chart_binder.musicbrainz.client import Client, Kind
+    from chart_binder.musicbrainz.client import Client
     from chart_binder.musicbrainz.source import MusicBrainzSource
     from chart_binder.store import Store
 
@@ -217,7 +217,7 @@ def look_up_home(config: Config, release_id: ReleaseId) -> ReleaseGroup | None:
     return ReleaseGroup(found.release_group.id, found.release_group.title) if found else None
 
 
-def current_id(config: Config, kind: "Kind", mbid: str) -> str:
+def current_id(config: Config, kind: EntityKind, mbid: str) -> str:
     """Return the id under which MusicBrainz has a record: another one if it was merged.
 
     Raises `LookupFailedError`.

@@ -19,7 +19,14 @@ from chart_binder.cli.review_walk import Walk
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import is_new_id, local_time, now_utc
 from chart_binder.domain.verdict import OverrideRecord
-from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.domain.vocabulary import (
+    MBID,
+    EntityKind,
+    RecordingId,
+    ReleaseGroupId,
+    ReleaseId,
+    bare_id,
+)
 from chart_binder.errors import (
     CanonError,
     LookupFailedError,
@@ -273,7 +280,7 @@ def keep_open(session: options.Session, name: str, reason: str) -> None:
     _give(session, name, "kept out of the queue", overrides.keep, reason)
 
 
-_PARAMETERS: Mapping[overrides.Kind, str] = {
+_PARAMETERS: Mapping[EntityKind, str] = {
     "recording": "recording",
     "release-group": "crg",
     "release": "rr",
@@ -294,7 +301,7 @@ def _give(
     **flags: bool,
 ) -> None:
     notes: tuple[str, ...] = ()
-    named: dict[overrides.Kind, str] = {}
+    named: dict[EntityKind, str] = {}
     with session.open_store() as store:
         case = find_case(store, name)
         if rr:

@@ -5,7 +5,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any, NewType
+from typing import Any, Literal, NewType, TypeAlias
+
+EntityKind: TypeAlias = Literal["artist", "recording", "release", "release-group"]
+"""What an id of MusicBrainz can stand for."""
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _OTHER_DIGITS = re.compile(r"[^\D0-9]")

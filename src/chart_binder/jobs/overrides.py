@@ -6,7 +6,7 @@ the same evidence, and comes with an override unless the case is left as it is.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,6 +21,7 @@ from chart_binder.domain.records import (
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import (
     MBID,
+    EntityKind,
     RecordingId,
     ReleaseGroupId,
     ReleaseId,
@@ -173,7 +174,6 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     return _only_recording(kept, "by its id")
 
 
-Kind: TypeAlias = Literal["recording", "release", "release-group"]
 GroupLookup = Callable[[ReleaseGroupId], ReleaseGroup | None]
 HomeLookup = Callable[[ReleaseId], ReleaseGroup | None]
 
@@ -241,13 +241,13 @@ def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> I
         )
 
 
-CurrentId = Callable[[Kind, str], str]
+CurrentId = Callable[[EntityKind, str], str]
 """Returns the id under which MusicBrainz has a record; raises `LookupFailedError`."""
 
 
 def current_ids(
-    named: Mapping[Kind, str], bundle: EvidenceBundle | None, current_id: CurrentId | None
-) -> tuple[dict[Kind, str], tuple[str, ...]]:
+    named: Mapping[EntityKind, str], bundle: EvidenceBundle | None, current_id: CurrentId | None
+) -> tuple[dict[EntityKind, str], tuple[str, ...]]:
     """Return the ids that MusicBrainz has now, with a note on each that was merged into another.
 
     Ids that the evidence has are not looked up. Without `current_id`, and where a look-up fails,
@@ -270,7 +270,7 @@ def with_current_ids(
     override: OverrideRecord, bundle: EvidenceBundle | None, current_id: CurrentId | None
 ) -> tuple[OverrideRecord, tuple[str, ...]]:
     """Return an override under the ids that MusicBrainz has now, with notes as `current_ids`."""
-    named: dict[Kind, str] = {
+    named: dict[EntityKind, str] = {
         "recording": override.recording_mbid,
         "release-group": override.crg_mbid,
     }

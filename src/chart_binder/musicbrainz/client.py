@@ -20,7 +20,14 @@ from chart_binder import __version__
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence import Link, Provenance
 from chart_binder.domain.records import CachedAnswer
-from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.vocabulary import (
+    MBID,
+    ArtistId,
+    EntityKind,
+    RecordingId,
+    ReleaseGroupId,
+    ReleaseId,
+)
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.web_service import (
@@ -217,7 +224,6 @@ _MAX_TRACK_PAGES = 3
 _MAX_LINKED_GROUPS = 2
 _LINKED = frozenset({"wikidata", "wikipedia"})
 T = TypeVar("T")
-Kind: TypeAlias = Literal["artist", "recording", "release", "release-group"]
 
 
 class AnswerCache(Protocol):
@@ -478,7 +484,7 @@ class Client:
         """Return an artist."""
         return self._fetch(ws.look_up("artist", artist_id)).artist
 
-    def current_id(self, kind: Kind, mbid: str) -> str:
+    def current_id(self, kind: EntityKind, mbid: str) -> str:
         """Return the id of the record that an id names; another one if it was merged into it.
 
         The id of no record is returned as it is; offline, so is one of which no answer is stored.

@@ -12,9 +12,9 @@ from chart_binder.domain.evidence import Artist
 from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.versions import find_meant
-from chart_binder.domain.vocabulary import MBID, ArtistId, RecordingId, fold, minutes
+from chart_binder.domain.vocabulary import MBID, ArtistId, EntityKind, RecordingId, fold, minutes
 from chart_binder.musicbrainz import web_service as ws
-from chart_binder.musicbrainz.client import Client, Kind
+from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.web_service import Credit, Recording, partial_date
 
 MAX_RECORDINGS = 5
@@ -119,7 +119,7 @@ def _by_isrc(client: Client, isrc: str, tags: TrackTags, on_album: Artists) -> F
 def with_current_ids(client: Client, tags: TrackTags) -> TrackTags:
     """Return tags with the ids that MusicBrainz has now for release, group and artist."""
 
-    def current(kind: Kind, mbid: str | None) -> str | None:
+    def current(kind: EntityKind, mbid: str | None) -> str | None:
         return client.current_id(kind, mbid.lower()) if mbid and MBID.fullmatch(mbid) else mbid
 
     return dataclasses.replace(
