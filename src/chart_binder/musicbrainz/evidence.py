@@ -391,23 +391,22 @@ _NO_VERSION = re.compile(
     re.IGNORECASE,
 )
 """Remarks that make no other performance."""
-_TOLD_OTHERWISE = frozenset(
+_PERHAPS_SAME = frozenset(
     {"album", "bbc", "clean", "duet", "edit", "explicit", "mono", "single", "solo", "stereo"}
-    | {"live", "remix", "demo", "acoustic"}  # which flags tell
 )
+_BY_FLAGS = frozenset({"live", "remix", "demo", "acoustic"})
 _OTHER_VERSION = frozenset(
-    name for name, row in VERSIONS.items() if row.of != "language" and name not in _TOLD_OTHERWISE
-)
-"""What names a version that is never the same performance as another recording."""
+    name for name, row in VERSIONS.items() if row.of != "language"
+).difference(_PERHAPS_SAME, _BY_FLAGS)
+"""Names of versions that are never the same performance as another recording."""
 _OTHER_PERFORMANCE = re.compile(
-    r"\bre-?cut\b|\bnewly recorded\b"
+    r"\bre-?cut\b"
     r"|\b(?:cover|tribute|in the style of|made famous by|parody|medley|mash-?up"
-    r"|remake|dj[- ]mix(?:ed)?|mixed|megamix|continuous|slowed|sped[- ]up|nightcore)\b"
+    r"|remake|dj[- ]mix(?:ed)?|mixed|megamix|continuous)\b"
     r"|\b(?:atmos|surround|quad(?:raphonic)?|binaural|5\.1)\b"
     r"|\b(?:rough|unfinished|work in progress)\b"
     r"|\b(?:19|20)\d\d (?:stereo |mono )?mix\b"
-    r"|\b(?:short|instr\.?|dub|club) (?:version|mix)\b"
-    r"|\b(?:latin|tv|movie|film|demo) (?:size|version)\b"
+    r"|\b(?:short|instr\.?) (?:version|mix)\b|\blatin version\b"
     r"|\bmusic video\b|\bcommentary\b|\binterview\b",
     re.IGNORECASE,
 )
