@@ -294,14 +294,7 @@ def run_items(
     with open_store(store_url(config)) as store:
         versions = _versions(config, run.id)
         refresh = _refresh(store, run, options, said)
-        setup = WorkerSetup(
-            config,
-            versions,
-            refresh.since,
-            options.frozen,
-            options.dry_run,
-            reads_prose=reads_prose(config.llm),
-        )
+        setup = _setup(config, versions, options, refresh.since)
         worker = setup.worker(store)
         resume = _resume_check(store, config, options, versions, refresh.runs)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
@@ -350,13 +343,21 @@ def _versions(config: Config, run_id: str) -> RunVersions:
     return RunVersions(run_id, rules_version(config.rules), adjudicator)
 
 
+def _setup(
+    config: Config, versions: RunVersions, options: BatchOptions, since: float = 0.0
+) -> "WorkerSetup":
+    """Return what a process needs for a run, with what the last exam says of the model."""
+    can_read = reads_prose(config.llm)
+    frozen, dry = options.frozen, options.dry_run
+    return WorkerSetup(config, versions, since, frozen, dry, reads_prose=can_read)
+
+
 def drift_check(store: "Store", config: Config) -> DriftCheck:
     """Return what compares decisions with those of a frozen, dry batch. Raises `CanonError`."""
     versions = _versions(config, "")
-    can_read = reads_prose(config.llm)
-    setup = WorkerSetup(config, versions, is_frozen=True, is_dry=True, reads_prose=can_read)
-    worker = setup.worker(store)
-    resume = _resume_check(store, config, BatchOptions(frozen=True), versions)
+    options = BatchOptions(frozen=True, dry_run=True)
+    worker = _setup(config, versions, options).worker(store)
+    resume = _resume_check(store, config, options, versions)
     return DriftCheck(store, worker, resume, AdjudicationCache(store, versions.adjudicator))
 
 
