@@ -6,6 +6,8 @@ The names here are for other programs; each is imported when it is first used.
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from chart_binder.batch import BatchOptions as BatchOptions
     from chart_binder.batch import BatchResult as BatchResult
     from chart_binder.batch import Executor as Executor
@@ -33,16 +35,27 @@ _EXPORTS = {
     "jobs.decide": ("Decision", "State"),
     "llm.react_adjudicator": ("ReActAdjudicator",),
 }
-_HOMES = {name: module for module, names in _EXPORTS.items() for name in names}
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
+def lazy_exports(
+    package: str, names_by_module: "Mapping[str, Iterable[str]]"
+) -> "tuple[Callable[[str], object], Callable[[], list[str]]]":
+    """Return the `__getattr__` and `__dir__` of a package that imports names when they are used."""
+    modules = {name: module for module, names in names_by_module.items() for name in names}
 
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    def import_name(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        import importlib
+
+        return getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
+
+    def list_names() -> list[str]:
+        import sys
+
+        return sorted({*vars(sys.modules[package]), *modules})
+
+    return import_name, list_names
 
 
-def __dir__() -> list[str]:
-    return sorted((*globals(), *_HOMES))
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

@@ -21,10 +21,12 @@ DONE = "Thought: so\nFinal Answer: 28"
 def test_every_name_that_is_typed_is_there_and_no_other() -> None:
     source = Path(react.__file__).read_text("utf-8")
     typed = re.findall(r"^    from (\S+) import (\w+) as \2$", source, re.MULTILINE)
-    assert {name for _, name in typed} == set(react._HOMES)
+    exported = {name for names in react._EXPORTS.values() for name in names}
+    assert {name for _, name in typed} == exported
     for module, name in typed:
         assert getattr(react, name) is getattr(sys.modules[module], name)
-    assert set(react._HOMES) <= set(dir(react))
+    assert exported <= set(dir(react))
+    assert "Scripted" in dir(chat)
     for package in (react, chat):
         with pytest.raises(AttributeError, match="has no attribute 'converse_twice'"):
             package.converse_twice  # noqa: B018

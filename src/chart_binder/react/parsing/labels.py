@@ -5,7 +5,6 @@ A label is known by its words in any case and decoration (`**Action 1:**`, `### 
 """
 
 import re
-import tomllib
 import unicodedata
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -13,6 +12,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import islice
 from typing import Any, Final, Literal, TypeAlias
+
+import tomli
 
 from chart_binder.react.parsing.lexer import see, without_markup
 
@@ -24,7 +25,7 @@ Kind: TypeAlias = Literal[
 
 MAX_DIRECTIVES: Final = 256
 """How many labels, and how many tags, of one reply are looked at."""
-WORDS: Final = tomllib.loads((files(__package__) / "words.toml").read_text("utf-8"))
+WORDS: Final = tomli.loads((files(__package__) / "words.toml").read_text("utf-8"))
 
 
 @cache
