@@ -260,7 +260,7 @@ _XML_RULES: Final = DialectRules(
         call='<tool_call>{"name": "{tool}", "arguments": {"argument": "value"}}</tool_call>',
         finish="<response>your answer</response>",
     ),
-    said_in=frozenset({"thought", "thoughts"}),
+    dialect_tags=frozenset({"thought", "thoughts"}),
     several=True,
 )
 _XML_CALL_FORM: Final = """\

@@ -83,13 +83,13 @@ class Wording:
 class DialectRules:
     """How one dialect's replies are read.
 
-    Tags `said_in` hold words of a turn that other dialects take for hidden thinking; where
+    Tags `dialect_tags` hold words of a turn that other dialects take for hidden thinking; where
     `several` calls a turn are allowed, each has an id.
     """
 
     name: str
     wording: Wording
-    said_in: frozenset[str] = frozenset()
+    dialect_tags: frozenset[str] = frozenset()
     several: bool = False
 
     def notes_on(self, writing: Writing) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A reply without what only servers and terminals need, its native tokens as tags."""
+"""A reply without unseen characters and markup; its native tokens become tags."""
 
 import re
 import unicodedata
@@ -99,7 +99,7 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"(?:<\|end\|>)?<\|start\|>assistant(?=<\|channel\|>)", "\n"),
         # gpt-oss writes messages in channels; one with an address is a call
         (rf"(?=[< t]){_OF_ASSISTANT}to={_NAME}{_CONSTRAIN}", _CALL),
-        (  # whose tokens the server left out
+        (  # gpt-oss behind a server that removed the tokens
             (
                 r"(?:assistant(?:commentary|analysis)?|\Acommentary) to=(?:functions\.)?"
                 r"([\w.-]{1,80}?)(?:commentary|analysis)?[ ]?(?:json|code)?(?=\s{0,2}\{)"
@@ -142,7 +142,7 @@ def _own_turn(text: str) -> str:
     return text[start : first.start() if first else len(text)]
 
 
-def speak(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
+def speak(reply: str, dialect_tags: frozenset[str] = frozenset()) -> Spoken:
     """Return a reply without thoughts and unseen characters, its native tokens as tags."""
     text = _LINE_END.sub("\n", encodable_text(reply))
     if any(text.count(sign) > most for sign, most in _MOST_SIGNS.items()):
@@ -153,12 +153,12 @@ def speak(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
         text = _GLUED.sub(
             lambda tag: f"{tag[0]}\n" if is_used(text, tag) else tag[0], text, count=MAX_MARKS
         )
-    spoken = strip_thinking(text, said_in)
+    spoken = strip_thinking(text, dialect_tags)
     text = tokens_as_tags(spoken.text)
-    own = _own_turn(text)
-    is_cut = len(own) < len(text)
+    own_turn = _own_turn(text)
+    is_cut = len(own_turn) < len(text)
     notes = (*spoken.notes, *["text after the end of the turn discarded"] * is_cut)
-    return replace(spoken, text=own, notes=notes)
+    return replace(spoken, text=own_turn, notes=notes)
 
 
 def without_markup(text: str) -> str:

@@ -72,7 +72,7 @@ _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundStep:
     """A step, and where its words begin and end."""
 
     step: Act | Finish
@@ -83,7 +83,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why what asks for a step is none; if it is `last`, nothing behind it counts either."""
+    """Why words that ask for a step are not taken; if `last`, nothing behind them counts either."""
 
     defect: Defect
     last: bool = False
@@ -91,18 +91,19 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class SkipTo:
-    """Nothing is asked for before this place."""
+    """Nothing before this place asks for a step: the next reader begins there."""
 
     at: int
 
 
-Reading: TypeAlias = Found | Refused | SkipTo
+Reading: TypeAlias = FoundStep | Refused | SkipTo
 
 
-def _taken(step: Taken, start: int, end: int, writing: Writing) -> Found | Refused:
+def _taken(step: Taken, start: int, end: int, writing: Writing) -> FoundStep | Refused:
+    """Return a step with its place, or what a defect refuses in its place."""
     if isinstance(step, Defect):
         return Refused(step, last=True)
-    return Found(step, start, end, writing)
+    return FoundStep(step, start, end, writing)
 
 
 def read_reply(reply: str, rules: DialectRules) -> Step:
@@ -111,33 +112,33 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     Takes any text in time linear in its length. Nothing counts that the model thought, quoted, or
     put into a tool's mouth. A step in another dialect counts where it comes first, with a note.
     """
-    said = speak(reply, rules.said_in)
-    turn = find_turn(_CALL_INLINE.sub(r"\g<0>\n", said.text), rules)
-    found = _first(turn)
-    notes = (*said.notes, *turn.notes)
-    if isinstance(found, Found) and isinstance(found.step, Finish) and said.undivided:
-        found = Refused(Defect("thought"))
-    if isinstance(found, Found):
-        return _finished(found, turn, notes)
-    defect = found.defect if found else _defect(said, turn)
+    spoken = speak(reply, rules.dialect_tags)
+    turn = find_turn(_CALL_INLINE.sub(r"\g<0>\n", spoken.text), rules)
+    outcome = _first(turn)
+    notes = (*spoken.notes, *turn.notes)
+    if isinstance(outcome, FoundStep) and isinstance(outcome.step, Finish) and spoken.undivided:
+        outcome = Refused(Defect("thought"))
+    if isinstance(outcome, FoundStep):
+        return _finished(outcome, turn, notes)
+    defect = outcome.defect if outcome else _defect(spoken, turn)
     return replace(defect, notes=(*notes, *defect.notes)).worded(rules.wording)
 
 
 def whole_answer(reply: str) -> str | None:
-    """Return a reply that was asked for as an answer alone, and needs no label; or None.
+    """Return a reply that was asked for as an answer alone, which needs no label; or None.
 
-    It is none where it holds a call, a label or an observation, or an answer that the model only
-    passes on.
+    Returns None if the reply holds a call, a label or an observation, or if the model only passes
+    the answer on.
     """
-    said = speak(reply, frozenset())
-    turn = find_turn(said.text, NO_DIALECT)
-    found = _first(turn)
-    if isinstance(found, Found) and isinstance(found.step, Finish) and not said.undivided:
-        return found.step.answer
-    if found is not None:
+    spoken = speak(reply, frozenset())
+    turn = find_turn(spoken.text, NO_DIALECT)
+    outcome = _first(turn)
+    if isinstance(outcome, FoundStep) and isinstance(outcome.step, Finish) and not spoken.undivided:
+        return outcome.step.answer
+    if outcome is not None:
         return None
     is_doubtful = (
-        said.unclosed or turn.notes or turn.ended_by or turn.refused - {"unlabelled", "shown"}
+        spoken.unclosed or turn.notes or turn.ended_by or turn.refused - {"unlabelled", "shown"}
     )
     if is_doubtful or ASKING.search(turn.text) or _OBSERVED_KEY.search(turn.text):
         return None
@@ -160,43 +161,44 @@ def _is_passed_on(before: str) -> bool:
 # The first step.
 
 
-def _first(turn: Turn) -> Found | Refused | None:
+def _first(turn: Turn) -> FoundStep | Refused | None:
     """Return the step of what comes first: a label, a tag, an object, a call as in Python."""
-    shown: Found | None = None
-    passed_on = read = 0  # up to `read` all belongs to a step before it
+    shown: FoundStep | None = None
+    passed_on = read_to = 0  # what stands before `read_to` belongs to an earlier step
     for place, directive in enumerate(turn.directives):
         reader = _READERS.get(directive.kind)
-        if reader is None or directive.start < read or passed_on == _MAX_REFUSED:
+        if reader is None or directive.start < read_to or passed_on == _MAX_REFUSED:
             continue
-        found = reader(turn, place)
-        if isinstance(found, SkipTo):
-            read = found.at
+        reading = reader(turn, place)
+        if isinstance(reading, SkipTo):
+            read_to = reading.at
             continue
-        call = found if isinstance(found, Found) and isinstance(found.step, Act) else None
+        call = reading if isinstance(reading, FoundStep) and isinstance(reading.step, Act) else None
         is_shown = directive.is_fenced and (call is not None or directive.kind != "object")
-        if isinstance(found, Found) and call is None and not is_shown:
-            found = _answered(turn, found, is_called=shown is not None)
-        if isinstance(found, Refused) and not found.last:
-            turn.refused.add(found.defect.kind)
-            passed_on += found.defect.kind == "passed on"
+        if isinstance(reading, FoundStep) and call is None and not is_shown:
+            reading = _answered(turn, reading, is_called=shown is not None)
+        if isinstance(reading, Refused) and not reading.last:
+            turn.refused.add(reading.defect.kind)
+            passed_on += reading.defect.kind == "passed on"
         elif not is_shown:
-            return found
+            return reading
         else:
             turn.refused.add("fenced")
             shown = shown or call
-            read = (call.end if call else directive.after) if directive.kind == "call" else read
+            if directive.kind == "call":
+                read_to = call.end if call else directive.after
     return shown
 
 
-def _answered(turn: Turn, found: Found, *, is_called: bool) -> Found | Refused:
+def _answered(turn: Turn, answer: FoundStep, *, is_called: bool) -> FoundStep | Refused:
     """Return an answer, unless it is somebody else's or rests on what the model made up."""
     if is_called:
         return Refused(Defect("called"), last=True)
-    if is_introduced(turn.said, found.start):
+    if is_introduced(turn.said, answer.start):
         return Refused(Defect("passed on"))
-    if _rests_on_observation(turn, found.start):
+    if _rests_on_observation(turn, answer.start):
         return Refused(Defect("observation"), last=True)
-    return found
+    return answer
 
 
 def _rests_on_observation(turn: Turn, at: int) -> bool:
@@ -208,88 +210,89 @@ def _rests_on_observation(turn: Turn, at: int) -> bool:
 
 def _words(turn: Turn, place: int) -> tuple[str, int]:
     """Return the words of a label or tag, and where they end at the latest."""
-    found = turn.directives[place]
+    directive = turn.directives[place]
     following = turn.directives[place + 1 : place + 2]
     limit = following[0].start if following else turn.end
-    if found.is_tag:
-        limit = min(limit, found.end) if found.closed else limit
-    elif found.is_fenced:
-        limit = min(limit, found.limit)
-    return _without_emphasis(turn.text[found.value : limit].strip(), found), limit
+    if directive.is_tag:
+        limit = min(limit, directive.end) if directive.closed else limit
+    elif directive.is_fenced:
+        limit = min(limit, directive.limit)
+    return _without_emphasis(turn.text[directive.value : limit].strip(), directive), limit
 
 
-def _without_emphasis(words: str, found: Directive) -> str:
+def _without_emphasis(words: str, directive: Directive) -> str:
     """Return words without the emphasis that began before their label."""
-    mark = found.emphasis
+    mark = directive.emphasis
     is_closed = mark and words.endswith(mark) and "[" not in mark
     return words.removesuffix(mark).rstrip() if is_closed else words
 
 
 def _read_action_at(turn: Turn, place: int) -> Reading:
-    found = turn.directives[place]
-    own, end = _words(turn, place)
-    given: str | None = None
-    kinds = [each.kind for each in turn.directives[place + 1 :]]
-    behind = next((at for at, kind in enumerate(kinds) if kind != "thought"), None)
-    if behind is not None and kinds[behind] == "input":
-        given, end = _words(turn, place + 1 + behind)
-    step = read_action(own, given)
+    directive = turn.directives[place]
+    words, end = _words(turn, place)
+    arguments: str | None = None
+    places = range(place + 1, len(turn.directives))
+    following = next((at for at in places if turn.directives[at].kind != "thought"), None)
+    if following is not None and turn.directives[following].kind == "input":
+        arguments, end = _words(turn, following)
+    step = read_action(words, arguments)
     if step is None:
         return Refused(Defect("no tool"))
-    writing: Writing = "tags" if found.is_tag else "labels" if given is None else "classic"
-    writing = "pause" if given is None and turn.ended_by == "pause" else writing
-    return _taken(step, found.start, end, writing)
+    writing: Writing = "tags" if directive.is_tag else "labels" if arguments is None else "classic"
+    writing = "pause" if arguments is None and turn.ended_by == "pause" else writing
+    return _taken(step, directive.start, end, writing)
 
 
 def _read_answer_at(turn: Turn, place: int) -> Reading:
     """Return the answer in a tag, or under a label up to what asks for something else."""
-    found = turn.directives[place]
+    directive = turn.directives[place]
     further = turn.directives[place + 1 :]
-    if found.is_tag:
-        words = turn.text[found.value : found.end if found.closed else turn.end].strip()
+    if directive.is_tag:
+        words = turn.text[directive.value : directive.end if directive.closed else turn.end].strip()
         label = label_at(words)
         words = words[label.value :] if label and label.kind == "answer" else words
         other = next((each for each in further if each.kind == "answer"), None)
         if other and other.closed and not other.is_fenced and "{" in words:
             words += f"\n{turn.text[other.value : other.end]}"  # two that differ are none
     else:
-        end = max(turn.end, object_end(turn.text, found.value, repairs=False))
+        end = max(turn.end, object_end(turn.text, directive.value, repairs=False))
         asking = (
             each.start
             for each in further
             if each.kind in (("call",) if each.is_tag else ("thought", "action", "answer"))
             and not (each.kind == "answer" and each.is_fenced)
         )
-        words = turn.text[found.value : next(asking, end)].strip()
-        words = _without_emphasis(words, found)
+        words = turn.text[directive.value : next(asking, end)].strip()
+        words = _without_emphasis(words, directive)
     answer = without_closing_tags(words).strip()
-    writing: Writing = "tags" if found.is_tag else "labels"
-    end = found.after if found.is_tag else turn.end
+    writing: Writing = "tags" if directive.is_tag else "labels"
+    end = directive.after if directive.is_tag else turn.end
     if not answer:
         return Refused(Defect("empty answer"))
-    return Found(Finish(answer), found.start, end, writing)
+    return FoundStep(Finish(answer), directive.start, end, writing)
 
 
 def _read_call_at(turn: Turn, place: int) -> Reading:
     """Return the call in a tag, with those in the tags that follow it."""
-    found = turn.directives[place]
+    directive = turn.directives[place]
     further = turn.directives[place + 1 :]
-    if found.kind == "calls" and further and further[0].kind == "call":
-        return SkipTo(found.value)  # a tag around calls with a tag each
-    step = call_in(turn.text[found.value : found.end], found)
+    if directive.kind == "calls" and further and further[0].kind == "call":
+        return SkipTo(directive.value)  # a tag around calls with a tag each
+    step = call_in(turn.text[directive.value : directive.end], directive)
     if not isinstance(step, Act):
-        none = Refused(Defect("no tool"))
-        return none if step is None else _taken(step, found.start, found.after, "tags")
-    end = found.after
+        if step is None:
+            return Refused(Defect("no tool"))
+        return _taken(step, directive.start, directive.after, "tags")
+    end = directive.after
     also = list(step.also)
     for other in (each for each in further if each.kind != "thought"):
-        is_next = other.kind == "call" and other.is_fenced == found.is_fenced
+        is_next = other.kind == "call" and other.is_fenced == directive.is_fenced
         next_step = call_in(turn.text[other.value : other.end], other) if is_next else None
         if not isinstance(next_step, Act) or len(also) >= _MAX_CALLS:
             break
         also += [replace(next_step, also=()), *next_step.also]
         end = other.after
-    return Found(replace(step, also=tuple(also)), found.start, end, "tags")
+    return FoundStep(replace(step, also=tuple(also)), directive.start, end, "tags")
 
 
 # Steps without label or tag.
@@ -343,7 +346,7 @@ def _read_named_at(turn: Turn, place: int) -> Reading:
         step = Act(call.name, arguments, notes=notes)
     if not isinstance(step, Act):
         return SkipTo(call.start)
-    return Found(step, call.start, turn.end, "object")
+    return FoundStep(step, call.start, turn.end, "object")
 
 
 _READERS: Final[Mapping[str, Callable[[Turn, int], Reading]]] = {
@@ -360,24 +363,25 @@ _READERS: Final[Mapping[str, Callable[[Turn, int], Reading]]] = {
 # What a reply comes to.
 
 
-def _finished(found: Found, turn: Turn, notes: tuple[str, ...]) -> Act | Finish:
-    step = found.step
-    own = turn.rules.notes_on(found.writing)
-    rest = turn.text[min(found.end, len(turn.text)) :]
-    rest = _CLOSING_TAGS.sub("", rest, count=1)
-    paused = re.match(r"\W*PAUSE\b", rest)
-    rest = rest[paused.end() if paused else 0 :]
-    if INVENTED not in notes and any(map(begins_observation, islice(rest.split("\n"), _MAX_LINES))):
+def _finished(taken: FoundStep, turn: Turn, notes: tuple[str, ...]) -> Act | Finish:
+    step = taken.step
+    own_notes = turn.rules.notes_on(taken.writing)
+    after = turn.text[min(taken.end, len(turn.text)) :]
+    after = _CLOSING_TAGS.sub("", after, count=1)
+    paused = re.match(r"\W*PAUSE\b", after)
+    after = after[paused.end() if paused else 0 :]
+    lines = islice(after.split("\n"), _MAX_LINES)
+    if INVENTED not in notes and any(map(begins_observation, lines)):
         notes += (INVENTED,)
-    if rest.strip(_LEFT_OVER):
+    if after.strip(_LEFT_OVER):
         last = "final answer" if isinstance(step, Finish) else "PAUSE" if paused else "action"
-        own += (f"text after {'' if paused else 'the '}{last} discarded",)
+        own_notes += (f"text after {'' if paused else 'the '}{last} discarded",)
     if isinstance(step, Act):
         calls = identified(step.calls) if turn.rules.several else [replace(step, id="")]
-        own += ("further calls discarded",) if len(calls) < len(step.calls) else ()
+        own_notes += ("further calls discarded",) if len(calls) < len(step.calls) else ()
         step = replace(calls[0], also=tuple(calls[1:]))
-    thought = step.thought or _thought(turn, found.start)
-    return replace(step, thought=thought, notes=(*notes, *step.notes, *own))
+    thought = step.thought or _thought(turn, taken.start)
+    return replace(step, thought=thought, notes=(*notes, *step.notes, *own_notes))
 
 
 def _thought(turn: Turn, end: int) -> str:
@@ -395,17 +399,17 @@ def _thought(turn: Turn, end: int) -> str:
     return _WRAPPER_BEGINS.sub("", before).strip()
 
 
-def _defect(said: Spoken, turn: Turn) -> Defect:
+def _defect(spoken: Spoken, turn: Turn) -> Defect:
     """Name the one defect that explains best why there is no step."""
     inline = ASKING.search(turn.text)
     shown = f"{inline[0]}>" if inline and inline[0][0] == "<" else inline[0] if inline else ""
-    found = {
+    kinds = {
         turn.ended_by,
         *turn.refused,
-        *(["empty"] * (not said.text.strip() and not said.thought)),
-        *(["thinking"] * (said.unclosed or (not said.text.strip() and said.thought))),
-        *(["countless"] * said.countless),
+        *(["empty"] * (not spoken.text.strip() and not spoken.thought)),
+        *(["thinking"] * (spoken.unclosed or (not spoken.text.strip() and spoken.thought))),
+        *(["countless"] * spoken.countless),
         *(["inline"] * (inline is not None)),
     }
-    kind = next((kind for kind in SENTENCES if kind in found), "neither")
+    kind = next((kind for kind in SENTENCES if kind in kinds), "neither")
     return Defect(kind, shown.rstrip(" :：") or turn.inline)

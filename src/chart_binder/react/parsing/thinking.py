@@ -16,9 +16,10 @@ _LONGEST_LINE: Final = 2000
 class _Family(NamedTuple):
     """How a family of models marks its thinking; each pattern begins with one of `_SIGN`.
 
-    `alone` tells what the closing mark means where nothing opened a thought: all before it was
-    thought (`all`), the same but for the mark itself (`before`), the same unless there is a thought
-    or a channel before it (`first`), or nothing (`no`), because it closes other things as well.
+    `alone` says what a closing mark without an opening one means. `all`: everything up to and with
+    the mark is thinking. `before`: everything before the mark is, but not the mark. `first`: as
+    `all`, unless a thought or a channel stands before the mark. `no`: the mark means nothing,
+    because it also closes other things.
     """
 
     name: str
@@ -59,7 +60,7 @@ FAMILIES: Final = (
     ),
     _Family("any tag", rf"<\|?[ ]{{0,2}}{_NAMED}", rf"<\|?[ ]{{0,2}}/[ ]{{0,2}}{_NAMED}"),
 )
-"""What opens and closes the thinking of each family. What closes one closes another, too."""
+"""What opens and closes the thinking of each family; a mark may close another family's, too."""
 _SIGN: Final = re.compile(
     r"<(?=[|/ \w])|\[(?=/?think\]|/?THINK\]|BEGIN )|◁|Here(?=['’ ]i?s my | are my )|assistant"
     r"|analysis"
@@ -75,8 +76,9 @@ _MEANINGS: Final = {
 class Spoken:
     """What a reply says outside its thoughts; `notes` name what was left out.
 
-    `thought` tells whether there was any thinking, `unclosed` that it never ended; `undivided` that
-    it was announced in words and its end was not, so that no answer counts.
+    `thought`: there was thinking. `unclosed`: its end was not marked. `undivided`: besides, words
+    marked its beginning, so that it is still in `text` and no answer counts. `countless`: the reply
+    has too many marks to be read.
     """
 
     text: str
@@ -87,14 +89,14 @@ class Spoken:
     countless: bool = False
 
 
-def strip_thinking(text: str, said_in: frozenset[str] = frozenset()) -> Spoken:
+def strip_thinking(text: str, dialect_tags: frozenset[str] = frozenset()) -> Spoken:
     """Return a reply without its thinking.
 
-    Tags named in `said_in` hold words of the turn, for they belong to its dialect. Thinking is what
-    stands between two marks, everything before a closing mark that nothing opened (the prompt
-    did), or everything after a mark that is never closed.
+    Thinking is what stands between two marks, everything before a closing mark without an opening
+    one (which stood in the prompt), or everything after a mark that is never closed. Tags named in
+    `dialect_tags` belong to the dialect and do not mark thinking.
     """
-    marks = list(islice(_marks(text, said_in), MAX_MARKS + 1))
+    marks = list(islice(_marks(text, dialect_tags), MAX_MARKS + 1))
     if not marks:
         return Spoken(text)
     if len(marks) > MAX_MARKS:
@@ -113,11 +115,15 @@ def _mark() -> re.Pattern[str]:
     return re.compile("|".join(pairs), re.IGNORECASE | re.MULTILINE)
 
 
-def _marks(text: str, said_in: frozenset[str]) -> Iterator[re.Match[str]]:
+def _marks(text: str, dialect_tags: frozenset[str]) -> Iterator[re.Match[str]]:
     end = 0
     for sign in _SIGN.finditer(text):
         mark = _mark().match(text, sign.start()) if sign.start() >= end else None
-        if mark is None or mark[0].strip("<>|/ ").lower() in said_in or not is_used(text, mark):
+        if (
+            mark is None
+            or mark[0].strip("<>|/ ").lower() in dialect_tags
+            or not is_used(text, mark)
+        ):
             continue
         end = mark.end()
         yield mark
@@ -142,7 +148,7 @@ def is_used(text: str, mark: re.Match[str]) -> bool:
 
 
 def _thoughts(text: str, marks: list[re.Match[str]]) -> tuple[list[Span], _Family | None]:
-    """Return the blocks of thinking, and what opened one that is never closed."""
+    """Return the blocks of thinking, and the family whose mark opens one that is never closed."""
     blocks: list[Span] = []
     begin, opened = 0, None
     for mark in marks:
@@ -165,12 +171,12 @@ def _thoughts(text: str, marks: list[re.Match[str]]) -> tuple[list[Span], _Famil
 
 
 def _without(text: str, blocks: list[Span]) -> str:
-    kept: list[str] = []
+    pieces: list[str] = []
     at = 0
     for start, end in blocks:
         line = text[at:start].rpartition("\n")[2].strip()
-        # Nothing new may come together there, but a new line may begin behind a sentence.
+        # The words on both sides must not join to a label; behind a sentence a new line may begin.
         between = "" if not line else "\n" if line[-1] in ".!?。" else " … "
-        kept += [text[at:start], between]
+        pieces += [text[at:start], between]
         at = end
-    return "".join([*kept, text[at:]]) if blocks else text
+    return "".join([*pieces, text[at:]]) if blocks else text

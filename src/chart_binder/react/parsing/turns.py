@@ -119,9 +119,10 @@ _PLAIN_TAG: Final = re.compile(r"br|hr|json|\d+|\w*input|action\w*|tool_\w+")
 class Turn:
     """A turn: its live directives, and what of its text is thought.
 
-    `said` has blanks for thoughts. `ended_by` is the kind of the label or tag that ends it at
-    `end`. `refused` holds what there is of what counts for nothing: `fenced`, `thought`, `no tool`
-    and other keys of advice; `inline` is the first tag that stands amid words.
+    `said` has blanks for thoughts. `ended_by` is the kind of the label or tag that ends the turn at
+    `end`. `refused` says why words that ask for a step do not count, by keys of `SENTENCES`
+    (`fenced`, `thought`, `no tool`) and some without a sentence. `inline` is the first tag for a
+    step that stands amid words.
     """
 
     text: str
@@ -303,8 +304,8 @@ class _Pass:
         self.found.append(found)
         is_quoted = found.is_shown or found.is_fenced
         if found.kind == "observation" and not (is_quoted or is_talked_about(text, found)):
-            # Nothing behind it may change a call before it, as a mark would that closes only there.
-            self.is_called = any(each.kind in ("action", "call") for each in self.found)
+            # What follows must not change a call before it, as the end of a quotation would.
+            self.is_called = any(before.kind in ("action", "call") for before in self.found)
         if found.kind in ("answer", "input") and not self.fences:
             self.repaired += 1
             return object_end(text, found.value, repairs=self.repaired < _MAX_REPAIRED)
