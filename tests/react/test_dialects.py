@@ -252,6 +252,7 @@ def test_fifty_kilobytes_of_any_shape_take_a_moment(dialect: Dialect) -> None:
 @every_dialect
 @unhurried
 @given(piece=st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map("".join))
+@example(piece='Thought:Thought:Thought:<observation id="1">')
 def test_work_grows_no_faster_than_any_repeated_piece(dialect: Dialect, piece: str) -> None:
     small, large = (work(dialect.parse, piece * (size // len(piece))) for size in (4_000, 16_000))
     assert large <= 4.5 * small + 500

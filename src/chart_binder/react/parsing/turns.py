@@ -267,7 +267,8 @@ class _Pass:
         self.fences: list[re.Match[str]] = []
         self.fenced_from = 0
         self.repaired = 0
-        self.is_called = False
+        self.has_call = False
+        self.is_over = False
 
     def run(self, directives: list[Directive]) -> list[Directive]:
         """Return the directives that stand in no body of another, in order."""
@@ -278,7 +279,7 @@ class _Pass:
         ]
         end = 0
         for start, _, handle in sorted(events, key=itemgetter(0, 1)):
-            if self.is_called:
+            if self.is_over:
                 break
             end = handle() if start >= end else end
         for since, is_endless in self.opened.values():
@@ -294,6 +295,7 @@ class _Pass:
         is_in_line_of_code = found.kind == "answer" and "``" in found.emphasis
         found.is_shown = text[line : line + 80].lstrip()[:1] == ">" or is_in_line_of_code
         found.is_fenced = bool(self.fences)
+        self.has_call |= found.kind in ("action", "call")
         if found.is_tag and found.kind in ("call", "answer") and not is_talked_about(text, found):
             inner = label_at(text[found.value : found.end].lstrip().partition("\n")[0])
             is_turn = inner is not None and inner.kind not in ("input", "pause", "answer")
@@ -305,7 +307,7 @@ class _Pass:
         is_quoted = found.is_shown or found.is_fenced
         if found.kind == "observation" and not (is_quoted or is_talked_about(text, found)):
             # What follows must not change a call before it, as the end of a quotation would.
-            self.is_called = any(before.kind in ("action", "call") for before in self.found)
+            self.is_over = self.has_call
         if found.kind in ("answer", "input") and not self.fences:
             self.repaired += 1
             return object_end(text, found.value, repairs=self.repaired < _MAX_REPAIRED)
