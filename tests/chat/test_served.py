@@ -329,6 +329,15 @@ def test_what_was_written_by_schema_into_the_thinking_is_asked_for_without(
 
 
 @SERVERS
+def test_such_a_server_gets_no_schema_when_a_stop_string_ended_the_thinking(kind: Kind) -> None:
+    said, text = '{"answer": "C1"}', f"{THINKING}\n{ANSWER}"
+    with kind.serve([said, said, text, text], thinks_by_schema=True) as server:
+        chat = kind.model(server)
+        contents = [chat.reply(ASKED, Terms(STOP, SCHEMA)).content for _ in range(2)]
+    assert contents == [said, text]
+
+
+@SERVERS
 def test_thinking_that_is_no_object_says_nothing_about_schemas(kind: Kind) -> None:
     with kind.serve([Said("", thinking="hm"), "C1", "C2"]) as server:
         chat = kind.model(server)

@@ -157,17 +157,17 @@ class Request:
 
     @property
     def must_not_think(self) -> bool:
-        """Whether thinking would only take time, and nothing in the configuration asks for it."""
+        """Whether the terms forbid thinking, and no configuration decides about it."""
         config = self.config
-        is_told = config.think != "" or config.reasoning_effort
-        return not (self.terms.may_think or is_told or config.prompting == "raw")
+        is_configured = config.think != "" or config.reasoning_effort
+        return not (self.terms.may_think or is_configured or config.prompting == "raw")
 
 
 @dataclass(frozen=True, slots=True)
 class OptionalField:
     """A field of a request that can be left out.
 
-    A refusal is about it that has one of `marks` at the beginning of a word, or names nothing and
+    A refusal concerns this field if one of `marks` begins a word of it, or if it names no field and
     has one of `statuses`.
     """
 
@@ -237,16 +237,18 @@ class ServedModel:
 
     def _ask_for_content(self, request: Request) -> Reply:
         """Ask again where a stop string, or the schema, made the server end in the thinking."""
-        has_schema = bool(request.terms.schema) and not self._thinks_by_schema
-        free = replace(request, stop=(), terms=replace(request.terms, schema=None))
+        without_schema = replace(request.terms, schema=None)
+        if self._thinks_by_schema:
+            request = replace(request, terms=without_schema)
         try:
-            reply = self._ask(request if has_schema else replace(free, stop=request.stop))
+            reply = self._ask(request)
         except OnlyThinkingError as error:
+            has_schema = bool(request.terms.schema)
             if not (request.stop or has_schema):
                 raise
             _log.info("asking again without stop strings and schema: %s", error)
-            reply = self._ask(free)
-            self._thinks_by_schema = self._thinks_by_schema or (has_schema and error.is_object)
+            reply = self._ask(replace(request, stop=(), terms=without_schema))
+            self._thinks_by_schema |= has_schema and error.is_object
             return reply
         is_cut = request.stop and reply.done_reason == "stop"
         if not (is_cut and strip_thinking(reply.content).unclosed):
@@ -259,22 +261,23 @@ class ServedModel:
     def _ask(self, request: Request) -> Reply:
         """Ask with as many of the optional fields as the server accepts.
 
-        What it named is remembered once a request without it was accepted, unless the server may
-        only have broken on it. A refusal that names nothing counts for this reply alone.
+        A field that the server names is left out of all later requests once a request without it
+        was accepted, unless the refusal may have been a crash. If the server names no field, the
+        fields are left out of this request alone.
         """
         fields = self._api.optional_fields(request)
-        kept = {name: value for name, value in fields.items() if name not in self._declined}
+        optional = {name: value for name, value in fields.items() if name not in self._declined}
         declined = set[str]()
         while True:
             try:
-                once = partial(self._ask_once, request, kept)
+                once = partial(self._ask_once, request, optional)
                 reply = retry_passing(once, request.server.deadline)
             except DeclinedError as refusal:
-                named, blamed = self._blamed(kept, refusal)
+                named, blamed = self._blamed(optional, refusal)
                 if not blamed:
                     raise
                 _log.info("asking again without %s: %s", ", ".join(sorted(blamed)), refusal)
-                kept = {name: value for name, value in kept.items() if name not in blamed}
+                optional = {name: value for name, value in optional.items() if name not in blamed}
                 declined |= named if refusal.status != _BROKEN else set()
             else:
                 self._declined |= declined
@@ -284,18 +287,18 @@ class ServedModel:
         parts = self._api.parts(request, optional)
         return read_stream(parts, request.terms, self._config.max_tokens, request.server)
 
-    def _blamed(self, kept: Fields, refusal: DeclinedError) -> tuple[frozenset[str], ...]:
-        """Return the fields that a refusal names, and those that it may be about."""
-        left = [field for field in self._api.optional if field.name in kept]
+    def _blamed(self, optional: Fields, refusal: DeclinedError) -> tuple[frozenset[str], ...]:
+        """Return the fields that a refusal names, and those that it may concern."""
+        sent = [field for field in self._api.optional if field.name in optional]
         words = refusal.words.casefold()
         named = frozenset(
             field.name
-            for field in left
+            for field in sent
             if re.search(rf"(?<![a-z])(?:{'|'.join(field.marks)})", words)
         )
         if named or refusal.is_known:
             return named, named
-        return named, frozenset(field.name for field in left if refusal.status in field.statuses)
+        return named, frozenset(field.name for field in sent if refusal.status in field.statuses)
 
     def _looks_cut(self, messages: tuple[Message, ...], tokens: int) -> bool:
         """Tell whether a server counted too few tokens, or no more than before the prompt grew."""
@@ -327,7 +330,7 @@ class ServedModel:
 
 
 def merged(fields: Fields, more: Fields) -> dict[str, Any]:
-    """Return fields with more of them, which go before; tables in both are merged likewise."""
+    """Return `fields` with `more`, which replaces what has the same name; tables are merged."""
     result = dict(fields)
     for name, value in more.items():
         before = result.get(name)
