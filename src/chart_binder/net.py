@@ -184,12 +184,12 @@ def environment_proxy(scheme: str, host: str) -> httpcore.Proxy | None:
 
 
 def named_proxy(host: str, *schemes: str) -> tuple[str, str]:
-    """Return the variable that names a proxy for a host, and its value; two empty texts if none.
+    """Return the variable that names a proxy for a host, and its value, or two empty texts.
 
     `schemes` are tried in order; the scheme `all` stands for ALL_PROXY.
     """
     proxies = getproxies()
-    scheme = next((each for each in schemes if proxies.get(each)), None)
+    scheme = next(filter(proxies.get, schemes), None)
     is_local = is_this_machine(urlsplit(f"//{host}").hostname or host)
     if scheme is None or is_local or proxy_bypass(host):
         return "", ""
@@ -215,7 +215,7 @@ def trusted_authorities() -> ssl.SSLContext:
 
 
 def no_authorities() -> ssl.SSLContext:
-    """Return what trusts nobody, for connections that need no certificate."""
+    """Return a context that trusts no authority, for connections without TLS."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong at a model server: how it says so, and the one sentence that comes of it."""
+"""Failures of model servers: how a server reports one, and the sentence that a person reads."""
 
 import json
 import re
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 LONGEST_DETAIL = 200  # characters of the server's own words
 DECLINING = frozenset({400, 422, 500, 501})
-"""Statuses of a server that may accept the request without a part of it."""
+"""Statuses with which a server refuses a request that it may accept without some field."""
 _ERRORS = range(400, 600)
 _OTHER_FORMAT = frozenset({*range(200, 300), 404, 405})
 
 
 class PassingError(ChatError):
-    """A fault that may be gone in a moment, or once the model is loaded; nothing had come yet."""
+    """A fault that may pass in a moment, or once the model is loaded; no part of a reply came."""
 
     def __init__(self, problem: str, retry_after_s: float = 0.0, *, is_loading: bool) -> None:
         super().__init__(problem)
@@ -35,7 +35,8 @@ class PassingError(ChatError):
 class DeclinedError(ChatError):
     """A server refused a request that it may accept without some field.
 
-    `is_known`: the kind of failure is known, so that only a field that is named is to blame.
+    `is_known`: a row of faults.toml recognized the failure, so that only a field that the server
+    names can be the cause.
     """
 
     def __init__(self, problem: str, answer: "ErrorAnswer", *, is_known: bool) -> None:
@@ -46,9 +47,9 @@ class DeclinedError(ChatError):
 
 
 class OnlyThinkingError(ChatError):
-    """A model stopped before the first word of its answer, though it was thinking.
+    """A model thought, and stopped before the first word of its answer.
 
-    `is_object`: the thinking looks like the answer, by the schema that it was asked for.
+    `is_object`: the thinking begins like the object that the schema of the request asks for.
     """
 
     def __init__(self, problem: str, *, is_object: bool) -> None:
@@ -67,9 +68,9 @@ class ErrorAnswer:
     @property
     def detail(self) -> str:
         """The status with the words; nothing of an HTML page."""
-        said = "" if self.words.lstrip().startswith("<") else self.words.strip()
+        words = "" if self.words.lstrip().startswith("<") else self.words.strip()
         number = f"HTTP {self.status}" if self.status else ""
-        return ": ".join(filter(None, (number, said)))
+        return ": ".join(filter(None, (number, words)))
 
 
 def parse_json(text: bytes) -> Any:
@@ -78,40 +79,40 @@ def parse_json(text: bytes) -> Any:
     return json.loads(text.decode("utf-8", "replace"))
 
 
-def error_in(said: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
-    """Return the error that a document holds, if any.
+def error_in(document: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
+    """Return the error that a JSON document reports, if any.
 
     Servers write `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}` or `{"detail"}`, also
     under the status 200.
     """
-    if not isinstance(said, dict) or ("choices" in said and not said.get("error")):
+    if not isinstance(document, dict) or ("choices" in document and not document.get("error")):
         return None
-    about = said.get("error") or said.get("detail") or ("message" in said and said)
-    if not about:
+    error = document.get("error") or document.get("detail") or ("message" in document and document)
+    if not error:
         return None
-    if isinstance(about, str) and about.startswith("{"):  # Ollama hands on what llama.cpp says
+    if isinstance(error, str) and error.startswith("{"):  # Ollama hands on what llama.cpp says
         with suppress(ValueError, RecursionError):
-            if inner := error_in(json.loads(about), status, retry_after_s):
+            if inner := error_in(json.loads(error), status, retry_after_s):
                 return inner
-    words = about.get("message", about) if isinstance(about, dict) else about
-    code = about.get("code") if isinstance(about, dict) else None
-    inside = code if isinstance(code, int) and code in _ERRORS else 0
+    words = error.get("message", error) if isinstance(error, dict) else error
+    code = error.get("code") if isinstance(error, dict) else None
+    error_status = code if isinstance(code, int) and code in _ERRORS else 0
     text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
-    return ErrorAnswer(status or inside, text, retry_after_s)
+    return ErrorAnswer(status or error_status, text, retry_after_s)
 
 
 def read_error(body: bytes, status: int, retry_after_s: float = 0.0) -> ErrorAnswer:
     """Return what an answer with an error status says, in whatever form."""
     try:
-        said = error_in(parse_json(body), status, retry_after_s)
+        answer = error_in(parse_json(body), status, retry_after_s)
     except (ValueError, RecursionError):
-        said = None
-    return said or ErrorAnswer(status, body.decode("utf-8", "replace"), retry_after_s)
+        answer = None
+    return answer or ErrorAnswer(status, body.decode("utf-8", "replace"), retry_after_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A kind of failure, as faults.toml says."""
+    """A kind of failure: a row of faults.toml."""
 
     sentence: str
     status: str = ""
@@ -121,7 +122,7 @@ class Fault:
     declining: bool = False
 
     def fits(self, answer: ErrorAnswer) -> bool:
-        """Return whether this is the failure that a server speaks of."""
+        """Return whether this is the failure that a server reports."""
         has_status = not self.status or re.fullmatch(self.status, str(answer.status))
         words = re.search(self.words, answer.words, re.IGNORECASE | re.DOTALL)
         return bool(has_status and words)
@@ -143,18 +144,18 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """The faults of one kind of server, beside those that all have.
+    """The faults of one kind of server, besides those that all servers have.
 
-    `server` is what sentences call it, `absent` is for an address where nothing answers,
-    `wrong_format` for an answer that cannot be read or a path that is not there; those `by_words`
-    come before the ones that servers of all kinds speak of.
+    `server` is what sentences call it. `absent`: nothing answers at the address. `wrong_format`:
+    the answer cannot be read, or the path does not exist. The rows `by_words` are tried before
+    those for all servers. Code raises those `by_name`.
     """
 
     server: str
     absent: Fault
     wrong_format: Fault
     by_words: tuple[Fault, ...]
-    own: Mapping[str, Fault] = field(default_factory=dict)
+    by_name: Mapping[str, Fault] = field(default_factory=dict)
 
     def recognise(self, answer: ErrorAnswer) -> Fault | None:
         """Return the fault that the server's words name, if any."""
@@ -163,19 +164,19 @@ class Faults:
 
     def refusal(self, server: "Server", answer: ErrorAnswer) -> ChatError:
         """Return what to raise for an answer that is no reply."""
-        known = self.recognise(answer)
+        fault = self.recognise(answer)
         by_status = (row for row in _TABLE.by_status if row.fits(answer))
         is_other = answer.status in _OTHER_FORMAT
-        other = self.wrong_format if is_other else next(by_status, OWN["FAILED"])
-        error = (known or other).error(server, answer.detail, answer.retry_after_s)
-        if answer.status in DECLINING and (known is None or known.declining):
-            return DeclinedError(str(error), answer, is_known=known is not None)
+        other = self.wrong_format if is_other else next(by_status, BY_NAME["FAILED"])
+        error = (fault or other).error(server, answer.detail, answer.retry_after_s)
+        if answer.status in DECLINING and (fault is None or fault.declining):
+            return DeclinedError(str(error), answer, is_known=fault is not None)
         return error
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    own: Mapping[str, Fault]
+    by_name: Mapping[str, Fault]
     by_words: tuple[Fault, ...]
     by_status: tuple[Fault, ...]
     ollama: Faults
@@ -185,6 +186,6 @@ class _Table:
 _TABLE: Final = convert_json(
     tomli.loads(files("chart_binder.chat").joinpath("faults.toml").read_text("utf-8")), _Table
 )
-OWN: Final = _TABLE.own
+BY_NAME: Final = _TABLE.by_name
 OLLAMA: Final = _TABLE.ollama
 OPENAI: Final = _TABLE.openai

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from chart_binder.chat.faults import (
-    OWN,
+    BY_NAME,
     ErrorAnswer,
     Fault,
     Faults,
@@ -54,7 +54,7 @@ class Endpoint:
 
     @property
     def named_proxy(self) -> tuple[str, str]:
-        """The variable that names a proxy for the server, and its value; none for this machine."""
+        """The variable that names a proxy for the server, and its value; else two empty texts."""
         from chart_binder.net import named_proxy  # loads httpcore
 
         split = urlsplit(self.address)
@@ -65,24 +65,24 @@ class Endpoint:
 
         name, proxy = self.named_proxy
         try:
-            found = httpx.Proxy(proxy if "://" in proxy else f"http://{proxy}") if proxy else None
-            if found and found.url.scheme.startswith("socks"):
+            usable = httpx.Proxy(proxy if "://" in proxy else f"http://{proxy}") if proxy else None
+            if usable and usable.url.scheme.startswith("socks"):
                 import_module("socksio")  # which httpx needs for it
         except (ValueError, httpx.InvalidURL, ImportError) as error:
             raise ChatError(
                 f"{self.address} cannot be asked through {name} = {masked(proxy)!r}: use a proxy"
                 f" of http://, install httpx[socks] for socks5://, or name the host in NO_PROXY"
             ) from error
-        return found
+        return usable
 
     def http_options(self, deadline: "Deadline", max_tokens: int = 0) -> dict[str, Any]:
         """Return the arguments of an `httpx.Client` for one request that ends with the deadline.
 
-        A proxy from the environment serves remote servers only, and certificates are read for
-        https only; a `ChatError` names the variable that holds no proxy or no certificates.
-        Redirects are not followed: one would carry a prompt to a host nobody configured. An answer
-        is cut off, with a `ChatError`, at 16 MB, or at 1 KB for each of `max_tokens` if that is
-        more.
+        A proxy from the environment is used for other machines only, certificates are read for
+        https only. Raises `ChatError` that names the variable if the proxy or the certificates
+        cannot be used. Redirects are not followed, because one would carry a prompt to a host that
+        nobody configured. Reading more than 16 MB of an answer raises `ChatError`, or more than
+        1 KB for each of `max_tokens` if that is larger.
         """
         import httpx  # 170 ms, for those who really ask a model
 
@@ -157,7 +157,7 @@ class Server:
             RecursionError,
         ) as error:
             raise (
-                OWN["LATE"].error(self) if self.deadline.has_passed else self._failure(error)
+                BY_NAME["LATE"].error(self) if self.deadline.has_passed else self._failure(error)
             ) from error
 
     def _failure(self, error: Exception) -> ChatError:
@@ -168,34 +168,36 @@ class Server:
         detail = ERROR_NUMBER.sub("", str(cause or error)) or type(error).__name__
         absent = self.faults.absent
         if name := self.endpoint.named_proxy[0]:
-            absent, detail = OWN["PROXY_ABSENT"], f"{name}: {detail}"
+            absent, detail = BY_NAME["PROXY_ABSENT"], f"{name}: {detail}"
         if "CERTIFICATE_VERIFY_FAILED" in detail:
-            absent = OWN["CERTIFICATE"]
+            absent = BY_NAME["CERTIFICATE"]
         rows: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
             ((httpx.ConnectError, httpx.ConnectTimeout, ConnectionError), absent),
-            ((httpx.TimeoutException,), OWN["LATE"]),
-            ((httpx.ProxyError,), OWN["PROXY"]),
-            ((httpx.TransportError,), OWN["BROKEN_OFF"]),
-            ((httpx.InvalidURL,), OWN["IMPOSSIBLE_ADDRESS"]),
-            ((OSError, ImportError), OWN["UNUSABLE"]),
+            ((httpx.TimeoutException,), BY_NAME["LATE"]),
+            ((httpx.ProxyError,), BY_NAME["PROXY"]),
+            ((httpx.TransportError,), BY_NAME["BROKEN_OFF"]),
+            ((httpx.InvalidURL,), BY_NAME["IMPOSSIBLE_ADDRESS"]),
+            ((OSError, ImportError), BY_NAME["UNUSABLE"]),
         )
         fault = next((row for kinds, row in rows if isinstance(error, kinds)), None)
         if fault is None:
-            # No JSON, another shape, too deep: what a library says of it tells little, but some
-            # versions of Ollama send an error as a line in which it is the key.
-            named = self.faults.recognise(ErrorAnswer(0, str(error)))
-            detail = "an error in place of a reply" if named else "its answer cannot be read"
-            return (named or self.faults.wrong_format).error(self, detail)
+            # The answer is not JSON, has another shape, or is nested too deep. The message of the
+            # library helps nobody, but some versions of Ollama send an error as the key of a line,
+            # and then the message holds it.
+            fault = self.faults.recognise(ErrorAnswer(0, str(error)))
+            detail = "an error in place of a reply" if fault else "its answer cannot be read"
+            return (fault or self.faults.wrong_format).error(self, detail)
         return fault.error(self, detail)
 
 
 def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:
     """Return what `ask` returns, or raise its `ChatError`.
 
-    A model that is loading is waited for until the deadline; of other faults, the third is final.
+    It is called again until the deadline while the model is loading, and twice at most after other
+    faults that may pass.
     """
     tries = 0
-    is_told = False
+    has_warned = False
     while True:
         try:
             return ask()
@@ -204,9 +206,9 @@ def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:
             tries += 1
             if deadline.left_s <= wait_s or (tries > 2 and not error.is_loading):  # noqa: PLR2004
                 raise
-            if error.is_loading and not is_told:
+            if error.is_loading and not has_warned:
                 _log.warning("waiting for %.0f s at most: %s", deadline.left_s, error)
-                is_told = True
+                has_warned = True
             sleep(wait_s)
 
 

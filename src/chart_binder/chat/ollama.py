@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _LOADED = "/api/ps"
 _UNCUT = {"truncate": False, "shift": False}
-"""Refuse a prompt that does not fit, and end a reply that no longer does: from 0.12.6."""
+"""A prompt that does not fit is refused, and a reply ends where the context is full (0.12.6)."""
 _THINK = OptionalField("think", marks=("think",), statuses={400})
 _EFFORTS: Mapping[str, bool | str] = {"none": False, "minimal": False}
 """What Ollama calls these efforts; the others have the same names."""
@@ -109,14 +109,17 @@ def _add_to_body(config: LLMConfig) -> "Callable[[httpx.Request], None]":
 
 
 _IMPORTING = Lock()
+_READ_ON_IMPORT = frozenset({"OLLAMA_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR"})
+"""Variables, besides those of proxies, that the client library reads when it is imported."""
 
 
 @cache
 def _library() -> ModuleType:
     """Import the client library.
 
-    It makes a client as it is imported, which fails on odd proxies, certificates and addresses in
-    the environment. Such variables are hidden from it then; no request of ours depends on them.
+    It makes a client when it is imported, which fails if the environment has a proxy, certificates
+    or an address that it cannot use. The import is then repeated without those variables, because
+    no request of ours depends on what the library reads there.
     """
     import httpx
 
@@ -133,9 +136,6 @@ def _library() -> ModuleType:
                 return import_module("ollama")
             finally:
                 os.environ.update(hidden)
-
-
-_READ_ON_IMPORT = frozenset({"OLLAMA_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR"})
 
 
 def _answers(
@@ -173,8 +173,8 @@ def _part(answer: "ChatResponse | GenerateResponse") -> Part:
         content, thinking = message.content, message.thinking
         functions = [call.function for call in message.tool_calls or ()]
         calls = tuple(
-            CallPiece(each.name, json.dumps(dict(each.arguments), ensure_ascii=False))
-            for each in functions
+            CallPiece(function.name, json.dumps(dict(function.arguments), ensure_ascii=False))
+            for function in functions
         )
     else:
         content, thinking = getattr(answer, "response", ""), getattr(answer, "thinking", "")

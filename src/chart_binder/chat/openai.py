@@ -58,8 +58,8 @@ _TEMPLATE = OptionalField(
     statuses={400, 422},
 )
 _NO_EFFORT = OptionalField("reasoning_effort", marks=("reasoning", "think"), statuses={400, 422})
-_KEPT = OptionalField("keep_alive", marks=("keep_alive",), statuses={400, 422})
-_KEPT_FOR = OptionalField("ttl", marks=("ttl",), statuses={400, 422})
+_KEEP_ALIVE = OptionalField("keep_alive", marks=("keep_alive",), statuses={400, 422})
+_TTL = OptionalField("ttl", marks=("ttl",), statuses={400, 422})
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600}
 _VERSION = re.compile(r"/v\d[^/]*(/|$)")
 _OPERATION = re.compile(r"/(chat/completions|completions|models)$")
@@ -87,7 +87,7 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
     build = build_in(listed, config.model_id)
     health = replace(health, models=_named(listed), build=build)
     if not names_of(config.model_id) & set(health.models):
-        absent = OPENAI.own["NO_MODEL"].error(server, _which_model(health.models))
+        absent = OPENAI.by_name["NO_MODEL"].error(server, _which_model(health.models))
         return replace(health, problems=(str(absent),))
     return replace(health, context_length=_OpenAIApi().context_length(server))
 
@@ -102,12 +102,12 @@ def api_at(endpoint: Endpoint) -> Endpoint:
 class _OpenAIApi:
     more_context = "start the server with more context for it, or set llm.num_ctx to what it has"
     optional: tuple[OptionalField, ...] = (
-        _COUNTS, _SCHEMA, _SEED, _TEMPLATE, _NO_EFFORT, _KEPT, _KEPT_FOR,
+        _COUNTS, _SCHEMA, _SEED, _TEMPLATE, _NO_EFFORT, _KEEP_ALIVE, _TTL,
     )  # fmt: skip
 
     def optional_fields(self, request: Request) -> Fields:
         fields: dict[str, object] = {_SEED.name: request.config.seed}
-        fields |= _thinking(request) | _kept_loaded(request.config.keep_alive)
+        fields |= _thinking(request) | _keep_alive(request.config.keep_alive)
         if request.config.stream:
             fields[_COUNTS.name] = {"include_usage": True}
         if request.terms.schema:
@@ -155,7 +155,7 @@ class _OpenAIApi:
 
 
 def _thinking(request: Request) -> dict[str, Any]:
-    """Return what turns thinking on or off; each server knows one of these.
+    """Return the fields that turn thinking on or off; each server knows one of them.
 
     Qwen's and Gemma's templates read `enable_thinking`, Granite's and DeepSeek's `thinking`, where
     vLLM, SGLang and llama.cpp serve them; Ollama, LM Studio and OpenAI take an effort of `none`.
@@ -171,8 +171,8 @@ def _thinking(request: Request) -> dict[str, Any]:
     return fields
 
 
-def _kept_loaded(keep_alive: int | str) -> dict[str, Any]:
-    """Return what keeps a model loaded: for Ollama behind a proxy, and LM Studio, in seconds."""
+def _keep_alive(keep_alive: int | str) -> dict[str, Any]:
+    """Return what keeps a model loaded: `keep_alive` for Ollama, `ttl` in seconds for LM Studio."""
     if keep_alive == "":
         return {}
     if isinstance(keep_alive, str) and not keep_alive.startswith("-"):
@@ -180,7 +180,7 @@ def _kept_loaded(keep_alive: int | str) -> dict[str, Any]:
         seconds = round(sum(float(number) * _SECONDS[unit] for number, unit in parts))
     else:
         seconds = keep_alive if isinstance(keep_alive, int) else 0
-    return {_KEPT.name: keep_alive, **({_KEPT_FOR.name: seconds} if seconds > 0 else {})}
+    return {_KEEP_ALIVE.name: keep_alive, **({_TTL.name: seconds} if seconds > 0 else {})}
 
 
 def _documents(answer: "httpx.Response") -> Iterator[tuple[bytes, bool]]:
@@ -232,13 +232,13 @@ def _explained(answer: ErrorAnswer, request: Request) -> ChatError:
             models = _named(_listed(server))
         except ChatError:
             models = ()
-        return OPENAI.own["NO_MODEL"].error(server, _which_model(models))
+        return OPENAI.by_name["NO_MODEL"].error(server, _which_model(models))
     if answer.status in {_NOT_FOUND, 405, 501} and is_raw:
-        return OPENAI.own["NO_COMPLETIONS"].error(server, answer.detail)
+        return OPENAI.by_name["NO_COMPLETIONS"].error(server, answer.detail)
     has_tool = not is_raw and any(message.role == "tool" for message in request.messages)
     is_about_roles = any(mark in answer.words.casefold() for mark in _ROLES)
     if has_tool and answer.status in DECLINING and is_about_roles:
-        return OPENAI.own["NO_TOOL_ROLE"].error(server, answer.detail)
+        return OPENAI.by_name["NO_TOOL_ROLE"].error(server, answer.detail)
     return server.refusal(answer)
 
 
@@ -318,14 +318,14 @@ def _read_part(document: Any) -> Part:
 
 
 def _calls(calls: object) -> Iterator[CallPiece]:
-    """Yield the pieces of calls that the server took out of the text; arguments are JSON in it."""
+    """Yield the pieces of calls that the server took out of the text; arguments become JSON."""
     for place, call in enumerate(calls if isinstance(calls, list) else ()):
-        about = call if isinstance(call, dict) else {}
-        function = about.get("function")
-        parts = function if isinstance(function, dict) else {}
-        arguments, index = parts.get("arguments") or "", about.get("index")
+        fields = call if isinstance(call, dict) else {}
+        function = fields.get("function")
+        function = function if isinstance(function, dict) else {}
+        arguments, index = function.get("arguments") or "", fields.get("index")
         yield CallPiece(
-            _text(parts.get("name")),
+            _text(function.get("name")),
             arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False),
             index if isinstance(index, int) else place,
         )

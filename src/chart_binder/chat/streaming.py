@@ -13,7 +13,7 @@ from io import IncrementalNewlineDecoder
 from itertools import chain
 from typing import Final
 
-from chart_binder.chat.faults import OWN, OnlyThinkingError, PassingError
+from chart_binder.chat.faults import BY_NAME, OnlyThinkingError, PassingError
 from chart_binder.chat.http import Server
 from chart_binder.react.conversation import ChatError, Reply, StopCheck, Terms
 
@@ -29,11 +29,11 @@ _REREAD_FREE = 50_000  # and so many more
 
 @dataclass(frozen=True, slots=True)
 class CallPiece:
-    """A piece of a tool call; those with one `place` make one call, and one without is whole."""
+    """A piece of a tool call: pieces with the same `place` make one, a piece without is a whole."""
 
     name: str
     arguments: str
-    place: object = None
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Part:
     """What a server sends at once: a piece of a reply, or the whole.
 
     `done_reason` says that the model has come to its end, `is_last` that the server has: between
-    the two, counts may come. `calls` are what a server with a parser of its own took out of the
-    text.
+    the two, counts may come. `calls` are those that a server with a parser of its own took out of
+    the text.
     """
 
     content: str = ""
@@ -80,19 +80,21 @@ def read_stream(
         if not reply.is_whole:
             raise
     if reply.bytes > most_bytes:
-        raise OWN["ENDLESS"].error(server, str(most_bytes))
+        raise BY_NAME["ENDLESS"].error(server, str(most_bytes))
     if not reply.is_whole:
-        raise (OWN["LATE"] if server.deadline.has_passed else OWN["UNFINISHED"]).error(server)
+        raise (BY_NAME["LATE"] if server.deadline.has_passed else BY_NAME["UNFINISHED"]).error(
+            server
+        )
     result = reply.result()
     if result.content.strip() or (result.thinking and result.done_reason == "length"):
-        return result  # one that thought too long costs a turn, not the run
+        return result  # thinking for too long costs a turn, not the run
     raise _empty(result, server)
 
 
 def _empty(reply: Reply, server: Server) -> ChatError:
     if reply.done_reason == "length":
-        return OWN["SPENT"].error(server)
-    error = OWN["EMPTY"].error(server, ", though it was thinking" if reply.thinking else "")
+        return BY_NAME["SPENT"].error(server)
+    error = BY_NAME["EMPTY"].error(server, ", though it was thinking" if reply.thinking else "")
     if reply.thinking and reply.done_reason in ("stop", None):
         return OnlyThinkingError(str(error), is_object=reply.thinking.lstrip().startswith("{"))
     return error
@@ -108,8 +110,8 @@ class _PartialReply:
         self._cut = Cut(terms.enough)
         self._contents: list[str] = []
         self._thoughts: list[str] = []
-        self._calls: dict[object, tuple[str, str]] = {}
-        """Of each tool call its name, and the JSON of its arguments."""
+        self._calls: dict[int | str, tuple[str, str]] = {}
+        """The name and the JSON arguments of each tool call, by its place."""
         self._is_last = False
         self._done_reason: str | None = None
         self._prompt_tokens: int | None = None
@@ -150,7 +152,7 @@ class _PartialReply:
         return self._cut.made or self._is_last
 
     def result(self) -> Reply:
-        """Return the reply, as far as it counts; calls stand behind the text, as text."""
+        """Return the reply, as far as it counts, with calls as text behind its text."""
         calls = "" if self._cut.made else "".join(map(_call_as_text, self._calls.values()))
         if calls:
             self._contents.append(calls)

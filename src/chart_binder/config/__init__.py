@@ -86,8 +86,8 @@ def _as_keep_alive(value: object) -> int | str:
     )
 
 
-_OWN_FIELDS = frozenset({"model", "messages", "prompt", "stream", "raw"})
-"""Fields of a request that canon itself has a value for, whatever the server."""
+_RESERVED_FIELDS = frozenset({"model", "messages", "prompt", "stream", "raw"})
+"""Fields of a request that only canon sets, for every server."""
 
 
 def _as_extra_body(value: object) -> Mapping[str, Any]:
@@ -98,8 +98,8 @@ def _as_extra_body(value: object) -> Mapping[str, Any]:
         raise ValueError(f"found {value!r}, which JSON cannot hold") from error
     if not isinstance(fields, dict):
         raise ValueError(f"found {value!r}; a table is allowed")  # noqa: TRY004 (pydantic's)
-    if taken := sorted(_OWN_FIELDS & fields.keys()):
-        raise ValueError(f"found {', '.join(taken)}, which canon sets itself")
+    if reserved := sorted(_RESERVED_FIELDS & fields.keys()):
+        raise ValueError(f"found {', '.join(reserved)}, which canon sets itself")
     return fields
 
 

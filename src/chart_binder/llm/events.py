@@ -73,7 +73,10 @@ class Read(Event, frozen=True, tag="reading"):
 
 
 class Brought(Event, frozen=True, tag="evidence"):
-    """What a record that the model named (`release-group/ID`) adds to the evidence, or why not."""
+    """What a record that the model named (`release-group/ID`) adds to the evidence.
+
+    `problem` says why it adds nothing.
+    """
 
     iteration: int = 0
     record: str = ""
@@ -98,15 +101,16 @@ def read_run(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
 class ReadingScript:
     """Second readings known beforehand, from the `reading` lines of a transcript.
 
-    A question is answered by the first line of its kind that is left, those with its passage
-    before those with its source, and both before those with neither; without one it is `unclear`.
+    A question is answered by the first unused line of its kind: first by one with its passage, then
+    by one with its source, then by one with neither. If there is no such line, the reading is
+    `unclear`.
     """
 
     def __init__(self, lines: Iterable[Read]) -> None:
         self._left = list(lines)
 
     def reply(self, question: Read) -> Reply:
-        """Return the reply to a question; raise `ChatError` where it was not answered then."""
+        """Return the reply to a question; raise `ChatError` if the recorded run got none."""
 
         def fits(line: Read) -> tuple[bool, bool] | None:
             same = line.content == question.content, line.source == question.source
@@ -123,9 +127,9 @@ class ReadingScript:
 
 
 def scripted_reply(chat: ChatModel, question: Read) -> Reply | None:
-    """Return what a transcript or a script has as the reply to a second reading.
+    """Return the reply that a transcript or a script holds for a second reading.
 
-    It is None for a model that has no script, which must be asked. Raises `ChatError`.
+    Returns None for any other model, which must be asked. Raises `ChatError`.
     """
     script = getattr(chat, "readings", None)
     if isinstance(script, ReadingScript):
@@ -144,7 +148,7 @@ class ReplayedRun(Replay):
         recorded = tuple(events)
         run = next((event for event in recorded if isinstance(event, Run)), Run())
         ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
-        # Behind why an answer decides nothing stands what ended the run.
+        # The problem of the answer comes first, what ended the run after it.
         problem = next((end.rpartition("; then ")[2] for end in ends if isinstance(end, str)), "")
         super().__init__(recorded, run.model_id or model_id, problem)
         self.readings = ReadingScript(event for event in recorded if isinstance(event, Read))
@@ -157,7 +161,7 @@ class ReplayedRun(Replay):
         return self.opening_messages if self._evidence_hash == evidence_hash else ()
 
     def tools_of(self, installed: Collection[str]) -> Collection[str]:
-        """Return the names of the tools that the model had; of a canned run those installed."""
+        """Return the names of the tools that the model had, or those installed for a canned run."""
         return self._tools if isinstance(self._tools, list) else installed
 
 

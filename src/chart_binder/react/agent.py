@@ -27,12 +27,12 @@ def system_prompt(instructions: str, dialect: Dialect, tools: Sequence[Tool]) ->
 def as_text(answer: str, is_last: bool) -> str:  # noqa: ARG001, FBT001 (a `Judge`)
     """Accept any answer that is not empty."""
     if not answer.strip():
-        raise RefusedError("Your answer is empty. Write it behind the label.")
+        raise RefusedError("Your answer is empty. Write the answer itself.")
     return answer.strip()
 
 
 def ignore(event: AnyEvent) -> None:
-    """Do nothing about an event."""
+    """Ignore an event."""
 
 
 @overload

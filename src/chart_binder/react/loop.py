@@ -68,10 +68,10 @@ def advice(text: str) -> Observation:
 class CallRunner:
     """Runs the calls of a conversation, reports each as an event, remembers what it returned.
 
-    Observations are sanitized here, and text and documents are each cut to `max_chars` characters,
-    before anything else sees them. No call starts once `out_of_time` returns a
-    sentence. A call that `recall` knows is taken from the record. `remark` returns what to add
-    below an observation.
+    Observations are sanitized here, and their text and documents are each cut to `max_chars`
+    characters, before anything else sees them. No call starts once `out_of_time` returns a
+    sentence. If `recall` returns a record of a call, it is used in place of the call. `remark`
+    returns what to add below an observation.
     """
 
     toolbox: Toolbox
@@ -95,22 +95,24 @@ class CallRunner:
 
     def show(self, observation: Observation, turn: int) -> Observation:
         """Report an observation and return it, cut to the length that the model is shown."""
-        observation = bounded_observation(observation, self.max_chars)
-        self.watch(Observed.of(observation, turn))
-        return observation
+        return self._report(bounded_observation(observation, self.max_chars), turn)
 
     def show_with_remark(self, observation: Observation, turn: int) -> Observation:
         """Report an observation with a remark below it, and return it."""
         observation = bounded_observation(observation, self.max_chars)
         remark = self.remark(observation) if self.remark else ""
-        return self.show(replace(observation, remark=remark or None), turn)
+        return self._report(replace(observation, remark=remark or None), turn)
+
+    def _report(self, observation: Observation, turn: int) -> Observation:
+        self.watch(Observed.of(observation, turn))
+        return observation
 
     def _run_one(self, act: Act, turn: int, place: int) -> CallResult:
         if self.recall and (known := self.recall(turn, place)):
             step, seen = known
             arguments = {} if step.arguments is None else step.arguments
             self.watch(_stepped(act, step.tool or "", arguments, turn))
-            # An error may be advice in the words of the protocol, which was recorded as shown.
+            # An error may be advice, which has labels on purpose; it was recorded as shown.
             shown = self.show(seen.observation if seen.error else inert(seen.observation), turn)
             is_run = shown.error is None or not is_refusal(shown.error)
             key = call_key(step.tool or "", arguments)

@@ -50,7 +50,7 @@ _BRACKETED = re.compile(
 )
 _MINIMAX = re.compile(r"\](~!?b)[\[\]]|\[(e~)\[")
 _KIMI = str.maketrans("◁▷", "‹›")
-# Marks in words: of Granite, and of gpt-oss where its tokens are stripped.
+# Words that mark thinking: Granite's, and those of gpt-oss whose tokens a server removed.
 _WORDED = re.compile(
     r"\bhere(?:['’]s| is) my (?:thought process|response)(?=:)"
     r"|assistant(?=final|analysis|commentary|\sto=)",
@@ -113,7 +113,9 @@ def bounded(text: str, most: int) -> str:
         return text
     note = f"\n[cut: the first {{}} of {len(text)} characters]"
     room = max(0, most - len(note) - 4)
-    return text[:room].rstrip() + note.format(room)  # as `sanitize` leaves lines
+    return text[:room].rstrip() + note.format(
+        room
+    )  # `sanitize` leaves no space at the end of a line, either
 
 
 _MAX_HEADING = 200
@@ -145,7 +147,7 @@ def _inert_document(document: Document) -> Document:
 
 
 def bounded_observation(observation: Observation, most: int) -> Observation:
-    """Return an observation whose content has at most `most` characters, as have its documents.
+    """Return an observation with at most `most` characters of content, and as many of documents.
 
     Documents for which no room is left are dropped.
     """
@@ -159,7 +161,7 @@ def _bounded_documents(documents: Iterable[Document], most: int) -> Iterator[Doc
         if most <= 0:
             return
         text = document.text
-        if len(text) > most:  # a date that is cut would be another date
+        if len(text) > most:  # half a date would be another date
             text = text[: most + 1].rpartition("\n" if "\n" in text[: most + 1] else " ")[0]
         headings = tuple(heading[:_MAX_HEADING] for heading in document.headings[-_MAX_HEADINGS:])
         yield replace(document, title=document.title[:_MAX_HEADING], headings=headings, text=text)

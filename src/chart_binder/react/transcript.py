@@ -153,7 +153,7 @@ def record_in_file(path: Path) -> Iterator[Watch | None]:
 def read_transcript(lines: Iterable[bytes], kinds: object = EngineEvent) -> Iterator[AnyEvent]:
     """Yield the events of a transcript, with the iterations that a canned one leaves out.
 
-    `kinds` is the union of the events that it may have. An incomplete last line, as a killed run
+    `kinds` is the union of the events that it may hold. An incomplete last line, as a killed run
     leaves it, is skipped. Raises `TranscriptDefectError`.
     """
     decoder = msgspec.json.Decoder[AnyEvent](kinds)
@@ -244,7 +244,7 @@ Recall = Callable[[int, int], tuple[Stepped, Observed] | None]
 class Replay:
     """A chat model that plays the replies of a transcript, and knows what its tools returned.
 
-    `problem` is why the run ended without an answer, which is raised behind the last reply.
+    `problem` says why the run ended without an answer; it is raised after the last reply.
     """
 
     def __init__(
