@@ -12,12 +12,13 @@ import tomli
 from chart_binder import plugins
 from chart_binder.config import Config, LLMConfig, PromptConfig
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.llm.answer import ANSWER_KEYS
 from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.llm.tools import as_tool
 from chart_binder.react import INSTRUCTIONS, Stepped, read_transcript
-from chart_binder.react.dialect import Dialect
+from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import RunContext, Tool, Toolbox
@@ -89,6 +90,16 @@ def test_the_model_servers_lines_are_configuration() -> None:
     ]
     assert len(providers) == 5
     assert set(providers) <= set(plugins.names("chart_binder.chat_models"))
+
+
+def test_the_failures_of_the_page_are_those_that_servers_have() -> None:
+    faults = (ROOT / "src/chart_binder/chat/faults.toml").read_text("utf-8")
+    sentences = re.findall(r"sentence = (?:'(.*?)'|\"(.*?)\")(?:$|,)", faults, re.MULTILINE)
+    forms = [re.sub(r"\\\{.*?\\\}", ".+", re.escape("".join(each))) for each in sentences]
+    lines = re.findall(r"^  (model .*|the template .*)$", page("docs/servers.md"), re.MULTILINE)
+    assert len(lines) == 2
+    for line in lines:
+        assert any(re.fullmatch(form, line) for form in forms), line
 
 
 def test_every_link_of_the_docs_leads_somewhere() -> None:
@@ -182,6 +193,16 @@ def shown(step: Step, toolbox: Toolbox) -> tuple[str, object]:
 def meant(said: str) -> tuple[str, object]:
     name, _, rest = said.partition(" ")
     return name, rest if name == "answer:" else json.loads(rest)
+
+
+@pytest.mark.parametrize("name", plugins.names("chart_binder.dialects"))
+def test_an_answer_without_its_label_is_read_as_the_page_says(name: str) -> None:
+    table = rows("| whole reply |")
+    assert len(table) == 10
+    for reply, outcome in table:
+        text = reply.replace("⏎", "\n").replace("...", '"confidence": 0.9')
+        kind = Finish if outcome == "an answer" else Malformed
+        assert isinstance(read_step(dialect(name), text, ANSWER_KEYS), kind), reply
 
 
 def test_text_from_outside_is_shown_as_the_page_says() -> None:
