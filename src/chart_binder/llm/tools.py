@@ -11,7 +11,6 @@ from chart_binder.domain.evidence import EvidenceBundle, Link
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import CanonError, ConfigError, LookupFailedError, PluginError
 from chart_binder.react.conversation import wrap_plugin_errors
-from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Document, Observation
 from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import SAYS_NOTHING, Tool, ToolError, tool_of
@@ -87,6 +86,7 @@ def linked_pages(bundle: EvidenceBundle, config: LLMConfig, links_of: LinksOf) -
 
     def linked_pages(release_groups: list[str]) -> Observation:
         """Read what MusicBrainz links these release groups to at Wikidata and Wikipedia."""
+        from chart_binder.react.sanitize import one_line  # loads the parser of replies
         from chart_binder.web.documents import linked_document
         from chart_binder.web.linked import read_linked
         from chart_binder.web.passages import excerpt

@@ -20,7 +20,6 @@ from chart_binder.react.arguments import (
     resolved,
     same_name,
 )
-from chart_binder.react.parsing.calls import is_finisher, is_no_tool
 from chart_binder.react.steps import Act
 from chart_binder.react.steps import Observation as Observation  # noqa: PLC0414 (for plug-ins)
 from chart_binder.react.tool_definition import (
@@ -214,6 +213,8 @@ class Toolbox:
     def __init__(
         self, tools: Iterable[Tool | Callable[..., object]], for_code: Iterable[Tool] = ()
     ) -> None:
+        from chart_binder.react.parsing.calls import is_finisher, is_no_tool  # loads the parser
+
         self.tools = tuple(tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools)
         self._by_name: dict[str, Tool] = {}
         self._for_code = {tool.name: tool for tool in for_code}

@@ -14,10 +14,10 @@ import msgspec
 from chart_binder.react.conversation import ChatError, Message, Reply, Role, Terms
 from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
 from chart_binder.react.steps import Act, Document, Malformed, Observation
-from chart_binder.react.tools import Call
 
 if TYPE_CHECKING:
     from chart_binder.react.dialect import Dialect
+    from chart_binder.react.tools import Call
 
 _log = logging.getLogger(__name__)
 _REPLY_FIELDS = tuple(field.name for field in fields(Reply))
@@ -286,7 +286,7 @@ class Replay:
         step, seen = known.step, known.observation
         return (step, seen) if step and step.kind == "act" and seen else None
 
-    def perform(self, call: Call, turn: int, place: int) -> Observation:
+    def perform(self, call: "Call", turn: int, place: int) -> Observation:
         """Return what was observed at this place of this turn."""
         seen = self._exchanges.get((turn, place), Exchange()).observation
         if seen is None:
