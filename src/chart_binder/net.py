@@ -178,8 +178,8 @@ def environment_proxy(scheme: str, host: str) -> httpcore.Proxy | None:
     except ValueError as error:
         reason = error
     raise ConfigError(
-        f"{name} in the environment is {masked(proxy)!r}, which is no address of a"
-        " proxy: http://host:port is allowed"
+        f"{name} in the environment is {masked(proxy)!r}, which is not the address"
+        " of a proxy: write http://host:port"
     ) from reason
 
 

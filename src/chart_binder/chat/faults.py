@@ -163,7 +163,7 @@ class Faults:
         return next((fault for fault in rows if fault.fits(answer)), None)
 
     def refusal(self, server: "Server", answer: ErrorAnswer) -> ChatError:
-        """Return what to raise for an answer that is no reply."""
+        """Return the error to raise for an answer that is not a reply."""
         fault = self.recognise(answer)
         by_status = (row for row in _TABLE.by_status if row.fits(answer))
         is_other = answer.status in _OTHER_FORMAT

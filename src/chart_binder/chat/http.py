@@ -136,7 +136,7 @@ class Server:
             return convert_json(document, kind)
 
     def refusal(self, answer: ErrorAnswer) -> ChatError:
-        """Return what to raise for an answer that is no reply."""
+        """Return the error to raise for an answer that is not a reply."""
         return self.faults.refusal(self, answer)
 
     @contextmanager

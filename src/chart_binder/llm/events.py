@@ -174,4 +174,4 @@ def connect(config: "LLMConfig") -> ReplayedRun:
     except CanonError as error:
         raise ConfigError(f"llm.model_id: {error}") from error
     except TranscriptDefectError as error:
-        raise ConfigError(f"llm.model_id: {str(path)!r} is no transcript: {error}") from error
+        raise ConfigError(f"llm.model_id: {str(path)!r} is not a transcript: {error}") from error

@@ -129,7 +129,7 @@ def _marks(text: str, dialect_tags: frozenset[str]) -> Iterator[re.Match[str]]:
         yield mark
 
 
-# A string of an object is open: its mark stands behind a sign of JSON.
+# A string of a JSON object is open: its quotation mark follows `{`, `[`, `:` or a comma.
 _IN_STRING: Final = re.compile(r"[{:,\[][ ]{0,4}(?:\"(?:[^\"\\\n]|\\.)*|'[^'\n]*)\Z")
 
 
