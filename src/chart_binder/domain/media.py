@@ -60,43 +60,44 @@ _UNUSUAL = 9
 
 
 @lru_cache(maxsize=1_024)
-def first_year_on_sale(written: str) -> int:
+def first_year_on_sale(media: str) -> int:
     """Return the year in which a format such as `2×Vinyl + CD` first went on sale; 0 if unknown."""
-    return max((year for _, year in _media(written)), default=0)
+    return max((year for _, year in _media(media)), default=0)
 
 
 @lru_cache(maxsize=8_192)
-def is_too_early(written: str | None, year: str) -> bool:
+def is_too_early(media: str | None, year: str) -> bool:
     """Whether a format was not on sale yet in a year."""
-    return bool(written) and year.isdigit() and first_year_on_sale(written or "") > int(year)
+    return media is not None and year.isdigit() and first_year_on_sale(media) > int(year)
 
 
 def is_before_its_time(release: Release) -> bool:
-    """Whether a release is dated before its medium went on sale: with its original's date."""
+    """Whether a release is dated before its medium went on sale, so with its original's date."""
     return bool(release.date) and is_too_early(release.format, (release.date or "")[:4])
 
 
 def first_day_on_sale(releases: Iterable[Release]) -> int:
     """Return the first day on which one of the releases can have come out, as an ordinal.
 
-    It is in the year in which the earliest medium went on sale; day 1 if one is unknown.
+    That is January 1 of the year when the earliest medium went on sale; day 1 if any is unknown.
     """
-    years = [first_year_on_sale(one.format or "") for one in releases]
+    years = [first_year_on_sale(release.format or "") for release in releases]
     return date(max(min(years, default=0), 1), 1, 1).toordinal()
 
 
 @lru_cache(maxsize=4_096)
-def format_rank(written: str | None, year: int) -> int:
+def format_rank(media: str | None, year: int) -> int:
     """Return how unusual a format was in a year: 0 is the main format of that time."""
     families = next(families for start, families in _ERAS if year >= start)
-    ranks = [families.index(name) for name, _ in _media(written or "") if name in families]
+    ranks = [families.index(name) for name, _ in _media(media or "") if name in families]
     return min(ranks, default=_UNUSUAL)
 
 
-def _media(written: str) -> list[tuple[str, int]]:
-    names = [_COUNT.sub("", part.strip()).casefold() for part in written.split("+")]
-    found = (
+def _media(text: str) -> list[tuple[str, int]]:
+    """Return family and first year on sale of each known medium in a format."""
+    names = [_COUNT.sub("", part.strip()).casefold() for part in text.split("+")]
+    media = (
         next(((family, year) for name, family, year in _MEDIA if name.casefold() in part), None)
         for part in names
     )
-    return [medium for medium in found if medium]
+    return [medium for medium in media if medium]

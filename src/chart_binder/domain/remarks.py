@@ -1,4 +1,4 @@
-"""Remarks in titles and comments: of which kind a recording is, and which version of its song.
+"""Remarks in titles and comments: what kind of recording it is, and which version of its song.
 
 The words are in `title_words`. Two words for one version have one name: `Spanish version` and
 `en español` are `spanish`.
@@ -22,23 +22,23 @@ _EMPTY: frozenset[str] = frozenset()
 
 
 class Remarks(NamedTuple):
-    """What title and comment say of a recording, in words that have one name each."""
+    """What title and comment say about a recording; synonyms have one name."""
 
     kinds: frozenset[str] = _EMPTY
     words: frozenset[str] = _EMPTY
     named: frozenset[str] = _EMPTY
-    """The words of those remarks in the title that name a version: no part of the title proper."""
+    """The words of remarks in the title that name a version, and so are no part of the title."""
     telling: frozenset[str] = _EMPTY
-    """The words that name another performance, and not only another mix or cut."""
+    """The words that name another performance, not only another mix or cut of one."""
 
     @property
     def kind(self) -> str:
-        """The kinds but for a mono mix as a text: `live acoustic`; empty for a plain recording."""
+        """The kinds except mono as a text: `live acoustic`; empty for a plain recording."""
         names = (name for name in KINDS if name in self.kinds and name != "mono")
         return " ".join("radio edit" if name == "edit" else name for name in names)
 
     def with_kinds(self, flagged: Iterable[str], denied: Iterable[str]) -> "Remarks":
-        """Return it with kinds that are known otherwise."""
+        """Return it with the kinds that flags assert, and without those that they deny."""
         kinds = self.kinds.union(flagged).difference(denied)
         return self._replace(kinds=kinds, words=self.words | kinds)
 
@@ -70,7 +70,7 @@ _REMASTER_YEAR = re.compile(
     r"\b(?:19|20)\d\d\s+(?=(?:(?:digital|mono|stereo)\s+)+re-?master)", re.IGNORECASE
 )
 _GUESTS = re.compile(r"(?<!\w)(?:feat(?:uring)?|ft)\b[^/]*", re.IGNORECASE)
-# The part of a comment that is about a remaster (who made it, when, for what) or guests; a year.
+# The part of a comment about a remaster: who made it, when, for what. Also a year alone.
 _NO_OTHER = re.compile(
     rf"(?<!\w)(?:(?!\b(?:recording|take|mix|ver(?:sion)?)\b)[^,;/]){{0,60}}"
     rf"(?:{REMASTER})(?!\s+of\b)[^,;/]*"
@@ -81,7 +81,7 @@ _NO_OTHER = re.compile(
 
 @lru_cache(maxsize=4_096)
 def remarks_in(title: str | None, comment: str | None) -> Remarks:
-    """Return what the remarks say; what is denied does not count: `not the live one`."""
+    """Return what the remarks say. Denied words do not count: `not the live one`."""
     title, comment = ((text or "").replace("‐", "-") for text in (title, comment))
     remarks = [*_remarks(title)]
     if not (remarks or comment):
@@ -90,9 +90,9 @@ def remarks_in(title: str | None, comment: str | None) -> Remarks:
     words: set[str] = set()
     named: set[str] = set()
     for remark in remarks:
-        found, is_named = _words_of(_without_remaster(_DENIED.sub("", remark)), is_title=True)
-        words |= found
-        named |= found if is_named else _EMPTY
+        names, is_version = _words_of(_without_remaster(_DENIED.sub("", remark)), is_title=True)
+        words |= names
+        named |= names if is_version else _EMPTY
     words |= _words_of(_without_remaster(_GUESTS.sub(" ", comment)))[0]
     telling = _words_of(_NO_OTHER.sub(" ", _GUESTS.sub(" ", comment)))[0] | named
     kinds = words.intersection(KINDS)
@@ -105,30 +105,30 @@ def _without_remaster(text: str) -> str:
 
 def set_off(title: str) -> str:
     """Return the remarks of a title: in brackets, behind a dash or between dashes at the end."""
-    return " / ".join("".join(found) for found in _SET_OFF.findall(title))
+    return " / ".join("".join(groups) for groups in _SET_OFF.findall(title))
 
 
 def _remarks(title: str) -> Iterator[str]:
-    """Yield the remarks behind a title, without guests; brackets before it are a part of it."""
-    for found in _SET_OFF.finditer(title):
-        remark = _GUESTS.sub(" ", "".join(filter(None, found.groups())))
-        if found.start() and not remark.isspace():
+    """Yield the remarks after a title, without guests; brackets before it belong to the title."""
+    for match in _SET_OFF.finditer(title):
+        remark = _GUESTS.sub(" ", "".join(filter(None, match.groups())))
+        if match.start() and not remark.isspace():
             yield remark
 
 
-def of_one_set(words: frozenset[str]) -> dict[str, frozenset[str]]:
-    """Return the words by the sets of which only one can be true: languages, numbers, others."""
+def words_by_set(words: frozenset[str]) -> dict[str, frozenset[str]]:
+    """Return the words by set: languages, numbers, all that the table lacks, and others."""
     sets: dict[str, set[str]] = {}
     for word in words:
         row = VERSIONS.get(word)
         name = row.of if row else ("number" if word.isdecimal() else "other")
         if name:
             sets.setdefault(name, set()).add(word)
-    return {name: frozenset(of_it) for name, of_it in sets.items()}
+    return {name: frozenset(members) for name, members in sets.items()}
 
 
 def _of_performance(words: set[str]) -> frozenset[str]:
-    """Return the words but those that tell mixes and cuts of one performance apart."""
+    """Return the words except those that tell mixes and cuts of one performance apart."""
     cuts = {name for name, row in VERSIONS.items() if row.of in _NO_VERSION}
     return frozenset(words - cuts - {"edit"})
 
@@ -147,7 +147,7 @@ _DIGITS = {word: str(n) for names in (_NUMBERS, _ORDINALS) for n, word in enumer
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Return an expression for any word, of which the group tells the place in the table."""
+    """Return an expression for any word; the name of its group has the row in the table."""
     whole = "|".join(
         rf"(?P<w{number}>{'|'.join(row.whole)})" for number, row in enumerate(VERSIONS.values())
     )
@@ -164,43 +164,42 @@ _NAMES = tuple(VERSIONS)
 
 
 def _words_of(text: str, *, is_title: bool = False) -> tuple[set[str], bool]:
-    """Return the words of a remark or comment, and whether any is a word for a version."""
+    """Return the words of a remark or comment, and whether any of them names a version."""
     words: set[str] = set()
-    is_any = False
+    is_version = False
     for part in _STOP.split(text) if text.strip() else ():
         is_verb = is_title and not _LIVE_REMARK.search(part)
         folded = fold(part)
         if "take" in folded:
-            folded = _NUMBER.sub(lambda found: found[1] or _DIGITS[found[0]], folded)
-        named = _named_words(folded)
-        for name, word in named:
+            folded = _NUMBER.sub(lambda number: number[1] or _DIGITS[number[0]], folded)
+        for name, word in _named_words(folded):
             if name and not (name == "live" and is_verb and word == "live"):
-                is_any = True
+                is_version = True
                 if name != "version":
                     words.add(name)
             else:
                 words.add(f"={word}" if word in VERSIONS else word.lstrip("0") or word)
-    return words, is_any
+    return words, is_version
 
 
 def _named_words(folded: str) -> list[tuple[str, str]]:
-    """Return the words of a part with their names, which are empty where a word has none.
+    """Return the words of a part as pairs of name and word; other words have an empty name.
 
-    One that counts only alone or beside a word for a version has none elsewhere. Words that tell
-    nothing are left out.
+    A word that counts only alone or beside a word for a version has no name elsewhere. Words that
+    tell nothing are left out.
     """
-    found = [
-        (_NAMES[int(one.lastgroup[1:])] if one.lastgroup else "", one[0])
-        for one in _pattern().finditer(folded)
+    pairs = [
+        (_NAMES[int(match.lastgroup[1:])] if match.lastgroup else "", match[0])
+        for match in _pattern().finditer(folded)
     ]
-    found = [pair for pair in found if pair[0] != "nothing"]
-    is_alone = all(name for name, _ in found)
+    pairs = [(name, word) for name, word in pairs if name != "nothing"]
+    is_alone = all(name for name, _ in pairs)
 
     def counts(place: int, name: str) -> bool:
-        beside = found[max(place - 1, 0) : place + 2]
+        beside = pairs[max(place - 1, 0) : place + 2]
         return not VERSIONS[name].beside or is_alone or sum(bool(other) for other, _ in beside) > 1
 
     return [
         (name if name and counts(place, name) else "", word)
-        for place, (name, word) in enumerate(found)
+        for place, (name, word) in enumerate(pairs)
     ]

@@ -18,7 +18,7 @@ from chart_binder.domain.evidence import (
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.tags import TrackTags, artifact_of
-from chart_binder.domain.versions import is_said_of_none
+from chart_binder.domain.versions import names_other_performance
 from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import web_service as ws
@@ -195,15 +195,15 @@ def _unread(found: Found, read: Sequence[RecordingCandidate], tags: TrackTags) -
 
 
 def _is_of_no_such_version(read: Sequence[RecordingCandidate], tags: TrackTags) -> bool:
-    """Whether the title names a performance of which none is, and no id agrees."""
-    groups = [group for one in read for group in one.groups]
+    """Whether the title names a performance that no recording is, and no id in the tags agrees."""
+    groups = [group for recording in read for group in recording.groups]
     ids: set[str] = {group.mb_rg_id for group in groups}
-    ids.update(each.mb_release_id for group in groups for each in group.editions)
-    is_told = not ids.isdisjoint({tags.release_mbid, tags.release_group_mbid})
-    wanted, said = remarks_in(tags.title, None), [one.remarks for one in read]
+    ids.update(release.mb_release_id for group in groups for release in group.editions)
+    is_on_tagged = not ids.isdisjoint({tags.release_mbid, tags.release_group_mbid})
+    described = [recording.remarks for recording in read]
     return (
-        not is_told
-        and is_said_of_none(wanted, said)
+        not is_on_tagged
+        and names_other_performance(remarks_in(tags.title, None), described)
         and not any(one.groups and is_on_other_versions_only(one) for one in read)
     )
 
@@ -211,7 +211,7 @@ def _is_of_no_such_version(read: Sequence[RecordingCandidate], tags: TrackTags) 
 def _artifact(
     client: Client, tags: TrackTags, candidates: Sequence[RecordingCandidate]
 ) -> Artifact:
-    """Return what the tags say, with the ids of today where release and group were merged."""
+    """Return the artifact of tags; for a merged release or group it has the current id too."""
     artifact = artifact_of(tags)
     groups = [group for one in candidates for group in one.groups]
     releases = {release.mb_release_id for group in groups for release in group.editions}
@@ -227,17 +227,17 @@ def _artifact(
 
 
 def _title(tags: TrackTags, found: Sequence[ws.Recording]) -> str | None:
-    """Return the title as MusicBrainz spells it, or the file's where that names another version.
+    """Return the title as MusicBrainz spells it, or the file's if their remarks differ.
 
-    Of several recordings the title tells which is meant, so it has no remark that the file lacks.
-    There is none where the file has no title and the recordings are of different ones.
+    If there are several recordings, the title tells which of them is meant, so it must have the
+    remarks of the file. It is `None` if the file has no title and the recordings have several.
     """
     title = found[0].title
     if not tags.title and len({title_key(one.title or "") for one in found}) > 1:
         return None
     if title and (len(found) == 1 or not tags.title):
         return title
-    ours, theirs = (remarks_in(each, None).named for each in (tags.title, title))
+    ours, theirs = (remarks_in(text, None).named for text in (tags.title, title))
     return title if title and ours == theirs else tags.title
 
 
