@@ -46,9 +46,9 @@ def first_release(
 ) -> FirstRelease | None:
     """Return the earliest official release of the recording meant; `None` if none is known.
 
-    Of records of one day it is on the canonical group of `verdict`, else on the one that goes
-    before the others in a tie. Where it is not told which recording is meant, or which of two
-    descriptions of a record is right, what all readings have in common is returned.
+    Of records of one day it is on the canonical group of `verdict`, else on the one that precedes
+    the others in a tie. If several recordings may be meant, or descriptions of a record contradict
+    each other, the result is what all readings have in common.
     """
     crg = verdict.crg if isinstance(verdict, Decided) else None
     contest = contest_of(bundle, settings)
@@ -62,21 +62,21 @@ def first_release(
             build_contest(mix, candidates_of(mix, bundle.performer), contest.bundle, settings), crg
         )
 
-    found = [
+    readings = [
         of(tried, _without_mono(version))
         for tried in _descriptions(bundle)
         for version in sorted_recordings(tried).versions
     ]
-    return _doubted(_common(found), verdict)
+    return _doubted(_common(readings), verdict)
 
 
-def _doubted(found: FirstRelease | None, verdict: Verdict) -> FirstRelease | None:
-    """Return a first release without a certain year, where the case is open for want of it."""
-    asked = verdict.questions if isinstance(verdict, Open) else ()
-    missing = next((one.text for one in asked if one.kind == "missing_original"), None)
-    if found is None or missing is None or not found.year_certain:
-        return found
-    return replace(found, year_certain=False, because=missing)
+def _doubted(first: FirstRelease | None, verdict: Verdict) -> FirstRelease | None:
+    """Return the first release; its year is not certain if the case asks for an original."""
+    questions = verdict.questions if isinstance(verdict, Open) else ()
+    missing = next((one.text for one in questions if one.kind == "missing_original"), None)
+    if first is None or missing is None or not first.year_certain:
+        return first
+    return replace(first, year_certain=False, because=missing)
 
 
 # Readings: which recording is meant, and which description of a record is right.
@@ -98,10 +98,10 @@ def _descriptions(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
 
 
 def _without_mono(version: Sequence[RecordingCandidate]) -> Sequence[RecordingCandidate]:
-    """Return the recordings of a version without a mono mix beside one of which nothing is said.
+    """Return the recordings of a version without the mono mixes, unless all are mono.
 
-    A mono mix is another recording. It is meant only where the title says so, and then it is
-    the version.
+    A mono mix is another recording, which is meant only if the title says so. It stays if it has an
+    ISRC in common with another mix.
     """
     mono = [one for one in version if one.intent.is_mono]
     rest = [one for one in version if not one.intent.is_mono]
@@ -171,8 +171,8 @@ def _of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | 
 def _close(contest: Contest) -> Sequence[Candidate]:
     """Return the official records that may be the first; where its day is known, those of it.
 
-    A compilation with a bare year is no earlier than a work, except where the rules ask whether it
-    is.
+    A compilation with a bare year counts as no earlier than a work, unless the rules ask whether
+    it was.
     """
     dated = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
     start = min([one.first for one in dated if not _is_compilation(one)], default=FIRST_DAY)
@@ -202,7 +202,7 @@ def _is_compilation(one: Candidate) -> bool:
 def _before_others(
     firsts: Sequence[Candidate], contest: Contest, crg: ReleaseGroupId | None
 ) -> Sequence[Candidate]:
-    """Return the record that goes before others of its day; several where nothing tells."""
+    """Return the record that precedes the others of its day; several if nothing decides."""
     canonical = [one for one in firsts if one.id == crg]
     works = [one for one in firsts if not gathers(one)]
     return canonical or possibly_earliest(works or firsts, contest.tie_break)
@@ -222,7 +222,7 @@ def _release(first: Candidate, when: PartialDate, contest: Contest) -> Release |
 def _carrier(
     records: Sequence[Candidate], release: Release | None, contest: Contest
 ) -> RecordingCandidate | None:
-    """Return the recording on a release, a sibling only where no other is on it."""
+    """Return the recording on a release; it is a sibling only if no other is on the release."""
     if len(contest.recordings) == 1:
         return contest.recordings[0]
     carriers = {one.mb_recording_id: one for each in records for one in each.recordings}

@@ -1,6 +1,6 @@
-"""What says that a recording was out before the records listed: one judgement for group and year.
+"""Signs that a recording was out before the records listed, for the group and for the year.
 
-It leaves a compilation undecided, a year uncertain, and has siblings looked up.
+They leave a compilation undecided and a year uncertain, and cause a look-up of siblings.
 """
 
 import re
@@ -66,7 +66,7 @@ def _copies(contest: Contest) -> Iterator[Release]:
 def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest, year: int) -> int:
     """Return the year of the earliest ISRC if it is more than one before `year`; else 0.
 
-    Not where a listed copy may be of then.
+    It is 0 too if a listed copy may be of that time.
     """
     assigned = isrc_year(recordings, contest.bundle) or year
     is_early = assigned < year - 1 and all(_year(copy) > assigned + 1 for copy in _copies(contest))
@@ -76,10 +76,10 @@ def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest
 def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, Release]]:
     """Yield the promotional copies and bootlegs that may say that it was out before a day.
 
-    A promotional copy of its own record, or in a group of its own of the first record listed, does
-    not, nor does a bootleg once siblings were looked up in vain.
+    A promotional copy shortly before its own record does not, nor does one in a group of its own
+    shortly before the first record listed. Bootlegs do not after a look-up that found no siblings.
     """
-    is_none_there = contest.bundle.has_no_sibling
+    has_no_sibling = contest.bundle.has_no_sibling
     for one in contest.candidates:
         for copy in one.unofficial:
             if not copy.date or not FIRST_DAY < copy.when.first < until:
@@ -88,7 +88,7 @@ def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, R
                 record = one if one.official else first_listed(contest)
                 if not (record and _is_shortly_before(copy.when, record)):
                     yield one, copy
-            elif copy.standing == "Bootleg" and not is_none_there:
+            elif copy.standing == "Bootleg" and not has_no_sibling:
                 yield one, copy
 
 
@@ -104,10 +104,10 @@ def _year(release: Release) -> int:
     return int(release.when.text[:4])
 
 
-def _is_earlier(said: str, record: Candidate) -> str:
+def _earlier_text(sign: str, record: Candidate) -> str:
     if record.since.is_known:
-        return f"{MISSING}: {said}, before {record.dated_name}"
-    return f"{said}, and {record.name} has no date: on which record did it come out then?"
+        return f"{MISSING}: {sign}, before {record.dated_name}"
+    return f"{sign}, and {record.name} has no date: on which record did it come out then?"
 
 
 # What the rules ask.
@@ -116,9 +116,9 @@ def _is_earlier(said: str, record: Candidate) -> str:
 def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[Asked, ...]:
     """Return what says that the recording was out before everything listed, works included.
 
-    `possible` are the records that may be the decision. The recording's first date says nothing
-    where the only one is the first listed, and its group is of that date: what is not listed is
-    another release of it.
+    `possible` are the records that may be the decision. The recording's first date says nothing if
+    the only one is the first listed and its group has that date, because then only another release
+    of the group is missing.
     """
     is_any_hint = any(one.first_release_date or one.isrcs for one in contest.recordings)
     if not is_any_hint and not any(one.unofficial for one in contest.candidates):
@@ -128,8 +128,8 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
         return ()
     is_its_own = len(possible) == 1 and possible[0].id == first.id
     explained = first.group.first_date if is_its_own else UNKNOWN
-    found = sorted(_before_all(first, explained, contest))[:_MAX_DOUBTS]
-    return tuple(Asked("missing_original", text, about) for text, about in found)
+    signs = sorted(_before_all(first, explained, contest))[:_MAX_DOUBTS]
+    return tuple(Asked("missing_original", text, about) for text, about in signs)
 
 
 def _before_all(
@@ -137,17 +137,17 @@ def _before_all(
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield what is certainly earlier than the first record listed, with the ids it is about.
 
-    It is a recording's own first date, or the year of an ISRC. A promotional copy is, or a bootleg
-    that gathers earlier recordings, where the first record is as much later as a reissue.
+    It is a recording's own first date, or the year of an ISRC. A promotional copy, or a bootleg of
+    a compilation, counts if it is older than the first record by `reissue_long_gap_years`.
     """
     year = date.fromordinal(first.first).year
     for recording in contest.recordings:
         about, hint = (first.id, recording.mb_recording_id), recording.first_date
         is_own_date = explained.is_known and same_day(hint, explained) is not False
         if hint.last < first.first and not is_own_date and not _is_explained(hint, contest):
-            yield _is_earlier(f"the recording is dated {hint}", first), about
+            yield _earlier_text(f"the recording is dated {hint}", first), about
         if assigned := _early_assignment([recording], contest, year):
-            yield _is_earlier(f"an ISRC was assigned in {assigned}", first), about
+            yield _earlier_text(f"an ISRC was assigned in {assigned}", first), about
     long_ago = date(max(year - contest.settings.reissue_long_gap_years, 1), 1, 1).toordinal()
     for one, copy in _telling_copies(contest, long_ago):
         if copy.standing == "Promotion" or one.role is Role.COMPILATION:
@@ -166,24 +166,24 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
     """Yield contradictions with MusicBrainz' first date and the ISRCs of the recordings."""
     read, is_dated = year_read(contest.bundle), compilation.since.is_known
     for recording in contest.recordings:
-        hint, said = recording.first_date, []
+        hint, signs = recording.first_date, []
         is_earlier = hint.is_known and (hint.last < compilation.first or not is_dated)
         if is_earlier and not _is_explained(hint, contest):
-            said.append(f"the recording is dated {hint}")
+            signs.append(f"the recording is dated {hint}")
         for code in recording.isrcs or ():
             year = _year_assigned(code, read)
             if year and date(year, 12, 31).toordinal() < compilation.last:
-                said.append(f"ISRC {code} was assigned in {year}")
+                signs.append(f"ISRC {code} was assigned in {year}")
         about = (compilation.id, recording.mb_recording_id)
-        for one in said:
-            yield Asked("missing_original", _is_earlier(one, compilation), about)
+        for sign in signs:
+            yield Asked("missing_original", _earlier_text(sign, compilation), about)
 
 
 def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
     """Yield the promotional copies and bootlegs of other records that came out earlier.
 
-    And promotional copies of the compilation that are, or may be, no promos of it: those more than
-    60 days older. Of these a bare year or month that its whole date lies in tells nothing.
+    Promotional copies of the compilation itself are among them if they are, or may be, more than 60
+    days older; a bare year or month that contains the compilation's date does not count.
     """
     for other, copy in _telling_copies(contest, compilation.last):
         is_own, when = other.id == compilation.id, copy.when
@@ -296,14 +296,14 @@ def gathers(one: Candidate) -> bool:
 def gathers_alone(one: Candidate, contest: Contest) -> bool:
     """Whether a record gathers, and nothing says that the recording was new on it.
 
-    That it was new on a soundtrack, a work of the artist's says that certainly came out within the
-    window after, or an ISRC of its year or the year before.
+    A soundtrack had it first if a work of the artist's certainly came out within the window after
+    it, or if the earliest ISRC is of its year or the year before.
     """
     if one.role is not Role.SOUNDTRACK or not gathers(one):
         return gathers(one)
     until = one.first + contest.settings.lead_window_days
-    works = (each for each in contest.candidates if each.counts and each.is_own is not False)
-    if any(each.last <= until and not gathers(each) for each in works):
+    works = (work for work in contest.candidates if work.counts and work.is_own is not False)
+    if any(work.last <= until and not gathers(work) for work in works):
         return False
     assigned = isrc_year(contest.recordings, contest.bundle)
     return not (assigned and assigned >= date.fromordinal(one.last).year - 1)
@@ -332,19 +332,19 @@ def are_remasters(recordings: Sequence[RecordingCandidate]) -> bool:
 
 
 def _in_collections(case: YearCase) -> Iterator[str]:
-    """Yield that the original may be missing, where only collections are of the year.
+    """Yield that the original may be missing, if only collections are of the year.
 
-    Not where a verified fact says that one of them was the premiere, or where siblings were looked
-    up and none is there; for those of the artist's own also not where the earliest ISRC or a
+    It is not if a verified fact calls one of them the premiere, or if siblings were looked up and
+    none was found. Collections of the artist's own are not doubted either if the earliest ISRC or a
     promotional single is of the year.
     """
     firsts, year = case.firsts, int(case.year)
     contest = case.contest
     assigned = isrc_year(contest.recordings, contest.bundle)
-    is_none_there = contest.bundle.has_no_sibling and not (assigned and assigned < year)
+    has_no_sibling = contest.bundle.has_no_sibling and not (assigned and assigned < year)
     if case.is_any_work_of_the_year or not all(gathers_alone(one, contest) for one in firsts):
         return
-    if is_none_there or any(one.group.premiere for one in firsts):
+    if has_no_sibling or any(one.group.premiere for one in firsts):
         return
     gathering, perhaps = "may gather earlier recordings", contest.bundle.possible_sibling
     if others := [one for one in firsts if one.is_own is not True]:
@@ -360,15 +360,15 @@ def _in_collections(case: YearCase) -> Iterator[str]:
 def _in_hints(case: YearCase) -> Iterator[str]:
     """Yield what is of an earlier year: groups, first dates, ISRCs and comments."""
     contest, year = case.contest, int(case.year)
-    own = [one.own_date.text if one.own_date else case.year for one in case.firsts]
-    if all(date[:4] < case.year for date in own):
-        named = either(case.firsts)
-        yield f"no earlier release than {named} is known, but its group is of {min(own)[:4]}"
+    dates = [one.own_date.text if one.own_date else case.year for one in case.firsts]
+    if all(text[:4] < case.year for text in dates):
+        names = either(case.firsts)
+        yield f"no earlier release than {names} is known, but its group is of {min(dates)[:4]}"
     until = max(one.last for one in case.firsts) + contest.settings.lead_window_days
     for one in sorted(contest.candidates, key=attrgetter("name")):
         is_led_to = one.role is Role.ALBUM and one.first <= until and one not in case.firsts
-        is_asked = is_led_to or one.role is Role.SINGLE
-        if is_asked and one.own_date and one.own_date.text[:4] < case.year:
+        can_be_first = is_led_to or one.role is Role.SINGLE
+        if can_be_first and one.own_date and one.own_date.text[:4] < case.year:
             yield f"{one.name} may have come out earlier: its group is of {one.own_date}"
     for hint in sorted({one.first_date.text for one in contest.recordings} - {""}):
         if hint[:4] < case.year and not _is_explained(PartialDate.parse(hint), contest):
@@ -386,8 +386,8 @@ def _in_hints(case: YearCase) -> Iterator[str]:
 
 def _is_of_later_year(one: Candidate, year: int) -> bool:
     """Whether comments say that each recording was made, live or anew, after a year."""
-    for each in one.recordings:
-        telling = remarks_in(None, each.disambiguation).telling
+    for recording in one.recordings:
+        telling = remarks_in(None, recording.disambiguation).telling
         years = [int(word) for word in telling if _YEAR.fullmatch(word)]
         if not (years and min(years) > year and telling & VERSIONS.keys()):
             return False
