@@ -108,7 +108,7 @@ def test_a_file_found_by_its_name_waits_until_a_person_agrees(
         settings = asking(mb)
         asked = "is the file what its name says, 'First Song' by 'The Band'?"
         canon("decide", song, **settings).must_end(
-            3, "review Single-75", asked, "the recording is known by the file's name alone",
+            3, "review Single-75", asked, "only the file's name says which recording it is",
         )  # fmt: skip
         line = canon("decide", song, "--output=json", **settings).must_end(3).line
         assert (line["state"], named.name_of(line["crg_mbid"])) == ("review", "Single-75")
@@ -156,6 +156,6 @@ def test_a_model_is_not_asked_about_a_file_that_is_known_by_its_name(
     document["recording_candidates"][0]["length_ms"] = None
     song = flac(home, "Queen - Bohemian Rhapsody.flac")
     told = canon("decide", song, knowing=[document], **replaying(home, UNSURE)).must_end(
-        3, "no model is asked about a file that is known by its name alone"
+        3, "no model is asked about a file that only its name identifies"
     )
     assert "undecided" in told.out

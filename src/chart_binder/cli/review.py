@@ -315,8 +315,8 @@ def _give(
         if group := ids.get("release-group"):
             checked = check_ids(session, case.bundle, group, ids.get("release"), force=force)
             notes = (*merged, *checked)
-        given = {_PARAMETERS[kind]: mbid for kind, mbid in ids.items()}
-        ruled = give(store, case, reason=reason, **given, **flags)
+        parameters = {_PARAMETERS[kind]: mbid for kind, mbid in ids.items()}
+        ruled = give(store, case, reason=reason, **parameters, **flags)
     ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
     fields = output.file_object(case.path, review_text.ruled_object(case, done, ruled))
     session.show(fields, review_text.ruled_lines(case, done, ruled))

@@ -28,7 +28,7 @@ from chart_binder.domain.vocabulary import (
 
 @lru_cache(maxsize=4_096)
 def intents_in(title: str | None, comment: str | None) -> "RecordingFlags":
-    """Return the kinds that remarks name; a denied one does not count: `not the live one`."""
+    """Return the kinds that remarks name. Denied words do not count: `not the live one`."""
     kinds = remarks_in(title, comment).kinds
     return RecordingFlags(*(name in kinds for name in _KINDS))
 
@@ -244,12 +244,12 @@ class RecordingCandidate(Value, frozen=True):
     @property
     def remarks(self) -> Remarks:
         """What title, disambiguation and flags say of the version that it is."""
-        said = remarks_in(self.title, self.disambiguation)
+        remarks = remarks_in(self.title, self.disambiguation)
         if self.flags is None:
-            return said
+            return remarks
         pairs = list(zip(_KINDS, astuple(self.flags), strict=True))
         denied = [name for name, flag in pairs if flag is False]
-        return said.with_kinds((name for name, flag in pairs if flag), denied)
+        return remarks.with_kinds((name for name, flag in pairs if flag), denied)
 
 
 class Artifact(Value, frozen=True):
@@ -263,7 +263,7 @@ class Provenance(Value, frozen=True):
     """The sources of the evidence; `cache_age_s` is the age in seconds of the oldest response.
 
     `unread` says in words what was found and not read, or which may be the same performance;
-    `siblings` why other recordings of the performance were not looked up, or not all of them.
+    `siblings` says why not all other recordings of the performance were looked up.
     """
 
     sources_used: tuple[Text, ...] | None = None
@@ -310,7 +310,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
 
     @property
     def is_named_by_file(self) -> bool:
-        """Whether artist or title are from the file's name, and no id in its tags agrees."""
+        """Whether artist or title are from the file's name, and no id in the tags confirms it."""
         tags = self.tags
         if not tags.get("named_by"):
             return False
@@ -319,12 +319,12 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
 
     def noting_siblings(self, why: str) -> "EvidenceBundle":
         """Return it with the reason why not all siblings were looked up."""
-        known = self.provenance or Provenance()
-        return replace(self, provenance=replace(known, siblings=why))
+        provenance = replace(self.provenance or Provenance(), siblings=why)
+        return replace(self, provenance=provenance)
 
     @property
     def sibling_lookup(self) -> str:
-        """What came of the look-up of siblings, or why there was none."""
+        """What a look-up of siblings found, or why there was no look-up."""
         count = sum(one.is_sibling for one in self.recording_candidates)
         if self.siblings == "looked_up":
             none = "MusicBrainz has no other recording of this performance"

@@ -116,9 +116,9 @@ class FirstRelease(msgspec.Struct, frozen=True):
 
 
 class SiblingLookup(msgspec.Struct, frozen=True):
-    """Whether other recordings of the performance were looked up, how many were found, or why not.
+    """Whether other recordings of the performance were looked up, and how many were found.
 
-    `said` is a sentence of it for people.
+    `said` says the same for people, or why they were not looked up.
     """
 
     looked_up: bool

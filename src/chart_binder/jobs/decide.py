@@ -45,8 +45,8 @@ EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
 MAX_FAILED_LOOKUPS = 3
 """Failed look-ups in a row, each after tries of its own, after which no more are made."""
 
-_NAMED = "no model is asked about a file that is known by its name alone: give it tags"
-_BY_NAME = "the recording is known by the file's name alone"
+_NAMED = "no model is asked about a file that only its name identifies: give it tags"
+_BY_NAME = "only the file's name says which recording it is"
 _GIVEN_UP = "{count} look-ups in a row had failed, so no more were made: {last}"
 _log = logging.getLogger(__name__)
 _YEAR = re.compile(r"[0-9]{4}(?![0-9])")
@@ -189,7 +189,7 @@ class SiblingNeed:
     rules: RulesConfig
 
     def __call__(self, bundle: EvidenceBundle) -> bool:
-        """Return whether they are to be looked up for evidence."""
+        """Return whether the siblings of a bundle's recordings are looked up."""
         if self.when == "never" or bundle.siblings == "looked_up":
             return False
         if self.when == "always":
@@ -288,9 +288,9 @@ class Decider:
         return self._case(decision, bundle, verdict)
 
     def needs_adjudicator(self, case: Case) -> bool:
-        """Return whether there is an adjudicator to ask about it.
+        """Return whether there is an adjudicator to ask about a case.
 
-        It cannot mend evidence that is cut short, nor tell whether a file is what its name says.
+        It can neither complete evidence that is cut short nor tell whether a file's name is right.
         """
         is_open = isinstance(case.verdict, Open) and case.verdict.proposal is None
         is_named = case.bundle is not None and case.bundle.is_named_by_file
@@ -383,10 +383,10 @@ def _first_release(
 
         weighed = weigh_facts(bundle, result.facts, rules)
         bundle, verdict = weighed.bundle, weighed.verdict
-    found = first_release(bundle, verdict, rules)
-    if found and bundle.is_named_by_file and not is_decided:
-        return replace(found, year_certain=False, because=_BY_NAME)
-    return found
+    first = first_release(bundle, verdict, rules)
+    if first and bundle.is_named_by_file and not is_decided:
+        return replace(first, year_certain=False, because=_BY_NAME)
+    return first
 
 
 def limited_lookup(

@@ -250,20 +250,20 @@ def current_ids(
 ) -> tuple[dict[EntityKind, str], tuple[str, ...]]:
     """Return the ids that MusicBrainz has now, with a note on each that was merged into another.
 
-    Ids that the evidence has are not looked up. Without `current_id`, and where a look-up fails,
-    all stay as they are named; a note tells of the failure.
+    Ids in the evidence are not looked up. All ids stay unchanged without `current_id`, or if a
+    look-up fails, which a note says.
     """
-    known = set(map(bare_id, bundle.listed.ids)) if bundle else set()
-    found = {**named}
+    in_evidence = set(map(bare_id, bundle.listed.ids)) if bundle else set()
+    current = {**named}
     try:
         for kind, mbid in named.items():
-            if current_id and MBID.fullmatch(mbid) and bare_id(mbid) not in known:
-                found[kind] = current_id(kind, mbid)
+            if current_id and MBID.fullmatch(mbid) and bare_id(mbid) not in in_evidence:
+                current[kind] = current_id(kind, mbid)
     except LookupFailedError as error:
         return {**named}, (_UNCHECKED.format("an id was merged into another", error),)
-    merged = ((kind, mbid) for kind, mbid in named.items() if found[kind] != mbid)
-    notes = (f"{kind.replace('-', ' ')} {mbid} is now {found[kind]}" for kind, mbid in merged)
-    return found, (*notes,)
+    merged = ((kind, mbid) for kind, mbid in named.items() if current[kind] != mbid)
+    notes = (f"{kind.replace('-', ' ')} {mbid} is now {current[kind]}" for kind, mbid in merged)
+    return current, (*notes,)
 
 
 def with_current_ids(
@@ -276,12 +276,12 @@ def with_current_ids(
     }
     if override.rr_mbid:
         named["release"] = override.rr_mbid
-    found, notes = current_ids(named, bundle, current_id)
+    ids, notes = current_ids(named, bundle, current_id)
     current = msgspec.structs.replace(
         override,
-        recording_mbid=RecordingId(found["recording"]),
-        crg_mbid=ReleaseGroupId(found["release-group"]),
-        rr_mbid=ReleaseId(found["release"]) if "release" in found else None,
+        recording_mbid=RecordingId(ids["recording"]),
+        crg_mbid=ReleaseGroupId(ids["release-group"]),
+        rr_mbid=ReleaseId(ids["release"]) if "release" in ids else None,
     )
     return current, notes
 

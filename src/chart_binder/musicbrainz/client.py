@@ -452,10 +452,10 @@ class Client:
 
     def works_of(self, recording_id: RecordingId) -> tuple[ws.Work, ...]:
         """Return the works that a recording is a performance of."""
-        found = self.relations_of(recording_id)
-        if found is None:
-            raise self._service.failure(f"recording {recording_id} is not there any more")
-        relations = found.work_relation_list
+        recording = self.relations_of(recording_id)
+        if recording is None:
+            raise self._service.failure(f"recording {recording_id} does not exist any more")
+        relations = recording.work_relation_list
         return tuple(one.work for one in relations if one.work and one.type == "performance")
 
     def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
@@ -485,16 +485,17 @@ class Client:
         return self._fetch(ws.look_up("artist", artist_id)).artist
 
     def current_id(self, kind: EntityKind, mbid: str) -> str:
-        """Return the id of the record that an id names; another one if it was merged into it.
+        """Return the current id of a record: another one if the record was merged.
 
-        The id of no record is returned as it is; offline, so is one of which no answer is stored.
+        An id that names no record is returned unchanged, and so is any id offline, if no answer
+        about it is stored.
         """
         query = ws.look_up(kind, mbid)
         if self._service.cost(query) == math.inf:
             return mbid
-        found = self._fetch(query)
-        records = (found.artist, found.recording, found.release, found.release_group)
-        return next((one.id for one in records if one), mbid)
+        answer = self._fetch(query)
+        records = (answer.artist, answer.recording, answer.release, answer.release_group)
+        return next((record.id for record in records if record), mbid)
 
     def release_group(self, group_id: ReleaseGroupId) -> ReleaseGroup | None:
         """Return a release group; it has another id if it was merged into another."""
@@ -525,7 +526,7 @@ class Client:
         """Return releases of a recording or a group, at most a page of them."""
         found = self._fetch(ws.browse_releases(linked, identifier))
         if found.release_list is None:
-            raise self._service.failure(f"{linked} {identifier} is not there any more")
+            raise self._service.failure(f"{linked} {identifier} does not exist any more")
         return _counted(found.release_list, found.release_count)
 
     def releases_with(self, group_id: ReleaseGroupId) -> Found[Release]:
@@ -549,7 +550,7 @@ class Client:
         """Return recordings of a work, at most a page of them."""
         found = self._fetch(ws.query_recordings_of_work(work_id))
         if found.recording_list is None:
-            raise self._service.failure(f"work {work_id} is not there any more")
+            raise self._service.failure(f"work {work_id} does not exist any more")
         return _counted(found.recording_list, found.recording_count)
 
     def search_by_title(self, entity: ws.Entity, title: str, artist: str) -> Metadata:

@@ -61,8 +61,8 @@ def release_groups(
 ) -> tuple[ReleaseGroup, ...]:
     """Return releases as evidence, by group; `home` is the artist's country.
 
-    `credit` is that of the recording; groups with another one, whose name does not say enough, have
-    the ids of their artists.
+    `credit` is that of the recording. A group with another credit has the ids of its artists too,
+    because a name alone may not tell whose record it is.
     """
     groups: dict[str, list[ws.Release]] = {}
     for release in releases:

@@ -41,8 +41,8 @@ class Search(NamedTuple):
 class Found(NamedTuple):
     """What a search found; `unread` may be meant too, `unseen` says what was not shown.
 
-    `untimed` have no length, where others by their artist have the file's. `is_by_name` says that
-    artist and title were searched for, and not an id.
+    `untimed` have no length, while others by their artist have the file's. `is_by_name` says that
+    artist and title were searched for, not an id.
     """
 
     recordings: tuple[Recording, ...] = ()
@@ -107,13 +107,13 @@ def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Found:
 
 
 def _by_isrc(client: Client, isrc: str, tags: TrackTags, on_album: Artists) -> Found:
-    found: Sequence[Recording] = client.recordings_with(isrc)
+    recordings: Sequence[Recording] = client.recordings_with(isrc)
     if tags.title:
-        titled = [one for one in found if same_title(one.title or "", tags.title)]
-        found = titled or found
-    if len(set(map(first_artist, found))) > 1:
+        titled = [one for one in recordings if same_title(one.title or "", tags.title)]
+        recordings = titled or recordings
+    if len(set(map(first_artist, recordings))) > 1:
         tags = with_current_ids(client, tags)
-    return _best(_meant(found, tags, on_album), tags, on_album)
+    return _best(_meant(recordings, tags, on_album), tags, on_album)
 
 
 def with_current_ids(client: Client, tags: TrackTags) -> TrackTags:
@@ -218,19 +218,19 @@ def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = f
     return best._replace(untimed=tuple(untimed), is_by_name=True)
 
 
-def _of_version(found: Sequence[Recording], tags: TrackTags) -> Sequence[Recording]:
-    """Return the recordings that remarks in title and comment call what the title of a file names.
+def _of_version(recordings: Sequence[Recording], tags: TrackTags) -> Sequence[Recording]:
+    """Return the recordings of the version that the title of a file names, by their remarks.
 
-    The title of an album (`Live Killers`) is a hint, so both kinds are kept.
+    The title of an album (`Live Killers`) is only a hint, so plain recordings stay too.
     """
     wanted = remarks_in(tags.title, None)
-    described = [(one, remarks_in(one.title, one.disambiguation)) for one in found]
+    described = [(one, remarks_in(one.title, one.disambiguation)) for one in recordings]
     if wanted.named:
-        places, _ = find_meant(wanted, [said for _, said in described])
-        return [found[place] for place in places]
+        places, _ = find_meant(wanted, [remarks for _, remarks in described])
+        return [recordings[place] for place in places]
     kinds = {"", remarks_in(tags.title, tags.album).kind}
-    same = [(one, said) for one, said in described if said.kind in kinds]
-    plain = [one for one, said in same if said.kind or not said.named & said.telling]
+    same = [(one, remarks) for one, remarks in described if remarks.kind in kinds]
+    plain = [one for one, remarks in same if remarks.kind or not remarks.named & remarks.telling]
     return plain or [one for one, _ in same]
 
 
@@ -393,15 +393,15 @@ def _is_by(recording: Recording, tags: TrackTags) -> bool:
 
 
 def _is_by_all(recording: Recording, tags: TrackTags) -> bool:
-    """Whether the names that artist and title of a file join are those credited, in any order."""
+    """Whether a recording credits all the names in a file's artist and title, and no others."""
     names = _joined_names("; ".join([tags.artist or "", *_guests_in(tags.title or "")]))
     named: set[int] = set()
     for credit in recording.credits:
         keys = map(_name_key, _names_of(credit))
-        found = next((names[key] for key in keys if key in names), None)
-        if found is None:
+        parts = next((names[key] for key in keys if key in names), None)
+        if parts is None:
             return False
-        named |= found
+        named |= parts
     for guests in _guests_in(recording.title or ""):
         for key in _joined_names(guests):
             named |= names.get(key, frozenset())
@@ -410,7 +410,7 @@ def _is_by_all(recording: Recording, tags: TrackTags) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _joined_names(credit: str) -> Mapping[tuple[str, ...], frozenset[int]]:
-    """Return the names that a credit may have, by what they are compared by, with their parts."""
+    """Return the names that a credit may contain, by their key, with the numbers of their parts."""
     parts = _parts_of(credit)
     spans = ((first, last) for first in range(len(parts)) for last in range(first, len(parts)))
     return {
@@ -505,7 +505,7 @@ def same_name(one: str, other: str) -> bool:
 def bare_title(title: str) -> str:
     """Return a title without the remarks that do not make another song.
 
-    MusicBrainz may have the name of a version in the comment instead, but that of a remix hardly.
+    MusicBrainz often names a version in the comment instead of the title, but seldom a remix.
     """
     return without_remarks(title[:_MAX_COMPARED], _is_of_same_song)
 
