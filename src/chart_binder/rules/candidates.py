@@ -172,10 +172,12 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def _pulled(self) -> str:
         """`, withdrawn later`, if that is true of all releases of its date."""
-        first = [one for one in self.official if one.date == self.since.text]
-        if not first or any(one.status == "Official" or not one.is_pulled for one in first):
-            return ""
-        return f", {(first[0].standing or '').lower()} later"
+        day = self.since.text
+        first = [release for release in self.official if release.date == day]
+        for release in first:
+            if release.status == "Official" or not release.is_pulled:
+                return ""
+        return f", {(first[0].standing or '').lower()} later" if first else ""
 
     @property
     def dated_name(self) -> str:
@@ -261,8 +263,8 @@ def with_hint(candidate: Candidate) -> Candidate:
     if candidate.hint is None and candidate.own_date is None:
         return candidate
     own_date = candidate.own_date if candidate.role is Role.SINGLE else None
-    days = [date.first for date in (candidate.hint, own_date) if date]
-    days = [day for day in days if day <= candidate.last]
+    dates = (date for date in (candidate.hint, own_date) if date)
+    days = [date.first for date in dates if date.first <= candidate.last]
     return with_span(candidate, min(days), candidate.last) if days else candidate
 
 

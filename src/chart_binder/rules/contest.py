@@ -181,8 +181,8 @@ def _by_role(
     compilations: list[Candidate] = []
     for candidate in candidates:
         if candidate.official or candidate.is_weak:
-            hinted = with_hint(candidate)
-            (compilations if hinted.role is Role.COMPILATION else works).append(hinted)
+            sort = compilations if candidate.role is Role.COMPILATION else works
+            sort.append(with_hint(candidate))
     works = _with_undated_pressings(works, compilations, gap_years)
     soundtracks = _soundtracks_as_works(compilations, is_any_work=bool(works))
     if soundtracks:

@@ -82,11 +82,12 @@ def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, R
     has_no_sibling = contest.bundle.has_no_sibling
     for one in contest.candidates:
         for copy in one.unofficial:
-            if not copy.date or not FIRST_DAY < copy.when.first < until:
+            when = copy.when if copy.date else UNKNOWN
+            if not FIRST_DAY < when.first < until:
                 continue
             if copy.standing == "Promotion":
                 record = one if one.official else first_listed(contest)
-                if not (record and _is_shortly_before(copy.when, record)):
+                if not (record and _is_shortly_before(when, record)):
                     yield one, copy
             elif copy.standing == "Bootleg" and not has_no_sibling:
                 yield one, copy
