@@ -118,7 +118,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     hint: PartialDate | None = None
     """An earlier date, of a release on a medium that was not on sale then: a CD of 1966."""
     own_date: PartialDate | None = None
-    """The group's own date, where it is earlier than all its releases and no copy explains it."""
+    """The group's own date, if it is earlier than all its releases and no copy explains it."""
     is_own: Answer = None
     """Whether it is credited to the artist."""
 
@@ -316,9 +316,9 @@ def _role_of(group: ReleaseGroup, official: Sequence[Release], is_own: Answer) -
 def _unexplained_own_date(
     group: ReleaseGroup, since: PartialDate, hint: PartialDate | None, copies: Sequence[Release]
 ) -> PartialDate | None:
-    """Return the group's own date, if it is earlier than all its releases and of no listed copy.
+    """Return the group's own date if it is earlier than all its releases, and no copy explains it.
 
-    Nor is it, if it is the date of a release on a medium before its time.
+    A listed copy of that date explains it, and so does a release on a medium before its time.
     """
     own = group.first_release_date
     if not own or not since.is_known or own >= since.text or group.first_date.last >= since.first:

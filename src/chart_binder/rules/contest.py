@@ -59,7 +59,7 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     tie_break: "TieBreak"
     recordings: Sequence[RecordingCandidate]
     bundle: EvidenceBundle
-    """The evidence without recordings; `siblings` is `looked_up` only where none was found."""
+    """The evidence without recordings; `siblings` is `looked_up` only if none was found."""
     settings: RulesConfig
 
     @property

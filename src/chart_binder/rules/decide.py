@@ -95,7 +95,7 @@ def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
 
 
 def _named(verdict: Decided, bundle: EvidenceBundle) -> Open:
-    """Return the open case of a recording that is found by a file's name, with its decision."""
+    """Return the open case of a recording that only a file's name identifies, with its decision."""
     artist = bundle.tags.get("artist") or bundle.performer.name
     title = bundle.tags.get("title") or bundle.recording_title
     text = f"is the file what its name says, {title!r} by {artist!r}?"
@@ -169,8 +169,8 @@ def _ambiguities(
     """Return what the decision depends on besides days, with the questions that would settle it."""
 
     def rules(tried: EvidenceBundle) -> ReleaseGroupId | None:
-        found = _choose(contest_on_trial(tried, contest), sorted_recordings(tried))
-        return found.id if found else None
+        other = _choose(contest_on_trial(tried, contest), sorted_recordings(tried))
+        return other.id if other else None
 
     if not bundle.listed.is_each_once:
         found = find_contradictions(contest.recordings, contest.candidates)

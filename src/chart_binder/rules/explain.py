@@ -100,18 +100,18 @@ def recordings_disagree(
     """Return why the case is open, if the recordings kept lead to different records.
 
     One that leads to a compilation does not count, unless that compilation is the decision: it is
-    taken for a duplicate that nobody merged. Where the file's length fits only those of another
-    kind than wanted, or they are by several artists of one name, each counts, and one that leads
-    nowhere too.
+    taken for a duplicate that nobody merged. If the file's length fits only recordings of another
+    kind than wanted, or several artists have one name, every recording counts, even one that leads
+    to no record.
     """
     if len(recordings.versions) == 1:
         return None
     describe = _describe_version if title_wanted(contest.bundle) else _describe_song
     homes: dict[str, tuple[str, Sequence[RecordingCandidate]]] = {}
     for version in recordings.versions:
-        found = candidates_of(version, contest.artist)
-        own = build_contest(version, found, contest.bundle, contest.settings)
-        possible = possible_answers(own)
+        candidates = candidates_of(version, contest.artist)
+        alone = build_contest(version, candidates, contest.bundle, contest.settings)
+        possible = possible_answers(alone)
         if recordings.each_counts and not possible:
             homes[_NOWHERE] = describe(version), version
         for one in possible:

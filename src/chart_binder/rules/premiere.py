@@ -53,7 +53,7 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
     On the same day as another record it is the soundtrack, whichever that is. One that is a
     compilation too, with nothing but compilations beside it, is held against what may contradict
     it, as a compilation is; so is one by others, if nothing says that the recording was new on it.
-    Such a soundtrack is chosen only where siblings were looked up and none is there.
+    Such a soundtrack is chosen only if siblings were looked up and none was found.
     """
     choices = [one for one in contest.firsts if one.role is Role.SOUNDTRACK]
     if choices:

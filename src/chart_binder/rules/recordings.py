@@ -30,7 +30,7 @@ class SortedRecordings(msgspec.Struct, frozen=True):
     versions: Sequence[Sequence[RecordingCandidate]]
     """The kept ones by version: each is one recording, perhaps entered several times."""
     is_version_open: bool = False
-    """Whether some are of another version than wanted: none of that is known, or of the length."""
+    """Whether some are of another version than wanted, because none of that one fits."""
     artists: frozenset[str] = frozenset()
     """The ids of the artists whom the kept ones are by, if these are several of one name."""
 
@@ -213,10 +213,10 @@ def _version_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
     ids = {id(one) for one in passing}
 
     def reason(recording: RecordingCandidate, _: Answer) -> str:
-        found = recording.remarks.kind
-        if found != wanted.kind:
-            found, kind = found or "plain", wanted.kind or "plain"
-            return f"the recording on it is of the kind '{found}', not '{kind}'"
+        kind = recording.remarks.kind
+        if kind != wanted.kind:
+            is_kind, wanted_kind = kind or "plain", wanted.kind or "plain"
+            return f"the recording on it is of the kind '{is_kind}', not '{wanted_kind}'"
         remark = f" ({comment})" if (comment := recording.disambiguation) else ""
         return f"the recording on it is '{recording.title}'{remark}, not '{title}'"
 
@@ -231,8 +231,8 @@ def _is_entered_twice(recording: RecordingCandidate, passing: _Recordings) -> bo
 
 def title_wanted(bundle: EvidenceBundle) -> str:
     """Return the title that tells which recording is meant: the file's, if it names a version."""
-    title, own = bundle.recording_title or "", bundle.tags.get("title") or ""
-    return own if not title or remarks_in(own, None).named else title
+    title, tagged = bundle.recording_title or "", bundle.tags.get("title") or ""
+    return tagged if not title or remarks_in(tagged, None).named else title
 
 
 def _length_test(bundle: EvidenceBundle, _: _Recordings) -> _Made:
@@ -297,8 +297,8 @@ def _split_by_remark(
     """Split recordings of one length by kind and remark, but keep those of one ISRC together.
 
     One with a shorter remark (`live` beside `live, 1979: Lyon`) may be any of them, so it is in
-    each group. One with none is also a version of its own beside a remark that tells another, and
-    nothing else where it is open which version is meant.
+    each group. One without a remark is also a version of its own beside a remark that names another
+    performance. If it is open which version is meant, it is only that.
     """
     if len(version) == 1:
         return [version]
