@@ -3,11 +3,11 @@
 The names here are for other programs; each is imported when it is first used.
 """
 
+from chart_binder.lazy import lazy_exports
+
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from chart_binder.batch import BatchOptions as BatchOptions
     from chart_binder.batch import BatchResult as BatchResult
     from chart_binder.batch import Executor as Executor
@@ -35,27 +35,5 @@ _EXPORTS = {
     "jobs.decide": ("Decision", "State"),
     "llm.react_adjudicator": ("ReActAdjudicator",),
 }
-
-
-def lazy_exports(
-    package: str, names_by_module: "Mapping[str, Iterable[str]]"
-) -> "tuple[Callable[[str], object], Callable[[], list[str]]]":
-    """Return the `__getattr__` and `__dir__` of a package that imports names when they are used."""
-    modules = {name: module for module, names in names_by_module.items() for name in names}
-
-    def import_name(name: str) -> object:
-        if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        import importlib
-
-        return getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
-
-    def list_names() -> list[str]:
-        import sys
-
-        return sorted({*vars(sys.modules[package]), *modules})
-
-    return import_name, list_names
-
 
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

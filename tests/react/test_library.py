@@ -41,7 +41,7 @@ def test_a_library_that_is_imported_loads_nothing_heavy() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "['chart_binder.chat', 'chart_binder.react'] set()\n"
+    assert done.stdout == "['chart_binder.chat', 'chart_binder.lazy', 'chart_binder.react'] set()\n"
 
 
 def test_a_run_without_tools_has_no_call_in_its_prompt() -> None:

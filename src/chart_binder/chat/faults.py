@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import tomli
 
 from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, plain_line
-
-if TYPE_CHECKING:
-    from chart_binder.chat.http import Server
 
 LONGEST_DETAIL = 200  # characters of the server's own words
 DECLINING = frozenset({400, 422, 500, 501})
@@ -127,16 +124,16 @@ class Fault:
         words = re.search(self.words, answer.words, re.IGNORECASE | re.DOTALL)
         return bool(has_status and words)
 
-    def error(self, server: "Server", detail: str = "", retry_after_s: float = 0.0) -> ChatError:
-        """Return the error to raise, with the server's own words in brief."""
-        key = server.endpoint.key
-        sentence = self.sentence.format(
-            server=server.faults.server,
-            address=server.endpoint.address,
-            model=server.model_id,
-            seconds=f"{server.deadline.seconds:g}",
-            detail=plain_line(detail.replace(key, "***") if key else detail, LONGEST_DETAIL),
-        )
+    def error(
+        self, names: Mapping[str, str], detail: str = "", retry_after_s: float = 0.0
+    ) -> ChatError:
+        """Return the error to raise, with what `Server.names` has and the server's words in brief.
+
+        The key of the server is not shown.
+        """
+        key = names["key"]
+        brief = plain_line(detail.replace(key, "***") if key else detail, LONGEST_DETAIL)
+        sentence = self.sentence.format(**names, detail=brief)
         if self.passing or self.loading:
             return PassingError(sentence, retry_after_s, is_loading=self.loading)
         return ChatError(sentence)
@@ -162,13 +159,13 @@ class Faults:
         rows = (*self.by_words, *_TABLE.by_words)
         return next((fault for fault in rows if fault.fits(answer)), None)
 
-    def refusal(self, server: "Server", answer: ErrorAnswer) -> ChatError:
-        """Return the error to raise for an answer that is not a reply."""
+    def refusal(self, names: Mapping[str, str], answer: ErrorAnswer) -> ChatError:
+        """Return the error to raise for an answer that is not a reply (`Fault.error`)."""
         fault = self.recognise(answer)
         by_status = (row for row in _TABLE.by_status if row.fits(answer))
         is_other = answer.status in _OTHER_FORMAT
         other = self.wrong_format if is_other else next(by_status, BY_NAME["FAILED"])
-        error = (fault or other).error(server, answer.detail, answer.retry_after_s)
+        error = (fault or other).error(names, answer.detail, answer.retry_after_s)
         if answer.status in DECLINING and (fault is None or fault.declining):
             return DeclinedError(str(error), answer, is_known=fault is not None)
         return error

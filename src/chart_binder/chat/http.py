@@ -137,7 +137,18 @@ class Server:
 
     def refusal(self, answer: ErrorAnswer) -> ChatError:
         """Return the error to raise for an answer that is not a reply."""
-        return self.faults.refusal(self, answer)
+        return self.faults.refusal(self.names, answer)
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What sentences about the server name, and its key, which they do not show."""
+        return {
+            "server": self.faults.server,
+            "address": self.endpoint.address,
+            "model": self.model_id,
+            "seconds": f"{self.deadline.seconds:g}",
+            "key": self.endpoint.key,
+        }
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -157,7 +168,9 @@ class Server:
             RecursionError,
         ) as error:
             raise (
-                BY_NAME["LATE"].error(self) if self.deadline.has_passed else self._failure(error)
+                BY_NAME["LATE"].error(self.names)
+                if self.deadline.has_passed
+                else self._failure(error)
             ) from error
 
     def _failure(self, error: Exception) -> ChatError:
@@ -186,8 +199,8 @@ class Server:
             # and then the message holds it.
             fault = self.faults.recognise(ErrorAnswer(0, str(error)))
             detail = "an error in place of a reply" if fault else "its answer cannot be read"
-            return (fault or self.faults.wrong_format).error(self, detail)
-        return fault.error(self, detail)
+            return (fault or self.faults.wrong_format).error(self.names, detail)
+        return fault.error(self.names, detail)
 
 
 def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:

@@ -87,7 +87,7 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
     build = build_in(listed, config.model_id)
     health = replace(health, models=_named(listed), build=build)
     if not names_of(config.model_id) & set(health.models):
-        absent = OPENAI.by_name["NO_MODEL"].error(server, _which_model(health.models))
+        absent = OPENAI.by_name["NO_MODEL"].error(server.names, _which_model(health.models))
         return replace(health, problems=(str(absent),))
     return replace(health, context_length=_OpenAIApi().context_length(server))
 
@@ -232,13 +232,13 @@ def _explained(answer: ErrorAnswer, request: Request) -> ChatError:
             models = _named(_listed(server))
         except ChatError:
             models = ()
-        return OPENAI.by_name["NO_MODEL"].error(server, _which_model(models))
+        return OPENAI.by_name["NO_MODEL"].error(server.names, _which_model(models))
     if answer.status in {_NOT_FOUND, 405, 501} and is_raw:
-        return OPENAI.by_name["NO_COMPLETIONS"].error(server, answer.detail)
+        return OPENAI.by_name["NO_COMPLETIONS"].error(server.names, answer.detail)
     has_tool = not is_raw and any(message.role == "tool" for message in request.messages)
     is_about_roles = any(mark in answer.words.casefold() for mark in _ROLES)
     if has_tool and answer.status in DECLINING and is_about_roles:
-        return OPENAI.by_name["NO_TOOL_ROLE"].error(server, answer.detail)
+        return OPENAI.by_name["NO_TOOL_ROLE"].error(server.names, answer.detail)
     return server.refusal(answer)
 
 

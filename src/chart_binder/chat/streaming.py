@@ -80,11 +80,10 @@ def read_stream(
         if not reply.is_whole:
             raise
     if reply.bytes > most_bytes:
-        raise BY_NAME["ENDLESS"].error(server, str(most_bytes))
+        raise BY_NAME["ENDLESS"].error(server.names, str(most_bytes))
     if not reply.is_whole:
-        raise (BY_NAME["LATE"] if server.deadline.has_passed else BY_NAME["UNFINISHED"]).error(
-            server
-        )
+        fault = "LATE" if server.deadline.has_passed else "UNFINISHED"
+        raise BY_NAME[fault].error(server.names)
     result = reply.result()
     if result.content.strip() or (result.thinking and result.done_reason == "length"):
         return result  # thinking for too long costs a turn, not the run
@@ -93,8 +92,10 @@ def read_stream(
 
 def _empty(reply: Reply, server: Server) -> ChatError:
     if reply.done_reason == "length":
-        return BY_NAME["SPENT"].error(server)
-    error = BY_NAME["EMPTY"].error(server, ", though it was thinking" if reply.thinking else "")
+        return BY_NAME["SPENT"].error(server.names)
+    error = BY_NAME["EMPTY"].error(
+        server.names, ", though it was thinking" if reply.thinking else ""
+    )
     if reply.thinking and reply.done_reason in ("stop", None):
         return OnlyThinkingError(str(error), is_object=reply.thinking.lstrip().startswith("{"))
     return error

@@ -1,0 +1,34 @@
+"""Packages that export names from their modules, each imported when it is first used.
+
+`canon --help` and a program that uses one name shall not wait for all the others.
+"""
+
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+def lazy_exports(
+    package: str, names_by_module: "Mapping[str, Iterable[str]]"
+) -> "tuple[Callable[[str], object], Callable[[], list[str]]]":
+    """Return the `__getattr__` and the `__dir__` of a package.
+
+    `names_by_module` has the exported names by the module below the package that defines them. Any
+    other name raises `AttributeError`, as for any module.
+    """
+    modules = {name: module for module, names in names_by_module.items() for name in names}
+
+    def import_name(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        import importlib
+
+        return getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
+
+    def list_names() -> list[str]:
+        import sys
+
+        return sorted({*vars(sys.modules[package]), *modules})
+
+    return import_name, list_names
