@@ -271,6 +271,30 @@ def test_processes_that_make_the_store_together_get_moments_one_interval_apart(u
     assert sorted(waits) == [0.5 * k for k in range(40)]
 
 
+MAKE = """
+import sys, time
+from chart_binder.store import open_store
+from chart_binder.store.database import Database
+start = float(input())
+for number in range(40):
+    time.sleep(max(0.0, start + number / 20 - time.time()))
+    open_store(f"sqlite:///{sys.argv[1]}/{number}.db").close()
+"""
+
+
+def test_processes_that_make_many_files_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    running = [
+        subprocess.Popen([sys.executable, "-c", MAKE, tmp_path], stdin=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    start = time.time() + 1
+    for process in running:
+        assert process.stdin
+        process.stdin.write(f"{start}\n")
+        process.stdin.close()
+    assert [process.wait() for process in running] == [0, 0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("service", "interval_s", "now", "waits"),
     [

@@ -4,6 +4,7 @@ import hashlib
 import math
 import re
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -70,8 +71,8 @@ class Database:
     """Transactions on one database; failures in them raise `StoreError` with its `name`.
 
     `writers` begin transactions that wait for one another, if the database has a single writer;
-    `turn` is then held. `mode` is executed once the database is known to be a store, or empty, and
-    `lock` before the tables are created.
+    `turn` is then held. `mode` is executed once the database is known to be a store, or empty, for
+    `patience_s` again while another process uses it, and `lock` before the tables are created.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Database:
     writers: sa.Engine
     meaning: Meaning
     mode: str = ""
+    patience_s: float = 0.0
     lock: str = ""
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
 
@@ -156,7 +158,7 @@ class Database:
         has_tables = self.has_tables()
         if self.mode:  # takes no effect in a transaction
             with translated(self.name, self.meaning), closing(self.readers.raw_connection()) as raw:
-                raw.cursor().execute(self.mode)
+                _set_mode(raw.cursor(), self.mode, self.patience_s)
         if has_tables:
             return
         with self.writing() as connection:
@@ -206,6 +208,7 @@ def open_database(text: str) -> Database:
     raise StoreError(f"store.url {masked(text)!r} names no store; {_ALLOWED}")
 
 
+_PAUSE_S = 0.02
 _DEFAULT_TIMEOUT_S, _MAX_TIMEOUT_S = 10.0, 86_400.0
 
 
@@ -255,6 +258,7 @@ def _open_sqlite(url: URL) -> Database:
         writers=engine.execution_options(canon_begin="BEGIN IMMEDIATE"),
         meaning=sqlite_problem,
         mode="PRAGMA journal_mode=WAL",
+        patience_s=timeout,
         turn=Lock(),  # waiting writers of SQLite poll: of many threads some would starve
     )
 
@@ -263,6 +267,20 @@ def _set_up(connection: Any, _: object) -> None:
     connection.isolation_level = None  # the driver begins no transactions: `_begin` does
     for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _set_mode(cursor: Any, mode: str, patience_s: float) -> None:
+    """Set the journal's mode, for which SQLite itself does not wait its turn."""
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            cursor.execute(mode)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+        else:
+            return
+        time.sleep(_PAUSE_S)
 
 
 def _begin(connection: sa.Connection) -> None:
