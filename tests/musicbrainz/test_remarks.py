@@ -17,6 +17,8 @@ ARTISTS = {
     "again": "Nora",
     "plain": "Olga",
     "others": "Pavel",
+    "parts": "Quentin",
+    "videos": "Rosa",
 }
 
 

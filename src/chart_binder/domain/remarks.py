@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from chart_binder.domain.song_titles import part_of, without_noise
 from chart_binder.domain.title_words import VERSIONS
 from chart_binder.domain.vocabulary import fold
 
@@ -30,6 +31,8 @@ class Remarks(NamedTuple):
     """The words of remarks in the title that name a version, and so are no part of the title."""
     telling: frozenset[str] = _EMPTY
     """The words that name another performance, not only another mix or cut of one."""
+    part: str = ""
+    """The number of the part of a song that it is; empty if title and comment name none."""
 
     @property
     def kind(self) -> str:
@@ -83,9 +86,11 @@ _NO_OTHER = re.compile(
 def remarks_in(title: str | None, comment: str | None) -> Remarks:
     """Return what the remarks say. Denied words do not count: `not the live one`."""
     title, comment = ((text or "").replace("‐", "-") for text in (title, comment))
+    part, title = part_of(without_noise(title))
     remarks = [*_remarks(title)]
     if not (remarks or comment):
-        return Remarks()
+        return Remarks(part=part)
+    part = part or part_of(f"- ({comment})")[0]
     comment = _DENIED.sub("", comment)
     words: set[str] = set()
     named: set[str] = set()
@@ -96,7 +101,9 @@ def remarks_in(title: str | None, comment: str | None) -> Remarks:
     words |= _words_of(_without_remaster(_GUESTS.sub(" ", comment)))[0]
     telling = _words_of(_NO_OTHER.sub(" ", _GUESTS.sub(" ", comment)))[0] | named
     kinds = words.intersection(KINDS)
-    return Remarks(frozenset(kinds), frozenset(words), frozenset(named), _of_performance(telling))
+    return Remarks(
+        frozenset(kinds), frozenset(words), frozenset(named), _of_performance(telling), part
+    )
 
 
 def _without_remaster(text: str) -> str:

@@ -232,6 +232,7 @@ VERSIONS: dict[str, Words] = {
         ("映画", "영화"),
         beside=True,
     ),
+    "video": Words((r"(?:music[- ])?video(?=[- ]?(?:version|mix|edit|cut)(?!\w))",)),
     "tv": Words(
         ("tv[ -](?:size|version|edit|mix)",),
         ("tvサイズ", "tvバージョン", "テレビサイズ"),

@@ -21,6 +21,7 @@ from chart_binder.domain.evidence import (
     ReleaseGroup,
 )
 from chart_binder.domain.remarks import REMASTER, remarks_in, set_off
+from chart_binder.domain.song_titles import part_of, without_noise
 from chart_binder.domain.tags import ReleaseTrack, WholeRelease
 from chart_binder.domain.title_words import VERSIONS
 from chart_binder.domain.vocabulary import (
@@ -392,7 +393,19 @@ _NO_VERSION = re.compile(
 )
 """Remarks that make no other performance."""
 _PERHAPS_SAME = frozenset(
-    {"album", "bbc", "clean", "duet", "edit", "explicit", "mono", "single", "solo", "stereo"}
+    {
+        "album",
+        "bbc",
+        "clean",
+        "duet",
+        "edit",
+        "explicit",
+        "mono",
+        "single",
+        "solo",
+        "stereo",
+        "video",
+    }
 )
 _BY_FLAGS = frozenset({"live", "remix", "demo", "acoustic"})
 _OTHER_VERSION = frozenset(
@@ -414,7 +427,7 @@ _COMMON_TITLES = frozenset(
     "intro outro interlude skit prelude introduction finale overture untitled".split()  # noqa: SIM905
 )
 _EDITED = re.compile(_EDIT, re.IGNORECASE)
-_SPELLINGS = {"pt": "part", "pts": "parts", "n": "and"}
+_SPELLINGS = {"n": "and"}
 
 
 def bare_song(title: str) -> str:
@@ -426,7 +439,9 @@ def bare_song(title: str) -> str:
 
 def title_key(title: str) -> str:
     """Return what a title is compared by: its letters and digits, without such remarks."""
-    return "".join(_SPELLINGS.get(word, word) for word in words_of(bare_song(title)))
+    part, song = part_of(without_noise(title))
+    words = (_SPELLINGS.get(word, word) for word in words_of(bare_song(song)))
+    return "".join((*words, "part", part) if part else words)
 
 
 def _is_same_credit(one: Performance, other: Performance) -> bool:

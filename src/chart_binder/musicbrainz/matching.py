@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 from chart_binder.domain.credit_names import JOIN_WORDS, main_artist, parts_of
 from chart_binder.domain.evidence import Artist
 from chart_binder.domain.remarks import remarks_in
+from chart_binder.domain.song_titles import part_of, without_noise
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.versions import find_meant
 from chart_binder.domain.vocabulary import MBID, ArtistId, EntityKind, RecordingId, fold, minutes
@@ -136,11 +137,12 @@ def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
     names = [artist, *parts[:1]] if len(parts) > 1 else [artist]
     title = bare_title(tags.title or "")
     length_ms = None
+    titles = _spellings(title)
     if tags.duration_ms is not None:
         least_ms = max(0, tags.duration_ms - LENGTH_TOLERANCE_MS)
         length_ms = least_ms, tags.duration_ms + LENGTH_TOLERANCE_MS
     for query in (
-        *(ws.search_recordings(name, [title], length_ms) for name in names),
+        *(ws.search_recordings(name, titles, length_ms) for name in names),
         ws.search_loosely("recording", title, artist, ws.PAGE),
     ):
         hits, count = client.search(query)
@@ -157,6 +159,12 @@ def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
         elif found.recordings:
             return found
     return Found()
+
+
+def _spellings(title: str) -> list[str]:
+    """Return a title, and as MusicBrainz spells it if it names a part: `Song, Part 2`."""
+    part, song = part_of(title)
+    return [*dict.fromkeys([title, f"{song}, Part {part}"])] if part else [title]
 
 
 _NARROWER: tuple[tuple[tuple[str, ...], ...], ...] = (
@@ -189,7 +197,7 @@ def _narrower(
     for row in _NARROWER:
         unseen = None
         for only in row:
-            query = ws.search_recordings(artists[0], [title], length_ms, only=only)
+            query = ws.search_recordings(artists[0], _spellings(title), length_ms, only=only)
             hits, count = client.search(query)
             if count > len(hits):
                 kinds = f" ({', '.join(only)})" if only else ""
@@ -488,8 +496,12 @@ _GUESTS = re.compile(r"\b(?:feat(?:uring)?|ft)\b\.?\s*([^)\]）］]*)", re.IGNOR
 
 
 def same_title(one: str, other: str) -> bool:
-    """Whether two titles name the same song; a part 2 is not a part 1."""
-    return _alike(words_of(bare_title(one)), words_of(bare_title(other)))
+    """Whether two titles name the same song and the same part of it."""
+    (part, song), (other_part, other_song) = (
+        part_of(without_noise(title[:_MAX_COMPARED])) for title in (one, other)
+    )
+    is_alike = _alike(words_of(bare_title(song)), words_of(bare_title(other_song)))
+    return part == other_part and is_alike
 
 
 def same_name(one: str, other: str) -> bool:
@@ -507,7 +519,7 @@ def bare_title(title: str) -> str:
 
     MusicBrainz often names a version in the comment instead of the title, but seldom a remix.
     """
-    return without_remarks(title[:_MAX_COMPARED], _is_of_same_song)
+    return without_remarks(without_noise(title[:_MAX_COMPARED]), _is_of_same_song)
 
 
 def _is_of_same_song(remark: str) -> bool:

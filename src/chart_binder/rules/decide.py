@@ -27,6 +27,7 @@ from chart_binder.rules.questions import (
 )
 from chart_binder.rules.recordings import (
     SortedRecordings,
+    part_apart,
     recording_of,
     sorted_recordings,
     via_sibling,
@@ -64,6 +65,8 @@ def _by_rules(bundle: EvidenceBundle, settings: RulesConfig) -> Verdict:
     if isinstance(verdict, Decided):
         if bundle.complete is False:
             return _proposed(verdict, bundle)
+        if apart := part_apart(bundle, recordings.kept):
+            return _doubted(verdict, f"{apart}: is it the same?", apart)
         return _named(verdict, bundle) if bundle.is_named_by_file else verdict
 
     def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
@@ -99,7 +102,12 @@ def _named(verdict: Decided, bundle: EvidenceBundle) -> Open:
     artist = bundle.tags.get("artist") or bundle.performer.name
     title = bundle.tags.get("title") or bundle.recording_title
     text = f"is the file what its name says, {title!r} by {artist!r}?"
-    because = f"artist or title are from the file's name; if it is right, {verdict.because}"
+    return _doubted(verdict, text, "artist or title are from the file's name")
+
+
+def _doubted(verdict: Decided, text: str, doubt: str) -> Open:
+    """Return the open case of a recording that may not be the file's, with its decision."""
+    because = f"{doubt}; if it is right, {verdict.because}"
     asked = Question("which_copy", text, (verdict.recording,))
     return Open(because, (asked,), verdict.path, verdict.rivals, verdict)
 

@@ -28,6 +28,7 @@ from chart_binder.rules.candidates import (
 )
 from chart_binder.rules.contest import Contest, contest_of
 from chart_binder.rules.questions import Asked
+from chart_binder.rules.recordings import part_apart
 from chart_binder.rules.representative import is_marked_reissue
 
 MISSING = "the original release is missing from the evidence"
@@ -462,6 +463,8 @@ def _in_gaps(case: YearCase) -> Iterator[str]:
         yield f"the evidence is of {read}: the date of {either(case.firsts)} may be wrong"
     if bundle.complete is False:
         yield "the evidence is cut short: more was found than was read"
+    if apart := part_apart(bundle, case.contest.recordings):
+        yield apart
 
 
 _FINAL = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")

@@ -12,6 +12,7 @@ from chart_binder.domain.evidence import (
     RecordingCandidate,
 )
 from chart_binder.domain.remarks import remarks_in, set_off
+from chart_binder.domain.song_titles import may_be_whole
 from chart_binder.domain.versions import find_meant, is_cut
 from chart_binder.domain.vocabulary import RecordingId, isrc, minutes, spaced_words
 from chart_binder.rules.candidates import Role, candidates_of
@@ -55,10 +56,11 @@ def sorted_recordings(bundle: EvidenceBundle) -> SortedRecordings:
 def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     """Sort the recordings of a bundle.
 
-    Excluded are those by another artist, those that remarks call another version than the title
-    wanted (live, karaoke, in Spanish, `(Y Remix)`), or of another length than the file, as long as
-    any fits. One by an unknown artist stays only where none is certainly by the artist. Siblings,
-    which are other recordings of the same performance, are kept, with every version they may be of.
+    Excluded are those by another artist, those of another part of the song than the title wanted
+    (`Song, Part 2`), or that remarks call another version (live, karaoke, in Spanish,
+    `(Y Remix)`), or of another length than the file, as long as any fits. One by an unknown artist
+    stays only where none is certainly by the artist. Siblings, which are other recordings of the
+    same performance, are kept, with every version they may be of.
     """
     found: _Recordings = bundle.recording_candidates
     if len(found) <= 1:
@@ -69,7 +71,7 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     excluded: list[tuple[RecordingCandidate, str]] = []
     is_version_open = False
     is_titled = bool(title_wanted(bundle))
-    tests = (_artist_test, *([_version_test] if is_titled else []), _length_test)
+    tests = (_artist_test, *([_part_test, _version_test] if is_titled else []), _length_test)
     for make in tests:
         if len(kept) == 1 or is_version_open:
             break
@@ -82,6 +84,7 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     versions = _versions(kept, is_open=is_version_open)
     if not is_titled:
         versions = [same for version in versions for same in _split_by_title(version)]
+    if not is_titled or len({one.remarks.part for one in kept}) > 1:
         is_version_open = len(versions) > 1
     if siblings:
         versions = [[*version, *_siblings_of(version, siblings, versions)] for version in versions]
@@ -192,6 +195,32 @@ def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
     return test, reason, False
 
 
+def _part_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
+    """Test whether a recording is the part of a song that the title wanted names.
+
+    A plain title may mean the first part beside the plain recording, which may be the whole song. A
+    part that no recording is leaves the choice open.
+    """
+    title = title_wanted(bundle)
+    wanted = remarks_in(title, None).part
+    parts = {one.remarks.part for one in kept}
+    passing = {wanted} if wanted or wanted not in parts else {*filter(may_be_whole, parts)}
+    return (
+        lambda one: one.remarks.part in passing,
+        lambda one, _: f"the recording on it is '{one.title}', not '{title}'",
+        wanted not in parts,
+    )
+
+
+def part_apart(bundle: EvidenceBundle, recordings: _Recordings) -> str:
+    """Return in words that no recording is the part of a song that is wanted; empty if one is."""
+    title = bundle.recording_title
+    wanted = {remarks_in(text, None).part for text in (title, title_wanted(bundle))}
+    if not title or not recordings or any(one.remarks.part in wanted for one in recordings):
+        return ""
+    return f"the title wanted is {title!r}, that of the recording {recordings[0].title!r}"
+
+
 def _version_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
     """Test whether a recording is the version that the title wanted names, or the plain one.
 
@@ -230,9 +259,10 @@ def _is_entered_twice(recording: RecordingCandidate, passing: _Recordings) -> bo
 
 
 def title_wanted(bundle: EvidenceBundle) -> str:
-    """Return the title that tells which recording is meant: the file's, if it names a version."""
+    """Return the title that tells which recording is meant: the file's, if it names more."""
     title, tagged = bundle.recording_title or "", bundle.tags.get("title") or ""
-    return tagged if not title or remarks_in(tagged, None).named else title
+    ours, theirs = remarks_in(tagged, None), remarks_in(title, None)
+    return tagged if not title or ours.named or ours.part > theirs.part == "" else title
 
 
 def _length_test(bundle: EvidenceBundle, _: _Recordings) -> _Made:
@@ -288,7 +318,28 @@ def _versions_of_artist(recordings: _Recordings, *, is_open: bool) -> Sequence[_
             versions.append([one])
     untimed = [one for one in recordings if not one.length_ms]
     merged = [version + untimed for version in _merged_by_isrc(versions)] or [untimed]
-    return [each for version in merged for each in _split_by_remark(version, is_open=is_open)]
+    return [
+        each
+        for version in merged
+        for same in _split_by_part(version)
+        for each in _split_by_remark(same, is_open=is_open)
+    ]
+
+
+def _split_by_part(version: list[RecordingCandidate]) -> Iterable[list[RecordingCandidate]]:
+    """Split recordings of one length by the part of a song, but keep those of one ISRC together.
+
+    One without a part may be the first, if the lengths of both are known.
+    """
+    if len({one.remarks.part for one in version}) == 1:
+        return [version]
+    is_first_timed = any(one.remarks.part == "1" and one.length_ms for one in version)
+    by_part: dict[str, list[RecordingCandidate]] = {}
+    for same in _merged_by_isrc([one] for one in version):
+        part = max(one.remarks.part for one in same)
+        may_be_first = is_first_timed and not part and all(one.length_ms for one in same)
+        by_part.setdefault("1" if may_be_first else part, []).extend(same)
+    return by_part.values()
 
 
 def _split_by_remark(
