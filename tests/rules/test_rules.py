@@ -20,6 +20,7 @@ from rules.making import (
     cases,
     document,
     evidence_of,
+    record,
     recording,
     records,
     release,
@@ -171,6 +172,14 @@ def test_a_best_of_without_its_type_is_known_by_its_title(kind: str, title: str)
         bundle(single("S", "2002-02-25"), album("A", "2002-03-19", title=title)), KNOBS
     )
     assert in_short(verdict).startswith("S " if kind == "best-of" else "A "), verdict
+
+
+@pytest.mark.parametrize(("kind", "title"), cases("best_of_titles.txt", is_named=False))
+def test_a_best_of_without_any_type_gives_no_certain_year(kind: str, title: str) -> None:
+    evidence = bundle(record("U", "", "1990", title=title))
+    first = first_release(evidence, decide(evidence, KNOBS), KNOBS)
+    assert first
+    assert first.year_certain is (kind == "album"), first.because
 
 
 @pytest.mark.parametrize("case", cases("questions.txt", is_named=False))

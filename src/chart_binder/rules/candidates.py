@@ -308,8 +308,10 @@ def _role_of(group: ReleaseGroup, official: Sequence[Release], is_own: Answer) -
     role, noun = role_and_noun(group.primary_type, group.secondary_types or ())
     if is_own is False and role not in (Role.COMPILATION, Role.SOUNDTRACK):
         return Role.COMPILATION, f"various-artists {noun}" if is_various(group, official) else noun
-    if role is Role.ALBUM and group.title and is_best_of(group.title):
-        return Role.COMPILATION, "best-of album"
+    is_untyped = role is Role.OTHER and not (group.types[0] or group.kinds)
+    may_be_album = role is Role.ALBUM or is_untyped
+    if may_be_album and group.title and is_best_of(group.title):
+        return Role.COMPILATION, f"best-of {noun}"
     return role, noun
 
 
