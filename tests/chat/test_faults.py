@@ -1,18 +1,29 @@
 """Everything that servers are known to do wrong, and the one sentence that comes of it."""
 
-import socket
+import re
+from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
-from time import monotonic, time
+from time import monotonic, sleep, time
+from typing import Any
 
 import pytest
 
-from chart_binder.chat import openai
+from chart_binder.chat import ollama_model, openai, openai_model
+from chart_binder.chat.faults import STARTING_S
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms
-from servers.http import Response
-from servers.kinds import KINDS
+from chart_binder.react.conversation import (
+    ChatError,
+    ChatModel,
+    Message,
+    Reply,
+    Terms,
+    UnreachableError,
+)
+from servers.http import Response, free_port
+from servers.kinds import KINDS, Kind
 from servers.openai import FAULTS, OpenAIStandIn
+from servers.talk import Said
 
 LATE = "did not finish its answer for model 'llama3.2' within 0.3 s: raise llm.timeout_s"
 NOT_OLLAMA = "does not speak Ollama's format (its answer cannot be read): set llm.base_url to an"
@@ -67,7 +78,7 @@ OF_OLLAMA = {
     ),
     **dict.fromkeys(("garbage", "html"), NOT_OLLAMA),
     **dict.fromkeys(("no message", "deep", "bad gzip", "garbage in mid-stream"), NOT_OLLAMA),
-    "error object in mid-stream": NOT_OLLAMA,
+    "error object in mid-stream": "broke its reply off with an error: no",
 }
 OF_OPENAI = {
     **dict.fromkeys(("absent, vLLM", "absent, Ollama", "absent, 400"), MISSING),
@@ -162,11 +173,83 @@ def test_a_fault_is_one_sentence_with_its_remedy(provider: str, fault: str) -> N
 @pytest.mark.parametrize("streamed", [True, False])
 @pytest.mark.parametrize("provider", KINDS)
 def test_a_server_that_is_not_there_is_named_with_what_to_do(provider: str, streamed: bool) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(ChatError, match=NOT_THERE[provider].format(url)):
-        ask(provider, url, stream=streamed)
+    url = f"http://127.0.0.1:{free_port()}"
+    began = monotonic()
+    with pytest.raises(UnreachableError, match=NOT_THERE[provider].format(url)):
+        ask(provider, url, stream=streamed, timeout_s=120.0)
+    assert STARTING_S < monotonic() - began < STARTING_S + 1
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_server_that_starts_within_two_seconds_is_asked_again(kind: Kind) -> None:
+    server = kind.serve(["well"])
+    server.wanted_port = free_port()
+    config = LLMConfig(base_url=f"http://127.0.0.1:{server.wanted_port}")
+    with ThreadPoolExecutor() as pool:
+        reply = pool.submit(kind.connect(config, {}).reply, [Message("user", "?")], Terms())
+        sleep(1.0)
+        with server:
+            assert reply.result().content == "well"
+    assert len(server.chats) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_server_that_has_replied_may_come_back(kind: Kind) -> None:
+    with kind.serve(["well"]) as server:
+        chat = kind.model(server)
+        chat.reply([Message("user", "?")], Terms())
+    with pytest.raises(ChatError, match="refused") as gone:
+        chat.reply([Message("user", "?")], Terms())
+    assert not isinstance(gone.value, UnreachableError)
+
+
+def by_argument(provider: str, url: str, **options: Any) -> ChatModel:
+    """Return a model as another program makes it, without a configuration."""
+    if provider == "ollama":
+        return ollama_model("llama3.2", url, **options)
+    return openai_model("llama3.2", url, **options)
+
+
+@pytest.mark.parametrize(
+    ("provider", "fault"),
+    [(kind.provider, fault) for kind in KINDS.values() for fault in kind.rows],
+)
+def test_an_error_names_the_argument_if_there_is_no_configuration(
+    provider: str, fault: str
+) -> None:
+    models: dict[str, object] = {"models": ({"id": "qwen3"},)} if provider == "openai" else {}
+    with (
+        KINDS[provider].serve(["never"], fault=fault, **models) as server,
+        pytest.raises(ChatError) as refused,
+    ):
+        by_argument(provider, server.url, timeout_s=0.3).reply([Message("user", "?")], Terms())
+    assert not re.search(r"\bllm\.|\[llm\]", str(refused.value))
+
+
+@pytest.mark.parametrize("provider", KINDS)
+def test_what_is_refused_before_it_is_sent_names_the_argument(
+    provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[str] = []
+    for url, options in (
+        ("http://[::1", {}), ("http://:80", {}), ("http://u@h:1/@h", {}),
+        ("http://h:1", {"api_key_env": "NOT_SET"}), ("http://h:1", {"api_key_env": "ODD"}),
+    ):  # fmt: skip
+        monkeypatch.setenv("ODD", "s3\ncret")
+        with pytest.raises(ConfigError) as error:
+            by_argument(provider, url, **options)
+        refused.append(str(error.value))
+    assert [each.partition(" ")[0] for each in refused[:4]] == ["base_url"] * 3 + ["api_key_env"]
+    assert refused[4] == "the key in 'ODD' (api_key_env) has characters no header may hold"
+    long = [Message("user", "0383dadf-2a4e-4d10 " * 400)]
+    with pytest.raises(ChatError, match=r"is over num_ctx = 2048: raise num_ctx$"):
+        by_argument(provider, "http://h:1", num_ctx=2_048).reply(long, Terms())
+    told = {"allotted": 2_048} if provider == "ollama" else {}
+    with (
+        KINDS[provider].serve([Said("well", prompt_tokens=9)], **told) as server,
+        pytest.raises(ChatError, match=r"where num_ctx = 12288: [^.]*\bnum_ctx\b[^.]*$"),
+    ):
+        by_argument(provider, server.url).reply(long, Terms())
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,30 @@ def test_a_server_that_tells_no_context_is_well_and_a_missing_tag_means_latest()
     assert {each.method for each in server.requests} == {"GET"}
 
 
+@pytest.mark.parametrize("prompting", ["chat", "raw"])
+def test_a_server_that_answers_to_any_name_is_well_with_a_remark(prompting: str) -> None:
+    served = OpenAIStandIn(["h"], models=({"id": "qwen3.gguf"},), answers_any_name=True)
+    with served as server:
+        health = examine(server, prompting=prompting)
+    assert (health.problems, health.models) == ((), ("qwen3.gguf",))
+    assert health.remark == (
+        "the server lists qwen3.gguf, not 'llama3.2', and answers to that name as well:"
+        " set llm.model_id to a name that it lists"
+    )
+    assert [chat["max_tokens"] for chat in server.chats] == [1]
+
+
+def test_ollama_is_not_asked_about_a_name_that_it_knows_under_another_spelling() -> None:
+    class AnyCase(OllamaStandIn):
+        def _known(self) -> dict[str, str]:
+            return {"Llama3.2": "llama3.2:latest"}  # Ollama ignores the case of letters
+
+    with AnyCase() as server:
+        health = examine(server, model_id="Llama3.2")
+    assert not health.problems
+    assert health.remark.startswith("the server lists llama3.2:latest, not 'Llama3.2'")
+
+
 SMALL = {"default_generation_settings": {"n_ctx": 4_096}}
 NO_PLACE = "has no place for messages of the role 'tool': set llm.observation_role = \"user\""
 LOAD = "load it there, or set llm.model_id to one it has"

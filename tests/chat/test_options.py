@@ -244,6 +244,75 @@ def lines(text: str) -> Response:
     return Response([json.dumps(each).encode() + b"\n" for each in parts], 200)
 
 
+WORDS = json.dumps(QUERY)
+FIRST, LAST = WORDS[:9], WORDS[9:]
+FETCH = {"name": "web_fetch", "arguments": '{"url": "https://a.example"}'}
+
+
+def calling(*pieces: Body) -> Response:
+    """A call in pieces; each is an entry of `tool_calls`."""
+    said = [delta(None, tool_calls=[piece]) for piece in pieces]
+    return stream(*said, delta(None, "tool_calls"), is_done=True)
+
+
+def piece(arguments: str, name: str | None = None, **more: object) -> Body:
+    return {**more, "function": {"arguments": arguments, **({"name": name} if name else {})}}
+
+
+def old(*pieces: Body) -> Response:
+    """The field of 2023, before `tool_calls`."""
+    said = [delta(None, function_call=piece) for piece in pieces]
+    return stream(*said, delta(None, "function_call"), is_done=True)
+
+
+def whole_old() -> Response:
+    call = {"name": "web_search", "arguments": WORDS}
+    message = {"role": "assistant", "content": None, "function_call": call}
+    choice = {"index": 0, "message": message, "finish_reason": "function_call"}
+    return Response(json.dumps({"choices": [choice]}), 200, "application/json")
+
+
+SPLIT: dict[str, Any] = {
+    # Gemini's endpoint of this format (openai-python#2806, OpenMAIC#1556).
+    "no index": calling(piece(WORDS, "web_search", id="a"), {"id": "b", "function": FETCH}),
+    "no index, no id": calling(piece(WORDS, "web_search"), {"function": FETCH}),
+    "no index, in pieces": calling(piece(FIRST, "web_search", id="a"), piece(LAST)),
+    "no index, id with each": calling(
+        piece(FIRST, "web_search", id="a"), piece(LAST, "web_search", id="a"),
+        {"id": "b", "function": FETCH},
+    ),
+    # Ollama's /v1 (ollama#15457), LiteLLM; SGLang with the id at each piece (lmdeploy#3412).
+    "always index 0": calling(
+        piece(WORDS, "web_search", id="a", index=0), {"id": "b", "index": 0, "function": FETCH}
+    ),
+    "always index 0, in pieces": calling(
+        piece(FIRST, "web_search", id="a", index=0), {"id": "b", "index": 0, "function": FETCH},
+        piece(LAST, id="a", index=0),
+    ),
+    # LiteLLM makes up an id for each piece that has none (litellm#11528).
+    "another id with each": calling(
+        piece(FIRST, "web_search", id="a", index=0), piece(LAST, id="b", index=0)
+    ),
+    "an object": calling({"index": 0, "function": {"name": "web_search", "arguments": QUERY}}),
+    "function_call": old({"name": "web_search", "arguments": ""}, *(
+        {"arguments": each} for each in (FIRST, LAST)
+    )),
+    "function_call, whole": whole_old(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", SPLIT.values(), ids=SPLIT)
+def test_a_call_is_read_however_its_pieces_are_marked(
+    answer: Response, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(OPENAI_FAULTS, "calls", lambda *_: answer)
+    with OpenAIStandIn(fault="calls") as server:
+        content = KINDS["openai"].model(server).reply(ASKED, Terms()).content
+    first, *more = (json.loads(each) for each in content.split("\n")[2::4])
+    assert first == {"name": "web_search", "arguments": QUERY}
+    assert [each["name"] for each in more] == ["web_fetch"] * ("web_fetch" in content)
+
+
 CALLS = {"vLLM": ("openai", streamed), "llama.cpp": ("openai", whole), "Ollama": ("ollama", lines)}
 
 
@@ -289,6 +358,6 @@ def test_a_refusal_that_quotes_what_was_added_names_the_table(
     monkeypatch.setitem(OPENAI_FAULTS, "strict", lambda *_: refusal)
     with (
         OpenAIStandIn(fault="strict") as server,
-        pytest.raises(ChatError, match=r"another setting"),
+        pytest.raises(ChatError, match=r"other options such as llm\.extra_body"),
     ):
         KINDS["openai"].model(server, extra_body={"top_k": 3}).reply(ASKED, Terms())

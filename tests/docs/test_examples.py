@@ -80,8 +80,12 @@ def test_the_bundle_of_the_docs_is_one() -> None:
 
 
 def test_the_model_servers_lines_are_configuration() -> None:
-    [server], [options] = (blocks(name, "toml") for name in ("docs/models.md", "docs/servers.md"))
+    (server, no_search), [options] = (
+        blocks(name, "toml") for name in ("docs/models.md", "docs/servers.md")
+    )
     assert Config.model_validate(tomli.loads(server)).llm.provider == "openai"
+    without = Config.model_validate(tomli.loads(no_search)).llm
+    assert (without.enabled, without.provider, without.searxng.enabled) == (True, "ollama", False)
     assert Config.model_validate(tomli.loads(options)).llm.extra_body == {"top_k": 20}
     rows = re.findall(r"^\|.*\|(.*)\|$", page("docs/models.md"), re.MULTILINE)
     settings = ["\n".join(re.findall(r"`([^`]* = [^`]*)`", row)) for row in rows]
@@ -95,7 +99,8 @@ def test_the_model_servers_lines_are_configuration() -> None:
 def test_the_failures_of_the_page_are_those_that_servers_have() -> None:
     faults = (ROOT / "src/chart_binder/chat/faults.toml").read_text("utf-8")
     sentences = re.findall(r"sentence = (?:'(.*?)'|\"(.*?)\")(?:$|,)", faults, re.MULTILINE)
-    forms = [re.sub(r"\\\{.*?\\\}", ".+", re.escape("".join(each))) for each in sentences]
+    sentences = [("".join(each).replace("{llm}", "llm.")) for each in sentences]
+    forms = [re.sub(r"\\\{.*?\\\}", ".+", re.escape(each)) for each in sentences]
     lines = re.findall(r"^  (model .*|the template .*)$", page("docs/servers.md"), re.MULTILINE)
     assert len(lines) == 2
     for line in lines:

@@ -14,7 +14,7 @@ from mutagen.flac import FLAC
 
 from golden.bundles import Bundle, golden, year_only_single
 from integration.conftest import Canon, Ran, Start, in_store
-from integration.services import UNSURE, adjudicating, asking, file_of, flac
+from integration.services import UNSURE, adjudicating, asking, file_of, flac, open_bundles
 from servers.http import Request, Response
 from servers.musicbrainz import GARBAGE, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
@@ -374,6 +374,24 @@ def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None
         assert (answer["line"], answer["state"]) == (number, "error" if problem else "decided")
         assert problem in (answer["error"] or "")
         assert "allowed" not in problem or answer["error"].startswith(f"line {number}: found")
+
+
+def test_a_model_that_is_not_there_is_given_up_within_seconds(canon: Canon) -> None:
+    lines = [
+        json.dumps({"id": one, "bundle": bundle}) for one, bundle in enumerate(open_bundles(30))
+    ]
+    with Searxng() as search, OllamaStandIn() as model:
+        settings = adjudicating(model, search) | {"CANON_LLM__TIMEOUT_S": "120"}
+    settings["CANON_LLM__SEARXNG__ENABLED"] = "false"
+    began = time.monotonic()
+    stdin = "\n".join(lines).encode()
+    ran = canon("batch", "--stdin", stdin=stdin, knowing=BUNDLES, **settings)
+    assert time.monotonic() - began < 20, "it took a minute and more"
+    assert ran.status == 1
+    assert len(ran.lines) == 30
+    for line in ran.lines:
+        assert "start it with `ollama serve`, or set llm.base_url" in line["error"]
+        assert line["missing_facts"]
 
 
 def test_a_program_that_waits_for_each_answer_gets_it(start: Start) -> None:

@@ -3,13 +3,17 @@
 import json
 import random
 import re
+import signal
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from threading import Event
+from time import sleep
 
 import pytest
 
 from chart_binder.llm.model_exam import read_passages, read_runs
-from integration.conftest import Canon
+from integration.conftest import Canon, Start
 from integration.services import asking
 from llm.verdicts.play import AGREED, CHOICES, READINGS, choice_of
 from servers.musicbrainz import MusicBrainzStandIn
@@ -103,6 +107,36 @@ def test_a_server_that_dies_leaves_no_result(canon: Canon, home: Path) -> None:
     assert not (home / "data/canon/model-checks.json").exists()
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_an_exam_that_is_interrupted_shows_what_was_answered(
+    start: Start, home: Path, form: str
+) -> None:
+    asked = count()
+    waits = Event()
+
+    def read(text: str) -> str:
+        if next(asked) == 23:
+            waits.set()
+            sleep(20)
+        return well(text)
+
+    with OpenAIStandIn(answering(read), models=({"id": "qwen3"},)) as server:
+        settings = OPENAI | {"CANON_LLM__BASE_URL": server.url}
+        process = start("model", "check", f"--output={form}", **settings)
+        assert waits.wait(30)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    if form == "json":
+        found = json.loads(out)
+        assert (found["answered"], found["of"]) == (23, 70)
+        assert found["score"]["true_passages"] + found["score"]["other_passages"] == 23
+    else:
+        assert re.search(rb"23 of 70 answered: (\d+) of \1 true, 0 of \d+ others", out)
+        assert b"no result is kept" in out
+    assert not (home / "data/canon/model-checks.json").exists()
+
+
 def test_what_cannot_be_asked_is_misuse(canon: Canon) -> None:
     canon("model", "check", "--offline").must_end(2, "this call is offline")
     canon("model", "check", CANON_LLM__PROVIDER="replay").must_end(2, "plays a transcript")
@@ -128,7 +162,9 @@ def test_doctor_says_what_was_found(canon: Canon, mb: MusicBrainzStandIn) -> Non
         }
 
     with OllamaStandIn(answering(well), digest="one") as server:
-        canon("doctor", **settings(server)).must_end(0, "not checked yet: canon model check")
+        canon("doctor", **settings(server)).must_end(
+            0, "not checked yet, and counts as above the bar: canon model check"
+        )
         canon("model", "check", **settings(server)).must_end(0)
         canon("doctor", **settings(server)).must_end(0, "0 of 30 others let through", "may decide")
         server.digest = "two"

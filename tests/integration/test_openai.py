@@ -52,3 +52,12 @@ def test_doctor_asks_an_openai_server(
             (keyed | {"CANON_LLM__MODEL_ID": "qwen3"}, 0, f"qwen3 at {model.url}/v1"),
         ):
             canon("doctor", **variables).must_end(status, told)
+
+
+def test_doctor_warns_of_a_name_that_the_server_does_not_list(
+    canon: Canon, mb: MusicBrainzStandIn, search: Searxng
+) -> None:
+    models = ({"id": "qwen3.gguf"},)
+    with OpenAIStandIn(["h"], models=models, answers_any_name=True) as model:
+        ran = canon("doctor", **OPENAI | asking(mb) | adjudicating(model, search))
+    ran.must_end(0, "warning  model", "the server lists qwen3.gguf, not 'llama3.2', and answers")

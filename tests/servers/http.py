@@ -1,5 +1,6 @@
 """A real HTTP server on loopback that answers as a test says."""
 
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -62,6 +63,13 @@ class Repeated:
 Handler = Callable[[Request], Response]
 
 
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 @dataclass
 class StandIn:
     """A server in a thread: `with StandIn(handler) as server: get(server.url)`.
@@ -76,6 +84,8 @@ class StandIn:
     tls: ssl.SSLContext | None = None
     requests: list[Request] = field(default_factory=list)
     hung_up: threading.Event = field(default_factory=threading.Event)
+    wanted_port: int = 0
+    """The port to listen on; 0 for any that is free."""
 
     def __enter__(self) -> Self:
         stand_in: StandIn = self
@@ -84,7 +94,7 @@ class StandIn:
             owner = stand_in
 
         self.closing = threading.Event()
-        self._server = _Server((self.host, 0), Bound)
+        self._server = _Server((self.host, self.wanted_port), Bound)
         if self.tls is not None:
             self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(

@@ -21,9 +21,10 @@ class OpenAIStandIn(StandIn):
     honoured, a prompt over `window` is cut in silence; a token is three characters. `streams=False`
     is a server that never streams, `thinks_by_schema` puts what is written by a schema into the
     thinking, `declines` names the fields that it refuses with 400 in so many words, `refuses` those
-    it refuses with that status without a word. `roles` are those it takes, `key` the one it wants;
-    `tells` what it says at other addresses. `fault` names a row of `FAULTS` that the first `times`
-    requests for `on` meet. `chats` holds the bodies of the requests for a reply.
+    it refuses with that status without a word. `answers_any_name` is llama.cpp's server. `roles`
+    are those it takes, `key` the one it wants; `tells` what it says at other addresses. `fault`
+    names a row of `FAULTS` that the first `times` requests for `on` meet. `chats` holds the bodies
+    of the requests for a reply.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class OpenAIStandIn(StandIn):
         streams: bool = True,
         declines: tuple[str, ...] = (),
         refuses: Mapping[str, int] | None = None,
+        answers_any_name: bool = False,
         roles: tuple[str, ...] = ("system", "user", "assistant", "tool"),
         key: str = "",
         thinks_in: str = "reasoning_content",
@@ -54,6 +56,7 @@ class OpenAIStandIn(StandIn):
         self._streams = streams
         self._declines = declines
         self._refuses = refuses or {}
+        self._answers_any_name = answers_any_name
         self._roles = roles
         self._key = key
         self._thinks_in = thinks_in
@@ -95,7 +98,8 @@ class OpenAIStandIn(StandIn):
         return self._reply(body, messages, Form("text_completion", self._thinks_in))
 
     def _reply(self, body: Body, messages: list[Body], form: "Form") -> Response:
-        if all(model["id"] != body["model"] for model in self._models):
+        is_listed = any(model["id"] == body["model"] for model in self._models)
+        if not (is_listed or self._answers_any_name):
             return error(404, f"The model `{body['model']}` does not exist.", "NotFoundError")
         for field in self._declines:
             if field in body:

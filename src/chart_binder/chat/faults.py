@@ -11,9 +11,10 @@ from typing import Any, Final
 import tomli
 
 from chart_binder.files import convert_json
-from chart_binder.react.conversation import ChatError, plain_line
+from chart_binder.react.conversation import ChatError, UnreachableError, plain_line
 
 LONGEST_DETAIL = 200  # characters of the server's own words
+STARTING_S = 2.0
 DECLINING = frozenset({400, 422, 500, 501})
 """Statuses with which a server refuses a request that it may accept without some field."""
 _ERRORS = range(400, 600)
@@ -21,12 +22,16 @@ _OTHER_FORMAT = frozenset({*range(200, 300), 404, 405})
 
 
 class PassingError(ChatError):
-    """A fault that may pass in a moment, or once the model is loaded; no part of a reply came."""
+    """A fault that may pass, before any part of a reply came; `max_tries` requests are worth it."""
 
-    def __init__(self, problem: str, retry_after_s: float = 0.0, *, is_loading: bool) -> None:
+    def __init__(self, problem: str, wait_s: float = 0.0, *, max_tries: float) -> None:
         super().__init__(problem)
-        self.retry_after_s = retry_after_s
-        self.is_loading = is_loading
+        self.wait_s = wait_s
+        self.max_tries = max_tries
+
+
+class AbsentError(PassingError, UnreachableError):
+    """Nothing answers at the address; a server that is starting will after `STARTING_S`."""
 
 
 class DeclinedError(ChatError):
@@ -76,35 +81,38 @@ def parse_json(text: bytes) -> Any:
     return json.loads(text.decode("utf-8", "replace"))
 
 
-def error_in(document: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
+def error_in(document: Any) -> ErrorAnswer | None:
     """Return the error that a JSON document reports, if any.
 
-    Servers write `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}` or `{"detail"}`, also
-    under the status 200.
+    Servers write `{"error": {"message"}}`, `{"error": "..."}`, `{"message": "..."}` or
+    `{"detail"}`, also under the status 200; some versions of Ollama `{"error parsing ...": "..."}`.
     """
     if not isinstance(document, dict) or ("choices" in document and not document.get("error")):
         return None
-    error = document.get("error") or document.get("detail") or ("message" in document and document)
+    named = (f"{name}: {words}" for name, words in document.items() if name.startswith("error "))
+    is_message = isinstance(document.get("message"), str) and document
+    error = document.get("error") or document.get("detail") or is_message or next(named, None)
     if not error:
         return None
     if isinstance(error, str) and error.startswith("{"):  # Ollama hands on what llama.cpp says
         with suppress(ValueError, RecursionError):
-            if inner := error_in(json.loads(error), status, retry_after_s):
+            if inner := error_in(json.loads(error)):
                 return inner
     words = error.get("message", error) if isinstance(error, dict) else error
     code = error.get("code") if isinstance(error, dict) else None
-    error_status = code if isinstance(code, int) and code in _ERRORS else 0
-    text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
-    return ErrorAnswer(status or error_status, text, retry_after_s)
+    status = code if isinstance(code, int) and code in _ERRORS else 0
+    return ErrorAnswer(
+        status, words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
+    )
 
 
-def read_error(body: bytes, status: int, retry_after_s: float = 0.0) -> ErrorAnswer:
+def read_error(body: bytes, status: int, retry_after_s: float) -> ErrorAnswer:
     """Return what an answer with an error status says, in whatever form."""
-    try:
-        answer = error_in(parse_json(body), status, retry_after_s)
-    except (ValueError, RecursionError):
-        answer = None
-    return answer or ErrorAnswer(status, body.decode("utf-8", "replace"), retry_after_s)
+    answer = None
+    with suppress(ValueError, RecursionError):
+        answer = error_in(parse_json(body))
+    words = answer.words if answer else body.decode("utf-8", "replace")
+    return ErrorAnswer(status, words, retry_after_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +122,8 @@ class Fault:
     sentence: str
     status: str = ""
     words: str = ""
-    passing: bool = False
-    loading: bool = False
+    max_tries: float = 1
+    absent: bool = False
     declining: bool = False
 
     def fits(self, answer: ErrorAnswer) -> bool:
@@ -134,8 +142,10 @@ class Fault:
         key = names["key"]
         brief = plain_line(detail.replace(key, "***") if key else detail, LONGEST_DETAIL)
         sentence = self.sentence.format(**names, detail=brief)
-        if self.passing or self.loading:
-            return PassingError(sentence, retry_after_s, is_loading=self.loading)
+        if self.absent:
+            return AbsentError(sentence, STARTING_S, max_tries=self.max_tries)
+        if self.max_tries > 1:
+            return PassingError(sentence, retry_after_s, max_tries=self.max_tries)
         return ChatError(sentence)
 
 

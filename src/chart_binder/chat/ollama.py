@@ -1,56 +1,45 @@
-"""Models on an Ollama server: connecting, checking, asking.
+"""Models on an Ollama server: connecting, checking, asking."""
 
-The client library and httpx take 350 ms to load, so that what asks a server imports them itself.
-"""
-
-import json
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import import_module
-from threading import Lock
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from chart_binder.chat.faults import OLLAMA, ErrorAnswer, error_in
-from chart_binder.chat.http import Endpoint, Server
+from chart_binder.chat.faults import OLLAMA
+from chart_binder.chat.http import CONFIGURED, Endpoint, Server
 from chart_binder.chat.served_model import (
     Fields,
     Health,
     ListedModel,
-    OptionalField,
     Request,
     ServedModel,
     build_in,
     completion_prompt,
     context_length_at,
     examine,
+    is_among,
+    list_names,
     merged,
-    names_of,
+    named_otherwise,
 )
-from chart_binder.chat.streaming import CallPiece, Part
+from chart_binder.chat.streaming import Part, lines, read_calls
 from chart_binder.config import LLMConfig
+from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, ChatModel
-
-if TYPE_CHECKING:
-    import httpx
-    from ollama import ChatResponse, Client, GenerateResponse
 
 _LOADED = "/api/ps"
 _UNCUT = {"truncate": False, "shift": False}
 """A prompt that does not fit is refused, and a reply ends where the context is full (0.12.6)."""
-_THINK = OptionalField("think", marks=("think",), statuses={400})
+_SCHEMA, _THINK = "format", "think"
 _EFFORTS: Mapping[str, bool | str] = {"none": False, "minimal": False}
 """What Ollama calls these efforts; the others have the same names."""
-_SCHEMA = OptionalField("format", marks=("format", "schema", "grammar"), statuses={400, 500, 501})
-"""What an old version, which knows no schemas, declines."""
 
 
-def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
+def connect(
+    config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIGURED
+) -> ChatModel:
     """Return the configured model, or raise `ConfigError`; its server is not asked yet."""
-    return ServedModel(config, Endpoint.of(config, environ), _OllamaApi(), OLLAMA)
+    return ServedModel(config, Endpoint.of(config, environ, section), _OllamaApi(), OLLAMA)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
@@ -59,95 +48,30 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 
 
 class _OllamaApi:
-    more_context = "raise llm.num_ctx, or choose a model with more context"
-    optional: tuple[OptionalField, ...] = (_SCHEMA, _THINK)
+    more_context = "raise {llm}num_ctx, or choose a model with more context"
+    schema_field = _SCHEMA
+    optional: Mapping[str, str] = {_SCHEMA: "format|schema|grammar", _THINK: "think"}
 
     def optional_fields(self, request: Request) -> Fields:
         schema = request.terms.schema
-        fields: Fields = {_SCHEMA.name: schema} if schema else {}
-        return {**fields, _THINK.name: False} if request.must_not_think else fields
+        fields: Fields = {_SCHEMA: schema} if schema else {}
+        return {**fields, _THINK: False} if request.must_not_think else fields
 
     def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
-        from chart_binder.net import retry_after_s
-
-        server, library = request.server, _library()
-        options = server.endpoint.http_options(server.deadline, request.config.max_tokens)
-        waits: list[str] = []  # the library keeps no headers of a refusal
-        options["event_hooks"]["response"].append(
-            lambda response: waits.append(response.headers.get("retry-after", ""))
-        )
-        options["event_hooks"]["request"].append(_add_to_body(request.config))
-        with (
-            server.translated(),
-            library.Client(server.endpoint.address, **options) as client,
-        ):
-            try:
-                with closing(_answers(client, request, optional)) as answers:
-                    for answer in answers:
-                        yield _part(answer)
-            except library.ResponseError as error:
-                wait_s = retry_after_s("".join(waits))
-                status = max(error.status_code, 0)  # -1 inside a stream
-                answered = error_in({"error": error.error}, status, wait_s)
-                raise server.refusal(answered or ErrorAnswer(status, "", wait_s)) from error
+        path, body = _path_and_body(request, optional)
+        most = request.config.max_tokens
+        yield from request.server.documents(path, body, _part, split=lines, max_tokens=most)
 
     def context_length(self, server: Server) -> int | None:
         return context_length_at(server, _LOADED)
 
 
-def _add_to_body(config: LLMConfig) -> "Callable[[httpx.Request], None]":
-    """Return a request hook that adds fields for which the library has no arguments."""
-    import httpx
-
-    def add(request: httpx.Request) -> None:
-        body = merged({**json.loads(request.content), **_UNCUT}, config.extra_body)
-        content = json.dumps(body, ensure_ascii=False).encode()
-        request.stream = httpx.ByteStream(content)
-        request.headers["content-length"] = str(len(content))
-
-    return add
-
-
-_IMPORTING = Lock()
-_READ_ON_IMPORT = frozenset({"OLLAMA_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR"})
-"""Variables, besides those of proxies, that the client library reads when it is imported."""
-
-
-@cache
-def _library() -> ModuleType:
-    """Import the client library.
-
-    It makes a client when it is imported, which fails if the environment has a proxy, certificates
-    or an address that it cannot use. The import is then repeated without those variables, because
-    no request of ours depends on what the library reads there.
-    """
-    import httpx
-
-    with _IMPORTING:
-        try:
-            return import_module("ollama")
-        except (ValueError, ImportError, OSError, httpx.InvalidURL):
-            hidden = {
-                name: os.environ.pop(name)
-                for name in tuple(os.environ)
-                if name.lower().endswith("_proxy") or name in _READ_ON_IMPORT
-            }
-            try:
-                return import_module("ollama")
-            finally:
-                os.environ.update(hidden)
-
-
-def _answers(
-    client: "Client", request: Request, optional: Fields
-) -> "Generator[ChatResponse | GenerateResponse, None, None]":
-    """Send the request; the options are the same each time, as a change reloads the model."""
+def _path_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
+    """Return what is sent; the options are the same each time, as a change reloads the model."""
     config, messages = request.config, request.messages
     effort = config.reasoning_effort
     think = config.think if config.think != "" else _EFFORTS.get(effort, effort or None)
-    common: dict[str, Any] = {
-        "think": think,
-        "keep_alive": None if config.keep_alive == "" else config.keep_alive,
+    fields: dict[str, Any] = {
         "model": config.model_id,
         "stream": config.stream,
         "options": {
@@ -157,35 +81,51 @@ def _answers(
             "seed": config.seed,
             "stop": list(request.stop),
         },
+        **({} if think is None else {_THINK: think}),
+        **({} if config.keep_alive == "" else {"keep_alive": config.keep_alive}),
+        **_UNCUT,
         **optional,
     }
     if config.prompting == "raw":
-        answer = client.generate(prompt=completion_prompt(messages), raw=True, **common)
+        path, fields["prompt"] = "/api/generate", completion_prompt(messages)
+        fields["raw"] = True
     else:
-        sent = [{"role": message.role, "content": message.content} for message in messages]
-        answer = client.chat(messages=sent, **common)
-    yield from answer if config.stream else (answer,)
+        path = "/api/chat"
+        fields["messages"] = [{"role": one.role, "content": one.content} for one in messages]
+    return path, merged(fields, config.extra_body)
 
 
-def _part(answer: "ChatResponse | GenerateResponse") -> Part:
-    calls: tuple[CallPiece, ...] = ()
-    if message := getattr(answer, "message", None):
-        content, thinking = message.content, message.thinking
-        functions = [call.function for call in message.tool_calls or ()]
-        calls = tuple(
-            CallPiece(function.name, json.dumps(dict(function.arguments), ensure_ascii=False))
-            for function in functions
-        )
-    else:
-        content, thinking = getattr(answer, "response", ""), getattr(answer, "thinking", "")
+@dataclass(frozen=True)
+class _Message:
+    content: str | None = None
+    thinking: str | None = None
+    tool_calls: object = None
+
+
+@dataclass(frozen=True)
+class _Answer:
+    message: _Message | None = None  # of a chat
+    response: str | None = None  # of a raw prompt
+    thinking: str | None = None  # beside it
+    done: bool = False
+    done_reason: str | None = None
+    prompt_eval_count: object = None
+    eval_count: object = None
+
+
+def _part(document: Any) -> Part:
+    answer = convert_json(document, _Answer)
+    if answer.message is None and answer.response is None:
+        raise ValueError("neither a message nor a response")
+    message = answer.message or _Message(answer.response, answer.thinking)
     return Part(
-        content or "",
-        thinking or "",
+        message.content or "",
+        message.thinking or "",
         answer.done_reason,
         answer.prompt_eval_count,
         answer.eval_count,
-        is_last=bool(answer.done),
-        calls=calls,
+        is_last=answer.done,
+        calls=tuple(read_calls(message.tool_calls)),
     )
 
 
@@ -222,9 +162,11 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
         details = server.ask("/api/show", _Details, {"model": config.model_id})
     except ChatError as error:
         problem = str(error)
-        if health.models and not names_of(health.model_id) & set(health.models):
-            problem += f" (or set llm.model_id to one it has: {', '.join(health.models)})"
+        if health.models and not is_among(health.models, health.model_id):
+            problem += f" (or set llm.model_id to one it has: {list_names(health.models)})"
         return replace(health, problems=(problem,))
+    if not is_among(health.models, health.model_id):
+        health = named_otherwise(health)
     try:
         loaded_length = context_length_at(server, _LOADED)
     except ChatError:

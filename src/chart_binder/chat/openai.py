@@ -1,77 +1,57 @@
-"""Models on a server of OpenAI's format (vLLM, llama.cpp, LM Studio, Ollama's /v1).
+"""Models on a server of OpenAI's format (vLLM, llama.cpp, LM Studio, Ollama's /v1)."""
 
-httpx takes 170 ms to load, so that what asks a server imports it itself.
-"""
-
-import json
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
-from chart_binder.chat.faults import (
-    DECLINING,
-    OPENAI,
-    ErrorAnswer,
-    error_in,
-    parse_json,
-    read_error,
-)
-from chart_binder.chat.http import Endpoint, Server
+from chart_binder.chat.faults import OPENAI, ErrorAnswer
+from chart_binder.chat.http import CONFIGURED, Endpoint, Server
 from chart_binder.chat.served_model import (
     Fields,
     Health,
     ListedModel,
-    OptionalField,
     Request,
     ServedModel,
     build_in,
     completion_prompt,
     context_length_at,
     examine,
+    is_among,
+    list_names,
     merged,
-    names_of,
+    named_otherwise,
 )
-from chart_binder.chat.streaming import CallPiece, Part, events
+from chart_binder.chat.streaming import Part, events, read_calls
 from chart_binder.config import LLMConfig
 from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 
-if TYPE_CHECKING:
-    import httpx
-
 MOST_STOPS = 4  # what OpenAI's own server takes; our own cut knows them all
-_COUNTS = OptionalField(
-    "stream_options", marks=("stream_options", "include_usage"), statuses={400, 422}
-)
-_SCHEMA = OptionalField(
-    "response_format",
-    marks=("response_format", "json_schema", "schema", "grammar", "guided", "structured"),
-    statuses={400, 422, 500, 501},
-)
-_SEED = OptionalField("seed", marks=("seed",), statuses={400, 422})
-_TEMPLATE = OptionalField(
-    "chat_template_kwargs",
-    marks=("chat_template", "enable_thinking", "thinking"),
-    statuses={400, 422},
-)
-_NO_EFFORT = OptionalField("reasoning_effort", marks=("reasoning", "think"), statuses={400, 422})
-_KEEP_ALIVE = OptionalField("keep_alive", marks=("keep_alive",), statuses={400, 422})
-_TTL = OptionalField("ttl", marks=("ttl",), statuses={400, 422})
+_COUNTS, _SCHEMA, _SEED = "stream_options", "response_format", "seed"
+_TEMPLATE, _EFFORT, _KEEP_ALIVE, _TTL = (
+    "chat_template_kwargs", "reasoning_effort", "keep_alive", "ttl",
+)  # fmt: skip
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600}
 _VERSION = re.compile(r"/v\d[^/]*(/|$)")
 _OPERATION = re.compile(r"/(chat/completions|completions|models)$")
 _DONE = b"[DONE]"
+_END = b'{"choices": [], "is_last": true}'
+"""What stands for `[DONE]`, and behind a document that comes whole."""
 _EVENT_STREAM = (b"data:", b"event:", b":")
-_MOST_NAMES = 8
+_A_QUESTION = {"role": "user", "content": "?"}
 _CONTEXT_PATHS = ("/props", "/api/ps", "/api/v0/models")  # llama.cpp, Ollama, LM Studio
 
 
-def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
+def connect(
+    config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIGURED
+) -> ChatModel:
     """Return the configured model, or raise `ConfigError`; its server is not asked yet."""
-    return ServedModel(config, api_at(Endpoint.of(config, environ)), _OpenAIApi(), OPENAI)
+    endpoint = api_at(Endpoint.of(config, environ, section))
+    return ServedModel(config, endpoint, _OpenAIApi(), OPENAI)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
@@ -86,10 +66,22 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
         return replace(health, problems=(str(error),))
     build = build_in(listed, config.model_id)
     health = replace(health, models=_named(listed), build=build)
-    if not names_of(config.model_id) & set(health.models):
-        absent = OPENAI.by_name["NO_MODEL"].error(server.names, _which_model(health.models))
-        return replace(health, problems=(str(absent),))
+    if not is_among(health.models, config.model_id):
+        if not _replies(server, config):
+            return replace(health, problems=(str(_no_model(server, health.models)),))
+        health = named_otherwise(health)
     return replace(health, context_length=_OpenAIApi().context_length(server))
+
+
+def _replies(server: Server, config: LLMConfig) -> bool:
+    """Return whether the server replies, as llama.cpp's does to any name of a model."""
+    path = "/completions" if config.prompting == "raw" else "/chat/completions"
+    said = {"prompt": "?"} if config.prompting == "raw" else {"messages": [_A_QUESTION]}
+    body = {"model": config.model_id, "max_tokens": 1, "stream": False, **said}
+    try:
+        return bool(server.ask(path, _Answer, body).choices)
+    except ChatError:
+        return False
 
 
 def api_at(endpoint: Endpoint) -> Endpoint:
@@ -100,46 +92,34 @@ def api_at(endpoint: Endpoint) -> Endpoint:
 
 
 class _OpenAIApi:
-    more_context = "start the server with more context for it, or set llm.num_ctx to what it has"
-    optional: tuple[OptionalField, ...] = (
-        _COUNTS, _SCHEMA, _SEED, _TEMPLATE, _NO_EFFORT, _KEEP_ALIVE, _TTL,
-    )  # fmt: skip
+    more_context = "start the server with more context for it, or set {llm}num_ctx to what it has"
+    schema_field = _SCHEMA
+    optional: Mapping[str, str] = {
+        _COUNTS: "stream_options|include_usage",
+        _SCHEMA: "response_format|json_schema|schema|grammar|guided|structured",
+        _SEED: "seed",
+        _TEMPLATE: "chat_template|enable_thinking|thinking",
+        _EFFORT: "reasoning|think",
+        _KEEP_ALIVE: "keep_alive",
+        _TTL: "ttl",
+    }
 
     def optional_fields(self, request: Request) -> Fields:
-        fields: dict[str, object] = {_SEED.name: request.config.seed}
+        fields: dict[str, object] = {_SEED: request.config.seed}
         fields |= _thinking(request) | _keep_alive(request.config.keep_alive)
         if request.config.stream:
-            fields[_COUNTS.name] = {"include_usage": True}
+            fields[_COUNTS] = {"include_usage": True}
         if request.terms.schema:
             schema = {"name": "answer", "strict": True, "schema": request.terms.schema}
-            fields[_SCHEMA.name] = {"type": "json_schema", "json_schema": schema}
+            fields[_SCHEMA] = {"type": "json_schema", "json_schema": schema}
         return fields
 
     def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
-        import httpx
-
-        from chart_binder.net import retry_after_s
-
-        server = request.server
-        options = server.endpoint.http_options(server.deadline, request.config.max_tokens)
-        address, body = _address_and_body(request, optional)
-        with (
-            server.translated(),
-            httpx.Client(**options) as client,
-            client.stream("POST", address, json=body) as answer,
-        ):
-            if not answer.is_success:
-                wait_s = retry_after_s(answer.headers.get("retry-after", ""))
-                said = read_error(answer.read(), answer.status_code, wait_s)
-                raise _explained(said, request)
-            for text, is_whole in _documents(answer):
-                if text.strip() == _DONE:
-                    yield Part(is_last=True)
-                    return
-                document = parse_json(text)
-                if error := error_in(document):
-                    raise _explained(error, request)
-                yield replace(_read_part(document), is_last=is_whole)
+        path, body = _path_and_body(request, optional)
+        yield from request.server.documents(
+            path, body, _part, split=_texts, refusal=partial(_refusal, request),
+            max_tokens=request.config.max_tokens,
+        )  # fmt: skip
 
     def context_length(self, server: Server) -> int | None:
         root = replace(server.endpoint, address=server.endpoint.address.removesuffix("/v1"))
@@ -165,9 +145,9 @@ def _thinking(request: Request) -> dict[str, Any]:
         return {}
     fields: dict[str, Any] = {}
     if request.config.prompting == "chat":
-        fields[_TEMPLATE.name] = {"enable_thinking": think, "thinking": think}
+        fields[_TEMPLATE] = {"enable_thinking": think, "thinking": think}
     if not think and not request.config.reasoning_effort:
-        fields[_NO_EFFORT.name] = "none"
+        fields[_EFFORT] = "none"
     return fields
 
 
@@ -180,22 +160,21 @@ def _keep_alive(keep_alive: int | str) -> dict[str, Any]:
         seconds = round(sum(float(number) * _SECONDS[unit] for number, unit in parts))
     else:
         seconds = keep_alive if isinstance(keep_alive, int) else 0
-    return {_KEEP_ALIVE.name: keep_alive, **({_TTL.name: seconds} if seconds > 0 else {})}
+    return {_KEEP_ALIVE: keep_alive, **({_TTL: seconds} if seconds > 0 else {})}
 
 
-def _documents(answer: "httpx.Response") -> Iterator[tuple[bytes, bool]]:
+def _texts(content_type: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the documents of an answer, streamed or the one whole, whatever was asked for."""
-    if "event-stream" in answer.headers.get("content-type", ""):
-        yield from ((text, False) for text in events(answer.iter_bytes()))
-        return
-    body = answer.read()
-    if body.lstrip().startswith(_EVENT_STREAM):
-        yield from ((text, False) for text in events([body]))
-    else:
-        yield body, True
+    if "event-stream" not in content_type:
+        body = b"".join(pieces)
+        if not body.lstrip().startswith(_EVENT_STREAM):
+            yield from (body, _END)
+            return
+        pieces = [body]
+    yield from (_END if text.strip() == _DONE else text for text in events(pieces))
 
 
-def _address_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
+def _path_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
     config, stop = request.config, request.stop[:MOST_STOPS]
     effort = config.reasoning_effort or (config.think if isinstance(config.think, str) else "")
     fields: dict[str, object] = {
@@ -211,7 +190,7 @@ def _address_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
         path, fields["prompt"] = "/completions", completion_prompt(request.messages)
     else:
         path, fields["messages"] = "/chat/completions", list(_messages(request.messages))
-    return request.server.endpoint.address + path, merged(fields, config.extra_body)
+    return path, merged(fields, config.extra_body)
 
 
 def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
@@ -225,29 +204,24 @@ def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
         yield sent | {"tool_call_id": f"call{number:05}"} if message.role == "tool" else sent
 
 
-def _explained(answer: ErrorAnswer, request: Request) -> ChatError:
-    server, is_raw = request.server, request.config.prompting == "raw"
-    if _is_missing_model(answer):
-        try:
-            models = _named(_listed(server))
-        except ChatError:
-            models = ()
-        return OPENAI.by_name["NO_MODEL"].error(server.names, _which_model(models))
-    if answer.status in {_NOT_FOUND, 405, 501} and is_raw:
-        return OPENAI.by_name["NO_COMPLETIONS"].error(server.names, answer.detail)
+def _refusal(request: Request, answer: ErrorAnswer) -> ChatError:
+    server, faults, is_raw = request.server, OPENAI.by_name, request.config.prompting == "raw"
     has_tool = not is_raw and any(message.role == "tool" for message in request.messages)
-    is_about_roles = any(mark in answer.words.casefold() for mark in _ROLES)
-    if has_tool and answer.status in DECLINING and is_about_roles:
-        return OPENAI.by_name["NO_TOOL_ROLE"].error(server.names, answer.detail)
+    if faults["NO_MODEL"].fits(answer):
+        try:
+            return _no_model(server, _named(_listed(server)))
+        except ChatError:
+            return _no_model(server, ())
+    for name, is_possible in (("NO_COMPLETIONS", is_raw), ("NO_TOOL_ROLE", has_tool)):
+        if is_possible and faults[name].fits(answer):
+            return faults[name].error(server.names, answer.detail)
     return server.refusal(answer)
 
 
-def _which_model(models: tuple[str, ...]) -> str:
-    if not models:
-        return "load it there, or set llm.model_id to one it has"
-    more = len(models) - _MOST_NAMES
-    names = ", ".join(models[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-    return f"set llm.model_id to one it has: {names}"
+def _no_model(server: Server, models: tuple[str, ...]) -> ChatError:
+    remedy = f"set {server.endpoint.section}model_id to one it has"
+    detail = f"{remedy}: {list_names(models)}" if models else f"load it there, or {remedy}"
+    return OPENAI.by_name["NO_MODEL"].error(server.names, detail)
 
 
 @dataclass(frozen=True)
@@ -264,24 +238,12 @@ def _named(models: Iterable[ListedModel]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Thought:
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """A part of a content that is a list: words, Magistral's thinking, or neither."""
-
-    text: str | None = None
-    thinking: str | list[_Thought] | None = None
-
-
-@dataclass(frozen=True)
 class _Written:
-    content: str | list[str | _Piece] | None = None
+    content: str | list[object] | None = None
     reasoning_content: object = None  # vLLM, llama.cpp
     reasoning: object = None  # Ollama, OpenRouter
     tool_calls: object = None
+    function_call: object = None  # what `tool_calls` was called until 2023
 
 
 @dataclass(frozen=True)
@@ -297,68 +259,32 @@ class _Choice:
 class _Answer:
     choices: list[_Choice] | None
     usage: object = None
+    is_last: bool = False
 
 
-def _read_part(document: Any) -> Part:
+def _part(document: Any) -> Part:
     """Return the part of a reply that a document holds; raise `ValueError` for another format."""
     answer = convert_json(document, _Answer)
     choices = answer.choices or ()
     choice = next((each for each in choices if each.index in (0, None)), _Choice())
     message = choice.delta or choice.message or _Written(choice.text)
-    content, thinking = _split_thinking(message.content)
+    reasoning = _said(message.reasoning_content) or _said(message.reasoning)
     usage = answer.usage if isinstance(answer.usage, dict) else {}
     return Part(
-        content,
-        _text(message.reasoning_content) or _text(message.reasoning) or thinking,
+        _said(message.content),
+        reasoning or _said(message.content, "thinking"),
         choice.finish_reason or None,
         usage.get("prompt_tokens"),
         usage.get("completion_tokens"),
-        calls=tuple(_calls(message.tool_calls)),
+        is_last=answer.is_last,
+        calls=tuple(read_calls(message.tool_calls, message.function_call)),
     )
 
 
-def _calls(calls: object) -> Iterator[CallPiece]:
-    """Yield the pieces of calls that the server took out of the text; arguments become JSON."""
-    for place, call in enumerate(calls if isinstance(calls, list) else ()):
-        fields = call if isinstance(call, dict) else {}
-        function = fields.get("function")
-        function = function if isinstance(function, dict) else {}
-        arguments, index = function.get("arguments") or "", fields.get("index")
-        yield CallPiece(
-            _text(function.get("name")),
-            arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False),
-            index if isinstance(index, int) else place,
-        )
-
-
-def _split_thinking(content: str | list[str | _Piece] | None) -> tuple[str, str]:
-    if not isinstance(content, list):
-        return content or "", ""
-    words: list[str] = []
-    thoughts: list[str] = []
-    for piece in content:
-        if isinstance(piece, str):
-            words.append(piece)
-            continue
-        words.append(piece.text or "")
-        thinking = piece.thinking or ""
-        thoughts += [thinking] if isinstance(thinking, str) else [each.text for each in thinking]
-    return "".join(words), "".join(thoughts)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-_NOT_FOUND = 404
-_MISSING = ("does not exist", "not found", "not_found", "no such", "unknown model", "invalid model")
-_ROLES = ("role", "tool")
-
-
-def _is_missing_model(answer: ErrorAnswer) -> bool:
-    words = answer.words.casefold()
-    return (
-        answer.status in {0, 400, _NOT_FOUND, 422}
-        and "model" in words
-        and any(mark in words for mark in _MISSING)
-    )
+def _said(content: object, name: str = "text") -> str:
+    """Return the text, or the thinking, of a content: words, or a list of parts (Magistral)."""
+    if isinstance(content, dict):
+        return _said(content.get(name))
+    if isinstance(content, list):
+        return "".join(_said(part, name) for part in content)
+    return content if isinstance(content, str) and name == "text" else ""

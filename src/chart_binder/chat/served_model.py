@@ -3,27 +3,36 @@
 import logging
 import re
 import threading
-from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import Any, Protocol
 
 from chart_binder.chat.faults import DeclinedError, Faults, OnlyThinkingError
-from chart_binder.chat.http import Endpoint, Server, retry_passing
+from chart_binder.chat.http import CONFIGURED, Endpoint, Server, retry_passing
 from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.react.context import fewest_tokens, most_tokens
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms, encodable
+from chart_binder.react.conversation import (
+    ChatError,
+    Message,
+    Reply,
+    Terms,
+    UnreachableError,
+    encodable,
+)
 from chart_binder.react.parsing.thinking import strip_thinking
 
 CHECK_S = 10.0
 """What the questions of a check may take together: none of them makes a server load a model."""
 SMALLEST_WINDOW = 2_048  # of what any server allots unasked
+_REFUSED = frozenset({400, 422})
 _BROKEN = 500
 """What a server also says that accepts a field and broke once, as llama.cpp does where a reply
 by schema was cut."""
+_MAX_NAMES = 8
 _log = logging.getLogger(__name__)
 
 Fields = Mapping[str, Any]
@@ -34,9 +43,10 @@ Fields = Mapping[str, Any]
 class Health:
     """What a check of a server found; each problem is a sentence that ends in its remedy.
 
-    `context_length` is the context in tokens that the model can have there, `loaded_length` the one
-    that it has now. `build` is what the server says that tells one build of a model from another of
-    its name: a digest, or a size and how it is quantized; empty where it says nothing.
+    `remark` is worth knowing, though nothing is wrong. `context_length` is the context in tokens
+    that the model can have there, `loaded_length` the one that it has now. `build` is what the
+    server says that tells one build of a model from another of its name: a digest, or a size and
+    how it is quantized; empty where it says nothing.
     """
 
     address: str
@@ -45,6 +55,7 @@ class Health:
     models: tuple[str, ...] = ()
     context_length: int | None = None
     problems: tuple[str, ...] = ()
+    remark: str = ""
     loaded_length: int | None = None
     build: str = ""
 
@@ -69,15 +80,31 @@ def examine(
     if length is None or config.num_ctx <= length:
         return health
     problem = (
-        f"llm.num_ctx = {config.num_ctx} is more than the {length} tokens that model"
+        f"{CONFIGURED}num_ctx = {config.num_ctx} is more than the {length} tokens that model"
         f" {health.model_id!r} has at {health.address}: lower it to {length}"
     )
     return replace(health, problems=(*health.problems, problem))
 
 
-def names_of(model_id: str) -> set[str]:
-    """Return the names Ollama may list a model under: a missing tag means `latest`."""
-    return {model_id, f"{model_id}:latest"}
+def is_among(names: Iterable[str], model_id: str) -> bool:
+    """Return whether a model is in a list: Ollama's may add the tag `latest`."""
+    return not {model_id, f"{model_id}:latest"}.isdisjoint(names)
+
+
+def named_otherwise(health: Health) -> Health:
+    """Return what was found, with a remark: a server replies to a name that it does not list."""
+    listed = list_names(health.models) or "no model"
+    remark = (
+        f"the server lists {listed}, not {health.model_id!r}, and answers to that name as well:"
+        f" set {CONFIGURED}model_id to a name that it lists"
+    )
+    return replace(health, remark=remark)
+
+
+def list_names(models: Sequence[str]) -> str:
+    """Return the names of models for a sentence, the first few where there are many."""
+    more = len(models) - _MAX_NAMES
+    return ", ".join(models[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True)
@@ -110,8 +137,7 @@ class ListedModel:
 
 def build_in(models: Iterable[ListedModel], model_id: str) -> str:
     """Return the build of a model in a list; empty if it is not in it, or nothing is said."""
-    names = names_of(model_id)
-    return next((each.build for each in models if names & {each.id, each.name}), "")
+    return next((each.build for each in models if is_among((each.id, each.name), model_id)), "")
 
 
 @dataclass(frozen=True)
@@ -133,7 +159,7 @@ def context_length_at(server: Server, path: str) -> int | None:
     said = server.ask(path, _Properties)
     for model in [*(said.data or []), *(said.models or [])]:
         length = model.max_model_len or model.loaded_context_length or model.context_length
-        if length and names_of(server.model_id) & {model.id, model.name}:
+        if length and is_among((model.id, model.name), server.model_id):
             return length
     slot = said.default_generation_settings
     return slot.n_ctx if slot else None
@@ -163,26 +189,15 @@ class Request:
         return not (self.terms.may_think or is_configured or config.prompting == "raw")
 
 
-@dataclass(frozen=True, slots=True)
-class OptionalField:
-    """A field of a request that can be left out.
-
-    A refusal concerns this field if one of `marks` begins a word of it, or if it names no field and
-    has one of `statuses`.
-    """
-
-    name: str
-    marks: tuple[str, ...]
-    statuses: Container[int]
-
-
 class ServerApi(Protocol):
     """How servers of one kind are asked."""
 
     more_context: str
     """What to do where a server gives the model too little context."""
-    optional: tuple[OptionalField, ...]
-    """The fields that some servers do not accept."""
+    optional: Mapping[str, str]
+    """The fields that some servers do not accept, with what begins a word of a refusal of each."""
+    schema_field: str
+    """The one of them that has the schema; some servers fail where they do not accept it."""
 
     def optional_fields(self, request: Request) -> Fields:
         """Return the optional fields that the request calls for."""
@@ -211,6 +226,7 @@ class ServedModel:
         self._faults = faults
         self._declined: frozenset[str] = frozenset()
         self._thinks_by_schema = False
+        self._has_replied = False
         self._thread = threading.local()  # the prompt that was counted last, and its count
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
@@ -222,14 +238,20 @@ class ServedModel:
         from chart_binder.net import Deadline  # httpcore, for those who really ask a model
 
         sent = _sendable(messages)
-        _refuse_overflow(sent, self._config)
+        self._refuse_overflow(sent)
         began = monotonic()
         most_s = self._config.timeout_s
         allowed_s = most_s if terms.seconds is None else min(most_s, terms.seconds)
         with Deadline(allowed_s) as deadline:
             server = Server(self._endpoint, self.model_id, deadline, self._faults)
             request = Request(server, self._config, sent, terms, terms.stop)
-            reply = self._ask_for_content(request)
+            try:
+                reply = self._ask_for_content(request)
+            except UnreachableError as error:
+                if self._has_replied:  # it may be starting again
+                    raise ChatError(error) from error
+                raise
+            self._has_replied = True
             counted = reply.prompt_tokens
             if counted is not None and self._looks_cut(sent, counted):
                 self._refuse_cut(request, counted)
@@ -289,16 +311,12 @@ class ServedModel:
 
     def _blamed(self, optional: Fields, refusal: DeclinedError) -> tuple[frozenset[str], ...]:
         """Return the fields that a refusal names, and those that it may concern."""
-        sent = [field for field in self._api.optional if field.name in optional]
-        words = refusal.words.casefold()
-        named = frozenset(
-            field.name
-            for field in sent
-            if re.search(rf"(?<![a-z])(?:{'|'.join(field.marks)})", words)
-        )
-        if named or refusal.is_known:
+        words, marks = refusal.words.casefold(), self._api.optional
+        found = (name for name in optional if re.search(rf"(?<![a-z])(?:{marks[name]})", words))
+        if (named := frozenset(found)) or refusal.is_known:
             return named, named
-        return named, frozenset(field.name for field in sent if refusal.status in field.statuses)
+        blamed = optional if refusal.status in _REFUSED else {self._api.schema_field} & {*optional}
+        return named, frozenset(blamed)
 
     def _looks_cut(self, messages: tuple[Message, ...], tokens: int) -> bool:
         """Tell whether a server counted too few tokens, or no more than before the prompt grew."""
@@ -321,11 +339,20 @@ class ServedModel:
         except ChatError:  # it will not tell, so nothing speaks against the suspicion
             length = None
         if length is None or most > length:
-            has = f" (it has {length})" if length else ""
+            has, section = f" (it has {length})" if length else "", self._endpoint.section
             raise ChatError(
                 f"{self._faults.server} cut the prompt for model {self.model_id!r} to {counted}"
-                f" tokens{has}, where llm.num_ctx = {self._config.num_ctx}:"
-                f" {self._api.more_context}"
+                f" tokens{has}, where {section}num_ctx = {self._config.num_ctx}:"
+                f" {self._api.more_context.format(llm=section)}"
+            )
+
+    def _refuse_overflow(self, messages: Sequence[Message]) -> None:
+        config, section, fewest = self._config, self._endpoint.section, fewest_tokens(messages)
+        if fewest + config.max_tokens > config.num_ctx:
+            raise ChatError(
+                f"the prompt takes at least {fewest} tokens and {section}max_tokens ="
+                f" {config.max_tokens} more, which is over {section}num_ctx = {config.num_ctx}:"
+                f" raise {section}num_ctx"
             )
 
 
@@ -356,12 +383,3 @@ def _sendable(messages: Sequence[Message]) -> tuple[Message, ...]:
     """
     said = (message for message in messages if message.content)
     return tuple(replace(message, content=encodable(message.content)) for message in said)
-
-
-def _refuse_overflow(messages: Sequence[Message], config: LLMConfig) -> None:
-    fewest = fewest_tokens(messages)
-    if fewest + config.max_tokens > config.num_ctx:
-        raise ChatError(
-            f"the prompt takes at least {fewest} tokens and llm.max_tokens = {config.max_tokens} "
-            f"more, which is over llm.num_ctx = {config.num_ctx}: raise llm.num_ctx"
-        )

@@ -6,9 +6,9 @@ an empty line behind it, and broken characters.
 
 import json
 from codecs import BOM_UTF8
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import IncrementalNewlineDecoder
 from itertools import chain
 from typing import Final
@@ -29,11 +29,46 @@ _REREAD_FREE = 50_000  # and so many more
 
 @dataclass(frozen=True, slots=True)
 class CallPiece:
-    """A piece of a tool call: pieces with the same `place` make one, a piece without is a whole."""
+    """A tool call, or a piece of one: its `index` and its `id` say of which, if there are any."""
 
     name: str
     arguments: str
-    place: int | None = None
+    index: int | None = None
+    id: str = ""
+
+    def place_in(self, calls: Sequence["CallPiece"]) -> int:
+        """Return the place of the call that this is a further piece of, or the number of calls.
+
+        Some servers send no index, some an index of 0 with every call, some another id with each
+        piece, and some the name with each.
+        """
+        latest = range(len(calls) - 1, -1, -1)
+        same = (place for place in latest if self.id and self.id == calls[place].id)
+        begun = (
+            place
+            for place in latest
+            if self.index == calls[place].index
+            and not (self.name and (self.index is None or (self.id and calls[place].id)))
+        )
+        return next(same, next(begun, len(calls)))
+
+
+def read_calls(calls: object, function: object = None) -> Iterator[CallPiece]:
+    """Yield the pieces of `tool_calls` and of the old `function_call`; arguments become JSON."""
+    listed = calls if isinstance(calls, list) else [calls]
+    for call in (*listed, {"function": function}):
+        fields = call if isinstance(call, dict) else {}
+        function = fields.get("function")
+        if not isinstance(function, dict):
+            continue
+        name, index = function.get("name"), fields.get("index")
+        arguments, call_id = function.get("arguments") or "", fields.get("id")
+        yield CallPiece(
+            name if isinstance(name, str) else "",
+            arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False),
+            index if isinstance(index, int) else None,
+            call_id if isinstance(call_id, str) else "",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +146,7 @@ class _PartialReply:
         self._cut = Cut(terms.enough)
         self._contents: list[str] = []
         self._thoughts: list[str] = []
-        self._calls: dict[int | str, tuple[str, str]] = {}
-        """The name and the JSON arguments of each tool call, by its place."""
+        self._calls: list[CallPiece] = []
         self._is_last = False
         self._done_reason: str | None = None
         self._prompt_tokens: int | None = None
@@ -127,20 +161,29 @@ class _PartialReply:
         self._done_reason = part.done_reason or self._done_reason
         self._prompt_tokens = _token_count(part.prompt_tokens) or self._prompt_tokens
         self._completion_tokens = _token_count(part.completion_tokens) or self._completion_tokens
-        for call in part.calls:
-            place = f"whole {len(self._calls)}" if call.place is None else call.place
-            name, arguments = self._calls.get(place, ("", ""))
-            self._calls[place] = name + call.name, arguments + call.arguments
-            self.bytes += len(call.arguments)
+        for piece in part.calls:
+            self._add_call(piece)
+            self.bytes += len(piece.arguments)
         self._is_last = part.is_last
         if self.is_whole:
-            piece = self._cut.rest() + part.content
+            self._release(self._cut.rest() + part.content)
         else:
-            piece = self._cut.let_through(part.content)
-        if piece:
-            self._contents.append(piece)
+            self._release(self._cut.let_through(part.content))
+
+    def _add_call(self, piece: CallPiece) -> None:
+        place = piece.place_in(self._calls)
+        if place == len(self._calls):
+            self._calls.append(piece)
+            return
+        call = self._calls[place]
+        name = call.name if piece.name == call.name else call.name + piece.name
+        self._calls[place] = replace(call, name=name, arguments=call.arguments + piece.arguments)
+
+    def _release(self, text: str) -> None:
+        if text:
+            self._contents.append(text)
             if self._listen is not None:
-                self._listen(piece)
+                self._listen(text)
 
     @property
     def is_whole(self) -> bool:
@@ -154,11 +197,7 @@ class _PartialReply:
 
     def result(self) -> Reply:
         """Return the reply, as far as it counts, with calls as text behind its text."""
-        calls = "" if self._cut.made else "".join(map(_call_as_text, self._calls.values()))
-        if calls:
-            self._contents.append(calls)
-            if self._listen is not None:
-                self._listen(calls)
+        self._release("" if self._cut.made else "".join(map(_call_as_text, self._calls)))
         return Reply(
             "".join(self._contents),
             thinking="".join(self._thoughts) or None,
@@ -168,12 +207,11 @@ class _PartialReply:
         )
 
 
-def _call_as_text(call: tuple[str, str]) -> str:
-    name, arguments = call
-    if not name:
+def _call_as_text(call: CallPiece) -> str:
+    if not call.name:
         return ""
-    shown = json.dumps(name, ensure_ascii=False)
-    return f'\n<tool_call>\n{{"name": {shown}, "arguments": {arguments or "{}"}}}\n</tool_call>\n'
+    name, arguments = json.dumps(call.name, ensure_ascii=False), call.arguments or "{}"
+    return f'\n<tool_call>\n{{"name": {name}, "arguments": {arguments}}}\n</tool_call>\n'
 
 
 def _token_count(value: object) -> int | None:
@@ -243,6 +281,11 @@ class Cut:
         if text:
             self._through.append(text)
             self._length += len(text)
+
+
+def lines(_: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of an answer that are not blank, as they come."""
+    return (line for line in _lines(pieces) if line.strip())
 
 
 _DATA = (b"data", b"error")  # old llama.cpp: a failure stands in a field of that name

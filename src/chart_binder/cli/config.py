@@ -231,14 +231,14 @@ def _model(config: Config) -> _Check:
     if health.problems:
         raise LookupFailedError("; ".join(health.problems))
     server = f", {health.server}" if health.server else ""
-    window, remark, loaded = "", "", health.loaded_length
+    window, remark, loaded = "", health.remark, health.loaded_length
     if health.context_length:
         window = f", made for {health.context_length} tokens (llm.num_ctx = {llm.num_ctx})"
     if loaded is not None:
         window += f", loaded with {loaded} tokens"
     if loaded is not None and loaded < llm.num_ctx:
         window += " only"
-        remark = (
+        remark += "; " * bool(remark) + (
             "canon will ask for more; where it has no more after a run, lower llm.num_ctx to"
             f" {loaded}, or give the server more memory"
         )
@@ -251,7 +251,7 @@ def _checked(llm: LLMConfig, build: str) -> str:
     """Return what `canon model check` found of the model, as half a sentence."""
     result = find_result(exam_results(), llm)
     if result is None:
-        return f"not checked yet: {HOW_TO_CHECK}"
+        return f"not checked yet, and counts as above the bar: {HOW_TO_CHECK}"
     if result.build and build and result.build != build:
         return f"the model has changed since it was checked: {HOW_TO_CHECK}"
     return result.text

@@ -54,17 +54,10 @@ class ExamResult(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """What it got and what follows, for a person."""
-        got = self.score
-        share = (
-            f"{got.taken} of {got.true_passages} true, {got.let_through} of {got.other_passages}"
-            f" others let through, {got.right_runs} of {got.runs} runs"
-        )
-        if got.is_enough:
-            return f"checked {self.checked_at_utc[:10]}: {share}: may decide prose"
-        return (
-            f"below the bar: structure alone decides; prose is a proposal"
-            f" (checked {self.checked_at_utc[:10]}: {share})"
-        )
+        share = f"checked {self.checked_at_utc[:10]}: {self.score.text}"
+        if self.score.is_enough:
+            return f"{share}: may decide prose"
+        return f"below the bar: structure alone decides; prose is a proposal ({share})"
 
 
 def find_result(place: Path, config: LLMConfig) -> ExamResult | None:

@@ -5,7 +5,7 @@ any of them, so that nothing but the reading is examined. The runs play canned t
 network. docs/models.md says where the bar is, and why.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from typing import Any
@@ -46,9 +46,6 @@ _GROUP = {
     "C1": "c1000000-0000-4000-8000-000000000000",
     "C2": "c2000000-0000-4000-8000-000000000000",
 }
-
-Advance = Callable[[int, int], None]
-"""Is called with how many questions are answered, and how many there are."""
 
 
 class ExamPassage(msgspec.Struct, frozen=True):
@@ -115,14 +112,27 @@ class ExamRun(msgspec.Struct, frozen=True):
 
 
 class Score(msgspec.Struct, frozen=True):
-    """What a model got."""
+    """What a model got in the part of the exam that it was asked."""
 
-    true_passages: int
-    taken: int
-    other_passages: int
-    let_through: int
-    runs: int
-    right_runs: int
+    true_passages: int = 0
+    taken: int = 0
+    other_passages: int = 0
+    let_through: int = 0
+    runs: int = 0
+    right_runs: int = 0
+
+    @property
+    def asked(self) -> int:
+        """How many questions it was asked."""
+        return self.true_passages + self.other_passages + self.runs
+
+    @property
+    def text(self) -> str:
+        """The counts in words."""
+        return (
+            f"{self.taken} of {self.true_passages} true, {self.let_through} of"
+            f" {self.other_passages} others let through, {self.right_runs} of {self.runs} runs"
+        )
 
     @property
     def is_enough(self) -> bool:
@@ -143,21 +153,28 @@ def read_runs() -> Sequence[ExamRun]:
     return convert_json(tomli.loads(RUNS.read_text("utf-8"))["runs"], list[ExamRun])
 
 
-def examine(config: LLMConfig, chat: ChatModel, reader: ChatModel, advance: Advance) -> Score:
-    """Let `reader` read the passages and `chat` play the runs. Raises `ChatError`."""
-    passages, runs = read_passages(), read_runs()
-    first = {True: 0, False: 0}
-    for number, passage in enumerate(passages):
-        advance(number, len(passages) + len(runs))
+def examine(config: LLMConfig, chat: ChatModel, reader: ChatModel) -> Iterator[Score]:
+    """Let `reader` read the passages and `chat` play the runs; yield the score after each.
+
+    Raises `ChatError`.
+    """
+    score = Score()
+    for passage in read_passages():
         asked = inquiry("support", passage.subject, passage.date, passage.place)
-        reading, _ = ask_reading(reader, asked)
-        first[passage.is_first] += reading == FIRST_RELEASE
-    right = 0
-    for number, run in enumerate(runs, len(passages)):
-        advance(number, len(passages) + len(runs))
-        right += play(run, config, chat)
-    true = sum(passage.is_first for passage in passages)
-    return Score(true, first[True], len(passages) - true, first[False], len(runs), right)
+        is_taken = ask_reading(reader, asked)[0] == FIRST_RELEASE
+        names = (
+            ("true_passages", "taken") if passage.is_first else ("other_passages", "let_through")
+        )
+        score = _counting(score, *names, is_right=is_taken)
+        yield score
+    for run in read_runs():
+        score = _counting(score, "runs", "right_runs", is_right=play(run, config, chat))
+        yield score
+
+
+def _counting(score: Score, asked: str, right: str, *, is_right: bool) -> Score:
+    counts = {asked: getattr(score, asked) + 1, right: getattr(score, right) + is_right}
+    return msgspec.structs.replace(score, **counts)
 
 
 def play(run: ExamRun, config: LLMConfig, chat: ChatModel) -> bool:

@@ -25,7 +25,7 @@ from chart_binder.llm.research import SEARCH, first_search, linked_search
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.tools import LinksOf, default_tools, linked_pages
-from chart_binder.react.conversation import ChatError, ChatModel, Message
+from chart_binder.react.conversation import ChatError, ChatModel, Message, UnreachableError
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, call_tool, converse
 from chart_binder.react.steps import Act
@@ -79,6 +79,7 @@ class ReActAdjudicator:
         self._records = records
         self._links = links if config.tools.wikipedia else None
         self._reads_prose = reads_prose
+        self._unreachable = ""
         self._rules_config = rules_config or RulesConfig()
         if config.enabled:
             self._prompt = prompt or configured_prompt(config.prompt)
@@ -99,11 +100,17 @@ class ReActAdjudicator:
         """Return the result; `decision_trace` says why the case is open.
 
         Raises `EvidenceError` for an ill-formed bundle; whatever else goes wrong is an outcome.
+        Once nothing answers at the model's address, it is not asked again.
         """
         bundle = read_bundle(evidence_bundle)
         if not self._config.enabled:
             known, problem = evidence_hash(bundle), "LLM adjudication is disabled"
             return AdjudicationResult(Outcome.ERROR, problem=problem, evidence_hash=known)
+        if problem := self._unreachable:
+            known = evidence_hash(bundle)
+            return AdjudicationResult(
+                Outcome.ERROR, problem=problem, evidence_hash=known, is_unreachable=True
+            )
         task = self._prompt.question(self._numbers)
         return self._run(bundle, evidence_markdown(bundle, decision_trace, task))
 
@@ -143,6 +150,8 @@ class ReActAdjudicator:
             # An answer that was sent back stands where no other came after it.
             answer = ending.answer or examination.pending
             result = _result(answer, ending, run, record, self.dialect)
+            if ending.problem and ending.problem == self._unreachable:
+                result = msgspec.structs.replace(result, is_unreachable=True)
             record(Result(result.to_dict() | {"transcript": None}))
         return result
 
@@ -181,6 +190,8 @@ class ReActAdjudicator:
                 listen=self._listen,
             )
         except ChatError as error:
+            if isinstance(error, UnreachableError):
+                self._unreachable = str(error)
             return Ending(len(record.all(Replied)), problem=str(error))
 
     def _opening_calls(self, examination: Examination) -> Iterator[Act]:

@@ -93,7 +93,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     `rules` is the rules' agreement with the verified facts in; `independent_sources` those of the
     fact that has the fewest of those that the decision turns on; `added` recordings of records that
     the model named; `problem` why it is not accepted; `transcript` the recorded file's path, or the
-    events.
+    events; `is_unreachable` says that nothing answers at the model's address.
     """
 
     outcome: Outcome
@@ -115,6 +115,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     prompt_version: str = ""
     evidence_hash: str = ""
     transcript: str | tuple[RunEvent, ...] | None = None
+    is_unreachable: bool | msgspec.UnsetType = msgspec.UNSET
 
     def to_json(self) -> bytes:
         """Return the result as JSON."""

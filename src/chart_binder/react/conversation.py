@@ -72,6 +72,10 @@ class ChatError(Exception):
         super().__init__(plain_line(str(problem), MAX_PROBLEM_CHARS))
 
 
+class UnreachableError(ChatError):
+    """Nothing answers at the model's address, so that other requests would fail as well."""
+
+
 class ChatModel(Protocol):
     """A model that continues a conversation."""
 

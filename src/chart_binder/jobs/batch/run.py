@@ -466,8 +466,8 @@ class BatchRun:
 
     def _answered(self, evidence_hash: str, outcome: FileOutcome) -> None:
         result = outcome.decision.adjudication
-        if result and result.iterations:
-            self.model.record(None)  # it replied, whatever it said
+        if result and (result.iterations or result.is_unreachable):
+            self.model.record(None)  # it replied, or the adjudicator asks it no more
         else:
             self._record("the model", self.model, [outcome.decision], Cause.MODEL)
         self.answers.add(evidence_hash, result)
