@@ -48,6 +48,8 @@ def described_mp3(version: int, flags: int, padding: int = 100) -> bytes:
     return tagged_mp3(version, flags, texts(version) + picture(JPEG, version), padding)
 
 
+PICTURE = b"\0image/jpeg\0\3\0" + JPEG
+
 EXTENSIONS = {3: struct.pack(">IHI", 6, 0, 0), 4: syncsafe(6) + b"\1\0"}
 
 
@@ -158,6 +160,70 @@ def mp4_with_media_elsewhere() -> bytes:
     return whole[:at] + padding + whole[at : at + size] + whole[at + size :]
 
 
+def sized(content: bytes, at: int, size: int, order: str = "<I") -> bytes:
+    """Return the content with a size of its header set to another."""
+    return content[:at] + struct.pack(order, size) + content[at + struct.calcsize(order) :]
+
+
+def tag_chunk(order: str) -> bytes:
+    return chunk(b"ID3 " if order == ">" else b"id3 ", id3(4, 0, texts(4), padding=21), order)
+
+
+def dsf_tagged(behind: bytes = b"") -> bytes:
+    """Return a DSF file with a tag and something behind it, its total length as it was before."""
+    whole = bare("bare.dsf")
+    return sized(whole, 20, len(whole), "<Q") + id3(4, 0, texts(4)) + behind
+
+
+# As iTunes wrote them: the names of ID3v2.2, with a NUL where the fourth letter would be.
+SHORT_NAMES = b"".join(
+    frame(name, b"\0" + text, 3)
+    for name, text in (
+        ("TT2\0", TITLE.encode("latin-1")), ("TP1\0", ARTIST.encode()), ("TAL\0", ALBUM.encode()),
+        ("TYE\0", b"1996"), ("COM\0", b"eng\0hm"),
+    )
+)  # fmt: skip
+
+
+def box(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I4s", len(content) + 8, kind) + content
+
+
+HANDLER = box(b"hdlr", bytes(8) + b"mdirappl" + bytes(9))
+ITEMS = box(
+    b"ilst",
+    b"".join(
+        box(key, box(b"data", b"\0\0\0\1" + bytes(4) + text.encode()))
+        for key, text in ((b"\xa9nam", TITLE), (b"\xa9ART", ARTIST))
+    ),
+)
+
+
+def mp4_with(boxes: bytes) -> bytes:
+    """Return a file with these boxes at the end of `moov` instead of `udta`."""
+    whole = bare("bare.aac.m4a")
+    movie, user = whole.index(b"moov") - 4, whole.index(b"udta") - 4
+    return whole[:movie] + box(b"moov", whole[movie + 8 : user] + boxes)
+
+
+def segment_index(first: int, sizes: list[int], version: int = 0) -> bytes:
+    """Return a `sidx` box: the distance from its end to the first segment, and their sizes."""
+    numbers = struct.pack(">II" if not version else ">QQ", 0, first)
+    references = b"".join(struct.pack(">III", size, 1, 1 << 31) for size in sizes)
+    head = bytes((version, 0, 0, 0)) + struct.pack(">II", 1, 1_000)
+    return box(b"sidx", head + numbers + struct.pack(">HH", 0, len(sizes)) + references)
+
+
+def mp4_indexed(version: int = 0) -> bytes:
+    """Return a fragmented file with an index of its segments before `moov`."""
+    whole = bare("bare.pieces.m4a")
+    movie, fragment, index = (whole.index(kind) - 4 for kind in (b"moov", b"moof", b"mfra"))
+    before = segment_index(fragment - movie, [index - fragment], version)
+    for at in (whole.index(b"tfhd") + 12, whole.index(b"tfra") + 28):
+        whole = sized(whole, at, fragment + len(before), ">Q")
+    return whole[:movie] + before + whole[movie:]
+
+
 # The name of the file, and its content.
 ODD: dict[str, tuple[str, bytes]] = {
     **{
@@ -201,6 +267,37 @@ ODD: dict[str, tuple[str, bytes]] = {
         "song.wav", wav_with_info(INAM=TITLE.encode("latin-1"), IART=ARTIST.encode()),
     ),
     "AIFF with text chunks": ("song.aiff", aiff_with_texts()),
+    # Programs that add a chunk without a look at the size of the whole.
+    "WAV with a tag behind its size": ("song.wav", bare("bare.wav") + tag_chunk("<")),
+    "AIFF with a tag behind its size": ("song.aiff", bare("bare.aiff") + tag_chunk(">")),
+    # A recorder that was switched off after it had written the length of the samples alone.
+    "WAV with the size of its header": ("song.wav", sized(bare("bare.wav"), 4, 36)),
+    "WAV with ID3v1 behind its chunks": ("song.wav", bare("bare.wav") + id3v1()),
+    "WAV with zeros behind its chunks": ("song.wav", bare("bare.wav") + bytes(1000)),
+    "DSF with a wrong length": ("song.dsf", sized(bare("bare.dsf"), 12, 5, "<Q")),
+    "DSF with a tag and more": ("song.dsf", dsf_tagged(b"more")),
+    "ID3 behind zeros": ("song.mp3", bytes(512) + tagged_mp3(4, 0, texts(4), padding=50)),
+    "ID3 behind junk": ("song.mp3", b"junk ID3 \xff" * 30 + described_mp3(3, 0)),
+    "names of 2.2 in 2.3": ("song.mp3", tagged_mp3(3, 0, SHORT_NAMES, padding=50)),
+    # The picture has 2,176 bytes; counted plainly, it would be of 4,352, more than there are.
+    "syncsafe lengths in 2.3": (
+        "song.mp3", tagged_mp3(3, 0, texts(3) + frame("APIC", PICTURE, 4)),
+    ),
+    "cut frame at the end": (
+        "song.mp3", tagged_mp3(3, 0, texts(3) + picture(JPEG, 3)[:-300]),
+    ),
+    "MP4 with QuickTime's meta": (
+        "song.m4a", mp4_with(box(b"udta", box(b"meta", HANDLER + ITEMS))),
+    ),
+    "MP4 with QuickTime's meta in moov": ("song.m4a", mp4_with(box(b"meta", HANDLER + ITEMS))),
+    "MP4 without a handler": ("song.m4a", mp4_with(box(b"udta", box(b"meta", bytes(4) + ITEMS)))),
+    "MP4 with two udta": (
+        "song.m4a",
+        mp4_with(box(b"udta", b"") + box(b"udta", box(b"meta", bytes(4) + HANDLER + ITEMS))),
+    ),
+    "MP4 with an empty meta": ("song.m4a", mp4_with(box(b"udta", box(b"meta", b"")))),
+    "MP4 with an index before moov": ("song.m4a", mp4_indexed()),
+    "MP4 with a wide index before moov": ("song.m4a", mp4_indexed(1)),
     "MP3 with APE alone": ("song.mp3", mp3_with_ape()),
     "MP3 with APE and ID3v1": ("song.mp3", mp3_with_ape() + id3v1(ARTIST, "1996")),
     "MP3 with APE, Lyrics3 and ID3v1": (
@@ -228,3 +325,70 @@ def make(name: str, folder: Path) -> Path:
     path = folder / file
     path.write_bytes(content)
     return path
+
+
+def mp4_with_places(kind: bytes) -> bytes:
+    """Return a file with a box that says where something stands, with `moov` first."""
+    return bare("bare.fast.m4a") + box(b"meta", bytes(4) + HANDLER + box(kind, bytes(8)))
+
+
+def recording(name: str, total_at: int, size_at: int, order: str) -> bytes:
+    """Return a file as a recorder leaves it that was cut off: its header has no sizes yet."""
+    whole = bare(name)
+    return sized(sized(whole, total_at, 36, order), size_at, 0, order)
+
+
+DATA, SOUND = bare("bare.wav").index(b"data") + 4, bare("bare.aiff").index(b"SSND") + 4
+
+# What header and file contradict each other on: the file, and what the refusal says of it.
+REFUSED: dict[str, tuple[str, bytes, str]] = {
+    "WAV cut short while recorded": (
+        "song.wav", recording("bare.wav", 4, DATA, "<I"), "its data chunk is empty, but .* 9,644;",
+    ),
+    "WAV cut short, with zeros": (
+        "song.wav", recording("bare.wav", 4, DATA, "<I")[: DATA + 4] + bytes(8000), "is empty",
+    ),
+    "WAV from a pipe": (
+        "song.wav",
+        sized(sized(bare("bare.wav"), 4, 0xFFFFFFFF), DATA, 0xFFFFFFFF),
+        "says 4,294,967,295 bytes .* the file has 9,644; `ffmpeg -i",
+    ),
+    "WAV with endless samples": (
+        "song.wav", sized(bare("bare.wav"), DATA, 0xFFFFFFFF), "4,294,967,295 bytes for .* 'data'",
+    ),
+    "WAV with an old size of its samples": (
+        "song.wav", sized(sized(bare("bare.wav"), 4, 1036), DATA, 1000), "may be sound",
+    ),
+    "WAV with junk for a chunk": (
+        "song.wav", sized(bare("bare.wav"), DATA, 1000), "stands at byte 1,044 is no chunk",
+    ),
+    "WAV with a cut chunk behind its size": (
+        "song.wav", bare("bare.wav") + tag_chunk("<") + tag_chunk("<")[:50], "may be sound",
+    ),
+    "WAV with a tag within and behind its size": (
+        "song.wav", with_chunks("bare.wav", "<", tag_chunk("<")) + tag_chunk("<"), "more than one",
+    ),
+    "RF64": ("song.wav", b"RF64" + bare("bare.wav")[4:], "is RF64"),
+    "WAV behind ID3": ("song.wav", id3(4, 0, texts(4)) + bare("bare.wav"), "of another kind"),
+    "AIFF cut short while recorded": (
+        "song.aiff", recording("bare.aiff", 4, SOUND, ">I"), "its SSND chunk is empty",
+    ),
+    "AIFF cut off": ("song.aiff", bare("bare.aiff")[:5000], "but the file has 5,000"),
+    "DSF cut short while recorded": (
+        "song.dsf", sized(bare("bare.dsf"), 84, 12, "<Q"), "'data' is empty",
+    ),
+    "DSF with an old size of its samples": (
+        "song.dsf", sized(bare("bare.dsf"), 84, 5000, "<Q"), "the sound ends at byte 5,080",
+    ),
+    "DSF cut off": ("song.dsf", bare("bare.dsf")[:50_000], "the sound ends at byte"),
+    "ID3 behind audio": (
+        "song.mp3", b"junk" + bare("bare.mp3") + tagged_mp3(4, 0, texts(4)), "may be audio",
+    ),
+    "MP4 with items by place": ("song.m4a", mp4_with_places(b"iloc"), "iloc"),
+    "MP4 with two moov": (
+        "song.m4a", bare("bare.aac.m4a") + mp4_with(b"")[997:], "2 moov boxes",
+    ),
+    "MP4 with QuickTime's meta before udta": (
+        "song.m4a", mp4_with(box(b"meta", HANDLER) + box(b"udta", b"")), "hides the tags",
+    ),
+}  # fmt: skip

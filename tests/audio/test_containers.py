@@ -1,5 +1,7 @@
 """Taking files apart: the hash over the audio, and what damaged files are read as."""
 
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -93,6 +95,48 @@ def test_a_long_file_is_hashed_a_part_at_a_time(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert most < 8 << 20
+
+
+READ = """
+import resource, sys
+from pathlib import Path
+from chart_binder.audio.containers import audio_hash
+print(audio_hash(Path(sys.argv[1])), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bare.wav", "bare.aac.m4a", "bare.mp3", "bare.flac", "bare.dsf"])
+def test_four_gigabytes_are_hashed_within_200_megabytes(tmp_path: Path, name: str) -> None:
+    whole, long = (FILES / name).read_bytes(), (4 << 30) - 4096
+    path = tmp_path / name
+    with path.open("wb") as file:
+        if name.endswith("m4a"):  # the media first, as long as a box of 32 bits can be
+            at = whole.index(b"mdat") - 4
+            end = at + int.from_bytes(whole[at : at + 4], "big")
+            file.write(whole[:at] + long.to_bytes(4, "big") + whole[at + 4 : end])
+            file.seek(at + long)
+            file.write(whole[end:])
+        else:
+            file.write(long_header(name, whole, long))
+            file.truncate(long)
+    result = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, check=True)
+    digest, kilobytes = result.stdout.split()
+    assert len(digest) == 64
+    assert int(kilobytes) < 200_000
+
+
+def long_header(name: str, whole: bytes, size: int) -> bytes:
+    """Return a file whose header says that it has this size, all of it sound."""
+    head = bytearray(whole)
+    at = whole.find(b"data") + 4
+    if name.endswith("wav"):
+        head[4:8] = (size - 8).to_bytes(4, "little")
+        head[at : at + 4] = (size - at - 4).to_bytes(4, "little")
+    elif name.endswith("dsf"):
+        head[12:20] = size.to_bytes(8, "little")
+        head[at : at + 8] = (size - at + 4).to_bytes(8, "little")
+    return bytes(head)
 
 
 # Tags stand before the sound or behind it: damage in the middle of the sound says nothing.

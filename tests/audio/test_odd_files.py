@@ -19,6 +19,7 @@ from audio.odd_files import (
     ODD,
     PLAIN,
     RECORDING,
+    REFUSED,
     TITLE,
     id3v1,
     make,
@@ -129,6 +130,52 @@ def test_no_reader_loses_anything_and_undo_is_byte_identical(
     undone = restore_file(path, stored)
     assert path.read_bytes() == before
     assert (undone.after, undone.audio_hash) == (tags, sound)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_header_that_its_file_contradicts_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    file, content, reason = REFUSED[name]
+    path = tmp_path / file
+    path.write_bytes(content)
+    with pytest.raises(AudioError, match=reason):
+        save(path)
+    assert path.read_bytes() == content
+    assert [each.name for each in tmp_path.iterdir()] == [file]
+
+
+@pytest.mark.parametrize("name", [name for name in ODD if "MP4 with a" in name and "index" in name])
+def test_an_index_of_segments_points_at_the_first_one_after_a_write(
+    tmp_path: Path, name: str
+) -> None:
+    path = make(name, tmp_path)
+    save(path)
+    whole = path.read_bytes()
+    start, fragment, index = (whole.index(kind) - 4 for kind in (b"sidx", b"moof", b"mfra"))
+    size, version = int.from_bytes(whole[start : start + 4], "big"), whole[start + 8]
+    at = start + 20 + (8 if version else 4)
+    first = int.from_bytes(whole[at : at + (8 if version else 4)], "big")
+    assert start + size + first == fragment
+    assert fragment != make(name, tmp_path).read_bytes().index(b"moof") - 4
+    places = (whole.index(b"tfhd") + 12, whole.index(b"tfra") + 28)
+    assert {int.from_bytes(whole[at : at + 8], "big") for at in places} == {fragment}
+    assert index > fragment
+
+
+def test_frames_with_names_of_2_2_are_replaced(tmp_path: Path) -> None:
+    path = make("names of 2.2 in 2.3", tmp_path)
+    save_tags(path, lambda tags: with_fields(tags, {"album": ("Lateralus",)}))
+    assert ALBUM.encode() not in path.read_bytes()
+    assert MediaFile(path).album == "Lateralus"
+    assert mutagen.id3.ID3(path).getall("TALB")[0].text == ["Lateralus"]
+    assert b"TT2\0" in path.read_bytes()  # not changed
+
+
+@pytest.mark.parametrize("name", ["syncsafe lengths in 2.3", "cut frame at the end"])
+def test_a_picture_takes_in_no_padding(tmp_path: Path, name: str) -> None:
+    path = make(name, tmp_path)
+    end = JPEG if "syncsafe" in name else JPEG[:-300]
+    save(path)
+    assert [image.data for image in MediaFile(path).images] == [end]
 
 
 TAKEN = [

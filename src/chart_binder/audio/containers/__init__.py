@@ -1,10 +1,8 @@
 """The kinds of audio file: which one a file is, its tags, and a hash over its audio."""
 
 import hashlib
-import re
 from collections.abc import Callable
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 
 from chart_binder.audio.containers import asf, mp3, mp4, riff, vorbis
@@ -27,8 +25,6 @@ bytes, apart from sizes and offsets. Both raise `AudioError`.
 _Parser = Callable[[Source], Layout]
 
 _MAGIC_BYTES = 16
-_SEARCHED_BYTES = 1 << 16
-"""An MPEG frame header stands within so many bytes of the beginning."""
 
 _MAGICS: tuple[tuple[bytes, _Parser], ...] = (
     (vorbis.FLAC_MAGIC, vorbis.FLAC),
@@ -46,19 +42,11 @@ _CHUNK_FORMATS: dict[tuple[bytes, bytes], riff.Kind] = {
     (b"RIFF", b"WAVE"): riff.WAV,
 }
 
-# Eleven bits set; then no reserved version, no reserved layer; no reserved bitrate or sample rate.
-_SECOND = bytes(byte for byte in range(0xE0, 0x100) if byte >> 3 & 3 != 1 and byte >> 1 & 3)
-_THIRD = bytes(byte for byte in range(0xF0) if ~byte >> 2 & 3)
-_MPEG_FRAME = re.compile(b"\xff[" + re.escape(_SECOND) + b"][" + re.escape(_THIRD) + b"]")
-
 
 def audio_hash(path: Path) -> str:
     """Return the SHA-256 over a file's audio and what decodes it. Raises `AudioError`."""
-    digest = hashlib.sha256()
     with open_audio(path) as source:
-        for chunk in source.chunks(layout_of(source).audio()):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return _audio_hash(source)
 
 
 def read_tag_set(path: Path) -> TagSet:
@@ -80,12 +68,14 @@ def file_with_tags(layout: Layout, tags: TagSet) -> list[Piece]:
 
 def hash_if_same(source: Source, copy: Source) -> str | None:
     """Return the `audio_hash` of two open files, or `None` if their audio is not the same."""
+    ours = _audio_hash(source)
+    return ours if ours == _audio_hash(copy) else None
+
+
+def _audio_hash(source: Source) -> str:
     digest = hashlib.sha256()
-    ours, theirs = (each.chunks(layout_of(each).audio()) for each in (source, copy))
-    for one, other in zip_longest(ours, theirs):
-        if one != other:
-            return None
-        digest.update(other)
+    for chunk in source.chunks(layout_of(source).audio()):
+        digest.update(chunk)
     return digest.hexdigest()
 
 
@@ -100,13 +90,16 @@ def layout_of(source: Source) -> Layout:
     if _is_old_musepack(source, head):
         return mp3.APE(source, container="mpc")
     kind = _CHUNK_FORMATS.get((head[:4], head[8:12]))
-    if kind and not start:
+    is_mp4 = head[4:8] in mp4.FIRST_BOXES
+    if start and (kind or is_mp4):
+        raise source.damaged("an ID3 tag stands before the header of a file of another kind")
+    if kind:
         return riff.IFF(source, kind)
-    if head[4:8] in mp4.FIRST_BOXES and not start:
+    if is_mp4:
         return mp4.MP4(source)
     if unread := riff.unread_wave(head):
         raise AudioError(f"{quoted(source.path)} {unread}")
-    if start or _MPEG_FRAME.search(source.read(0, min(_SEARCHED_BYTES, source.size))):
+    if start or mp3.is_mpeg(source):
         return mp3.MP3(source)
     raise AudioError(
         f"{quoted(source.path)} is of no kind whose tags are written: those are MP3, FLAC, Ogg,"

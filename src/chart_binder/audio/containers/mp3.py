@@ -2,7 +2,8 @@
 
 An MP3 file has ID3v2 before the audio; ID3v1, an APE tag or Lyrics3 behind it stay as they are. The
 others have an APE tag behind the audio; an ID3v2 tag before it stays as it is. Flags of an ID3v2
-tag that its bytes contradict do not count, as in mutagen and TagLib.
+tag that its bytes contradict do not count, as in mutagen and TagLib. A tag behind leading bytes,
+which only TagLib finds, moves to the beginning of the file when it is written.
 
 Formats: https://id3.org/id3v2-00, https://id3.org/id3v2.3.0, https://id3.org/id3v2.4.0-structure,
 https://wiki.hydrogenaud.io/index.php?title=APEv2_specification, https://id3.org/Lyrics3v2
@@ -12,6 +13,8 @@ import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+
+from mutagen.id3 import Frames_2_2
 
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
@@ -26,6 +29,9 @@ NEW_APE_HEAD = struct.pack("<II", 2000, _HAS_HEADER) + bytes(8)
 
 _APE_MAGIC, _APE_FOOTER, _MAX_APE_ITEMS = b"APETAGEX", 32, 1 << 16
 _ITEM_KIND, _BINARY = 0x6, 0x2
+# Monkey's Audio since 3.98: magic, version, sizes of the parts of the file.
+_MAC_HEADER, _FIRST_WITH_SIZES = struct.Struct("<4sHxxIIIIIII"), 3_980
+_WAVPACK, _WAVPACK_HEADER = b"wvpk", 8
 _ID3V1_BYTES = 128
 _LYRICS_END, _LYRICS_DIGITS = b"LYRICS200", 6
 
@@ -35,7 +41,8 @@ _HEADER = 10
 _MAX_SIZE = (1 << 28) - 1
 _OLDEST, _NEWEST, _SEVEN_BITS = 2, 4, 0x7F
 _UNSYNCED, _EXTENDED, _FOOTED, _FRAME_UNSYNCED = 0x80, 0x40, 0x10, 0x02
-_NAME = re.compile(rb"[A-Z0-9]{3}[A-Z0-9 ]?")
+# iTunes has written names of ID3v2.2 into ID3v2.3, with a NUL behind them.
+_NAME = re.compile(rb"[A-Z0-9]{3}[A-Z0-9 \0]?")
 _CODECS = ("latin-1", "utf-16", "utf-16-be", "utf-8")
 
 # What stands before the value: the encoding (e), a language (l), a text in that encoding (d) or in
@@ -54,6 +61,15 @@ _FLAGS = {"id3v2.3": (0x20, 0x80, 0x40, 0), "id3v2.4": (0x40, 0x08, 0x04, 0x01)}
 _NOT_UNSYNCED = re.compile(rb"\xff(?:[\xe0-\xff]|\Z)")
 
 
+# Eleven bits set; then no reserved version, no reserved layer; no reserved bitrate or sample rate.
+_SECOND = bytes(byte for byte in range(0xE0, 0x100) if byte >> 3 & 3 != 1 and byte >> 1 & 3)
+_THIRD = bytes(byte for byte in range(0xF0) if ~byte >> 2 & 3)
+_MPEG_FRAME = re.compile(b"\xff[" + re.escape(_SECOND) + b"][" + re.escape(_THIRD) + b"]")
+_SEARCHED_BYTES = 1 << 16
+"""An MPEG frame header, or a tag behind leading bytes, stands within so many bytes."""
+_ID3_HEADER = re.compile(rb"ID3[\2-\4][^\xff].[\0-\x7f]{4}", re.DOTALL)
+
+
 class MP3:
     """An MP3 file: tags at both ends, the audio between."""
 
@@ -61,19 +77,20 @@ class MP3:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        leading, self._start = find_id3(source, 0)
+        self._before, leading, self._start = _find_leading_id3(source)
         self._end, tail = find_tail(source, self._start)
         self.tags = TagSet("mp3", (*([leading] if leading else ()), *tail))
 
     def audio(self) -> Iterator[Piece]:
-        """Yield what stands between the tags."""
+        """Yield what stands between the tags, and before them."""
+        yield Span(0, self._before)
         yield Span(self._start, self._end - self._start)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
         leading = tags.block("id3v2")
-        head = written_id3(leading, self._start) if leading else b""
-        return [head, Span(self._start, self._source.size - self._start)]
+        head = written_id3(leading, self._start - self._before) if leading else b""
+        return [head, Span(0, self._before), Span(self._start, self._source.size - self._start)]
 
 
 class APE:
@@ -85,6 +102,8 @@ class APE:
         _, self._start = find_id3(source, 0)
         self._end, tail = find_tail(source, self._start)
         self.tags = TagSet(container, tail)
+        if _declared_end(source, self._start, self._end) != self._end:
+            raise source.damaged(f"its audio should not end at byte {self._end:,}, where tags go")
 
     def audio(self) -> Iterator[Piece]:
         """Yield what stands before the tags."""
@@ -95,6 +114,20 @@ class APE:
         yield Span(0, self._end)
         for block in sorted(tags.blocks, key=lambda block: block.form == "id3v1"):
             yield _written_ape(block) if block.form == "apev2" else block.items[0].data
+
+
+def _declared_end(source: Source, start: int, end: int) -> int:
+    """Return where the audio ends by its own headers, `end` where they do not say it."""
+    if source.has(start, b"MAC ") and end - start >= _MAC_HEADER.size:
+        header = source.read(start, _MAC_HEADER.size)
+        _, version, *sizes, high, behind = _MAC_HEADER.unpack(header)
+        whole = sum(sizes) + (high << 32) + behind
+        return max(end, start + whole) if version >= _FIRST_WITH_SIZES else end
+    if not source.has(start, _WAVPACK):
+        return end
+    while start < end and source.has(start, _WAVPACK):
+        start += _WAVPACK_HEADER + int.from_bytes(source.read(start + 4, 4), "little")
+    return start
 
 
 def ape_texts(item: Item) -> tuple[str, ...] | None:
@@ -213,12 +246,38 @@ def find_id3(source: Source, start: int) -> tuple[Block | None, int]:
     return Block(form, items, bytes((major, revision))), _HEADER + size + footer
 
 
+def is_mpeg(source: Source) -> bool:
+    """Say whether an MPEG frame, or a tag behind leading bytes, is found near the beginning."""
+    head = source.read(0, min(_SEARCHED_BYTES, source.size))
+    return bool(_MPEG_FRAME.search(head)) or bool(_find_leading_id3(source)[0])
+
+
+def _find_leading_id3(source: Source) -> tuple[int, Block | None, int]:
+    """Return where the ID3v2 tag before the audio starts, the tag, and where it ends."""
+    tag, size = find_id3(source, 0)
+    head = source.read(0, min(_SEARCHED_BYTES, source.size))
+    if tag is not None or _MPEG_FRAME.match(head):
+        return 0, tag, size
+    for found in _ID3_HEADER.finditer(head):
+        start = found.start()
+        if start + _HEADER + _from_syncsafe(found[0][6:]) > source.size:
+            continue
+        tag, size = find_id3(source, start)
+        if tag is not None and any(item.key for item in tag.items):
+            if _MPEG_FRAME.search(head, 0, start) or not tag.items[-1].key:
+                raise source.damaged("an ID3 tag stands behind, or holds, what may be audio")
+            return start, tag, start + size
+    return 0, None, 0
+
+
 def written_id3(block: Block, room: int = 0) -> bytes:
     """Return the tag in `room` bytes, else with padding. Raises `AudioError` if it is too long."""
     frames = sorted(block.items, key=lambda item: not item.key)  # what is no frame stands behind
     body = b"".join(_written_frame(block.form, item) for item in frames)
     size = room - _HEADER
-    if len(body) > size:
+    if frames and not frames[-1].key:  # padding would become a part of a frame that was cut short
+        size = len(body)
+    elif len(body) > size:
         size = len(body) + _PADDING
     if size > _MAX_SIZE:
         raise AudioError(f"the tags are too long for ID3 ({size:,} bytes, {_MAX_SIZE:,} fit)")
@@ -227,7 +286,7 @@ def written_id3(block: Block, room: int = 0) -> bytes:
 
 def id3_texts(form: str, item: Item) -> tuple[str, ...] | None:
     """Return the texts that a frame holds, or `None` if it holds something else."""
-    name = item.data[: _name_length(form)].decode("latin-1")
+    name = _frame_name(form, item.data)
     content = _content(form, item.data)
     if not item.key or content is None:
         return None
@@ -285,15 +344,20 @@ def _extension_size(source: Source, form: str, body: bytes) -> int:
 
 
 def _frames(form: str, body: bytes, *, unsynced: bool) -> tuple[Item, ...]:
-    spans, end = _frame_spans(form, body, syncsafe=form == "id3v2.4")
-    if form == "id3v2.4" and body[end:].strip(b"\0"):
-        # iTunes wrote plain lengths for years. They are taken where they explain the whole tag.
-        plain, plain_end = _frame_spans(form, body, syncsafe=False)
-        if not body[plain_end:].strip(b"\0"):
-            spans, end = plain, plain_end
+    is_newest = form == "id3v2.4"
+    spans, end = _frame_spans(form, body, syncsafe=is_newest)
+    if form != "id3v2.2" and body[end:].strip(b"\0"):
+        # iTunes wrote plain lengths into ID3v2.4 for years, others syncsafe ones into ID3v2.3. They
+        # are taken where they explain the whole tag, and written as the version has them.
+        others, other_end = _frame_spans(form, body, syncsafe=not is_newest)
+        has_name = _NAME.fullmatch(body, end, end + _name_length(form))
+        is_frame = not has_name or any(start == end for start, _ in others)
+        has_all = len(others) >= len(spans) and not body[other_end:].strip(b"\0")
+        if is_frame and has_all:
+            spans, end = others, other_end
     items = [_frame(form, body[start:stop], unsynced=unsynced) for start, stop in spans]
-    rest = body[end:].rstrip(b"\0")
-    return (*items, Item("", rest)) if rest else tuple(items)
+    rest = body[end:]
+    return (*items, Item("", rest)) if rest.strip(b"\0") else tuple(items)
 
 
 def _frame_spans(form: str, body: bytes, *, syncsafe: bool) -> tuple[list[tuple[int, int]], int]:
@@ -324,8 +388,18 @@ def _frame(form: str, frame: bytes, *, unsynced: bool) -> Item:
     return Item(_key_of(form, name + rest), name + rest)
 
 
-def _key_of(form: str, data: bytes) -> str:
+def _frame_name(form: str, data: bytes) -> str:
+    """Return the name of a frame; of one of ID3v2.2 in a later tag, what it is called there."""
     name = data[: _name_length(form)].decode("latin-1")
+    short = name.removesuffix("\0")
+    has_same_content = short in _LAYOUTS or short.startswith("T")
+    if short == name or short not in Frames_2_2 or not has_same_content:
+        return short
+    return Frames_2_2[short].__mro__[1].__name__
+
+
+def _key_of(form: str, data: bytes) -> str:
+    name = _frame_name(form, data)
     layout = _LAYOUTS.get(name)
     content = _content(form, data)
     if layout is None or content is None:

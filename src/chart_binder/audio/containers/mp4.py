@@ -20,7 +20,7 @@ FIRST_BOXES = frozenset({b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide", b
 _PADDING = 1024  # room left behind items that had to grow
 
 _HEADER, _LONG_HEADER = 8, 16
-_MOVIE, _MEDIA, _FRAGMENT, _INDEX = b"moov", b"mdat", b"moof", b"mfra"
+_MOVIE, _MEDIA, _FRAGMENT, _INDEX, _SEGMENT_INDEX = b"moov", b"mdat", b"moof", b"mfra", b"sidx"
 _USER, _META, _ITEMS, _FREE = b"udta", b"meta", b"ilst", b"free"
 _TO_TABLES = (b"trak", b"mdia", b"minf", b"stbl")
 _OFFSET_TABLES = {b"stco": 4, b"co64": 8}
@@ -101,28 +101,64 @@ class MP4:
         block = tags.block("mp4")
         movie = _with_items(self._movie, block.items if block else ())
         shift = len(movie) + _HEADER - (self._moov.end - self._moov.start)
-        behind, end = self._moov.end, self._boxes[-1].end
-        if shift and behind < end:
-            tables = self._tables(movie)
-            movie = self._shifted(movie, (offsets for _, offsets in tables if offsets), shift)
-            if any(each.kind == b"saio" for each, _ in tables):
-                raise AudioError("its samples are encrypted: where they stand must not change")
-        pieces: list[Piece] = [Span(0, self._moov.start), _box(_MOVIE, movie)]
+        if not shift or self._moov == self._boxes[-1]:
+            shift = 0
+        else:
+            movie = self._shifted(movie, self._movable_offsets(movie), shift)
+        pieces: list[Piece] = []
         for each in self._boxes:
-            if each.start >= behind:
-                pieces += self._moved(each, shift)
+            pieces += [_box(_MOVIE, movie)] if each == self._moov else self._moved(each, shift)
+        end = self._boxes[-1].end
         return [*pieces, Span(end, self._source.size - end)]
+
+    def _movable_offsets(self, movie: bytes) -> list[Offsets]:
+        """Return the offsets in `moov`; raise `AudioError` if there are others than can follow."""
+        tables = self._tables(movie)
+        fragments = [each for each in self._boxes if each.kind == _FRAGMENT]
+        if any(each.kind == b"saio" for each, _ in tables):
+            raise AudioError("its samples are encrypted: where they stand must not change")
+        bodies = [movie, *(self._content(each) for each in self._boxes if each.kind == _META)]
+        if any(b"iloc" in body for body in bodies):
+            raise AudioError("it has items by their place in the file (iloc): they must not move")
+        if any(each.start < self._moov.start for each in fragments):
+            raise AudioError("fragments stand before its moov box, which must not change its size")
+        offsets = [each for _, each in tables if each]
+        if not offsets and not fragments:
+            raise AudioError("it has no table that says where its samples are")
+        return offsets
 
     def _content(self, each: Box) -> bytes:
         return self._source.read(each.content, each.end - each.content)
 
     def _moved(self, each: Box, shift: int) -> list[Piece]:
-        if not shift or each.kind not in (_FRAGMENT, _INDEX):
+        if not shift or each.kind not in (_FRAGMENT, _INDEX, _SEGMENT_INDEX):
             return [Span(each.start, each.end - each.start)]
         body = self._content(each)
-        offsets = _fragment_offsets(body) if each.kind == _FRAGMENT else _index_offsets(body)
         head = Span(each.start, each.content - each.start)
+        if each.kind == _SEGMENT_INDEX:
+            return [head, self._shifted_index(each, body, shift)]
+        offsets = _fragment_offsets(body) if each.kind == _FRAGMENT else _index_offsets(body)
         return [head, self._shifted(body, offsets, shift)]
+
+    def _shifted_index(self, box: Box, body: bytes, shift: int) -> bytes:
+        """Return a segment index; its first offset counts from its end, maybe across `moov`."""
+        width = 8 if body[:1] == b"\1" else 4
+        at = 12 + width
+        try:
+            (count,) = struct.unpack_from(">H", body, at + width + 2)
+            sizes = [
+                struct.unpack_from(">I", body, at + width + 4 + 12 * number)[0] & 0x7FFFFFFF
+                for number in range(count)
+            ]
+            first = int.from_bytes(body[at : at + width], "big")
+            start = box.end + first
+            if box.start > self._moov.start or start + sum(sizes) <= self._moov.start:
+                return body
+            if start < self._moov.end:
+                raise AudioError("its segment index (sidx) spans its moov box, which must not move")
+            return body[:at] + (first + shift).to_bytes(width, "big") + body[at + width :]
+        except (OverflowError, struct.error) as error:
+            raise self._source.damaged(f"its segment index cannot be read ({error})") from error
 
     def _shifted(self, body: bytes, offsets: Iterable[Offsets], shift: int) -> bytes:
         """Return the content with every offset that points behind `moov` moved by `shift`."""
@@ -130,6 +166,8 @@ class MP4:
         try:
             for each in offsets:
                 for index, offset in enumerate(each.read(body)):
+                    if self._moov.start < offset < self._moov.end:
+                        raise self._source.damaged("a sample stands within its moov box")
                     if offset >= self._moov.end:
                         start = each.start + each.step * index
                         new = (offset + shift).to_bytes(each.width, "big")
@@ -292,21 +330,36 @@ def _key(body: bytes, item: Box) -> str:
 
 def _with_items(movie: bytes, items: tuple[Item, ...]) -> bytes:
     """Return the content of `moov` with these items instead, as long as before where they fit."""
-    user = _first(_boxes_in(movie)[0], _USER)
+    boxes, _ = _boxes_in(movie)
+    user, movie_meta = _first(boxes, _USER), _first(boxes, _META)
+    if user and movie_meta and movie_meta.start < user.start and _is_short(movie, movie_meta):
+        raise AudioError("QuickTime's meta box before its udta box hides the tags from others")
     old_user = movie[user.content : user.end] if user else b""
     meta = _first(_boxes_in(old_user)[0], _META)
-    # Version and flags come first, which Apple's own `meta` does not have.
-    old_meta = old_user[meta.content : meta.end] if meta else _NO_VERSION + _HANDLER
+    # Version and flags come first, which Apple's own `meta` does not have and mutagen needs; and
+    # ffmpeg needs a handler.
+    old_meta = old_user[meta.content : meta.end] if meta else b""
+    old_meta = _NO_VERSION[_start_of_meta(old_meta) :] + old_meta
+    if not _first(_boxes_in(old_meta, len(_NO_VERSION))[0], b"hdlr"):
+        old_meta = old_meta[: len(_NO_VERSION)] + _HANDLER + old_meta[len(_NO_VERSION) :]
     written = b"".join(item.data for item in sorted(items, key=lambda item: not item.key))
     new_meta = _box(_META, _with_item_box(old_meta, _box(_ITEMS, written)))
-    return _put(movie, user, _box(_USER, _put(old_user, meta, new_meta)))
+    new_user = _box(_USER, _put(old_user, meta, new_meta))
+    if user is None and movie_meta:
+        return movie[: movie_meta.start] + new_user + movie[movie_meta.start :]
+    return _put(movie, user, new_user)
+
+
+def _is_short(movie: bytes, meta: Box) -> bool:
+    """Say whether a `meta` box is QuickTime's, without version and flags."""
+    return not _start_of_meta(movie[meta.content : meta.end])
 
 
 def _with_item_box(meta: bytes, items: bytes) -> bytes:
     """Return the content of `meta` with another `ilst`, the room behind it used or left."""
-    inside, _ = _boxes_in(meta, _start_of_meta(meta))
+    inside, behind = _boxes_in(meta, _start_of_meta(meta))
     old, free = _first(inside, _ITEMS), _first(inside, _FREE)
-    start, end = (old.start, old.end) if old else (len(meta), len(meta))
+    start, end = (old.start, old.end) if old else (behind, behind)
     if old and free and free.start == end:
         end = free.end
     left = end - start - len(items)
@@ -324,7 +377,8 @@ def _put(body: bytes, old: Box | None, new: bytes) -> bytes:
 
 def _start_of_meta(meta: bytes) -> int:
     """Return where its boxes begin: behind version and flags, unless QuickTime left them out."""
-    return 0 if meta[4:8] in (b"hdlr", b"keys", _ITEMS) and any(meta[:4]) else len(_NO_VERSION)
+    is_short = meta[4:8] in (b"hdlr", b"keys", _ITEMS) and any(meta[:4])
+    return 0 if is_short or len(meta) < len(_NO_VERSION) else len(_NO_VERSION)
 
 
 def _tables_below(

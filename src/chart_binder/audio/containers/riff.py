@@ -6,6 +6,7 @@ Formats: EA IFF 85; Audio Interchange File Format 1.3 (AIFF); RIFF (WAV); Sony's
 Specification; of the kinds that are not read: EBU Tech 3306 (RF64), ITU-R BS.2088 (BW64), Wave64
 """
 
+import re
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,8 +19,12 @@ from chart_binder.errors import AudioError
 
 DSF_MAGIC = b"DSD "
 
-_CHUNK_HEADER, _FORM_HEADER, _DSF_HEADER = 8, 12, 28
+_CHUNK_HEADER, _FORM_HEADER, _DSF_HEADER, _DSF_CHUNK_HEADER = 8, 12, 28, 12
 _MAX_SIZE = 0xFFFFFFFF
+_CHUNK_NAME = re.compile(rb"[ -~]{4}")
+# Tags that other programs put behind the last chunk, where they are neither sound nor chunks.
+_KEPT_REST = re.compile(rb"TAG|APETAGEX|LYRICSBEGIN|ID3[\2-\4]")
+_REST_BYTES = 16
 _TAG_CHUNKS = frozenset({b"ID3 ", b"id3 "})
 INFO_FORM, TEXT_FORM = "riff-info", "aiff-text"
 """The forms of the tags that are only read."""
@@ -37,16 +42,22 @@ _UNREAD_WAVES: tuple[tuple[bytes, bytes, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What tells AIFF and WAV apart; `heard` are the chunks that hold or describe the audio."""
+    """What tells AIFF and WAV apart.
+
+    `heard` are the chunks that hold or describe the audio; the samples are in `sound`, behind
+    `sound_header` bytes.
+    """
 
     container: str
     order: Literal["big", "little"]
     tag_chunk: bytes
     heard: frozenset[bytes]
+    sound: bytes
+    sound_header: int
 
 
-AIFF = Kind("aiff", "big", b"ID3 ", frozenset({b"COMM", b"SSND"}))
-WAV = Kind("wav", "little", b"id3 ", frozenset({b"fmt ", b"data", b"fact"}))
+AIFF = Kind("aiff", "big", b"ID3 ", frozenset({b"COMM", b"SSND"}), b"SSND", 8)
+WAV = Kind("wav", "little", b"id3 ", frozenset({b"fmt ", b"data", b"fact"}), b"data", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +75,35 @@ class IFF:
     written = "id3v2"
 
     def __init__(self, source: Source, kind: Kind) -> None:
-        end = _CHUNK_HEADER + int.from_bytes(source.read(4, 4), kind.order)
-        if end > source.size:
-            raise source.damaged("it is shorter than its header says, or was never finished")
         self._source, self._kind = source, kind
-        self._chunks = tuple(_chunks(source, kind, end))
-        self._end = max(end, self._chunks[-1].end if self._chunks else _FORM_HEADER)
+        self._declared = _CHUNK_HEADER + int.from_bytes(source.read(4, 4), kind.order)
+        self._chunks = tuple(_chunks(source, kind, self._declared))
+        self._end = self._chunks[-1].end if self._chunks else _FORM_HEADER
+        self._require_consistent()
         found = [chunk for chunk in self._chunks if chunk.name in _TAG_CHUNKS]
         if len(found) > 1:
             raise source.damaged("it has more than one ID3 tag")
         self._tag = found[0] if found else None
+
+    def _require_consistent(self) -> None:
+        """Raise `AudioError` if the header and the file contradict each other on what is sound."""
+        size, end, source = self._source.size, self._end, self._source
+        if self._declared > size:
+            raise _contradiction(source, f"its header says {self._declared:,} bytes")
+        name, least = self._kind.sound, self._kind.sound_header
+        if not any(each.name == name and each.content.size > least for each in self._chunks):
+            raise _contradiction(source, f"its header says that its {name.decode()} chunk is empty")
+        rest = source.read(end, min(size - end, _REST_BYTES))
+        if _KEPT_REST.match(rest) or not any(
+            chunk.strip(b"\0") for chunk in source.chunks([Span(end, size - end)])
+        ):
+            return
+        if self._declared - end >= _CHUNK_HEADER:
+            raise source.damaged(f"what stands at byte {end:,} is no chunk")
+        if self._declared < end or self._chunks[-1].name == name:
+            raise _contradiction(
+                source, f"its chunks end at byte {end:,}, and what follows may be sound"
+            )
 
     @property
     def tags(self) -> TagSet:
@@ -104,6 +134,7 @@ class IFF:
             if chunk.name in self._kind.heard:
                 yield chunk.name + chunk.content.size.to_bytes(8, "big")
                 yield chunk.content
+        yield Span(self._end, self._source.size - self._end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
@@ -118,7 +149,7 @@ class IFF:
             new += bytes(len(content) % 2)
             if not old:  # a chunk begins at an even offset
                 new = bytes(start % 2) + new
-        size = self._end - (end - start) + len(new) - _CHUNK_HEADER
+        size = max(self._declared, self._end) - (end - start) + len(new) - _CHUNK_HEADER
         if size > _MAX_SIZE:
             raise AudioError("the file would be longer than its kind can be (4 GiB)")
         return [
@@ -129,16 +160,26 @@ class IFF:
         ]
 
 
-def _chunks(source: Source, kind: Kind, end: int) -> Iterator[Chunk]:
+def _chunks(source: Source, kind: Kind, declared: int) -> Iterator[Chunk]:
+    """Yield the chunks up to what is none, also those behind the end that the header declares."""
     at = _FORM_HEADER
-    while at + _CHUNK_HEADER <= end:
+    while at + _CHUNK_HEADER <= source.size:
         header = source.read(at, _CHUNK_HEADER)
         content = Span(at + _CHUNK_HEADER, int.from_bytes(header[4:], kind.order))
-        at = content.end
-        if at > source.size:
-            raise source.damaged(f"its chunk {header[:4]!r} is longer than the file")
-        at = min(at + content.size % 2, source.size)
+        if not _CHUNK_NAME.match(header) or (at >= declared and content.end > source.size):
+            return
+        if content.end > source.size:
+            name, size = header[:4].decode(), content.size
+            raise _contradiction(source, f"its header says {size:,} bytes for the chunk {name!r}")
+        at = min(content.end + content.size % 2, source.size)
         yield Chunk(header[:4], content, at)
+
+
+def _contradiction(source: Source, declared: str) -> AudioError:
+    return source.damaged(
+        f"{declared}, but the file has {source.size:,}; `ffmpeg -i OLD -c copy NEW` writes a header"
+        " that fits"
+    )
 
 
 def _info(body: bytes) -> Iterator[Item]:
@@ -166,20 +207,36 @@ class DSF:
             raise source.damaged("there is no tag where its header points")
         self._source = source
         self._end = pointer or source.size
+        self._behind = self._end + length
+        end = _end_of_dsd(source)
+        if end > self._end or (end < self._end and not pointer):
+            raise _contradiction(source, f"its header says that the sound ends at byte {end:,}")
         self.tags = TagSet("dsf", (tag,) if tag else ())
 
     def audio(self) -> Iterator[Piece]:
-        """Yield everything between the header and the tag."""
+        """Yield everything between the header and the tag, and what stands behind the tag."""
         yield Span(_DSF_HEADER, self._end - _DSF_HEADER)
+        yield Span(self._behind, self._source.size - self._behind)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
-        # Everything between the old tag's start and the end of the file is room for the new one.
         block = tags.block("id3v2")
-        tag = written_id3(block, self._source.size - self._end) if block else b""
-        pointer = self._end if tag else 0
-        header = DSF_MAGIC + struct.pack("<QQQ", _DSF_HEADER, self._end + len(tag), pointer)
-        return [header, *self.audio(), tag]
+        tag = written_id3(block, self._behind - self._end) if block else b""
+        size = self._source.size - (self._behind - self._end) + len(tag)
+        header = DSF_MAGIC + struct.pack("<QQQ", _DSF_HEADER, size, self._end if tag else 0)
+        sound, rest = self.audio()
+        return [header, sound, tag, rest]
+
+
+def _end_of_dsd(source: Source) -> int:
+    """Return where the chunk of the samples ends."""
+    at = _DSF_HEADER
+    for name in (b"fmt ", b"data"):
+        size = int.from_bytes(source.read(at, 12)[4:], "little")
+        if not source.has(at, name) or size <= _DSF_CHUNK_HEADER:
+            raise _contradiction(source, f"its chunk {name.decode()!r} is empty or not there")
+        at += size
+    return at
 
 
 def unread_wave(head: bytes) -> str | None:

@@ -283,7 +283,7 @@ class Ogg:
             is_ours = page.serial == serial
             goes_on = goes_on and not (is_ours and page.flags & _FIRST_PAGE)
             if goes_on and is_ours:
-                content = self._source.read(page.content.start, page.content.size)
+                content = _checked_content(self._source, page)
                 number = (page.number + shift) % (1 << 32)
                 yield _page_header(replace(page, number=number), content)
                 yield page.content
@@ -303,7 +303,7 @@ def _header_packets(
         if page.serial != beginning.serial or len(pages) == _MAX_HEADER_PAGES:
             break
         pages.append(page)
-        content = source.read(page.content.start, page.content.size)
+        content = _checked_content(source, page)
         at = 0
         for lace in page.lacing:
             open_packet += content[at : at + lace]
@@ -314,6 +314,14 @@ def _header_packets(
         if len(packets) >= codec.headers - 1 and page.lacing and not open_packet:
             return tuple(pages), tuple(packets)
     raise source.damaged("its headers do not end, or are mixed with those of another stream")
+
+
+def _checked_content(source: Source, page: Page) -> bytes:
+    """Return what is on a page; raise `AudioError` if the checksum is wrong: players skip it."""
+    content = source.read(page.content.start, page.content.size)
+    if not source.has(page.start, _page_header(page, content)):
+        raise source.damaged(f"the checksum of its page at byte {page.start:,} is wrong")
+    return content
 
 
 def _pages_from(source: Source, start: int) -> Iterator[Page]:
