@@ -8,9 +8,8 @@ import pytest
 from chart_binder import plugins
 from chart_binder.llm.answer import ANSWER_KEYS
 from chart_binder.react.dialect import Dialect, read_step
-from chart_binder.react.parsing.answers import read_answer_object
+from chart_binder.react.parsing.answers import read_answer_object, whole_answer
 from chart_binder.react.parsing.lenient_json import LenientJSONError
-from chart_binder.react.parsing.steps import whole_answer
 from chart_binder.react.parsing.thinking import FAMILIES
 from chart_binder.react.steps import Act, Finish, Step
 

@@ -16,10 +16,10 @@ from chart_binder import plugins
 from chart_binder.llm.answer import ANSWER_KEYS
 from chart_binder.react.dialect import Classic, Dialect, ExactForm, read_step
 from chart_binder.react.parsing.advice import DialectRules, Wording
-from chart_binder.react.parsing.answers import read_answer_object
+from chart_binder.react.parsing.answers import read_answer_object, whole_answer
 from chart_binder.react.parsing.labels import find_labels, label_at
 from chart_binder.react.parsing.lenient_json import LenientJSONError
-from chart_binder.react.parsing.steps import read_reply, whole_answer
+from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 

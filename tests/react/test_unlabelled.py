@@ -14,7 +14,7 @@ from benchmarks.bench_parse import work
 from chart_binder import plugins
 from chart_binder.llm.answer import ANSWER_KEYS
 from chart_binder.react.dialect import Dialect, read_step
-from chart_binder.react.parsing.unlabelled import unlabelled_answer
+from chart_binder.react.parsing.answers import unlabelled_answer
 from chart_binder.react.sanitize import one_line, sanitize
 from chart_binder.react.steps import Finish, Malformed
 

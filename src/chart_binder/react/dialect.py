@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from chart_binder.react.parsing.advice import DialectRules, Wording
-from chart_binder.react.parsing.answers import introduces
+from chart_binder.react.parsing.answers import unlabelled_answer
+from chart_binder.react.parsing.attribution import introduces
 from chart_binder.react.parsing.calls import announces, identified, is_finisher, is_no_tool
 from chart_binder.react.parsing.lenient_json import LenientJSONError, is_deep, read_strictly
 from chart_binder.react.parsing.steps import read_reply
-from chart_binder.react.parsing.unlabelled import unlabelled_answer
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Tool, listed
 

@@ -22,9 +22,9 @@ from chart_binder.react.conversation import (
     wrap_plugin_errors,
 )
 from chart_binder.react.dialect import Dialect, is_same_step, read_step
+from chart_binder.react.parsing.answers import whole_answer
 from chart_binder.react.parsing.labels import begins_observation
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
-from chart_binder.react.parsing.steps import whole_answer
 from chart_binder.react.sanitize import bounded, bounded_observation, inert, sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Observation, Step
 from chart_binder.react.tools import OUT_OF_TIME, Call, Toolbox, ToolError, call_key, is_refusal

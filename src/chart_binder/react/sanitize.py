@@ -13,10 +13,10 @@ from typing import Final
 
 from chart_binder.react.conversation import encodable
 from chart_binder.react.parsing.advice import NO_DIALECT
+from chart_binder.react.parsing.answers import unlabelled_answer
 from chart_binder.react.parsing.labels import label_at
 from chart_binder.react.parsing.lenient_json import opens_object
 from chart_binder.react.parsing.steps import read_reply
-from chart_binder.react.parsing.unlabelled import unlabelled_answer
 from chart_binder.react.steps import Act, Document, Finish, Observation
 
 _COLONS: Final = str.maketrans(dict.fromkeys("∶ː˸꞉։፡", ":"))

@@ -1,37 +1,44 @@
-"""The JSON object of an answer, found in the words under its label."""
+"""The answer in a reply: the JSON object among an answer's words, and a reply of nothing else.
+
+No label says that the model gives such an object, so what stands before it must not say anything
+else: that a page or the user wrote it, that it is an example, a plan, a quotation. Where the words
+leave a doubt there is no answer; the model is told so and has more turns.
+"""
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from chart_binder.react.parsing.labels import fold, label_at, pattern
+from chart_binder.react.parsing.advice import NO_DIALECT
+from chart_binder.react.parsing.attribution import (
+    OBSERVED_KEY,
+    gives,
+    holds_foreign,
+    is_passed_on,
+    is_shown,
+    without_label,
+)
+from chart_binder.react.parsing.labels import Directive, fold
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
+    Scanned,
     find_objects,
     read_strictly,
 )
+from chart_binder.react.parsing.lexer import speak
+from chart_binder.react.parsing.steps import FoundStep, first_step
+from chart_binder.react.parsing.turns import ASKING, Turn, find_turn
+from chart_binder.react.steps import Finish
 
 Found = tuple[dict[str, object], tuple[str, ...]]
 
 _QUOTED: Final = "the JSON object stands among other words, as if you quoted it"
-_FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ ]?\w{0,12}\s*\Z|`\Z")
-_TAG: Final = re.compile(
-    r"(?:<(?:(?:answer|final_answer|response|json|output|pre|code)>|!\[CDATA\[)\s*){1,3}\Z"
-    r"|\A\s*\[\s*\Z",
-    re.IGNORECASE,
-)
-_SHORT: Final = 2
 _FOREIGN: Final = re.compile(
     r"obs.*|observ.*|.*(?:search|tool|function|action|web)\w*(?:result|output|response)s?|tool|role"
     r"|searchresults?|toolcalls?|action|actioninput"
 )
 """Keys that no answer has: those of a call, or of what a tool returned."""
-_MARKS: Final = (">", "]", '"', "“", "”", "»", "'", "--", "form is", "format is")
-_CONTINUED: Final = re.compile(
-    r"[ \t`]*(?:[,;]?[ \t]*(?!(?:and|because|since|as|given)\b)[a-z]"
-    r"|[-–—][ \t]*(?:is|was|would|but|not|which|that|as|from|says?|said)\b|[\"'”’»])"
-)
 
 
 def read_answer_object(text: str, key: str = "") -> Found:
@@ -77,91 +84,104 @@ def _answers(text: str, key: str) -> Iterator[Found]:
     for at, found in find_objects(text, closed=True):
         if isinstance(found.value, dict):
             is_new = _has(found.value, key) and found.value != seen
-            if is_new and _is_shown(text[:at], text[found.end :]):
+            if is_new and is_shown(text[:at], text[found.end :]):
                 raise LenientJSONError(_QUOTED)
             seen = found.value
             yield found.value, found.notes
 
 
-def _is_shown(before: str, after: str) -> bool:
-    """Tell whether the words around an object show it rather than give it as the answer.
+# An answer alone.
 
-    The words before it are a whole sentence, or end with a colon that does not stand behind a mere
-    name or a verb of saying; the line goes on behind it with a new sentence, if at all.
+
+def whole_answer(reply: str) -> str | None:
+    """Return a reply that was asked for as an answer alone, which needs no label; or None.
+
+    Returns None if the reply holds a call, a label or an observation, or if the model only passes
+    the answer on.
     """
-    is_listed = before.rstrip().endswith("[")
-    if _CONTINUED.match(after) or is_listed != after.lstrip().startswith("]"):
-        return True
-    line = before.rpartition("\n")[2]
-    if line.lstrip().startswith((">", "＞")) or ("```" in before and label_at(line)):
-        return True
-    bare = _TAG.sub("", _FENCE.sub("", before[-400:])).rstrip(" \t*_")
-    said = bare.rstrip().rpartition("\n")[2].strip(" *_#")
-    if not said:
-        return False
-    if pattern("denied").search(said):
-        return True
-    if said.endswith((":", "：")):
-        sentence = re.split(r"[.!?:：](?=\s)|[。！？]", said.rstrip(":："))[-1].strip()
-        is_name = len(sentence.split()) <= _SHORT and not pattern("announced").search(sentence)
-        return is_name or pattern("unfinished").search(sentence) is not None
-    is_whole = said.endswith((".", "!", "?", "。"))
-    is_led = said.startswith(">") or said.endswith(_MARKS) or introduces(said)
-    return not is_whole and (is_led or not bare.endswith("\n"))
+    spoken = speak(reply, frozenset())
+    turn = find_turn(spoken.text, NO_DIALECT)
+    outcome = first_step(turn)
+    if isinstance(outcome, FoundStep) and isinstance(outcome.step, Finish) and not spoken.undivided:
+        return outcome.step.answer
+    if outcome is not None:
+        return None
+    is_doubtful = (
+        spoken.unclosed or turn.notes or turn.ended_by or turn.refused - {"unlabelled", "shown"}
+    )
+    if is_doubtful or ASKING.search(turn.text) or OBSERVED_KEY.search(turn.text):
+        return None
+    try:
+        read_answer_object(turn.text)
+    except LenientJSONError:
+        return None
+    before = turn.text.partition("{")[0]
+    return None if holds_foreign(before) or is_passed_on(before) else turn.text.strip()
 
 
-# Words that introduce what follows as somebody else's.
-
-_MAX_NEARBY: Final = 400
-_CODE_INDENT: Final = 4
-
-
-# A label of an answer that somebody else gives; an item of a numbered list.
-_ASIDE: Final = re.compile(
-    r"[^\n:：({]{0,40}\([^\n:)]{0,40}\b(?:not|page|site|user|example|fake)\b", re.IGNORECASE
+_NOTE: Final = "an answer without its label"
+_THOUGHT_TAGS: Final = frozenset({"thought", "thoughts"})
+_THOUGHT_TAG: Final = re.compile(r"</?thoughts?>", re.IGNORECASE)
+_OPENING_FENCE: Final = re.compile(
+    r"(?:\A|\n)[ \t]*(?P<mark>`{3,}|~{3,})[ ]?(?:json\w?)?[ \t]*\n\s*\Z", re.IGNORECASE
 )
-_ITEM: Final = re.compile(r"[ \t*]{0,8}(\d{1,2})[.)]")
-_TAGS: Final = re.compile(r"<[^<>\n]{0,80}>")
-_PLAN: Final = re.compile(r"\bplan\b[^\n]{0,40}:", re.IGNORECASE)
-_ACTION: Final = re.compile(r"\n\W{0,4}Action\b", re.IGNORECASE)
 
 
-def is_introduced(text: str, at: int) -> bool:
-    """Tell whether the line above an answer at a place introduces it as somebody else's.
+def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> Finish | None:
+    """Return the answer in a reply that is nothing but one JSON object, or None.
 
-    It does where it ends with a colon or within a clause, unless it announces the model's own
-    answer. A line that begins with signs or deep in belongs to what stands above all that do.
+    The object may be fenced, and sentences may stand before it that are the model's own. It has the
+    first of `keys`, and none that is not one of them; without `keys` any object is taken.
     """
-    start = text.rfind("\n", 0, at) + 1
-    lead = re.match(r"\W*", text[start : at + 80].partition("\n")[0])[0]  # type: ignore[index]
-    lines = text[max(0, start - 4 * _MAX_NEARBY) : start].split("\n")
-    if _ASIDE.match(text, at) or _is_planned(text, at, lines):
-        return True
-    if lead.strip() or len(lead.expandtabs()) >= _CODE_INDENT:
-        sign = lead[:_CODE_INDENT].rstrip("<*") or " "
-        above = [line for line in lines if line.strip() and not line.startswith(sign)]
-        lines = above or lines
-    line = next((line for line in reversed(lines) if re.search(r"\w", _TAGS.sub("", line))), "")
-    amid = text[start:at]
-    return introduces(amid if re.search(r"\w", amid) else line)
+    spoken = speak(reply, _THOUGHT_TAGS)
+    if spoken.unclosed or not spoken.text.rstrip(" \t\n`~").endswith("}"):
+        return None
+    turn = find_turn(spoken.text, NO_DIALECT)
+    place = _only_object(turn)
+    if place is None or not _has_keys(place[1].value, keys):
+        return None
+    at, scanned = place
+    words = _words_before(turn.text, at, scanned)
+    if words is None or not gives(words):
+        return None
+    thought = without_label(words.strip())
+    return Finish(turn.text[at : scanned.end], thought, (*spoken.notes, _NOTE))
 
 
-def _is_planned(text: str, at: int, above: list[str]) -> bool:
-    """Tell whether an answer is an item of a list of steps to come.
+def _only_object(turn: Turn) -> tuple[int, Scanned] | None:
+    """Return the one object of a turn and its place, or None if the turn holds anything else."""
+    is_broken_off = turn.ended_by or turn.notes or turn.refused
+    if is_broken_off or ASKING.search(turn.text) or not all(map(_is_allowed, turn.directives)):
+        return None
+    try:
+        objects = list(find_objects(turn.said, closed=True))
+    except LenientJSONError:
+        return None
+    return objects[0] if len(objects) == 1 else None
 
-    It is the next number, the item above it is no label, and the list is called a plan or an action
-    follows.
+
+def _is_allowed(directive: Directive) -> bool:
+    """Tell whether a label may stand in the reply: a thought's, or the object itself."""
+    is_object = directive.kind == "object" or directive.name.casefold() == "json"
+    return is_object or (directive.kind == "thought" and not directive.is_tag)
+
+
+def _has_keys(value: object, keys: Sequence[str]) -> bool:
+    if not isinstance(value, Mapping) or not value:
+        return False
+    names = [str(name).strip().casefold() for name in value]
+    return not keys or (keys[0] in names and len({*names}) == len(names) and {*names} <= {*keys})
+
+
+def _words_before(text: str, at: int, scanned: Scanned) -> str | None:
+    """Return the words before an object at `at`, or None if there is anything behind it.
+
+    A line break ends them unless the object stands on their line.
     """
-    last = next((line for line in reversed(above) if line.strip()), "")
-    item, before = _ITEM.match(text, text.rfind("\n", 0, at) + 1), _ITEM.match(last)
-    is_next = item is not None and before is not None and int(item[1]) == int(before[1]) + 1
-    is_ahead = _ACTION.search(text, at) or any(map(_PLAN.search, above))
-    return is_next and label_at(last) is None and bool(is_ahead)
-
-
-def introduces(line: str) -> bool:
-    """Tell whether a line introduces somebody else's words."""
-    line = _TAGS.sub("", line[-_MAX_NEARBY:]).strip(" \t*_`~")
-    sentence = re.split(r"[.!?](?=\s)|[。！？]", line)[-1]
-    is_led = sentence.endswith((":", "：")) or pattern("unfinished").search(sentence) is not None
-    return is_led and not pattern("own").search(sentence)
+    before, after = text[:at], text[scanned.end :].strip()
+    fence = _OPENING_FENCE.search(before)
+    if fence is not None:
+        before = f"{before[: fence.start()]}\n"
+        after = after.removeprefix(fence["mark"])
+    before = _THOUGHT_TAG.sub("\n", before)
+    return None if after or "```" in before or "~~~" in before else before

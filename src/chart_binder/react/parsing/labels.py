@@ -59,33 +59,6 @@ of labels that a dash may follow; of others it may be prose."""
 _MAX_LINES: Final = 2048
 _MOST_WORDS: Final = 7
 _MAX_NEARBY: Final = 400
-# A line that no answer may rest on: a result by whatever name, a tool, somebody else who speaks.
-_FOREIGN: Final = re.compile(
-    r"\n[^\w\n<]{0,24}+(?:\w[.)][ ]|step[ ]\d+:?[ ])?(?:"
-    # but for a conclusion (`End result: C1`), or one in a whole sentence (`Result: C1 is first.`)
-    r"(?!(?:end|final|as|the|my|overall|no|or|in|from|given|per|after|with|i|we|so|this|these|both|all"
-    r"|but|and|if|since|then|there|it)\b"
-    r"|results?\W{0,3}:[ *]?\W*(?:\w+['’]?\w*[, ]+){2,}[^\n]*[.!]\W*\n)"
-    r"(?:(?:[\w'()-]+[ ]){0,3}(?:tools?|api|lookup|stdout|retrieved|fetched|content|(?:web[ ])?page"
-    r"|snippets?|hits?|results?|outputs?|returned|returns|\w*(?:search|fetch|tool)\w*)"
-    r"|(?:[\w'-]+[ ]){1,3}responses?)"
-    r"(?:[ ](?:from|of|for|is|call|output|result|says|found)\b[^\n:.]{0,24})?"
-    r"(?:\W{0,3}[:>=|\]`-]|[ *_)\]]{0,3}\n)"
-    r"|(?:user|human|system|tool|ipython|environment|instructions?|developer|admin)\W{0,4}[:>\n]"
-    r"|paus(?:e\b[^\n]*|e?)\n"
-    r"|[a-z]+_[a-z_]+\W{0,3}\(\s?[\"'“]|(?:(?<=[$@/!])|(?<=\$ ))[a-z]+_[a-z])"
-    r"|_[a-z]{1,20}\([\"'“][^\n)]{0,80}\)`?[ ]?(?:[-=]+>|→|[:=]|returns?|returned|gives?|gave)"
-    r"|<\W{0,2}/?obs|&lt;/?(?:obs|think|tool|resp)|\bto=[a-z]|[.!?] observation\W{0,2}:"
-    r"|(?:search|fetch|lookup)[^\n]{0,80}?(?:→|[-=]>|:[ ]?(?:results?|return\w*)\b)"
-    r"|\n\W{0,8}[(*\[][ ]?(?:call|search|fetch|runn?|invok)(?:s|es|ing)\b"  # a stage direction
-    r"|<\|/?(?:obs|tool|user|system|im_|start)|\baction(?:[ ]input)?\W{0,2}[:=]\W{0,3}[a-z]+_[a-z]+"
-)
-_OBSERVING: Final = re.compile(
-    r"\n(?:<\w{1,6}>)?[^\w\n>]{0,24}+"
-    r"(?:\w[.)][ ]|(?!(?:an?|i|we|my|the|based|from|given|considering|summary|analysis|recap)\b)"
-    r"(?:\w+[ ]){1,2}(?=obs)(?!observed))?"
-    r"(?P<word>(?:\w[ -]){4,12}\w\b|\w{3,15})(?P<rest>[^\n]{0,8})"
-)
 _LIKENESS: Final = 0.85
 _LETTERS: Final = str.maketrans("0135аеорсхіѕᎾꮎο", "oiesaeopcxisooo")
 """Letters and digits that look like others."""
@@ -175,24 +148,7 @@ def begins_observation(line: str, *, after_action: bool = False) -> bool:
     is_cut = word is not None and word[0] == said and word[1].casefold().startswith("obser")
     if word is None or not (after_action or is_cut):
         return False
-    return is_cut or _is_like(fold(word[1])) or fold(word[1]) in _OUTPUTS
-
-
-def holds_foreign(words: str) -> bool:
-    """Tell whether words before an answer observe, or hold a result or somebody else's line."""
-    folded = f"\n{fold(words)}\n"
-    return _FOREIGN.search(folded) is not None or any(
-        map(_is_observing, _OBSERVING.finditer(folded))
-    )
-
-
-def _is_observing(line: re.Match[str]) -> bool:
-    word = re.sub(r"[ -]", "", line["word"])
-    rest = line["rest"]
-    is_cut = word.startswith("obser") and "observation".startswith(word)
-    is_short = word == "obs" and not rest[:1].isalnum()
-    is_prose = re.match(r"[ ]?(?:of|show|that|is|are|summary|analys|recap)", rest) is not None
-    return not is_prose and (is_cut or is_short or _is_like(word.rstrip("s")))
+    return is_cut or is_like(fold(word[1])) or fold(word[1]) in _OUTPUTS
 
 
 def _kind(label: re.Match[str]) -> Kind | None:
@@ -205,7 +161,7 @@ def _kind(label: re.Match[str]) -> Kind | None:
         return None
     if colon is None:
         return kind if _stands_alone(label, kind) else None
-    is_dashed = colon not in ":：∶ː꞉։;" and not _is_like(fold(words))
+    is_dashed = colon not in ":：∶ː꞉։;" and not is_like(fold(words))
     is_prose = (
         (colon in (">", "&gt;") and kind != "observation")
         or (kind == "pause" and not words.isupper())
@@ -236,7 +192,7 @@ def kind_of(words: str) -> Kind | None:
     if parts and parts[0] in _PREPOSITIONS:
         return None  # `Based on the observations:` is prose
     if len(parts) > _MOST_WORDS or not parts:
-        return "observation" if _is_like("".join(parts)) else None
+        return "observation" if is_like("".join(parts)) else None
     for start in range(len(parts)):
         if start and parts[start - 1] not in _STOP_WORDS:
             break
@@ -248,7 +204,7 @@ def kind_of(words: str) -> Kind | None:
                 return kind
     is_named = "_" in words or parts[-2:-1] in _NAMED
     is_result = is_named and parts[-1] in _RESULTS and parts[0] not in _STOP_WORDS
-    is_misspelt = any(map(_is_like, (parts[0], parts[-1], "".join(parts))))
+    is_misspelt = any(map(is_like, (parts[0], parts[-1], "".join(parts))))
     is_prose = parts[0] in ("a", "an") or _SUMMARIES.intersection((parts[0], parts[-1]))
     return "observation" if is_result or (is_misspelt and not is_prose) else None
 
@@ -263,7 +219,7 @@ def fold(text: str) -> str:
 
 
 @lru_cache(4096)
-def _is_like(word: str) -> bool:
+def is_like(word: str) -> bool:
     """Tell whether a folded word is the one for an observation, perhaps misspelt."""
     if not 8 <= len(word) <= 14:  # noqa: PLR2004 (letters, give or take three)
         return False

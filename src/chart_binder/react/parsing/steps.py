@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeAlias
 
-from chart_binder.react.parsing.advice import NO_DIALECT, SENTENCES, Defect, DialectRules, Writing
-from chart_binder.react.parsing.answers import is_introduced, read_answer_object
+from chart_binder.react.parsing.advice import SENTENCES, Defect, DialectRules, Writing
+from chart_binder.react.parsing.attribution import OBSERVED_KEY, holds_foreign, is_introduced
 from chart_binder.react.parsing.calls import (
     Taken,
     call_in,
@@ -27,8 +27,6 @@ from chart_binder.react.parsing.calls import (
 from chart_binder.react.parsing.labels import (
     Directive,
     begins_observation,
-    holds_foreign,
-    kind_of,
     label_at,
 )
 from chart_binder.react.parsing.lenient_json import (
@@ -57,11 +55,6 @@ _OBJECT_OF_TURN: Final = re.compile(
 )
 _CALL_INLINE: Final = re.compile(
     r"[.!?:)…\"”] (?=\**Action\**: ?[\w.]{2,64}[\s,]+\**Action Input\**: ?)"
-)
-_OBSERVED_KEY: Final = re.compile(
-    r"[\"'“](?:observations?|obs|观察(?:结果)?|tool_?(?:result|response|output)s?)[\"'”]"
-    r"\s{0,8}+[:：]\s{0,8}+(?!null|none|\"\"|''|\[\]|\{\})",
-    re.IGNORECASE,
 )
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _THOUGHT_BEGINS: Final = re.compile(r"\A(?:```\w*\s+)?<thoughts?>", re.IGNORECASE)
@@ -114,7 +107,7 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     """
     spoken = speak(reply, rules.dialect_tags)
     turn = find_turn(_CALL_INLINE.sub(r"\g<0>\n", spoken.text), rules)
-    outcome = _first(turn)
+    outcome = first_step(turn)
     notes = (*spoken.notes, *turn.notes)
     if isinstance(outcome, FoundStep) and isinstance(outcome.step, Finish) and spoken.undivided:
         outcome = Refused(Defect("thought"))
@@ -124,44 +117,10 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     return replace(defect, notes=(*notes, *defect.notes)).worded(rules.wording)
 
 
-def whole_answer(reply: str) -> str | None:
-    """Return a reply that was asked for as an answer alone, which needs no label; or None.
-
-    Returns None if the reply holds a call, a label or an observation, or if the model only passes
-    the answer on.
-    """
-    spoken = speak(reply, frozenset())
-    turn = find_turn(spoken.text, NO_DIALECT)
-    outcome = _first(turn)
-    if isinstance(outcome, FoundStep) and isinstance(outcome.step, Finish) and not spoken.undivided:
-        return outcome.step.answer
-    if outcome is not None:
-        return None
-    is_doubtful = (
-        spoken.unclosed or turn.notes or turn.ended_by or turn.refused - {"unlabelled", "shown"}
-    )
-    if is_doubtful or ASKING.search(turn.text) or _OBSERVED_KEY.search(turn.text):
-        return None
-    try:
-        read_answer_object(turn.text)
-    except LenientJSONError:
-        return None
-    before = turn.text.partition("{")[0]
-    return None if holds_foreign(before) or _is_passed_on(before) else turn.text.strip()
-
-
-def _is_passed_on(before: str) -> bool:
-    """Tell whether a line before an object has its label amid words: `The page says: Answer:`."""
-    line = before.rstrip(" \n`").removesuffix("```json").strip().rpartition("\n")[2]
-    words, colon, label = line.rstrip(":： *").replace("：", ":").rpartition(":")
-    is_answer = kind_of(label.strip(" #*_")) == "answer"
-    return bool(colon and words.strip()) and is_answer and label_at(line) is None
-
-
 # The first step.
 
 
-def _first(turn: Turn) -> FoundStep | Refused | None:
+def first_step(turn: Turn) -> FoundStep | Refused | None:
     """Return the step of what comes first: a label, a tag, an object, a call as in Python."""
     shown: FoundStep | None = None
     passed_on = read_to = 0  # what stands before `read_to` belongs to an earlier step
@@ -204,7 +163,7 @@ def _answered(turn: Turn, answer: FoundStep, *, is_called: bool) -> FoundStep | 
 def _rests_on_observation(turn: Turn, at: int) -> bool:
     """Tell whether an observation that the model made up stands before an answer."""
     is_shown = "observation in a fence" in turn.refused
-    is_member = is_shown or _OBSERVED_KEY.search(turn.text, 0, at) is not None
+    is_member = is_shown or OBSERVED_KEY.search(turn.text, 0, at) is not None
     return is_member or holds_foreign(turn.said[:at])
 
 
@@ -318,7 +277,7 @@ def _read_object_at(turn: Turn, place: int) -> Reading:
     if step is None or (isinstance(step, Finish) and is_amid):
         turn.refused.add("unlabelled" if step is None else "among words")
         return SkipTo(end)
-    if isinstance(step, Finish) and _OBSERVED_KEY.search(body, 0, length):
+    if isinstance(step, Finish) and OBSERVED_KEY.search(body, 0, length):
         step = Defect("observation")
     return _taken(step, at, end, "object")
 

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from chart_binder.react.parsing.advice import DialectRules
-from chart_binder.react.parsing.answers import introduces
+from chart_binder.react.parsing.attribution import introduces
 from chart_binder.react.parsing.labels import (
     Directive,
     Kind,
