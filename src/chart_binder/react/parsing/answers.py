@@ -13,11 +13,10 @@ from typing import Final
 from chart_binder.react.parsing.advice import NO_DIALECT
 from chart_binder.react.parsing.attribution import (
     OBSERVED_KEY,
-    gives,
     holds_foreign,
+    is_given,
     is_passed_on,
-    is_shown,
-    without_label,
+    without_thought,
 )
 from chart_binder.react.parsing.labels import Directive, fold
 from chart_binder.react.parsing.lenient_json import (
@@ -84,7 +83,7 @@ def _answers(text: str, key: str) -> Iterator[Found]:
     for at, found in find_objects(text, closed=True):
         if isinstance(found.value, dict):
             is_new = _has(found.value, key) and found.value != seen
-            if is_new and is_shown(text[:at], text[found.end :]):
+            if is_new and not is_given(text[:at], text[found.end :], is_labelled=True):
                 raise LenientJSONError(_QUOTED)
             seen = found.value
             yield found.value, found.notes
@@ -142,9 +141,9 @@ def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> Finish | None:
         return None
     at, scanned = place
     words = _words_before(turn.text, at, scanned)
-    if words is None or not gives(words):
+    if words is None or not is_given(words, is_labelled=False):
         return None
-    thought = without_label(words.strip())
+    thought = without_thought(words.strip())
     return Finish(turn.text[at : scanned.end], thought, (*spoken.notes, _NOTE))
 
 

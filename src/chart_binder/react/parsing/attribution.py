@@ -38,25 +38,45 @@ _OBSERVING: Final = re.compile(
     r"(?:\w+[ ]){1,2}(?=obs)(?!observed))?"
     r"(?P<word>(?:\w[ -]){4,12}\w\b|\w{3,15})(?P<rest>[^\n]{0,8})"
 )
-_FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ ]?\w{0,12}\s*\Z|`\Z")
-_TAG_BEFORE: Final = re.compile(
-    r"(?:<(?:(?:answer|final_answer|response|json|output|pre|code)>|!\[CDATA\[)\s*){1,3}\Z"
-    r"|\A\s*\[\s*\Z",
-    re.IGNORECASE,
-)
-_SHORT: Final = 2
-_MARKS: Final = (">", "]", '"', "“", "”", "»", "'", "--", "form is", "format is")
-_CONTINUED: Final = re.compile(
+_NOT_AFTER: Final = re.compile(
     r"[ \t`]*(?:[,;]?[ \t]*(?!(?:and|because|since|as|given)\b)[a-z]"
     r"|[-–—][ \t]*(?:is|was|would|but|not|which|that|as|from|says?|said)\b|[\"'”’»])"
 )
-_SHORTEST: Final = 3
+"""How a line goes on behind an object that the model does not give."""
+_WRAPPER: Final = re.compile(
+    r"(?:(?:<(?:(?:answer|final_answer|response|json|output|pre|code)>|!\[CDATA\[)\s*){1,3}"
+    r"|\A\s*\[\s*)?(?:(?:`{3,}|~{3,})[ ]?\w{0,12}\s*|`)?\Z",
+    re.IGNORECASE,
+)
+"""Tags, a bracket, a fence that stand right before an object."""
+_MARKS: Final = (">", "]", '"', "“", "”", "»", "'", "--", "form is", "format is")
 _LIST_ITEM: Final = re.compile(r"\W{0,3}\d{1,2}[.)]\W|[-*+•–][ ]")
+_ITEM: Final = re.compile(r"[ \t*]{0,8}(\d{1,2})[.)]")
+_TAGS: Final = re.compile(r"<[^<>\n]{0,80}>")
 # What is left of marks of thinking that are no tags.
 _THINKING: Final = re.compile(r"[<>|]|\A(?:analysis|commentary)(?=[A-Z])|\bthought process\b")
 _WORD: Final = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。！？]")
+_COLONS: Final = (":", "：")
 _PAIRS: Final = ("“”", "„“", "«»", "‹›", "「」", "『』", "《》", "()", "[]", "（）", "【】")
+_CODE_INDENT: Final = 4
+_NAME: Final = 2
+"""So few words before a colon name somebody or something."""
+_CLAUSE: Final = 4
+_ASIDE: Final = re.compile(
+    r"[^\n:：({]{0,40}\([^\n:)]{0,40}\b(?:not|page|site|user|example|fake)\b", re.IGNORECASE
+)
+"""A label of an answer that somebody else gives."""
+_PLAN: Final = re.compile(r"\bplan\b[^\n]{0,40}:", re.IGNORECASE)
+_ACTION: Final = re.compile(r"\n\W{0,4}Action\b", re.IGNORECASE)
+_DOUBTS: Final = (
+    (True, "line", ("denied",)),
+    (False, "nearby", ("somebody_elses",)),
+    (False, "before colons", ("read",)),
+    (False, "earlier sentences", ("points", "read")),
+    (False, "sentence", ("undecided",)),
+)
+"""Whether a label stands before the words, which of them, and the patterns that all match there."""
 
 
 def holds_foreign(words: str) -> bool:
@@ -84,53 +104,13 @@ def is_passed_on(before: str) -> bool:
     return bool(colon and words.strip()) and is_answer and label_at(line) is None
 
 
-def is_shown(before: str, after: str) -> bool:
-    """Tell whether the words around an object show it rather than give it as the answer.
-
-    The words before it are a whole sentence, or end with a colon that does not stand behind a mere
-    name or a verb of saying; the line goes on behind it with a new sentence, if at all.
-    """
-    is_listed = before.rstrip().endswith("[")
-    if _CONTINUED.match(after) or is_listed != after.lstrip().startswith("]"):
-        return True
-    line = before.rpartition("\n")[2]
-    if line.lstrip().startswith((">", "＞")) or ("```" in before and label_at(line)):
-        return True
-    bare = _TAG_BEFORE.sub("", _FENCE.sub("", before[-400:])).rstrip(" \t*_")
-    said = bare.rstrip().rpartition("\n")[2].strip(" *_#")
-    if not said:
-        return False
-    if pattern("denied").search(said):
-        return True
-    if said.endswith((":", "：")):
-        sentence = re.split(r"[.!?:：](?=\s)|[。！？]", said.rstrip(":："))[-1].strip()
-        is_name = len(sentence.split()) <= _SHORT and not pattern("announced").search(sentence)
-        return is_name or pattern("unfinished").search(sentence) is not None
-    is_whole = said.endswith((".", "!", "?", "。"))
-    is_led = said.startswith(">") or said.endswith(_MARKS) or introduces(said)
-    return not is_whole and (is_led or not bare.endswith("\n"))
-
-
-# Words that introduce what follows as somebody else's.
-
-_CODE_INDENT: Final = 4
-
-
-# A label of an answer that somebody else gives; an item of a numbered list.
-_ASIDE: Final = re.compile(
-    r"[^\n:：({]{0,40}\([^\n:)]{0,40}\b(?:not|page|site|user|example|fake)\b", re.IGNORECASE
-)
-_ITEM: Final = re.compile(r"[ \t*]{0,8}(\d{1,2})[.)]")
-_TAGS: Final = re.compile(r"<[^<>\n]{0,80}>")
-_PLAN: Final = re.compile(r"\bplan\b[^\n]{0,40}:", re.IGNORECASE)
-_ACTION: Final = re.compile(r"\n\W{0,4}Action\b", re.IGNORECASE)
+# What stands above a label.
 
 
 def is_introduced(text: str, at: int) -> bool:
-    """Tell whether the line above an answer at a place introduces it as somebody else's.
+    """Tell whether the line above an answer's label introduces it as somebody else's.
 
-    It does where it ends with a colon or within a clause, unless it announces the model's own
-    answer. A line that begins with signs or deep in belongs to what stands above all that do.
+    A line that begins with signs or deep in belongs to what stands above all that do.
     """
     start = text.rfind("\n", 0, at) + 1
     lead = re.match(r"\W*", text[start : at + 80].partition("\n")[0])[0]  # type: ignore[index]
@@ -139,19 +119,14 @@ def is_introduced(text: str, at: int) -> bool:
         return True
     if lead.strip() or len(lead.expandtabs()) >= _CODE_INDENT:
         sign = lead[:_CODE_INDENT].rstrip("<*") or " "
-        above = [line for line in lines if line.strip() and not line.startswith(sign)]
-        lines = above or lines
+        lines = [line for line in lines if line.strip() and not line.startswith(sign)] or lines
     line = next((line for line in reversed(lines) if re.search(r"\w", _TAGS.sub("", line))), "")
     amid = text[start:at]
     return introduces(amid if re.search(r"\w", amid) else line)
 
 
 def _is_planned(text: str, at: int, above: list[str]) -> bool:
-    """Tell whether an answer is an item of a list of steps to come.
-
-    It is the next number, the item above it is no label, and the list is called a plan or an action
-    follows.
-    """
+    """Tell whether an answer is the next item of a numbered list of steps to come."""
     last = next((line for line in reversed(above) if line.strip()), "")
     item, before = _ITEM.match(text, text.rfind("\n", 0, at) + 1), _ITEM.match(last)
     is_next = item is not None and before is not None and int(item[1]) == int(before[1]) + 1
@@ -159,92 +134,92 @@ def _is_planned(text: str, at: int, above: list[str]) -> bool:
     return is_next and label_at(last) is None and bool(is_ahead)
 
 
-def introduces(line: str) -> bool:
-    """Tell whether a line introduces somebody else's words."""
+def introduces(line: str, *, is_labelled: bool = False) -> bool:
+    """Tell whether a line introduces somebody else's words: with a colon or an open clause.
+
+    Under an answer's label, a colon does only behind a name or a verb of saying.
+    """
     line = _TAGS.sub("", line[-_MAX_NEARBY:]).strip(" \t*_`~")
-    sentence = re.split(r"[.!?](?=\s)|[。！？]", line)[-1]
-    is_led = sentence.endswith((":", "：")) or pattern("unfinished").search(sentence) is not None
+    sentence = _SENTENCE_END.split(line)[-1]
+    if is_labelled and line.endswith(_COLONS):
+        clause = re.split(r"[:：]\s", sentence.rstrip(":："))[-1].strip()
+        is_name = len(clause.split()) <= _NAME and not pattern("announced").search(clause)
+        return is_name or pattern("unfinished").search(clause) is not None
+    is_led = sentence.endswith(_COLONS) or pattern("unfinished").search(sentence) is not None
     return is_led and not pattern("own").search(sentence)
 
 
-# Words before an object without a label.
+# What stands before an object.
 
 
-def without_label(words: str) -> str:
-    """Return words without the label of a thought that they begin with."""
-    label = label_at(words.partition("\n")[0])
-    return words[label.value :].strip() if label and label.kind == "thought" else words
+def is_given(before: str, after: str = "", *, is_labelled: bool) -> bool:
+    """Tell whether the model gives an object as its answer, by the words around it.
+
+    Under an answer's label they must not say that it does not; without one they must leave no
+    doubt.
+    """
+    bare = _WRAPPER.sub("", before[-_MAX_NEARBY:]) if is_labelled else before
+    nearby = bare[-_MAX_NEARBY:].strip()
+    lines = [line.strip(" \t*_#") for line in nearby.split("\n")]
+    line = lines[-1] if is_labelled else without_thought(lines[-1])
+    *_, sentence = earlier = _sentences(nearby)
+    parts = {
+        "nearby": [nearby],
+        "line": [line],
+        "before colons": [line.replace("：", ":").rpartition(":")[0] for line in lines],
+        "earlier sentences": earlier[:-1],
+        "sentence": [sentence],
+    }
+    for labelled, part, names in _DOUBTS:
+        if labelled == is_labelled and any(
+            all(pattern(name).search(words) for name in names) for words in parts[part]
+        ):
+            return False
+    is_last = bare.rstrip(" \t*_").endswith("\n")
+    if is_labelled:
+        return not _is_shown(before, after) and (not line or _is_told(line, is_last=is_last))
+    is_open = _THINKING.search(bare.strip()) or holds_foreign(bare) or _is_open(nearby)
+    is_passed_on = any(introduces(above.rstrip(" :：")) for above in lines[:-1])
+    return not nearby or (not (is_open or is_passed_on) and _leads_up(line, is_last=is_last))
 
 
-def gives(before: str) -> bool:
-    """Tell whether the words before an object leave no doubt that the model gives it."""
-    words = before.strip()
-    if not words:
-        return True
-    nearby = words[-_MAX_NEARBY:]
-    *lines, line = (line.strip(" \t*_#") for line in nearby.split("\n"))
-    is_doubtful = (
-        _THINKING.search(words)
-        or holds_foreign(words)
-        or _is_open(nearby)
-        or pattern("somebody_elses").search(nearby)
-        or any(map(_passes_on, lines))
-        or any(map(_points_from_reading, _sentences(nearby)[:-1]))
-        or pattern("read").search(_before_colon(line))
-    )
-    is_on_its_own_line = before.rstrip(" \t").endswith("\n")
-    return not is_doubtful and _leads_up(without_label(line), is_last=is_on_its_own_line)
+def _is_shown(before: str, after: str) -> bool:
+    """Tell whether an object under a label stands in a quotation, a list or amid a sentence."""
+    line = before.rpartition("\n")[2]
+    is_listed = before.rstrip().endswith("[") != after.lstrip().startswith("]")
+    is_quoted = line.lstrip().startswith((">", "＞")) or ("```" in before and label_at(line))
+    return bool(_NOT_AFTER.match(after)) or is_listed or bool(is_quoted)
+
+
+def _is_told(line: str, *, is_last: bool) -> bool:
+    """Tell whether the line before an object under a label lets it be the answer."""
+    if line.endswith(_COLONS):
+        return not introduces(line, is_labelled=True)
+    is_led = line.startswith(">") or line.endswith(_MARKS) or introduces(line)
+    return line.endswith((".", "!", "?", "。")) or (is_last and not is_led)
 
 
 def _leads_up(line: str, *, is_last: bool) -> bool:
-    """Tell whether the line before an object is a sentence of the model's own, or announces it.
+    """Tell whether a line is a sentence of the model's own, or announces its answer.
 
     A line that `is_last` may lack the full stop.
     """
     sentence = _sentences(line)[-1]
-    is_listed = line.startswith((">", "＞")) or _LIST_ITEM.match(line) is not None
-    if is_listed or not _WORD.search(line) or pattern("undecided").search(sentence):
+    if line.startswith((">", "＞")) or _LIST_ITEM.match(line) or not _WORD.search(line):
         return False
-    if line.endswith((":", "：")) or pattern("points").search(sentence):
-        return _announces(sentence.strip(" .:：*")) and not pattern("read").search(sentence)
+    is_read = pattern("read").search(sentence) is not None
+    if line.endswith(_COLONS) or pattern("points").search(sentence):
+        return not is_read and _announces(sentence.strip(" .:：*"))
     is_whole = line.endswith((".", "!", "。", "！")) and not line.endswith("..")
     is_ended = is_last and line[-1].isalnum() and not pattern("function_word").search(line)
-    if not (is_whole or is_ended) or introduces(sentence):
-        return False
-    return not pattern("read").search(sentence) or (is_whole and _is_claim(sentence))
-
-
-def _sentences(text: str) -> list[str]:
-    """Return the sentences of a text without full stops, or one that is empty."""
-    return list(filter(None, map(str.strip, _SENTENCE_END.split(text)))) or [""]
-
-
-def _points_from_reading(sentence: str) -> bool:
-    """Tell whether a sentence about something read ends with a word for what follows it."""
-    return (
-        pattern("points").search(sentence) is not None
-        and pattern("read").search(sentence) is not None
-    )
-
-
-def _passes_on(line: str) -> bool:
-    """Tell whether a line says that something read, or somebody else, says what follows."""
-    return (
-        introduces(line.rstrip(" :：")) or pattern("read").search(_before_colon(line)) is not None
-    )
-
-
-def _before_colon(line: str) -> str:
-    return line.replace("：", ":").rpartition(":")[0]
+    is_claim = is_whole and _is_claim(sentence)
+    return (is_whole or is_ended) and not introduces(sentence) and (is_claim or not is_read)
 
 
 def _is_claim(sentence: str) -> bool:
     """Tell whether a sentence says what was read somewhere, rather than where the object was."""
-    is_short = (
-        len(sentence.split()) <= _SHORTEST
-        or pattern("without_a_clause").match(sentence) is not None
-    )
-    return not is_short and pattern("object").search(sentence) is None
+    is_clause = len(sentence.split()) >= _CLAUSE and not pattern("without_a_clause").match(sentence)
+    return is_clause and pattern("object").search(sentence) is None
 
 
 def _announces(sentence: str) -> bool:
@@ -258,3 +233,14 @@ def _is_open(words: str) -> bool:
     if words.count('"') % 2 or words.count("`") % 2:
         return True
     return any(words.count(pair[0]) > words.count(pair[1]) for pair in _PAIRS)
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of a text without full stops, or one that is empty."""
+    return list(filter(None, map(str.strip, _SENTENCE_END.split(text)))) or [""]
+
+
+def without_thought(words: str) -> str:
+    """Return words without the label of a thought that they begin with."""
+    label = label_at(words.partition("\n")[0])
+    return words[label.value :].strip() if label and label.kind == "thought" else words
