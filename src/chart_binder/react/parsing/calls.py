@@ -132,10 +132,8 @@ def identified(calls: Sequence[Act]) -> list[Act]:
 def read_turn(turn: Mapping[str, object], *, tagged: bool = False) -> Taken | None:
     """Return the step an object stands for, or None where it is no turn.
 
-    Read are `{"action", "action_input"}`, `{"tool", "arguments"}`, `{"name", "arguments"}`, these
-    inside `{"action": {...}}` or `{"function": {...}}`, several in `{"tool_calls": [...]}`, and
-    `{"final_answer"}`. What is `tagged` as a call, or labelled so, needs no word for arguments.
-    No answer counts beside an observation, which the model made up.
+    What is `tagged` as a call, or labelled so, needs no word for arguments. No answer counts beside
+    an observation, which the model made up.
     """
     parts: dict[str, object] = {}
     others: dict[str, object] = {}
@@ -150,19 +148,15 @@ def read_turn(turn: Mapping[str, object], *, tagged: bool = False) -> Taken | No
         step = _read_calls(calls)
     else:
         step = _step_of(parts, others, tagged=tagged)
-    if step is None and tagged and len(turn) == 1:
-        (name, given), *_ = turn.items()
-        step = step_named(name, given) if isinstance(given, Mapping) else None
-    if isinstance(step, Finish) and parts.get("observation") not in (None, "", [], {}):
+    if isinstance(step, Finish) and parts.get("observation", "") not in ("", [], {}):
         return Defect("observation")
     if isinstance(step, Finish) and turn.get("role") in _OTHERS:
         return Defect("speaker")
-    thought = parts.get("thought")
-    if isinstance(step, Act | Finish) and isinstance(thought, str) and not step.thought:
-        step = replace(step, thought=thought)
-    if isinstance(step, Act) and not step.id:
-        ids = (turn[key] for key in _IDS if isinstance(turn.get(key), str | int))
-        step = replace(step, id=str(next(ids, "")))
+    if isinstance(step, Act | Finish) and isinstance(thought := parts.get("thought"), str):
+        step = replace(step, thought=step.thought or thought)
+    if isinstance(step, Act):
+        ids = (str(turn[key]) for key in _IDS if isinstance(turn.get(key), str | int))
+        step = replace(step, id=step.id or next(ids, ""))
     return step
 
 
@@ -180,23 +174,20 @@ def _step_of(
                 given = parts.get("input", others)
                 is_answered = is_finisher(name) and not given
                 return step_named(name, parts.get("answer", given) if is_answered else given)
-    is_other = any(isinstance(each, str | list | dict) for each in others.values() if each)
-    answer = parts.get("answer")
-    return None if answer is None or is_other else Finish(_as_text(answer))
+    if tagged and not parts and len(others) == 1:
+        (name, given), *_ = others.items()
+        return step_named(name, given) if isinstance(given, Mapping) else None
+    is_other = any(isinstance(other, str | list | dict) for other in others.values() if other)
+    return Finish(_as_text(parts["answer"])) if "answer" in parts and not is_other else None
 
 
 def _read_calls(calls: Sequence[object]) -> Taken | None:
     """Return the first step of a list of calls, those after it that are calls with it."""
-    steps = (read_turn(each, tagged=True) for each in calls[:_MAX_CALLS] if isinstance(each, dict))
-    found = [step for step in steps if step is not None]
-    if not found:
-        return None
-    first, *further = found
-    if isinstance(first, Finish) and further:
-        return Defect("called")
+    steps = (read_turn(call, tagged=True) for call in calls[:_MAX_CALLS] if isinstance(call, dict))
+    first, *further = [step for step in steps if step is not None] or [None]
     if isinstance(first, Act):
         return replace(first, also=tuple(step for step in further if isinstance(step, Act)))
-    return first
+    return Defect("called") if isinstance(first, Finish) and further else first
 
 
 def step_named(name: str, given: object) -> Act | Finish:
@@ -223,16 +214,13 @@ def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
     Raises `LenientJSONError` where the object cannot be read.
     """
     found = scan(text, skip_space(text, 0))
-    step: Taken | None = None
     if isinstance(found.value, dict):
         step = read_turn(found.value, tagged=tagged)
-    elif isinstance(found.value, list):
-        step = _read_calls(found.value)
+    else:
+        step = _read_calls(found.value) if isinstance(found.value, list) else None
     if isinstance(step, Finish) and any("missing last" in note for note in found.notes):
         raise LenientJSONError("its last bracket is missing")
-    if found.notes and step is not None:
-        step = replace(step, notes=(*found.notes, *step.notes))
-    return step, found.end
+    return step and replace(step, notes=(*found.notes, *step.notes)), found.end
 
 
 # A call in words.
@@ -353,9 +341,11 @@ def read_given(words: str) -> Given:
         return _object(_without_fence(text[lead.end() :])[0])
     if text.startswith("[") and text[1:].lstrip()[:1] in ("{", '"', "'", "]"):
         listed = scan(text, 0)
-        only = listed.value[0] if isinstance(listed.value, list) and listed.value else {}
-        is_one = len(listed.value) < 2 and isinstance(only, dict | str)  # type: ignore[arg-type]  # noqa: PLR2004
-        return (only, listed.notes) if is_one else (text[: listed.end], listed.notes)
+        match listed.value:
+            case [dict() | str() as only]:
+                return only, listed.notes
+            case values:
+                return text[: listed.end] if values else {}, listed.notes
     return _string(text) or _bare(text, is_fenced=is_fenced)
 
 
@@ -449,6 +439,9 @@ _AROUND: Final = re.compile(
 )
 
 
+_NESTED: Final = re.compile(r"\A\s*<(?:tool_call|function_call)>")
+
+
 def call_in(body: str, tag: Directive) -> Taken | None:
     """Return the call in a tag's body, or in its attributes."""
     attributes = {
@@ -460,8 +453,8 @@ def call_in(body: str, tag: Directive) -> Taken | None:
     named = next(filter(None, (*names, own[1] if own else "")), "")
     identifier = attributes.pop("id", "")
     named = named or ("" if is_known_tag(tag.name) else tag.name)
-    body = re.sub(r"\A\s*<(?:tool_call|function_call)>", "", body)
-    body = re.sub(r"\A```(?:json|xml)?\s*", "", body.strip()).removesuffix("```").rstrip()
+    body = _NESTED.sub("", body)
+    body, _ = _without_fence(body)
     body = body.replace("&quot;", '"') if body.startswith("{&quot;") else body
     if not named and (inner := _NAMING.match(body)):
         named = next(filter(None, inner.group("attribute", "element", "word", "own")))
@@ -478,17 +471,14 @@ def call_in(body: str, tag: Directive) -> Taken | None:
 def _named_call(named: str, attributes: dict[str, str], body: str, tag: Directive) -> Taken:
     words = _AROUND.sub("", body).strip()
     if words.startswith("{"):
-        step, _ = read_object(words, tagged=False)
-        found = scan(words, 0)
-        own = step_named(named, found.value)
-        return step if isinstance(step, Act) else replace(own, notes=(*found.notes, *own.notes))
+        return read_action(named, words) or Defect("no tool")
     given = attributes.pop("arguments", "") or attributes.pop("input", "") or attributes
     if given:
         return step_named(named, given)
     if not tag.closed and re.search(r"<(?:parameter|arg_value)[^<]*\Z", body):
         raise LenientJSONError("a parameter is never closed")
     for pattern in _PARAMETERS:
-        pairs = ((one["name"], one["value"]) for one in pattern.finditer(words))
+        pairs = ((pair["name"], pair["value"]) for pair in pattern.finditer(words))
         if values := {name.strip(): unescape(value).strip() for name, value in pairs}:
             return step_named(named, values)
     return read_action(named, words or None) or Defect("no tool")
