@@ -212,14 +212,12 @@ def _leads_up(line: str, *, is_last: bool) -> bool:
         return not is_read and _announces(sentence.strip(" .:：*"))
     is_whole = line.endswith((".", "!", "。", "！")) and not line.endswith("..")
     is_ended = is_last and line[-1].isalnum() and not pattern("function_word").search(line)
-    is_claim = is_whole and _is_claim(sentence)
-    return (is_whole or is_ended) and not introduces(sentence) and (is_claim or not is_read)
-
-
-def _is_claim(sentence: str) -> bool:
-    """Tell whether a sentence says what was read somewhere, rather than where the object was."""
-    is_clause = len(sentence.split()) >= _CLAUSE and not pattern("without_a_clause").match(sentence)
-    return is_clause and pattern("object").search(sentence) is None
+    if not (is_whole or is_ended) or introduces(sentence):
+        return False
+    # A sentence about something read says what was read, rather than where the object was.
+    is_claim = len(sentence.split()) >= _CLAUSE and not pattern("object").search(sentence)
+    is_clause = pattern("without_a_clause").match(sentence) is None
+    return is_clause and (not is_read or (is_whole and is_claim))
 
 
 def _announces(sentence: str) -> bool:

@@ -233,7 +233,7 @@ def read_action(own: str, given: str | None) -> Taken | None:
     """
     own, _ = _without_fence(own)
     name, rest = _name(own)
-    blob = own if name or given is None or _opens_object(own) else _without_fence(given)[0]
+    blob = own if name or given is None else _without_fence(given)[0]
     if _opens_object(blob):
         return _object_action(blob)
     if is_no_tool(name):
@@ -263,16 +263,17 @@ def _given(name: str, rest: str, given: str | None) -> Given:
         if again.startswith(f"{name}("):  # named once more
             return read_in_brackets(again[len(name) :])
         found = read_given(given)
-        if found[0] or not rest.partition("\n")[0].strip(" :："):
+        if found[0]:
             return found
     rest = rest.lstrip(_EMPHASIS)
     if rest[:1] in ("(", "（", "["):
         return read_in_brackets(rest)
     is_colon = rest[:1] in (":", "：")
     line, _, below = rest[is_colon:].partition("\n")
-    end = 0 if line.strip(" \t,;|-") else members_end(below, 0, len(below))
-    if end and (members := read_members(below[:end].rstrip("\n"))):
-        return members, ()
+    if not line.strip(" \t,;|-"):
+        members = read_members(below[: members_end(below, 0, len(below))].rstrip("\n"))
+        if members:
+            return members, ()
     words = rest[is_colon:].lstrip(" \t\n,;|-").rstrip()
     begins = words.startswith(("{", "[", '"', "“", "`", "~~~", "http")) or begins_member(words, 0)
     is_one = bool(line.strip()) or "\n" not in words
@@ -311,12 +312,9 @@ def _opens_object(text: str) -> bool:
 
 def _without_fence(text: str) -> tuple[str, bool]:
     """Return the words in a fence that a text begins with, or the text; and whether one does."""
-    opened = _FENCED.match(text)
-    begin = opened.end() if opened else 0
-    if not opened or not opened["mark"]:
-        return text[begin:].strip(), False
-    closed = _FENCE_CLOSES.search(text, begin)
-    return text[begin : closed.start() if closed else len(text)].strip(), True
+    if not (opened := _FENCED.match(text)) or not opened["mark"]:
+        return text[opened.end() if opened else 0 :].strip(), False
+    return _FENCE_CLOSES.split(text[opened.end() :], maxsplit=1)[0].strip(), True
 
 
 # The arguments of a call.
@@ -377,7 +375,7 @@ def read_in_brackets(text: str) -> Given:
         called = scan_call(text, 0, len(text))
         assert isinstance(called.value, dict)
         return called.value, called.notes
-    if text.startswith("{", inside) and opens_object(text, inside):
+    if text.startswith("{", inside):
         return _object(text[inside:])
     if is_string:
         found = scan_string(text, inside, len(text))
@@ -394,7 +392,7 @@ def _bare(text: str, *, is_fenced: bool) -> Given:
     end = len(text) if is_fenced else members_end(text, 0, len(text))
     words = text[:end].strip() or text.partition("\n")[0].strip()
     words = without_closing_tags(words)
-    words = words.strip(_EMPHASIS) if not is_fenced and words.endswith(("`", "**")) else words
+    words = words.strip(_EMPHASIS) if words.endswith(("`", "**")) else words
     if link := _LINK.fullmatch(words):
         words = link[1] or link[2]
     if words.startswith(("http://", "https://")):
@@ -493,8 +491,6 @@ def _unnamed_call(body: str) -> Taken | None:
         if step is None:
             is_none = re.search(r"[\"'](?:name|tool|action)[\"']\s*:", body)
             return None if is_none else Defect("no tool")
-        if steps and not isinstance(step, Act):
-            break
         steps.append(step)
         body = body[end:].lstrip() if isinstance(step, Act) else ""
     first, *further = steps

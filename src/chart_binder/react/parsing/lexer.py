@@ -112,21 +112,7 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     )
 )
 """Tokens of a model's own for calls, which a server let through as text, with what they mean."""
-_TOKEN_SIGNS: Final = (
-    "<｜tool",
-    "｜DSML｜",
-    ":tool_call>",
-    ":function_calls>",
-    "_RESPONSE|>",
-    "<|tool_call",
-    "<tool_call|>",
-    "<|tool_response>",
-    "<|open|>",
-    "<|content",
-    "<|channel|>",
-    "[TOOL_",
-    " to=",
-)
+_TOKEN_SIGNS: Final = ("<|", "|>", "｜", "[TOOL_", " to=", ":tool_call>", ":function_calls>")
 
 
 def _own_turn(text: str) -> str:
@@ -181,8 +167,7 @@ def tokens_as_tags(text: str) -> str:
     if not any(sign in text for sign in _TOKEN_SIGNS):
         return text
     for pattern, meaning in _TOKENS:
-        if "channel" not in pattern.pattern or "<|channel|>" in text or " to=" in text:
-            text = pattern.sub(partial(_tag, text, meaning), text, count=_MAX_TOKENS)
+        text = pattern.sub(partial(_tag, text, meaning), text, count=_MAX_TOKENS)
     return text
 
 
