@@ -143,9 +143,9 @@ def read_turn(turn: Mapping[str, object], *, tagged: bool = False) -> Taken | No
             others[key] = value
         elif value is not None:
             parts.setdefault(role, value)
-    calls = turn.get("tool_calls")
-    if isinstance(calls, list) and calls:
-        step = _read_calls(calls)
+    calls = parts.get("calls")
+    if calls:
+        step = _read_calls(calls if isinstance(calls, list) else [calls])
     else:
         step = _step_of(parts, others, tagged=tagged)
     if isinstance(step, Finish) and parts.get("observation", "") not in ("", [], {}):

@@ -27,6 +27,7 @@ from chart_binder.react.parsing.calls import (
 from chart_binder.react.parsing.labels import (
     Directive,
     begins_observation,
+    kind_of,
     label_at,
 )
 from chart_binder.react.parsing.lenient_json import (
@@ -291,7 +292,7 @@ def _read_named_at(turn: Turn, place: int) -> Reading:
         is_alone = not turn.text[: call.start].strip()
         if not is_name or ("_" not in call.name and not is_alone):
             return SkipTo(call.start)
-        step = read_action(call.name, given)
+        step = read_action("" if kind_of(call.name) == "action" else call.name, given)
     else:
         try:
             arguments, notes = read_in_brackets(given)
