@@ -184,7 +184,10 @@ def _step_of(
 def _read_calls(calls: Sequence[object]) -> Taken | None:
     """Return the first step of a list of calls, those after it that are calls with it."""
     steps = (read_turn(call, tagged=True) for call in calls[:_MAX_CALLS] if isinstance(call, dict))
-    first, *further = [step for step in steps if step is not None] or [None]
+    found = [step for step in steps if step is not None]
+    if not found:
+        return None
+    first, *further = found
     if isinstance(first, Act):
         return replace(first, also=tuple(step for step in further if isinstance(step, Act)))
     return Defect("called") if isinstance(first, Finish) and further else first
