@@ -119,7 +119,7 @@ def _texts(audio: Any, values: Values) -> None:
 
 def _atoms(audio: Any, values: Values) -> None:
     for key, texts in values:
-        audio[key] = [text.encode() for text in texts] if key.startswith(_FREE) else list(texts)
+        audio[key] = [text.encode() for text in texts] if key.startswith("----") else list(texts)
     audio.save()
 
 

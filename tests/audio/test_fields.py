@@ -7,6 +7,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from mediafile import (
     ASFStorageStyle,
     MediaField,
@@ -19,16 +21,15 @@ from mediafile import (
 
 from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, WANTED, Container
 from audio.tagging import FIELDS as COMMON
-from chart_binder.audio.containers import read_tag_set
+from chart_binder.audio.containers import file_with_tags, layout_of, read_tag_set
+from chart_binder.audio.field_table import FIELDS, FREE, READ_ONLY_FIELDS, Family, TagField
 from chart_binder.audio.fields import (
-    FIELDS,
-    FREE,
-    Family,
-    TagField,
+    all_fields,
     field_texts,
     item_texts,
     with_fields,
 )
+from chart_binder.audio.file_access import open_audio
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import save_tags
 from chart_binder.audio.tagset import Block
@@ -176,6 +177,9 @@ def test_a_key_of_a_year_gets_no_whole_date(
          "original_date", ("1975-11-21",)),
         ("mp3-2.4", {"TYER": "1969", "TDAT": "0305"}, "date", ("1969-05-03",)),
         ("mp3-2.4", {"TDAT": "0305"}, "date", ()),
+        ("flac", {"ALBUMARTIST": "Queen", "ALBUM ARTIST": "Quen"}, "album_artist", ("Queen",)),
+        ("flac", {"TITLE": " ", "MusicBrainz/AlbumId": "x"}, "release_mbid", ("x",)),
+        ("wma", {"MUSICBRAINZ ALBUM ID": "x"}, "release_mbid", ("x",)),
     ],
 )  # fmt: skip
 def test_dates_are_read_under_other_keys_too(
@@ -196,6 +200,14 @@ SECOND = [
     ("flac", "MUSICBRAINZ Album Id"),
     ("flac", "MusicBrainz/Album Id"),
     ("ape", "MusicBrainz Album Id"),
+    # As Picard 0.7 wrote it, and as other programs spell it.
+    ("mp3-2.3", "TXXX:MusicBrainz/AlbumId"),
+    ("mp3-2.4", "TXXX:MusicBrainz/AlbumId"),
+    ("flac", "MusicBrainz/AlbumId"),
+    ("wma", "MusicBrainz/AlbumId"),
+    ("aac", f"{FREE}musicBrainz albumId"),
+    ("aac", "----:org.musicbrainz:MusicBrainz Album Id"),
+    ("aac", "----:com.example:MUSICBRAINZ_ALBUMID"),
 ]
 
 
@@ -250,3 +262,48 @@ def test_the_page_on_tags_lists_the_keys_that_are_written() -> None:
 
 def test_the_tests_have_a_value_for_every_field() -> None:
     assert WANTED.keys() == {field.name for field in FIELDS}
+
+
+# Any text that a tag can hold; numbers, ids and dates in the forms that their keys are defined for.
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff"), min_size=1
+).filter(lambda text: text == text.strip() and text != "")
+MBID = st.uuids().map(str)
+DAY = st.dates(date(1000, 1, 1)).map(str)
+NUMBER = st.tuples(st.integers(1, 999), st.integers(1, 999)).map("{0[0]}/{0[1]}".format)
+FORMS = {
+    "date": DAY, "release_date": DAY, "original_date": DAY, "track": NUMBER, "disc": NUMBER,
+    "compilation": st.just("1"), "recording_mbid": MBID,
+}  # fmt: skip
+ANY_FIELDS = st.fixed_dictionaries(
+    {},
+    optional={
+        field.name: st.lists(
+            FORMS.get(field.name, TEXT), min_size=1, max_size=3 if field.several else 1, unique=True
+        ).map(tuple)
+        for field in (*FIELDS, *READ_ONLY_FIELDS)
+        if field.name != "original_year"  # a part of the original date in WMA
+    },
+)
+
+
+@pytest.mark.parametrize(
+    "container", [each for each in CONTAINERS if "2.3" not in each.name], ids=lambda each: each.name
+)
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(fields=ANY_FIELDS)
+def test_any_fields_are_read_as_they_were_written(
+    container: Container, tmp_path: Path, fields: dict[str, tuple[str, ...]]
+) -> None:
+    path = container.copy(tmp_path)
+    with open_audio(path) as source:
+        layout = layout_of(source)
+        tags = with_fields(layout.tags, fields)
+        content = b"".join(source.chunks(file_with_tags(layout, tags)))
+    path.write_bytes(content)
+    found = read_tag_set(path)
+    assert found == tags
+    assert all_fields(found) == fields
+    assert read_tags(path).title == next(iter(fields.get("title", ())), None)
+    assert with_fields(found, fields) is found
+    assert not any(all_fields(with_fields(found, dict.fromkeys(fields, ()))).values())

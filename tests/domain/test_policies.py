@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chart_binder.audio.fields import FIELDS_BY_NAME
+from chart_binder.audio.field_table import FIELDS_BY_NAME
 from chart_binder.domain import tags
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence_json import read_bundle
@@ -111,6 +111,8 @@ def test_without_a_certain_year_the_dates_stay(one: Track, why: str) -> None:
         ({"date": "1975-10-31"}, {}, ""),
         ({"date": "1975"}, {"date": "1975-10-31", "release_date": "1975"}, ""),
         ({"date": "1969"}, {}, "date 1969 stays"),
+        ({"date": "May 1969"}, {}, "date 1969-05 stays"),
+        ({"date": "before 1969"}, {}, "date 'before 1969' stays: it cannot be read as a date"),
         ({"date": "2004", "release_date": "2004"}, {"date": "1975-10-31"}, ""),
         ({"date": "2004", "release_date": "2003"}, {"date": "1975-10-31"}, "the date 2004 goes"),
     ],
@@ -221,6 +223,11 @@ def test_a_moved_file_has_everything_of_its_release_and_nothing_of_another() -> 
     assert set(wanted) <= set(FIELDS_BY_NAME)
     uncertain = tags.move(track(certain=False), now, OPERA, TRACKS[1])
     assert (uncertain.fields["original_date"], uncertain.withheld) == ((), None)
+    now = {**now, "original_date": ("before 1960",)}
+    kept = tags.move(track(certain=False), now, OPERA, TRACKS[1])
+    assert "original_date" not in kept.fields
+    assert kept.notes == ("original date 'before 1960' stays: it cannot be read as a date",)
+    assert kept.fields["original_year"] == ()
 
 
 def test_what_is_not_known_of_the_same_release_stays() -> None:

@@ -1,172 +1,46 @@
-"""The fields that are written, their keys in each form of tag, and how a tag set gets them.
+"""What the tags of a file say, field by field, and how a tag set gets other fields.
 
-`with_fields` replaces the records of the fields that change; the bytes of all others stay. A new
-tag gets what the other tags of the file say, which it would hide: readers such as TagLib take all
-from the first tag that holds anything (from ID3v2 before an APE tag, ID3v1 or the INFO chunk of a
-WAV, from Vorbis comments before ID3v2). Pictures are not taken over.
+`with_fields` replaces the records of the fields that change; the bytes of all others stay. A tag
+that says nothing gets what the other tags of the file say, which it would hide: readers such as
+TagLib take all from the first tag that holds anything (from ID3v2 before an APE tag, ID3v1 or the
+INFO chunk of a WAV, from Vorbis comments before ID3v2). Pictures are not copied.
 
 Formats: https://id3.org/ID3v1; RIFF Multimedia Programming Interface and Data Specifications 1.0,
-INFO list; EA IFF 85, text chunks
+INFO list; EA IFF 85, text chunks. The names of INFO entries are TagLib's.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Literal
 
 from mutagen.id3 import TCON
 
 from chart_binder.audio.containers import asf, mp3, mp4, riff, vorbis
+from chart_binder.audio.field_table import (
+    BEFORE_2_4,
+    DAYS,
+    FIELDS_BY_NAME,
+    NUMBER,
+    NUMBERS,
+    PARTS,
+    TOTAL,
+    Part,
+    Texts,
+    folded,
+    key_of_version,
+    keys_of_form,
+    long_key,
+)
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
-Texts = tuple[str, ...]
+BLANK = " \t\r\n\v\f\0\ufeff"
+"""What a text consists of that says nothing: white space, terminators, byte order marks."""
 
-Family = Literal["id3", "vorbis", "mp4", "ape", "asf"]
-
-FREE = "----:com.apple.iTunes:"
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """The keys of a field in one form of tag.
-
-    All of `written` are set, those of `also` where they are there; `gone` ones are removed.
-    """
-
-    written: tuple[str, ...]
-    also: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TagField:
-    """A field by its name here, with its keys; `several` says whether it may have many values."""
-
-    name: str
-    keys: dict[Family, Keys]
-    several: bool = False
-
-
-def _field(  # the columns of the table
-    name: str,
-    id3: str,
-    vorbis: str | Texts,
-    mp4: str,
-    ape: str | Texts,
-    asf: str | Texts,
-    *,
-    several: bool = False,
-    also: Mapping[Family, Texts] | None = None,
-) -> TagField:
-    cells: dict[Family, str | Texts] = {
-        "id3": id3, "vorbis": vorbis, "mp4": mp4, "ape": ape, "asf": asf
-    }  # fmt: skip
-    keys = {
-        family: Keys((cell,) if isinstance(cell, str) else cell, (also or {}).get(family, ()))
-        for family, cell in cells.items()
-    }
-    return TagField(name, keys, several)
-
-
-_PREFIXES: dict[Family, str] = {"id3": "TXXX:", "vorbis": "", "mp4": FREE, "ape": "", "asf": ""}
-
-
-def _musicbrainz(
-    name: str, words: str, vorbis: str, *, id3: str = "", ape: str = "", several: bool = False
-) -> TagField:
-    """Return a field under MusicBrainz' words; its names in the other forms are further keys."""
-    keys: dict[Family, str] = {
-        "id3": id3 or f"TXXX:MusicBrainz {words}", "vorbis": vorbis,
-        "mp4": f"{FREE}MusicBrainz {words}", "ape": ape or vorbis, "asf": f"MusicBrainz/{words}",
-    }  # fmt: skip
-    names = dict.fromkeys((vorbis, ape or vorbis, f"MusicBrainz {words}", f"MusicBrainz/{words}"))
-    also = {
-        family: tuple(key for name in names if (key := _PREFIXES[family] + name) != written)
-        for family, written in keys.items()
-    }
-    # Only there a key has case.
-    also["mp4"] += tuple(f"{FREE}{name.lower()}" for name in names)
-    return _field(name, **keys, several=several, also=also)
-
-
-def _own(name: str, key: str) -> TagField:
-    return _field(name, f"TXXX:{key}", key, f"{FREE}{key}", key, key)
-
-
-FIELDS: tuple[TagField, ...] = (
-    _field("album", "TALB", "ALBUM", "\xa9alb", "Album", "WM/AlbumTitle"),
-    _field("album_artist", "TPE2", "ALBUMARTIST", "aART", "Album Artist", "WM/AlbumArtist",
-           also={"vorbis": ("ALBUM ARTIST", "ALBUM_ARTIST"),
-                 "ape": ("ALBUM_ARTIST", "ALBUMARTIST")}),
-    _field("album_artist_sort", "TSO2", "ALBUMARTISTSORT", "soaa", "ALBUMARTISTSORT",
-           "WM/AlbumArtistSortOrder", also={"id3": ("TXXX:ALBUMARTISTSORT",)}),
-    # ID3 before 2.4: _OLD_DATES. APE: Year is of Picard and foobar2000, DATE of beets.
-    _field("date", "TDRC", "DATE", "\xa9day", ("Year", "DATE"), "WM/Year",
-           also={"vorbis": ("YEAR",)}),
-    _field("release_date", "TDRL", "RELEASEDATE", f"{FREE}RELEASEDATE", "RELEASEDATE",
-           "RELEASEDATE"),
-    # beets keeps the whole date in ORIGINAL YEAR and ...ReleaseYear: from here they get the year.
-    _field("original_date", "TDOR", "ORIGINALDATE", f"{FREE}ORIGINALDATE", "ORIGINALDATE",
-           "WM/OriginalReleaseTime",
-           also={"mp4": (f"{FREE}ORIGINAL YEAR", f"{FREE}originaldate"),
-                 "asf": ("WM/OriginalReleaseYear",)}),
-    _field("original_year", "TXXX:originalyear", "ORIGINALYEAR", f"{FREE}ORIGINALYEAR",
-           "ORIGINALYEAR", "WM/OriginalReleaseYear", also={"mp4": (f"{FREE}originalyear",)}),
-    # Number and total as 5/12; a key that holds one of them is in _PARTS.
-    _field("track", "TRCK", ("TRACKNUMBER", "TRACKTOTAL", "TOTALTRACKS"), "trkn", "Track",
-           ("WM/TrackNumber", "TotalTracks"),
-           also={"vorbis": ("TRACK", "TRACKC"), "ape": ("TRACKTOTAL", "TOTALTRACKS", "TRACKC")}),
-    _field("disc", "TPOS", ("DISCNUMBER", "DISCTOTAL", "TOTALDISCS"), "disk", "Disc",
-           ("WM/PartOfSet", "TotalDiscs"),
-           also={"vorbis": ("DISC", "DISCC"), "ape": ("DISCTOTAL", "TOTALDISCS", "DISCC")}),
-    _field("disc_subtitle", "TSST", "DISCSUBTITLE", f"{FREE}DISCSUBTITLE", "DISCSUBTITLE",
-           "WM/SetSubTitle"),
-    _field("compilation", "TCMP", "COMPILATION", "cpil", "Compilation", "WM/IsCompilation"),
-    _field("labels", "TPUB", "LABEL", f"{FREE}LABEL", "LABEL", "WM/Publisher", several=True,
-           also={"id3": ("TXXX:LABEL",), "vorbis": ("PUBLISHER",), "ape": ("PUBLISHER",),
-                 "mp4": (f"{FREE}publisher", f"{FREE}Label")}),
-    _field("catalog_numbers", "TXXX:CATALOGNUMBER", "CATALOGNUMBER", f"{FREE}CATALOGNUMBER",
-           "CATALOGNUMBER", "WM/CatalogNo", several=True),
-    _field("barcode", "TXXX:BARCODE", "BARCODE", f"{FREE}BARCODE", "BARCODE", "WM/Barcode"),
-    _field("asin", "TXXX:ASIN", "ASIN", f"{FREE}ASIN", "ASIN", ("ASIN", "MusicBrainz/ASIN")),
-    _field("media", "TMED", "MEDIA", f"{FREE}MEDIA", "MEDIA", "WM/Media",
-           also={"id3": ("TXXX:MEDIA",)}),
-    _musicbrainz("release_types", "Album Type", "RELEASETYPE", ape="MUSICBRAINZ_ALBUMTYPE",
-                 several=True),
-    _musicbrainz("release_status", "Album Status", "RELEASESTATUS", ape="MUSICBRAINZ_ALBUMSTATUS"),
-    _musicbrainz("release_country", "Album Release Country", "RELEASECOUNTRY"),
-    _musicbrainz("recording_mbid", "Track Id", "MUSICBRAINZ_TRACKID",
-                 id3="UFID:http://musicbrainz.org"),
-    _musicbrainz("release_track_mbid", "Release Track Id", "MUSICBRAINZ_RELEASETRACKID"),
-    _musicbrainz("release_mbid", "Album Id", "MUSICBRAINZ_ALBUMID"),
-    _musicbrainz("release_group_mbid", "Release Group Id", "MUSICBRAINZ_RELEASEGROUPID"),
-    _musicbrainz("artist_mbids", "Artist Id", "MUSICBRAINZ_ARTISTID", several=True),
-    _musicbrainz("album_artist_mbids", "Album Artist Id", "MUSICBRAINZ_ALBUMARTISTID",
-                 several=True),
-    _musicbrainz("disc_id", "Disc Id", "MUSICBRAINZ_DISCID"),
-    _own("note_album", "CANON_ALBUM"),
-    _own("note_original_date", "CANON_ORIGINALDATE"),
-    _own("note_release_group_mbid", "CANON_RELEASEGROUPID"),
-    _own("note_release_mbid", "CANON_RELEASEID"),
-    _own("decision_trace", "CANON_TRACE"),
-)  # fmt: skip
-"""All fields that are written, in the order in which differences are shown."""
-
-READ_ONLY_FIELDS: tuple[TagField, ...] = (
-    _field("title", "TIT2", "TITLE", "\xa9nam", "Title", "Title"),
-    _field("artist", "TPE1", "ARTIST", "\xa9ART", "Artist", "Author", several=True),
-)
-"""Fields that no policy writes: an album is told from another by them where its own are absent."""
-
-FIELDS_BY_NAME = {field.name: field for field in (*FIELDS, *READ_ONLY_FIELDS)}
-
-
-# The names of a field: of a Vorbis comment, an ID3v2.4 frame, an APE item; first those that other
-# programs write, by Picard's names.
-_NAMES: tuple[Texts, ...] = (
+# The names of what is no field: of a Vorbis comment, an ID3v2.4 frame, an APE item; first those
+# that other programs write, by Picard's and TagLib's names.
+_OTHER_NAMES: tuple[tuple[str, str, str], ...] = (
     ("GENRE", "TCON", "Genre"),
     ("COMMENT", "COMM::eng", "Comment"),
     ("COMPOSER", "TCOM", "Composer"),
@@ -174,51 +48,64 @@ _NAMES: tuple[Texts, ...] = (
     ("CONDUCTOR", "TPE3", "Conductor"),
     ("REMIXER", "TPE4", "MixArtist"),
     ("COPYRIGHT", "TCOP", "Copyright"),
-    ("ISRC", "TSRC", "ISRC"),
     ("LANGUAGE", "TLAN", "Language"),
     ("BPM", "TBPM", "BPM"),
     ("LYRICS", "USLT::eng", "Lyrics"),
     ("ENCODEDBY", "TENC", "EncodedBy"),
     ("ENCODER", "TSSE", "Encoder"),
+    ("SUBTITLE", "TIT3", "Subtitle"),
     *(
-        tuple(keys[family].written[0] for family in ("vorbis", "id3", "ape"))
-        for keys in (field.keys for field in FIELDS_BY_NAME.values())
+        (name, id3, name)
+        for name, id3 in (
+            ("ALBUMSORT", "TSOA"), ("ARTISTSORT", "TSOP"), ("TITLESORT", "TSOT"),
+            ("COMPOSERSORT", "TSOC"), ("WORK", "TIT1"), ("GROUPING", "GRP1"), ("MOOD", "TMOO"),
+            ("INITIALKEY", "TKEY"), ("MOVEMENTNAME", "MVNM"), ("MOVEMENTNUMBER", "MVIN"),
+            ("ORIGINALALBUM", "TOAL"), ("ORIGINALARTIST", "TOPE"), ("ORIGINALFILENAME", "TOFN"),
+            ("ORIGINALLYRICIST", "TOLY"), ("OWNER", "TOWN"), ("PRODUCEDNOTICE", "TPRO"),
+            ("ENCODINGTIME", "TDEN"), ("TAGGINGDATE", "TDTG"), ("LENGTH", "TLEN"),
+            ("FILETYPE", "TFLT"), ("RADIOSTATION", "TRSN"), ("RADIOSTATIONOWNER", "TRSO"),
+        )
     ),
-)
-_BY_ID3 = {id3: name for name, id3, _ in _NAMES} | {"TYER": "DATE"}
-_BY_APE = {ape.casefold(): name for name, _, ape in _NAMES} | {"date": "DATE"}
+)  # fmt: skip
+_BY_ID3 = {id3: name for name, id3, _ in _OTHER_NAMES}
+_BY_APE = {ape.casefold(): name for name, _, ape in _OTHER_NAMES}
 _INFO = {
-    "INAM": "TITLE", "IART": "ARTIST", "IPRD": "ALBUM", "ICRD": "DATE", "IGNR": "GENRE",
-    "ICMT": "COMMENT", "IPRT": "TRACKNUMBER", "ITRK": "TRACKNUMBER", "ICOP": "COPYRIGHT",
-    "IMUS": "COMPOSER", "IWRI": "LYRICIST", "IPUB": "LABEL", "ILNG": "LANGUAGE", "IMED": "MEDIA",
-    "ISRC": "ISRC", "IBPM": "BPM", "ITCH": "ENCODEDBY", "ISFT": "ENCODER",
+    "INAM": "title", "IART": "artist", "IPRD": "album", "ICRD": "date", "IPRT": "track",
+    "ITRK": "track", "IPUB": "labels", "IMED": "media", "ISRC": "isrcs", "ICNT": "release_country",
+    "PRT1": "disc_subtitle", "IGNR": "GENRE", "ICMT": "COMMENT", "ICOP": "COPYRIGHT",
+    "IMUS": "COMPOSER", "IWRI": "LYRICIST", "ILNG": "LANGUAGE", "IBPM": "BPM", "ITCH": "ENCODEDBY",
+    "ISFT": "ENCODER", "IENG": "ARRANGER", "ISTR": "PERFORMER", "IEDT": "REMIXER",
+    "IDIT": "ENCODINGTIME", "IBSU": "ARTISTWEBPAGE",
 }  # fmt: skip
-_AIFF = {"NAME": "TITLE", "AUTH": "ARTIST", "(c) ": "COPYRIGHT", "ANNO": "COMMENT"}
+_AIFF = {"NAME": "title", "AUTH": "artist", "(c) ": "COPYRIGHT", "ANNO": "COMMENT"}
 _ID3V1 = {
-    "TITLE": slice(3, 33), "ARTIST": slice(33, 63), "ALBUM": slice(63, 93), "DATE": slice(93, 97),
+    "title": slice(3, 33), "artist": slice(33, 63), "album": slice(63, 93), "date": slice(93, 97),
     "COMMENT": slice(97, 127),
 }  # fmt: skip
-_ID3V1_TRACK, _ID3V1_GENRE, _NO_GENRE = 126, 127, 255
+_ID3V1_TRACK, _ID3V1_GENRE = 126, 127
+_ID3V1_PADDING = b" \t\n\v\f\r"
 
-_OF_ONE_TEXT = {"COMMENT", "LYRICS"}
+_OF_ONE_TEXT = ("COMMENT", "LYRICS")
 
 # Of mp3gain: how to take its change of the audio back, which it alone reads, in its own tag.
 _NOT_TAKEN = re.compile(r"(?i)mp3gain_")
-_ID3_DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
-_VORBIS_NAME = re.compile(r"[ -<>-}]+")
+_PLAIN_NAME = re.compile(r"[ -<>-}]{2,255}")  # allowed in Vorbis comments and in APE tags
+_TIME = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
+
+_Read = Callable[[Item], Texts | None]
+_Write = Callable[[str, Texts], Item | tuple[Item, ...]]
 
 
 def _plain_text(item: Item) -> Texts:
     """Return the text of an INFO entry or a text chunk of AIFF; neither names its encoding."""
     text = item.data.partition(b"\0")[0]
-    try:
-        return (text.decode("utf-8").strip(),)
-    except UnicodeDecodeError:
-        return (text.decode("cp1252", "replace").strip(),)
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return (text.decode(encoding),)
+        except UnicodeDecodeError:
+            continue
+    return (text.decode("latin-1"),)
 
-
-_Read = Callable[[Item], Texts | None]
-_Write = Callable[[str, Texts], Item | tuple[Item, ...]]
 
 # How a form of tag holds texts: in one record, or in several where it has no other way.
 _FORMS: dict[str, tuple[_Read, _Write]] = {
@@ -246,70 +133,22 @@ _WRITTEN: dict[str, tuple[str, bytes]] = {
     "ape": _APE, "wv": _APE, "mpc": _APE,
 }  # fmt: skip
 
-_FAMILIES: dict[str, Family] = {
-    "id3v2": "id3", "vorbis": "vorbis", "mp4": "mp4", "apev2": "ape", "asf": "asf"
-}  # fmt: skip
-
-# Before ID3v2.4 a tag has one text for each field, a date in two frames, of an original date the
-# year. ID3v2.2 has the same frames under shorter names.
-_BEFORE_2_4 = ("id3v2.2", "id3v2.3")
-_OLD_DATES = {
-    "date": Keys(("TYER", "TDAT"), gone=("TDRC", "TIME")),
-    "original_date": Keys(("TORY",), gone=("TDOR",)),
-    "release_date": Keys(("TXXX:RELEASEDATE",), gone=("TDRL",)),
-}
-_NEW_DATES = {
-    "date": Keys(("TDRC",), gone=("TYER", "TDAT", "TIME")),
-    "original_date": Keys(("TDOR",), gone=("TORY",)),
-    "release_date": Keys(("TDRL",), also=("TXXX:RELEASEDATE",)),
-}
-# They say nothing without the frame of the year.
-_DAYS = frozenset({"TDAT", "TDA", "TIME", "TIM"})
-_SHORT = {"UFID": "UFI", "TXXX": "TXX", "TALB": "TAL", "TPE2": "TP2", "TPUB": "TPB", "TMED": "TMT",
-          "TYER": "TYE", "TDAT": "TDA", "TIME": "TIM", "TORY": "TOR", "TIT2": "TT2", "TPE1": "TP1",
-          "TRCK": "TRK", "TPOS": "TPA", "TCMP": "TCP", "TSO2": "TS2",
-          "TSST": "TXX:DISCSUBTITLE"}  # fmt: skip
-
-_DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
-_NUMBERS = re.compile(r"\s*0*(\d+)\s*(?:/\s*0*(\d+)\s*)?")
+# Fields whose texts have a slash of their own: in ID3 before 2.4 it does not divide them.
+_WITH_SLASH = frozenset({"labels", "catalog_numbers", "artist"})
 
 
-# What a key holds of a field's text: groups of its form.
-_Part = tuple[re.Pattern[str], tuple[int, ...]]
-_YEAR: _Part = (_DATE, (1,))
-_DAY_AND_MONTH: _Part = (_DATE, (3, 2))
-_NUMBER: _Part = (_NUMBERS, (1,))
-_TOTAL: _Part = (_NUMBERS, (2,))
-
-# Keys that hold a part of a field's text, by how they get it. Others that are named for a year are
-# defined to hold a date: APE's `Year`, and `WM/Year`, where Picard, beets and foobar2000 keep the
-# whole one.
-_PARTS: dict[str, _Part] = {
-    **dict.fromkeys(
-        ("TYER", "TYE", "TORY", "TOR", "YEAR", "WM/OriginalReleaseYear", f"{FREE}ORIGINAL YEAR"),
-        _YEAR,
-    ),
-    **dict.fromkeys(("TDAT", "TDA"), _DAY_AND_MONTH),
-    **dict.fromkeys(("TRACKNUMBER", "TRACK", "WM/TrackNumber", "DISCNUMBER", "DISC"), _NUMBER),
-    **dict.fromkeys(
-        ("TRACKTOTAL", "TOTALTRACKS", "TRACKC", "TotalTracks", "DISCTOTAL", "TOTALDISCS", "DISCC",
-         "TotalDiscs"), _TOTAL,
-    ),
-}  # fmt: skip
-
-# Labels and catalogue numbers may have a slash of their own.
-_WITH_SLASH = frozenset({"labels", "catalog_numbers"})
+# Of a tag set.
 
 
 def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
     """Return the tags with each field set to these texts, or removed where there are none.
 
     Names are those of `FIELDS`. Fields that have these texts keep their bytes; where all do, `tags`
-    itself is returned. ID3 stays of its version, and holds of a value what fits. A tag is made
-    where there is none, and says what other tags do: players read that one only. Raises
-    `AudioError` for an unknown field or a value that its form cannot hold.
+    itself is returned. ID3 stays of its version, and holds of a value what fits. A tag that is not
+    there or says nothing gets what other tags say: players read that one only. Raises `AudioError`
+    for an unknown field or a value that its form cannot hold.
     """
-    old = _written_block(tags) or new_block(tags)
+    old = _read_first(tags)
     block = old
     for name, texts in fields.items():
         block = _with_field(block, name, tuple(texts))
@@ -317,32 +156,67 @@ def with_fields(tags: TagSet, fields: Mapping[str, Sequence[str]]) -> TagSet:
 
 
 def field_texts(tags: TagSet, name: str) -> Texts:
-    """Return the texts of a field: of the key that is written, else of another program's.
+    """Return the texts of a field, as `all_fields`; raise `AudioError` for an unknown field."""
+    _require_field(name)
+    return all_fields(tags).get(name, ())
 
-    Of an original date all keys count. Raises `AudioError` for an unknown field.
+
+def all_fields(tags: TagSet) -> dict[str, Texts]:
+    """Return what the tag that is written says, or would say when it is made, by field.
+
+    A text is of the key that is written, else of another program's. Of an original date all keys
+    count. Blank texts say nothing.
     """
-    block = _written_block(tags)
-    if block is None:
+    block = _read_first(tags)
+    return {name: _whole(block, name, texts) for name, texts in _texts_by_field(block).items()}
+
+
+def texts_of_file(tags: TagSet) -> dict[str, Texts]:
+    """Return what all tags of a file say, by field: of each field what the first tag has of it.
+
+    Their order is that of players. Texts are as they are in the tags, numbers with their zeros.
+    """
+    own = _own_block(tags)
+    others = _said_by_others(tags, _WRITTEN[tags.container][0])
+    return {**others, **(_texts_by_field(own) if own else {})}
+
+
+def new_block(tags: TagSet) -> Block:
+    """Return a block that says what the other tags of the file do."""
+    form, head = _WRITTEN[tags.container]
+    own = _own_block(tags)
+    return _filled(Block(own.form, (), own.head) if own else Block(form, (), head), tags)
+
+
+def not_copied(tags: TagSet) -> Texts:
+    """Return the keys whose values a new tag would hide, with their tags: it cannot hold them."""
+    own = _own_block(tags)
+    if own and _says_something(own):
         return ()
-    keys = _keys(block, name)
-    every = (key for key in (*keys.written, *keys.also, *keys.gone) if key not in _DAYS)
-    found = filter(None, (_texts_at(block, key) for key in every))
-    if name == "original_date":
-        texts = tuple(dict.fromkeys(chain.from_iterable(found)))
-        return tuple(
-            one
-            for one in texts
-            if not any(other != one and other.startswith(one) for other in texts)
-        )
-    texts = next(found, ())
-    return _whole(block, name, keys, texts) if texts else ()
+    block = new_block(tags)
+    new, _ = _said(block)
+    found = list[str]()
+    for kind, label in _OTHER_TAGS.items():
+        other = tags.block(kind)
+        if other is None or kind == block.form.partition(".")[0]:
+            continue
+        said, unnamed = _said(other)
+        found += [f"{label} {key}" for key in unnamed]
+        found += [
+            f"{label} {name}"
+            for name, texts in said.items()
+            if name not in new
+            or (block.form in BEFORE_2_4 and "date" in name and new[name] != texts)
+        ]
+    return tuple(dict.fromkeys(found))
 
 
 def with_dates_of_version(tags: TagSet, name: str) -> TagSet:
     """Return the tags with a date of ID3v2.3 under that version's keys, not under those of 2.4."""
-    block, keys = _written_block(tags), _OLD_DATES[name]
+    block = _own_block(tags)
     if block is None or block.form != "id3v2.3":
         return tags
+    keys = keys_of_form(block.form).keys[name]
     texts = _texts_at(block, keys.gone[0])
     if not any(texts) or any(_items_at(block, key) for key in keys.written):
         return tags
@@ -354,65 +228,59 @@ def item_texts(form: str, item: Item) -> Texts | None:
     return _READERS[form](item) if form in _READERS else None
 
 
-def written_keys(name: str) -> frozenset[str]:
-    """Return the keys under which a field is written in any form of tag."""
-    keys = {key for each in FIELDS_BY_NAME[name].keys.values() for key in each.written}
-    for dates in (_OLD_DATES, _NEW_DATES):
-        keys |= set(dates[name].written) if name in dates else set()
-    return frozenset(keys | {_shortened(key) for key in keys})
-
-
 def is_same_key(form: str, one: str, other: str) -> bool:
     """Say whether two names are of one key: most forms do not tell them apart by case."""
-    has_case = form == "mp4" or form not in _FORMS
-    return one == other or (not has_case and one.casefold() == other.casefold())
+    return one == other or (form in _FORMS and folded(form, one) == folded(form, other))
 
 
-def _written_block(tags: TagSet) -> Block | None:
+def _require_field(name: str) -> None:
+    if name not in FIELDS_BY_NAME:
+        raise AudioError(f"there is no field {name!r}; fields are {', '.join(FIELDS_BY_NAME)}")
+
+
+def _own_block(tags: TagSet) -> Block | None:
     form, _ = _WRITTEN[tags.container]
     return tags.block(form.partition(".")[0])
 
 
-def new_block(tags: TagSet) -> Block:
-    """Return a block that says what the other tags of the file do."""
-    form, head = _WRITTEN[tags.container]
-    block = Block(form, (), head)
-    for key, texts in _texts_of_other_tags(tags, form).items():
-        block = _with_texts(block, key, texts)
-    return block
+def _read_first(tags: TagSet) -> Block:
+    """Return the tag that is written; with what the other tags say if it says nothing."""
+    own = _own_block(tags)
+    if own is None:
+        return new_block(tags)
+    return own if _says_something(own) else _filled(own, tags)
 
 
-def _keys(block: Block, name: str) -> Keys:
-    """Return the keys of a field in a block; raise `AudioError` for an unknown field."""
-    field = FIELDS_BY_NAME.get(name)
-    if field is None:
-        raise AudioError(f"there is no field {name!r}; fields are {', '.join(FIELDS_BY_NAME)}")
-    keys = field.keys[_FAMILIES[block.form.partition(".")[0]]]
-    if block.form in _BEFORE_2_4:
-        keys = _OLD_DATES.get(name, keys)
-    if block.form == "id3v2.4":
-        keys = _NEW_DATES.get(name, keys)
-    if block.form == "id3v2.2":
-        return Keys(
-            *(tuple(map(_shortened, each)) for each in (keys.written, keys.also, keys.gone))
-        )
-    return keys
+def _says_something(block: Block) -> bool:
+    found = (item_texts(block.form, item) for item in block.items if item.key)
+    return any(texts is None or _speaking(texts) for texts in found)
 
 
-def _shortened(key: str) -> str:
-    name, colon, rest = key.partition(":")
-    return _SHORT.get(name, name) + colon + rest
+def _speaking(texts: Iterable[str]) -> Texts:
+    """Return the texts that are not blank."""
+    return tuple(text for text in texts if text.strip(BLANK))
+
+
+# Of one tag.
 
 
 def _with_field(block: Block, name: str, texts: Texts) -> Block:
-    keys = _keys(block, name)
+    _require_field(name)
     if len(texts) > 1 and not FIELDS_BY_NAME[name].several:
         raise AudioError(f"{name} has one value, not {len(texts)}")
     if any("\0" in text or not text for text in texts):
         raise AudioError(f"{name} cannot be empty or hold a NUL byte")
-    there = [key for key in keys.also if _items_at(block, key)]
-    for key in (*keys.written, *there):
-        part = _PARTS.get(key)
+    form = keys_of_form(block.form)
+    keys = form.keys[name]
+    meant = {folded(block.form, key): (key, key) for key in keys.written}
+    for item in block.items:
+        for field, listed in form.fields_of(item.key):
+            if field == name and listed not in keys.gone:
+                is_listed = is_same_key(block.form, item.key, listed)
+                key = listed if is_listed else item.key
+                meant.setdefault(folded(block.form, key), (key, listed))
+    for key, listed in meant.values():
+        part = PARTS.get(listed)
         held = (_part(part, texts[0]),) if part and texts else texts
         block = _with_texts(block, key, tuple(filter(None, held)))
     for key in keys.gone:
@@ -448,7 +316,7 @@ def _texts_at(block: Block, key: str) -> Texts:
     return tuple(text for item in items for text in item_texts(block.form, item) or ())
 
 
-def _part(part: _Part, text: str) -> str:
+def _part(part: Part, text: str) -> str:
     """Return what a key holds of a field's text; nothing where a part of it is not there."""
     form, numbers = part
     found = form.match(text)
@@ -456,95 +324,186 @@ def _part(part: _Part, text: str) -> str:
     return "" if None in groups else "".join(groups)
 
 
-def _whole(block: Block, name: str, keys: Keys, texts: Texts) -> Texts:
+def _texts_by_field(block: Block) -> dict[str, Texts]:
+    """Return what a tag says, by field; the day of a date is with its year."""
+    form = keys_of_form(block.form)
+    spellings: dict[tuple[str, str], dict[str, Texts]] = {}
+    for item in block.items:
+        fields = form.fields_of(item.key)
+        texts = _speaking(item_texts(block.form, item) or ()) if fields else ()
+        for field_and_key in fields if texts else ():
+            by_key = spellings.setdefault(field_and_key, {})
+            by_key[item.key] = (*by_key.get(item.key, ()), *texts)
+    found: dict[str, Texts] = {}
+    for name, keys in form.keys.items():
+        every = (key for key in (*keys.written, *keys.also, *keys.gone) if key not in DAYS)
+        there = [(key, spelled) for key in every if (spelled := spellings.get((name, key)))]
+        if name == "original_date":
+            found[name] = _without_vaguer(chain(*(chain(*each.values()) for _, each in there)))
+        elif there:
+            key, spelled = there[0]
+            exact = (each for each in spelled if is_same_key(block.form, each, key))
+            found[name] = spelled[next(exact, next(iter(spelled)))]
+    day_key = key_of_version(block.form, "TDAT")
+    days = next(iter(spellings.get(("date", day_key), {}).values()), ())
+    year = found.get("date", ())
+    if days and year and all(re.fullmatch(r"\d{4}", text) for text in (days[0], year[0])):
+        found["date"] = (f"{year[0]}-{days[0][2:]}-{days[0][:2]}",)
+    return {name: texts for name, texts in found.items() if texts}
+
+
+def _without_vaguer(found: Iterable[str]) -> Texts:
+    """Return different texts without those that another one begins with: years of dates."""
+    texts = tuple(dict.fromkeys(found))
+    return tuple(
+        text
+        for text in texts
+        if not any(other != text and other.startswith(text) for other in texts)
+    )
+
+
+def _whole(block: Block, name: str, texts: Texts) -> Texts:
+    """Return the texts of a field in the form in which they are compared and written."""
     match name:
-        case "date":  # ID3v2.3 has it in two frames
-            days = (*_texts_at(block, "TDAT"), *_texts_at(block, "TDA"))
-            if days and all(re.fullmatch(r"\d{4}", text) for text in (days[0], texts[0])):
-                return (f"{texts[0]}-{days[0][2:]}-{days[0][:2]}",)
         case "track" | "disc":  # 5/12, without leading zeros; what is no number as it is
-            numbers = _NUMBERS.fullmatch(texts[0])
+            numbers = NUMBERS.fullmatch(texts[0])
             if not numbers:
                 return texts[:1]
-            totals = (key for key in (*keys.written, *keys.also) if _PARTS.get(key) is _TOTAL)
+            keys = keys_of_form(block.form).keys[name]
+            totals = (key for key in (*keys.written, *keys.also) if PARTS.get(key) is TOTAL)
             known = (found for key in totals if (found := _texts_at(block, key)))
-            total = numbers[2] or _part(_NUMBER, next(known, ("",))[0])
+            total = numbers[2] or _part(NUMBER, next(known, ("",))[0])
             return (f"{numbers[1]}/{total}" if total else numbers[1],)
-        case _ if block.form in _BEFORE_2_4 and FIELDS_BY_NAME[name].several:
+        case _ if block.form in BEFORE_2_4 and FIELDS_BY_NAME[name].several:
             if name not in _WITH_SLASH:
                 return tuple(part for text in texts for part in text.split("/") if part)
     return texts
 
 
-def _texts_of_other_tags(tags: TagSet, form: str) -> dict[str, Texts]:
-    """Return what the other tags say, as TagLib reads them, by the keys of a tag of this form."""
-    said: dict[str, Texts] = {}
-    for kind, read in _OTHER_TAGS.items():
+# What other tags say, by the names of fields, and of Vorbis comments for what is no field.
+
+
+def _filled(block: Block, tags: TagSet) -> Block:
+    """Return the block with what the other tags say."""
+    keys = {
+        "vorbis": {},
+        "apev2": {name: ape for name, _, ape in _OTHER_NAMES},
+    }.get(block.form, {name: id3 for name, id3, _ in _OTHER_NAMES})
+    for name, texts in _said_by_others(tags, block.form).items():
+        if name in FIELDS_BY_NAME:
+            block = _with_copied_field(block, name, texts)
+            continue
+        if block.form.startswith("id3v2"):
+            key = key_of_version(block.form, keys.get(name, f"TXXX:{name}"))
+        elif not _PLAIN_NAME.fullmatch(key := keys.get(name, name)):
+            continue
+        block = _with_texts(block, key, _as_copied(block, name, texts))
+    return block
+
+
+def _as_copied(block: Block, name: str, texts: Texts) -> Texts:
+    if name == "GENRE":  # a number, or one in brackets, in ID3
+        return tuple(TCON(encoding=3, text=list(texts)).genres) or texts
+    is_joined = block.form != "vorbis" and name in _OF_ONE_TEXT
+    return ("\n".join(texts),) if is_joined else texts
+
+
+def _with_copied_field(block: Block, name: str, texts: Texts) -> Block:
+    """Return the block with a field as another tag has it: what follows a number is kept, too."""
+    keys = keys_of_form(block.form).keys[name].written
+    for key in keys if block.form in BEFORE_2_4 else keys[:1]:
+        part = PARTS.get(key) if block.form in BEFORE_2_4 else None
+        held = (_part(part, texts[0]),) if part else texts
+        block = _with_texts(block, key, tuple(filter(None, held)))
+    return block
+
+
+def _said_by_others(tags: TagSet, form: str) -> dict[str, Texts]:
+    """Return what the tags but that of a form say, by name: of each what the first one has."""
+    found: dict[str, Texts] = {}
+    for kind in _OTHER_TAGS:
         if (block := tags.block(kind)) and kind != form.partition(".")[0]:
-            for name, texts in read(block):
-                said.setdefault(name, texts)
-    if "GENRE" in said:  # a number, or one in brackets, in ID3
-        said["GENRE"] = tuple(TCON(encoding=3, text=list(said["GENRE"])).genres) or said["GENRE"]
-    if form == "vorbis":
-        return {name: texts for name, texts in said.items() if _VORBIS_NAME.fullmatch(name)}
-    for name in _OF_ONE_TEXT & said.keys():
-        said[name] = ("\n".join(said[name]),)
-    if form == "apev2":
-        keys = {name: ape for name, _, ape in _NAMES}
-        return {keys.get(name, name): texts for name, texts in said.items()}
-    if "DATE" in said and not _ID3_DATE.fullmatch(said["DATE"][0]):
-        del said["DATE"]
-    keys = {name: id3 for name, id3, _ in _NAMES}
-    return {keys.get(name, f"TXXX:{name}"): texts for name, texts in said.items()}
+            found = {**_said(block)[0], **found}
+    return found
 
 
-_Said = Iterator[tuple[str, Texts]]
-
-
-def _of_id3v2(block: Block) -> _Said:
-    for item in block.items:
-        texts = mp3.id3_texts(block.form, item)
-        kind, _, description = item.key.partition(":")
-        if kind == "TXXX" and description:
-            name = _BY_ID3.get(item.key, description.upper())
-        elif kind in ("COMM", "USLT"):  # in any language, without a description
-            name = _BY_ID3[f"{kind}::eng"] if description.startswith(":") else ""
+def _said(block: Block) -> tuple[dict[str, Texts], Texts]:
+    """Return what a tag says, by name, and the keys of what has no name."""
+    found: dict[str, Texts] = {}
+    unnamed: list[str] = []
+    if block.form == _SECOND_COMMENTS:
+        read = (vorbis.read_comments(item.data) for item in block.items)
+        block = Block("vorbis", tuple(item for each in read if each for item in each[0].items))
+    if block.form in _FORMS:
+        found = _texts_by_field(block)
+        if "date" in found and block.form in BEFORE_2_4:
+            found["date"] = _with_time(block, found["date"])
+    for name, key, texts in _named_texts(block):
+        if name and texts:
+            if _speaking(texts) and not (name in FIELDS_BY_NAME and name in found):
+                found[name] = tuple(dict.fromkeys((*found.get(name, ()), *texts)))
         else:
-            name = _BY_ID3.get(item.key, "")
-        if name and texts and all(texts):
-            yield name, texts
+            unnamed.append(key)
+    return found, tuple(unnamed)
 
 
-def _of_ape(block: Block) -> _Said:
+def _with_time(block: Block, date: Texts) -> Texts:
+    time = _TIME.fullmatch(next(iter(_texts_at(block, key_of_version(block.form, "TIME"))), ""))
+    is_day = len(date[0]) == len("2004-01-31")
+    return (f"{date[0]}T{time[1]}:{time[2]}",) if time and is_day else date
+
+
+_Named = Iterator[tuple[str, str, Texts | None]]
+
+
+def _named_texts(block: Block) -> _Named:
+    """Yield the name, the key and the texts of every record that is of no field."""
+    if block.form == "id3v1":
+        yield from _of_id3v1(block.items[0].data)
+        return
+    plain = {riff.INFO_FORM: _INFO, riff.TEXT_FORM: _AIFF}.get(block.form)
     for item in block.items:
-        texts = mp3.ape_texts(item)
-        if texts and all(texts) and not _NOT_TAKEN.match(item.key):
-            yield _BY_APE.get(item.key.casefold(), item.key.upper()), texts
+        if not item.key:
+            continue
+        if plain is not None:
+            yield plain.get(item.key, ""), item.key, _plain_text(item)
+        elif block.form in _FORMS and not keys_of_form(block.form).fields_of(item.key):
+            name = _other_name(block.form, item.key)
+            if name is not None:
+                yield name, item.key, item_texts(block.form, item)
 
 
-def _of_plain_texts(names: Mapping[str, str], block: Block) -> _Said:
-    for item in block.items:
-        texts = _plain_text(item)
-        if texts[0] and item.key in names:
-            yield names[item.key], texts
+def _other_name(form: str, key: str) -> str | None:
+    """Return the name of a key of no field, empty if it has none; `None` if it is passed over."""
+    if form == "vorbis":
+        return key.upper()
+    if form == "apev2":
+        return None if _NOT_TAKEN.match(key) else _BY_APE.get(key.casefold(), key.upper())
+    kind, _, description = (key := long_key(form, key)).partition(":")
+    if kind == "TXXX" and description:
+        return description.upper()
+    if kind in ("COMM", "USLT"):  # in any language, without a description
+        return _BY_ID3[f"{kind}::eng"] if description.startswith(":") else ""
+    return _BY_ID3.get(key, "")
 
 
-def _of_id3v1(block: Block) -> _Said:
-    tag = block.items[0].data
+def _of_id3v1(tag: bytes) -> _Named:
     for name, place in _ID3V1.items():
-        if text := tag[place].partition(b"\0")[0].decode("latin-1").strip():
-            yield name, (text,)
+        text = tag[place].partition(b"\0")[0].strip(_ID3V1_PADDING).decode("latin-1")
+        yield name, name, (text,)
     if tag[_ID3V1_TRACK - 1] == 0 and tag[_ID3V1_TRACK]:
-        yield "TRACKNUMBER", (str(tag[_ID3V1_TRACK]),)
-    if tag[_ID3V1_GENRE] != _NO_GENRE:
-        yield "GENRE", (str(tag[_ID3V1_GENRE]),)
+        yield "track", "track", (str(tag[_ID3V1_TRACK]),)
+    if tag[_ID3V1_GENRE] < len(TCON.GENRES):
+        yield "GENRE", "genre", (str(tag[_ID3V1_GENRE]),)
 
 
-_OTHER_TAGS: dict[str, Callable[[Block], _Said]] = {
-    "id3v2": _of_id3v2,
-    "apev2": _of_ape,
-    riff.INFO_FORM: partial(_of_plain_texts, _INFO),
-    riff.TEXT_FORM: partial(_of_plain_texts, _AIFF),
-    "id3v1": _of_id3v1,
+_SECOND_COMMENTS = "flac-comments"
+_OTHER_TAGS = {
+    _SECOND_COMMENTS: "second Vorbis comments",
+    "id3v2": "ID3v2",
+    "apev2": "APE",
+    riff.INFO_FORM: "RIFF INFO",
+    riff.TEXT_FORM: "AIFF",
+    "id3v1": "ID3v1",
 }
-"""The forms of tag in the order in which TagLib reads them."""
+"""The forms of tag in the order in which TagLib reads them, as they are called."""

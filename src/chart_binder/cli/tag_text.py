@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from chart_binder.audio.fields import FIELDS_BY_NAME
+from chart_binder.audio.field_table import FIELDS_BY_NAME
 from chart_binder.cli.decision_text import entity_names
 from chart_binder.cli.output import count_text, labelled, labelled_list, note_lines, wrap
 from chart_binder.domain.tags import AlbumKey, album_key

@@ -5,10 +5,13 @@ Navidrome alone makes albums of dates, so its keys are here.
 """
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -188,11 +191,15 @@ def _first(fields: Fields, name: str) -> str:
 
 Texts = tuple[str, ...]
 
-_DATE = re.compile(r"(\d{4}(?:-\d\d(?:-\d\d)?)?)(?!\d)")
+_NUMBERS = re.compile(r"([0-9]{4})([-/. :]?)(0[0-9]|1[0-2])(?:\2([0-2][0-9]|3[01]))?(?=$|[T ].*)")
+_BEFORE_DATE = re.compile(r"(?i)^(?:[\[(\s~℗©]|\(?[pc]\)|(?:circa|ca?)\b\.?)+")
+# At the beginning, or behind day and month, whose order is not known.
+_YEAR = re.compile(r"(?:[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ])?(?!0000)([0-9]{4})(?![0-9])")
 _CUT = (
     "no finer than its date: Navidrome before 0.55 would show the album in parts; --in-parts writes"
     " the original date whole"
 )
+_ORIGINAL_DATES = ("original_date", "original_year")
 _NO_CATALOG_NUMBER = "[none]"  # as MusicBrainz writes it
 _NO_LABEL = "[no label]"
 
@@ -287,7 +294,7 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
     if album.no_finer_than_date and date and text.startswith(date[0]):
         text = date[0]
     notes = []
-    old = _earliest(now.get("original_date", ()), now.get("original_year", ()))
+    old = _earliest(*(now.get(name, ()) for name in _ORIGINAL_DATES))
     match _comparison(old, first, is_replaceable=old.text in album.replaceable):
         case "earlier":
             notes.append(f"original date {old} stays: it is before {first}, the first release")
@@ -304,6 +311,9 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
     released = _parsed(date[0]) if date else UNKNOWN
     if released.is_known and released.last < first.first and not album.also_date:
         notes.append(f"the file's own date {released} is before {first}: one of them is wrong")
+    if _unreadable(_ORIGINAL_DATES, now):
+        wanted = {name: texts for name, texts in wanted.items() if name not in _ORIGINAL_DATES}
+        notes = _unreadable_notes("original date", _ORIGINAL_DATES, now)
     if album.also_date:
         wanted |= _first_as_date(first, text, now, notes)
     return Wanted(wanted, tuple(notes))
@@ -315,6 +325,9 @@ def _first_as_date(
     """Return the first date as the date, with the old date as release date."""
     date = now.get("date", ())
     old = _parsed(date[0]) if date else UNKNOWN
+    if _unreadable(("date",), now):
+        notes += _unreadable_notes("date", ("date",), now)
+        return {}
     match _comparison(old, first, is_replaceable=False):
         case "earlier":
             notes.append(f"date {old} stays: it is before {first}, the first release")
@@ -397,13 +410,45 @@ def _is_vaguer(one: PartialDate, other: PartialDate) -> bool:
     return is_within and one.text != other.text
 
 
+def _unreadable(names: Iterable[str], now: Fields) -> list[str]:
+    """Return the fields with a text that has numbers other than zeros, and is no known date."""
+    return [name for name in names if any(_is_unreadable(text) for text in now.get(name, ()))]
+
+
+def _unreadable_notes(called: str, names: Iterable[str], now: Fields) -> list[str]:
+    texts = " and ".join(repr(now[name][0]) for name in _unreadable(names, now))
+    return [f"{called} {texts} stays: it cannot be read as a date"] if texts else []
+
+
+def _is_unreadable(text: str) -> bool:
+    is_number = any(character.isnumeric() and character != "0" for character in text)
+    return is_number and not _parsed(text).is_known
+
+
+@lru_cache(maxsize=4096)
 def _parsed(text: str) -> PartialDate:
-    """Return the date that a tag's text begins with; no date, or the year 0000, is unknown."""
-    found = _DATE.match(text.strip())
-    try:
-        return PartialDate.parse(found[1]) if found else UNKNOWN
-    except ValueError:
+    """Return the date that a tag's text states, in any form; no date, or year 0000, is unknown.
+
+    Parts of zeros are unknown. What follows a year that the text begins with does not count.
+    """
+    plain = unicodedata.normalize("NFKC", text).strip()
+    bare = _BEFORE_DATE.sub("", plain).rstrip(" )].")
+    if numbers := _NUMBERS.match(bare):
+        year, _, month, day = numbers.groups()
+        has_month = month != "00"
+        parts = (year, month if has_month else None, day if has_month and day != "00" else None)
+        with suppress(ValueError):
+            return PartialDate.parse("-".join(filter(None, parts)))
+    if not any(character.isdecimal() for character in bare):
         return UNKNOWN
+    if not re.fullmatch(r"[0-9]{4}", bare):
+        # Compiles 0.1 s of expressions.
+        from chart_binder.domain.dates_in_text import read_date
+
+        if found := read_date(bare):
+            return found
+    year = _YEAR.match(bare)
+    return PartialDate.parse(year[1]) if year else UNKNOWN
 
 
 def note(track: Track, now: Fields) -> Wanted:
@@ -503,7 +548,10 @@ def move(
         fields = {name: texts for name, texts in fields.items() if texts or name == "compilation"}
     dated = dates(track, now, AlbumDates(dates_of_album(track, now) | own_dates))
     if dated.withheld and not is_same:
-        fields |= {"original_date": (), "original_year": ()}  # of the album that it leaves
+        unreadable = _unreadable(_ORIGINAL_DATES, now)
+        fields |= {name: () for name in _ORIGINAL_DATES if name not in unreadable}
+        notes = _unreadable_notes("original date", _ORIGINAL_DATES, now)
+        dated = replace(dated, notes=(*dated.notes, *notes))
     same = {name for name in ("track", "disc") if now.get(name) == fields[name]}
     kept = {name: texts for name, texts in fields.items() if name not in same}
     if not fields["compilation"] and now.get("compilation") == ("0",):

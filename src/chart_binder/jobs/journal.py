@@ -17,14 +17,8 @@ import msgspec
 
 from chart_binder.audio import tagset
 from chart_binder.audio.containers import audio_hash, read_tag_set
-from chart_binder.audio.fields import (
-    FIELDS,
-    FIELDS_BY_NAME,
-    field_texts,
-    is_same_key,
-    item_texts,
-    written_keys,
-)
+from chart_binder.audio.field_table import FIELDS, written_keys
+from chart_binder.audio.fields import all_fields, field_texts, is_same_key, item_texts
 from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
 from chart_binder.audio.save import (
     PreparedCopy,
@@ -71,15 +65,11 @@ class ChangedKey(FieldChange, frozen=True, omit_defaults=True):
     before: Texts | None = None
 
 
-def all_fields(tags: TagSet) -> dict[str, Texts]:
-    """Return the texts of every field that is present, those included that are never written."""
-    return {name: texts for name in FIELDS_BY_NAME if (texts := field_texts(tags, name))}
-
-
 def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
     """Return the fields that differ, in the order of the table, then other keys that differ."""
+    before, after = all_fields(old), all_fields(new)
     every = (
-        FieldChange(each.name, field_texts(old, each.name), field_texts(new, each.name))
+        FieldChange(each.name, before.get(each.name, ()), after.get(each.name, ()))
         for each in FIELDS
     )
     fields = tuple(each for each in every if each.old != each.new)

@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chart_binder.audio.containers import asf, audio_hash, read_tag_set
+from chart_binder.audio.field_table import FIELDS, FIELDS_BY_NAME, written_keys
 from chart_binder.audio.fields import (
-    FIELDS,
-    FIELDS_BY_NAME,
     field_texts,
     is_same_key,
     new_block,
     with_dates_of_version,
     with_fields,
-    written_keys,
 )
 from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.save import (

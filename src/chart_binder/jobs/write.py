@@ -1,6 +1,6 @@
 """Write what decisions say into the tags of files, by a plan for each album."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from chart_binder.audio.containers import read_tag_set
-from chart_binder.audio.fields import item_texts, with_fields, written_keys
+from chart_binder.audio.field_table import written_keys
+from chart_binder.audio.fields import all_fields, item_texts, not_copied, with_fields
 from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.reading import read_names
 from chart_binder.audio.save import NotWritableError
@@ -115,7 +116,7 @@ class Plan:
 
     def change(self, tags: TagSet) -> TagSet:
         """Return the tags with the planned values. Raises `AudioError`."""
-        return with_fields(tags, self.wanted(journal.all_fields(tags)).fields)
+        return with_fields(tags, self.wanted(all_fields(tags)).fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def read_file_tags(path: Path) -> TaggedFile:
         tags = read_tag_set(path)
     except (CanonError, OSError) as error:
         return TaggedFile(path, "", {}, _album_key(path, {}), error)
-    fields = journal.all_fields(tags)
+    fields = all_fields(tags)
     return TaggedFile(path, tags.container, fields, _album_key(path, fields))
 
 
@@ -274,16 +275,17 @@ class Planner:
     def plan(self, draft: Draft, wanted: Callable[[Fields], Wanted]) -> Plan:
         """Return the plan of a file by what its fields should be. Raises `AudioError`."""
         tags = read_tag_set(draft.path)
-        said = wanted(journal.all_fields(tags))
+        said = wanted(all_fields(tags))
         new = with_fields(tags, said.fields)
+        hidden = not_copied(tags) if new != tags else ()
         return Plan(
             draft=draft,
             policy=self.options.policy,
             wanted=wanted,
             changes=journal.field_changes(tags, new),
             is_changed=new != tags,
-            after=journal.all_fields(new),
-            notes=(*draft.notes, *said.notes),
+            after=all_fields(new),
+            notes=(*draft.notes, *said.notes, *_hidden_notes(hidden)),
             withheld=draft.withheld or said.withheld,
         )
 
@@ -345,6 +347,11 @@ class Planner:
         if was_overridden and not override and not stored_decisions.verdict_on(self.store, kept):
             return "the override that decided it was removed since: decide again"
         return None
+
+
+def _hidden_notes(hidden: Sequence[str]) -> Iterator[str]:
+    if hidden:
+        yield f"players no longer read, because the new tag cannot hold it: {', '.join(hidden)}"
 
 
 def writable_ids(decision: Decision, verdict: records.VerdictRecord | None) -> Chosen | str:

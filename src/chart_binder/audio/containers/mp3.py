@@ -52,7 +52,7 @@ _LAYOUTS = {
     "COMM": "eld", "COM": "eld", "USLT": "eld", "ULT": "eld", "APIC": "e.xd", "GEOB": "e.dd",
     "POPM": "o",
 }  # fmt: skip
-_TEXTS = frozenset({"TXXX", "TXX", "COMM", "COM", "USLT", "ULT"})
+_TEXTS = frozenset({"TXXX", "TXX", "COMM", "COM", "USLT", "ULT", "XDOR"})
 
 # In the second byte of a frame's flags: grouped, compressed, encrypted, with its length before it.
 _FLAGS = {"id3v2.3": (0x20, 0x80, 0x40, 0), "id3v2.4": (0x40, 0x08, 0x04, 0x01)}
