@@ -320,7 +320,7 @@ def test_keys_set_along_are_shown_before_they_are_written(
     audio.save()
     assert canon("write", song, "--apply").status == 0
     planned = canon("write", song, "--policy=move", "--output=json", **asking(mb)).lines[0]
-    assert {"field": "ALBUM ARTIST", "old": ["Quen"], "new": ["Queen"]} in planned["changes"]
+    assert {"field": "album artist", "old": ["Quen"], "new": ["Queen"]} in planned["changes"]
     assert {"field": "YEAR", "old": ["1999"], "new": ["1975"]} in planned["changes"]
     written = canon(
         "write", song, "--policy=move", "--apply", "--output=json", "--offline", **asking(mb)
