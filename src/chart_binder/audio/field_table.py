@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 Texts = tuple[str, ...]
@@ -223,7 +223,7 @@ def _with_name(key: str, names: Mapping[str, str]) -> str:
     return names.get(name, name) + colon + rest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FormKeys:
     """The keys of every field in one form of tag.
 
@@ -236,6 +236,7 @@ class FormKeys:
     listed: Mapping[str, Sequence[tuple[str, str]]]
     by_letters: Mapping[str, tuple[str, str]]
 
+    @lru_cache(maxsize=4096)  # noqa: B019  # there is one of each form
     def fields_of(self, key: str) -> Sequence[tuple[str, str]]:
         """Return the fields of a key of a tag, each with the key that stands for it here."""
         if fields := self.listed.get(folded(self.form, key)):

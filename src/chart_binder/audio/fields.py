@@ -90,6 +90,7 @@ _OF_ONE_TEXT = ("COMMENT", "LYRICS")
 # Of mp3gain: how to take its change of the audio back, which it alone reads, in its own tag.
 _NOT_TAKEN = re.compile(r"(?i)mp3gain_")
 _PLAIN_NAME = re.compile(r"[ -<>-}]{2,255}")  # allowed in Vorbis comments and in APE tags
+_DIGITS = re.compile(r"\d{4}")
 _TIME = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
 
 _Read = Callable[[Item], Texts | None]
@@ -327,28 +328,30 @@ def _part(part: Part, text: str) -> str:
 def _texts_by_field(block: Block) -> dict[str, Texts]:
     """Return what a tag says, by field; the day of a date is with its year."""
     form = keys_of_form(block.form)
-    spellings: dict[tuple[str, str], dict[str, Texts]] = {}
+    spellings: dict[str, dict[str, dict[str, Texts]]] = {}  # by field, listed key, key as it is
     for item in block.items:
         fields = form.fields_of(item.key)
         texts = _speaking(item_texts(block.form, item) or ()) if fields else ()
-        for field_and_key in fields if texts else ():
-            by_key = spellings.setdefault(field_and_key, {})
+        for name, listed in fields if texts else ():
+            by_key = spellings.setdefault(name, {}).setdefault(listed, {})
             by_key[item.key] = (*by_key.get(item.key, ()), *texts)
     found: dict[str, Texts] = {}
     for name, keys in form.keys.items():
+        if name not in spellings:
+            continue
         every = (key for key in (*keys.written, *keys.also, *keys.gone) if key not in DAYS)
-        there = [(key, spelled) for key in every if (spelled := spellings.get((name, key)))]
+        there = [key for key in every if key in spellings[name]]
         if name == "original_date":
-            found[name] = _without_vaguer(chain(*(chain(*each.values()) for _, each in there)))
+            every_text = (chain(*spellings[name][key].values()) for key in there)
+            found[name] = _without_vaguer(chain(*every_text))
         elif there:
-            key, spelled = there[0]
-            exact = (each for each in spelled if is_same_key(block.form, each, key))
+            spelled = spellings[name][there[0]]
+            exact = (key for key in spelled if is_same_key(block.form, key, there[0]))
             found[name] = spelled[next(exact, next(iter(spelled)))]
-    day_key = key_of_version(block.form, "TDAT")
-    days = next(iter(spellings.get(("date", day_key), {}).values()), ())
-    year = found.get("date", ())
-    if days and year and all(re.fullmatch(r"\d{4}", text) for text in (days[0], year[0])):
-        found["date"] = (f"{year[0]}-{days[0][2:]}-{days[0][:2]}",)
+    days = spellings.get("date", {}).get(key_of_version(block.form, "TDAT"), {})
+    day, year = next(iter(days.values()), ("",))[0], found.get("date", ("",))[0]
+    if _DIGITS.fullmatch(day) and _DIGITS.fullmatch(year):
+        found["date"] = (f"{year}-{day[2:]}-{day[:2]}",)
     return {name: texts for name, texts in found.items() if texts}
 
 
