@@ -222,5 +222,5 @@ def test_a_recording_id_an_isrc_or_artist_and_title_identify_a_file() -> None:
             require_identity(tags, Path("song.mp3"))
         assert str(caught.value) == (
             "'song.mp3' says too little to be looked up: its tags have no MusicBrainz recording"
-            f" id, no ISRC and {missing}, and its name is not like `Artist - Title`"
+            f" id, no ISRC and {missing}, and its name tells nothing, as `Artist - Title` would"
         )

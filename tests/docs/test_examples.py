@@ -10,8 +10,18 @@ import pytest
 import tomli
 
 from chart_binder import plugins
-from chart_binder.config import Config, LLMConfig, PromptConfig
+from chart_binder.config import Config, LLMConfig, PromptConfig, RulesConfig
+from chart_binder.domain.evidence import (
+    Artist,
+    EvidenceBundle,
+    Provenance,
+    RecordingCandidate,
+    Release,
+    ReleaseGroup,
+)
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.verdict import Decided
+from chart_binder.domain.vocabulary import MBID
 from chart_binder.llm.answer import ANSWER_KEYS
 from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
@@ -22,6 +32,8 @@ from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import RunContext, Tool, Toolbox
+from chart_binder.rules.decide import decide
+from chart_binder.rules.first_release import first_release
 from docs.pages import ROOT, blocks, page
 from servers.openai import OpenAIStandIn
 
@@ -76,7 +88,17 @@ def test_the_readmes_library_example_runs(capsys: pytest.CaptureFixture[str]) ->
 def test_the_bundle_of_the_docs_is_one() -> None:
     (document,) = blocks("docs/evidence.md", "jsonc")
     bundle = read_bundle(document)
-    assert bundle.recording_title == "Killer Queen"
+    assert all(map(MBID.fullmatch, bundle.listed.ids))
+    assert bundle.listed.is_each_once
+    rules = RulesConfig()
+    verdict = decide(bundle, rules)
+    first = first_release(bundle, verdict, rules)
+    assert isinstance(verdict, Decided)
+    assert first
+    assert (verdict.crg_rule, first.date) == ("CRG:ALBUM_LEAD_WINDOW", "1975-10-31")
+    assert verdict.crg == "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+    for kind in (EvidenceBundle, Artist, RecordingCandidate, ReleaseGroup, Release, Provenance):
+        assert [key for key in kind.__struct_fields__ if f'"{key}"' not in document] == []
 
 
 def test_the_model_servers_lines_are_configuration() -> None:

@@ -361,3 +361,16 @@ def test_a_country_that_is_no_code_is_warned_of(canon: Canon) -> None:
         bundle = year_only_single() | {"artist": {"name": "Q", "begin_area_country": country}}
         ran = canon("decide", "--evidence=-", stdin=json.dumps(bundle).encode())
         assert ("artist.begin_area_country: 'Great Britain' is no code" in ran.err) is is_told
+
+
+def test_a_type_or_status_that_musicbrainz_lacks_is_warned_of(canon: Canon) -> None:
+    bundle = year_only_single()
+    single, album = bundle["recording_candidates"][0]["rg_candidates"][:2]
+    single |= {"primary_type": "Maxi-Singel", "secondary_types": ["Compilation", "Karaokee"]}
+    album["primary_type"] = "Live"
+    single["releases"][0]["status"] = "Offical"
+    ran = canon("decide", "--evidence=-", stdin=json.dumps(bundle).encode())
+    warnings = re.findall(r"(\w+): MusicBrainz has no '(.*?)', so it is read as unknown", ran.err)
+    assert warnings == [
+        ("primary_type", "Maxi-Singel"), ("secondary_types", "Karaokee"), ("status", "Offical"),
+    ]  # fmt: skip

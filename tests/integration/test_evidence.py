@@ -144,9 +144,11 @@ def test_a_name_that_says_too_little_is_unmatched(
     song = flac(home, f"{name}.flac")
     with served(named) as mb:
         ran = canon("decide", song, "--output=json", **asking(mb)).must_end(3)
+        screen = " ".join(canon("decide", song, **asking(mb)).must_end(3).out.split())
         assert mb.requests == []
     assert (ran.line["state"], ran.line["cause"]) == ("unmatched", "unidentified")
-    assert "its name is not like `Artist - Title`" in ran.line["rationale"]
+    assert "its name tells nothing, as `Artist - Title` would" in screen
+    assert "to do give it tags (artist and title, or a recording id) or a name like" in screen
 
 
 def test_a_model_is_not_asked_about_a_file_that_is_known_by_its_name(

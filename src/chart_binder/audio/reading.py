@@ -83,7 +83,8 @@ def require_identity(tags: TrackTags, path: Path) -> None:
     names = [name for name, value in (("artist", tags.artist), ("title", tags.title)) if not value]
     raise UnidentifiedError(
         f"{quoted(path)} says too little to be looked up: its tags have no MusicBrainz recording"
-        f" id, no ISRC and no {' and no '.join(names)}, and its name is not like `Artist - Title`"
+        f" id, no ISRC and no {' and no '.join(names)}, and its name tells nothing, as"
+        " `Artist - Title` would"
     )
 
 

@@ -19,7 +19,7 @@ from chart_binder.cli import decision_text, options, output
 from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
 from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig, StoreConfig
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.evidence_json import read_bundle, unknown_words
 from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import UsageError, counted
@@ -306,6 +306,8 @@ def read_bundle_file(place: str) -> EvidenceBundle:
         written = getattr(bundle.performer, key)
         if written and not re.fullmatch("[A-Z]{2}", country_code(written) or ""):
             _log.warning("artist.%s: %r is no code of a country, such as GB", key, written)
+    for key, unknown in unknown_words(bundle):
+        _log.warning("%s: MusicBrainz has no %r, so it is read as unknown", key, unknown)
     return bundle
 
 

@@ -24,7 +24,7 @@ from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Rel
 from chart_binder.domain.verdict import Considered, FirstRelease, Verdict
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import counted
-from chart_binder.jobs.decide import NOT_NEEDED, Case, Decision, State
+from chart_binder.jobs.decide import NOT_NEEDED, Case, Cause, Decision, State, advice_for
 from chart_binder.jobs.explain import (
     Appearance,
     DateSource,
@@ -138,6 +138,8 @@ def decision_lines(
         yield from labelled("siblings", decision.siblings.said)
     if decision.hint:
         yield from labelled("to do", decision.hint)
+    elif decision.cause is Cause.UNIDENTIFIED:
+        yield from labelled("to do", advice_for(decision.cause))
     if result and not brief:
         names = entity_names(case.bundle, whole=True)
         yield from adjudication_lines(result, decision.state, names)

@@ -21,7 +21,14 @@ from chart_binder.domain.evidence import (
     ReleaseGroup,
     Value,
 )
-from chart_binder.domain.vocabulary import bare_id, country_code, isrc, non_blank, status_name
+from chart_binder.domain.vocabulary import (
+    SECONDARY_TYPES,
+    bare_id,
+    country_code,
+    isrc,
+    non_blank,
+    status_name,
+)
 from chart_binder.errors import EvidenceError
 
 VERSION = 1
@@ -61,6 +68,18 @@ def with_recordings(bundle: EvidenceBundle, added: Iterable[RecordingCandidate])
     if not new:
         return bundle
     return normalize(replace(bundle, recording_candidates=(*bundle.recording_candidates, *new)))
+
+
+def unknown_words(bundle: EvidenceBundle) -> list[tuple[str, str]]:
+    """Return the types and statuses that MusicBrainz does not have, each once with its key."""
+    found: list[tuple[str, str | None]] = []
+    for group in bundle.groups:
+        primary, kinds = group.types
+        found += [("primary_type", group.primary_type)] if not primary else []
+        found += (("secondary_types", kind) for kind in kinds if kind not in SECONDARY_TYPES)
+        editions = (one for one in group.editions if not status_name(one.status or ""))
+        found += (("status", one.status) for one in editions)
+    return [(key, word) for key, word in dict.fromkeys(found) if word and non_blank(word)]
 
 
 def write_bundle(bundle: EvidenceBundle) -> bytes:

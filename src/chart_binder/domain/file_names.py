@@ -1,8 +1,8 @@
 """Artist and title from the names of files and folders, if the tags lack them.
 
 These forms are read: `Artist - Title`, `01 - Artist - Title`, `Artist - Album - 01 - Title`,
-`Artist/Album (Year)/01 Title` and `Artist - Album (Year)/01 Title`. A number alone is not taken for
-an artist, nor `Track 01` for a title.
+`Artist/Album (Year)/01 Title` and `Artist - Album (Year)/01 Title`. The number may be that of a
+side (`B2`). A number alone is not taken for an artist, nor `Track 01` for a title.
 """
 
 import re
@@ -11,23 +11,23 @@ from functools import cache
 from pathlib import Path
 
 from chart_binder.domain.credit_names import VARIOUS_NAMES
+from chart_binder.domain.song_titles import without_noise
 from chart_binder.domain.tags import TrackTags, album_folder
 from chart_binder.domain.vocabulary import fold
 
 FROM_NAME = "file name"
 _DASH = re.compile(r"\s+[-–—]\s+")
-_NUMBER = r"(?:\d{1,2}[-.])?\d{1,3}"
+_NUMBER = r"(?:(?:\d{1,2}[-.])?\d{1,3}|[A-H][1-9])"
+"""The number of a track: `05`, `1-05` on a disc, `B2` on a side of vinyl."""
 _NUMBERED = re.compile(rf"{_NUMBER}(?:\s*-\s*|[.)]\s*|\s+)(?=\S)(.+)")
-_NUMBERED_ARTIST = re.compile(r"(?:0\d{1,2}|\d{1,3}[.)]|\d{1,2}[-.]\d{2})\s+(?=\S)(.+)")
+_NUMBERED_ARTIST = re.compile(
+    r"(?:0\d{1,2}|\d{1,3}[.)]|\d{1,2}[-.]\d{2}|[A-H][1-9][.)]?)\s+(?=\S)(.+)"
+)
 """What is certainly the number of a track: `3 Doors Down` is a band."""
 _ALBUM = re.compile(
     r"(?P<title>.*\S)\s*[(\[](?:19|20)\d\d[)\]]"
     r"|(?:(?:19|20)\d\d\s+-|[(\[](?:19|20)\d\d[)\]])\s+(?P<behind>.+)"
 )
-_ADDED = re.compile(
-    r"\s*[(\[](?:official|lyrics?|audio|video|hd|hq|\d+ ?kbps)\b[^)\]]*[)\]]", re.IGNORECASE
-)
-"""What download services add to titles."""
 _NO_TITLE = re.compile(
     r"(?:(?:(?:audio ?|new )?(?:track|titel|piste|pista|spur|traccia|faixa|nummer|recording"
     r"|aufnahme)|untitled|unknown|unbekannt|トラック)\W*\d*)?\W*"
@@ -61,7 +61,7 @@ def with_file_name(tags: TrackTags, path: Path) -> TrackTags:
 def _names_in(path: Path) -> tuple[str, str | None, str] | None:
     """Return artist, album if it is known, and title."""
     stem = path.stem if " " in path.stem else path.stem.replace("_", " ")
-    parts = [part.strip() for part in _DASH.split(_ADDED.sub("", stem).strip())]
+    parts = [part.strip() for part in _DASH.split(without_noise(stem))]
     album = None
     match [re.fullmatch(_NUMBER, part) is not None for part in parts]:
         case [True, False, False]:

@@ -52,9 +52,11 @@ def may_be_whole(part: str) -> bool:
 
 
 _CALLED = r"\b(?:official|oficial|officiel(?:le)?|offizielle[rs]?|ufficiale)\b"
+_INSIDE = r"[^()\[\]（）［］]"
+_BEHIND = r"[^-–—|()\[\]（）［］]"
 _SET_OFF = re.compile(
-    r"\s?(?P<open>[(\[（［])(?P<inside>[^()\[\]（）［］]{1,80})(?P<close>[)\]）］])"
-    rf"|\s[-–—|]\s(?=[^-–—|]{{0,80}}{_CALLED})(?P<behind>[^-–—|]{{1,80}})$",
+    rf"\s?(?P<open>[(\[（［])(?P<inside>{_INSIDE}{{1,80}})(?P<close>[)\]）］])"
+    rf"|\s[-–—|]\s(?={_BEHIND}{{0,80}}{_CALLED})(?P<behind>{_BEHIND}{{1,80}})$",
     re.IGNORECASE,
 )
 _OFFICIAL = re.compile(

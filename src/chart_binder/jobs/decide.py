@@ -121,7 +121,8 @@ _NO_REASON = "no reason was given"
 _TRY_AGAIN = "`canon decide` tries again"
 _ADVICE = {
     Cause.FILE: f"mend or replace the file, then {_TRY_AGAIN}",
-    Cause.UNIDENTIFIED: f"give it tags (artist and title, or a recording id), then {_TRY_AGAIN}",
+    Cause.UNIDENTIFIED: "give it tags (artist and title, or a recording id) or a name like"
+    f" `Artist - Title`, then {_TRY_AGAIN}",
     Cause.LOOKUP_FAILED: f"{_TRY_AGAIN}; `canon doctor` says what answers",
     Cause.NOTHING_FOUND: "correct its tags, or add the recording to MusicBrainz; then"
     " `canon batch --refresh FOLDER` looks again",
