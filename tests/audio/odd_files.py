@@ -272,6 +272,9 @@ ODD: dict[str, tuple[str, bytes]] = {
     "AIFF with a tag behind its size": ("song.aiff", bare("bare.aiff") + tag_chunk(">")),
     # A recorder that was switched off after it had written the length of the samples alone.
     "WAV with the size of its header": ("song.wav", sized(bare("bare.wav"), 4, 36)),
+    "WAV with the size of the file": (
+        "song.wav", sized(bare("bare.wav"), 4, len(bare("bare.wav"))),
+    ),
     "WAV with ID3v1 behind its chunks": ("song.wav", bare("bare.wav") + id3v1()),
     "WAV with zeros behind its chunks": ("song.wav", bare("bare.wav") + bytes(1000)),
     "DSF with a wrong length": ("song.dsf", sized(bare("bare.dsf"), 12, 5, "<Q")),
@@ -343,15 +346,17 @@ DATA, SOUND = bare("bare.wav").index(b"data") + 4, bare("bare.aiff").index(b"SSN
 # What header and file contradict each other on: the file, and what the refusal says of it.
 REFUSED: dict[str, tuple[str, bytes, str]] = {
     "WAV cut short while recorded": (
-        "song.wav", recording("bare.wav", 4, DATA, "<I"), "its data chunk is empty, but .* 9,644;",
+        "song.wav",
+        recording("bare.wav", 4, DATA, "<I"),
+        "0 bytes for .* and the file has 9,644; .ffmpeg -i",
     ),
     "WAV cut short, with zeros": (
-        "song.wav", recording("bare.wav", 4, DATA, "<I")[: DATA + 4] + bytes(8000), "is empty",
+        "song.wav", recording("bare.wav", 4, DATA, "<I")[: DATA + 4] + bytes(8000), "says 0 bytes",
     ),
     "WAV from a pipe": (
         "song.wav",
         sized(sized(bare("bare.wav"), 4, 0xFFFFFFFF), DATA, 0xFFFFFFFF),
-        "says 4,294,967,295 bytes .* the file has 9,644; `ffmpeg -i",
+        "says 4,294,967,295 bytes .* the file has 9,644",
     ),
     "WAV with endless samples": (
         "song.wav", sized(bare("bare.wav"), DATA, 0xFFFFFFFF), "4,294,967,295 bytes for .* 'data'",
@@ -371,16 +376,22 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "RF64": ("song.wav", b"RF64" + bare("bare.wav")[4:], "is RF64"),
     "WAV behind ID3": ("song.wav", id3(4, 0, texts(4)) + bare("bare.wav"), "of another kind"),
     "AIFF cut short while recorded": (
-        "song.aiff", recording("bare.aiff", 4, SOUND, ">I"), "its SSND chunk is empty",
+        "song.aiff", recording("bare.aiff", 4, SOUND, ">I"), "says 0 bytes for the chunk .SSND.",
     ),
-    "AIFF cut off": ("song.aiff", bare("bare.aiff")[:5000], "but the file has 5,000"),
+    "AIFF cut off": ("song.aiff", bare("bare.aiff")[:5000], "and the file has 5,000"),
     "DSF cut short while recorded": (
-        "song.dsf", sized(bare("bare.dsf"), 84, 12, "<Q"), "'data' is empty",
+        "song.dsf", sized(bare("bare.dsf"), 84, 12, "<Q"), "says 0 bytes for the chunk .data.",
     ),
     "DSF with an old size of its samples": (
         "song.dsf", sized(bare("bare.dsf"), 84, 5000, "<Q"), "the sound ends at byte 5,080",
     ),
     "DSF cut off": ("song.dsf", bare("bare.dsf")[:50_000], "the sound ends at byte"),
+    "WavPack cut off": ("song.wv", bare("bare.wv")[:-40], "should not end at byte 2,672"),
+    "Musepack 8 cut off": ("song.mpc", bare("bare.8.mpc")[:-40], "should not end at byte 1,276"),
+    "Monkey's Audio cut off": ("song.ape", bare("bare.ape")[:-4], "should not end at byte 132"),
+    "Ogg with a wrong checksum": (
+        "song.ogg", bare("bare.ogg").replace(b"libvorbis", b"LIBVORBIS"), "checksum of its page",
+    ),
     "ID3 behind audio": (
         "song.mp3", b"junk" + bare("bare.mp3") + tagged_mp3(4, 0, texts(4)), "may be audio",
     ),

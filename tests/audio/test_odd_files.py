@@ -143,7 +143,14 @@ def test_a_header_that_its_file_contradicts_is_refused_by_name(tmp_path: Path, n
     assert [each.name for each in tmp_path.iterdir()] == [file]
 
 
-@pytest.mark.parametrize("name", [name for name in ODD if "MP4 with a" in name and "index" in name])
+def test_bytes_behind_the_chunks_are_hashed(tmp_path: Path) -> None:
+    path = make("WAV with ID3v1 behind its chunks", tmp_path)
+    before, whole = audio_hash(path), path.read_bytes()
+    path.write_bytes(whole[:-5] + b"x" + whole[-4:])
+    assert audio_hash(path) != before
+
+
+@pytest.mark.parametrize("name", [name for name in ODD if "index before" in name])
 def test_an_index_of_segments_points_at_the_first_one_after_a_write(
     tmp_path: Path, name: str
 ) -> None:

@@ -31,7 +31,7 @@ _APE_MAGIC, _APE_FOOTER, _MAX_APE_ITEMS = b"APETAGEX", 32, 1 << 16
 _ITEM_KIND, _BINARY = 0x6, 0x2
 # Monkey's Audio since 3.98: magic, version, sizes of the parts of the file.
 _MAC_HEADER, _FIRST_WITH_SIZES = struct.Struct("<4sHxxIIIIIII"), 3_980
-_WAVPACK, _WAVPACK_HEADER = b"wvpk", 8
+_WAVPACK, _MUSEPACK_8, _PACKET_HEADER = b"wvpk", b"MPCK", 12
 _ID3V1_BYTES = 128
 _LYRICS_END, _LYRICS_DIGITS = b"LYRICS200", 6
 
@@ -123,11 +123,25 @@ def _declared_end(source: Source, start: int, end: int) -> int:
         _, version, *sizes, high, behind = _MAC_HEADER.unpack(header)
         whole = sum(sizes) + (high << 32) + behind
         return max(end, start + whole) if version >= _FIRST_WITH_SIZES else end
-    if not source.has(start, _WAVPACK):
+    is_wavpack, is_musepack = source.has(start, _WAVPACK), source.has(start, _MUSEPACK_8)
+    if not (is_wavpack or is_musepack):
         return end
-    while start < end and source.has(start, _WAVPACK):
-        start += _WAVPACK_HEADER + int.from_bytes(source.read(start + 4, 4), "little")
-    return start
+    at = start if is_wavpack else start + len(_MUSEPACK_8)
+    while at < end and (is_musepack or source.has(at, _WAVPACK)):
+        head = source.read(at, min(_PACKET_HEADER, end - at))
+        size = int.from_bytes(head[4:8], "little") + 8 if is_wavpack else _packet_size(head)
+        at += max(1, size)
+    return at
+
+
+def _packet_size(head: bytes) -> int:
+    """Return the size of a packet of Musepack 8, seven bits in each byte behind its name."""
+    size = 0
+    for byte in head[2:]:
+        size = size << 7 | byte & _SEVEN_BITS
+        if byte <= _SEVEN_BITS:
+            break
+    return size
 
 
 def ape_texts(item: Item) -> tuple[str, ...] | None:
@@ -255,7 +269,7 @@ def is_mpeg(source: Source) -> bool:
 def _find_leading_id3(source: Source) -> tuple[int, Block | None, int]:
     """Return where the ID3v2 tag before the audio starts, the tag, and where it ends."""
     tag, size = find_id3(source, 0)
-    head = source.read(0, min(_SEARCHED_BYTES, source.size))
+    head = source.read(0, min(_SEARCHED_BYTES, source.size)) if tag is None else b""
     if tag is not None or _MPEG_FRAME.match(head):
         return 0, tag, size
     for found in _ID3_HEADER.finditer(head):

@@ -117,8 +117,9 @@ class MP4:
         fragments = [each for each in self._boxes if each.kind == _FRAGMENT]
         if any(each.kind == b"saio" for each, _ in tables):
             raise AudioError("its samples are encrypted: where they stand must not change")
-        bodies = [movie, *(self._content(each) for each in self._boxes if each.kind == _META)]
-        if any(b"iloc" in body for body in bodies):
+        metas = [self._content(each) for each in self._boxes if each.kind == _META]
+        metas += _metas_below(movie, 0, len(movie))
+        if any(_first(_boxes_in(meta, _start_of_meta(meta))[0], b"iloc") for meta in metas):
             raise AudioError("it has items by their place in the file (iloc): they must not move")
         if any(each.start < self._moov.start for each in fragments):
             raise AudioError("fragments stand before its moov box, which must not change its size")
@@ -348,6 +349,15 @@ def _with_items(movie: bytes, items: tuple[Item, ...]) -> bytes:
     if user is None and movie_meta:
         return movie[: movie_meta.start] + new_user + movie[movie_meta.start :]
     return _put(movie, user, new_user)
+
+
+def _metas_below(body: bytes, start: int, end: int) -> Iterator[bytes]:
+    """Yield the contents of the `meta` boxes of the movie, its tracks and what users added."""
+    for each in _boxes_in(body, start, end)[0]:
+        if each.kind == _META:
+            yield body[each.content : each.end]
+        elif each.kind in (_USER, _TO_TABLES[0]):
+            yield from _metas_below(body, each.content, each.end)
 
 
 def _is_short(movie: bytes, meta: Box) -> bool:

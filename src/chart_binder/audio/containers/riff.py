@@ -88,11 +88,11 @@ class IFF:
     def _require_consistent(self) -> None:
         """Raise `AudioError` if the header and the file contradict each other on what is sound."""
         size, end, source = self._source.size, self._end, self._source
-        if self._declared > size:
+        if self._declared > size and end != size:
             raise _contradiction(source, f"its header says {self._declared:,} bytes")
         name, least = self._kind.sound, self._kind.sound_header
         if not any(each.name == name and each.content.size > least for each in self._chunks):
-            raise _contradiction(source, f"its header says that its {name.decode()} chunk is empty")
+            raise _contradiction(source, f"its header says 0 bytes for the chunk {name.decode()!r}")
         rest = source.read(end, min(size - end, _REST_BYTES))
         if _KEPT_REST.match(rest) or not any(
             chunk.strip(b"\0") for chunk in source.chunks([Span(end, size - end)])
@@ -102,7 +102,7 @@ class IFF:
             raise source.damaged(f"what stands at byte {end:,} is no chunk")
         if self._declared < end or self._chunks[-1].name == name:
             raise _contradiction(
-                source, f"its chunks end at byte {end:,}, and what follows may be sound"
+                source, f"its chunks end at byte {end:,}, behind which may be sound"
             )
 
     @property
@@ -149,7 +149,8 @@ class IFF:
             new += bytes(len(content) % 2)
             if not old:  # a chunk begins at an even offset
                 new = bytes(start % 2) + new
-        size = max(self._declared, self._end) - (end - start) + len(new) - _CHUNK_HEADER
+        old_end = max(min(self._declared, self._source.size), self._end)
+        size = old_end - (end - start) + len(new) - _CHUNK_HEADER
         if size > _MAX_SIZE:
             raise AudioError("the file would be longer than its kind can be (4 GiB)")
         return [
@@ -176,10 +177,13 @@ def _chunks(source: Source, kind: Kind, declared: int) -> Iterator[Chunk]:
 
 
 def _contradiction(source: Source, declared: str) -> AudioError:
-    return source.damaged(
-        f"{declared}, but the file has {source.size:,}; `ffmpeg -i OLD -c copy NEW` writes a header"
-        " that fits"
-    )
+    remedy = "a program that imports raw samples may read it"
+    if source.has(0, b"RIFF"):
+        remedy = (
+            "`ffmpeg -i OLD -c copy NEW` writes a header that fits; where it leaves out sound,"
+            " `-ignore_length 1` before `-i` takes all that follows for it"
+        )
+    return source.damaged(f"{declared}, and the file has {source.size:,}; {remedy}")
 
 
 def _info(body: bytes) -> Iterator[Item]:
@@ -234,7 +238,7 @@ def _end_of_dsd(source: Source) -> int:
     for name in (b"fmt ", b"data"):
         size = int.from_bytes(source.read(at, 12)[4:], "little")
         if not source.has(at, name) or size <= _DSF_CHUNK_HEADER:
-            raise _contradiction(source, f"its chunk {name.decode()!r} is empty or not there")
+            raise _contradiction(source, f"its header says 0 bytes for the chunk {name.decode()!r}")
         at += size
     return at
 
