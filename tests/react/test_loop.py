@@ -506,6 +506,16 @@ def test_the_last_turn_asks_for_the_answer_alone() -> None:
     assert (again, replayed) == (ending, events)
 
 
+def test_what_is_ignored_of_a_call_is_noted_and_what_may_matter_comes_back() -> None:
+    call = 'Action: add\nAction Input: {"a": 2, "b": 3, "%s": "x"}'
+    ending, events, asked = play(call % "carry", call % "reason", DONE)
+    wrong, right, _ = (event for event in events if isinstance(event, Stepped))
+    assert (wrong.notes, right.notes) == ((), ("ignored the argument `reason`",))
+    assert "it has no argument `carry`. It takes" in asked[1][-1].content
+    again, replayed, _ = play(chat=Replay(events))
+    assert (again, replayed) == (ending, events)
+
+
 @pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml()])
 def test_a_reply_of_one_object_with_the_keys_of_an_answer_needs_no_label(dialect: Dialect) -> None:
     alone = 'It is five.\n```json\n{"sum": 5}\n```'

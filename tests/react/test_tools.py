@@ -228,8 +228,75 @@ def test_arguments_that_are_all_unknown_are_not_taken_for_none_and_null_is_the_d
     assert call(note, {}) == "a b"
     assert call(note, {"text": None, "more": None}) == "a None"
     assert call(note, {"input": {"text": "c"}}) == "c b"
-    with pytest.raises(ToolError, match="found `a`, `b`"):
-        call(note, {"a": 1, "b": 2})
+    for wrong in ({"a": 1, "b": 2}, {"a": 1}):
+        with pytest.raises(ToolError, match=r"it has no arguments? `a`"):
+            call(note, dict(wrong))
+
+
+@dataclasses.dataclass(frozen=True)
+class Dish:
+    name: str
+    servings: int = 1
+
+
+def scale_recipe(name: str, servings: int = 1, dishes: list[Dish] = []) -> str:  # noqa: B006
+    """Scale a recipe."""
+    return f"{name} {servings} {[dish.servings for dish in dishes]}"
+
+
+def find_recipe(words: str) -> str:
+    """Find a recipe."""
+    return words
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "path"),
+    [
+        (scale_recipe, {"name": "Dal", "portions": 4}, "portions"),
+        (scale_recipe, {"name": "Dal", "limit": 4}, "limit"),
+        (scale_recipe, {"name": "Dal", "portions": False}, "portions"),
+        (scale_recipe, {"name": "Dal", "dishes": [{"name": "Dal", "for": 4}]}, "dishes.for"),
+        (scale_recipe, "name: Dal\nportions: 4", "portions"),
+        (scale_recipe, {"dish": "Dal", "portions": 4}, None),
+        (find_recipe, {"words": "Dal", "dry_run": True}, "dry_run"),
+    ],
+)
+def test_an_argument_of_an_unknown_name_comes_back_with_the_right_names(
+    function: Callable[..., object], arguments: dict[str, object] | str, path: str | None
+) -> None:
+    words = f"it has no argument `{path}`" if path else "missing required field `name`, found"
+    with pytest.raises(ToolError, match=re.escape(words)) as caught:
+        call(function, arguments)
+    first = "name" if function is scale_recipe else "words"
+    assert f'It takes {{"{first}": ...' in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (scale_recipe, {"name": "Dal", "Reason": "they are four", "portions": None}),
+        (find_recipe, {"words": "Dal", "limit": 5, "id": "call_1"}),
+        (scale_recipe, {"name": "Dal", "dishes": [{"name": "Dal", "thought": "so"}]}),
+    ],
+)
+def test_what_changes_nothing_is_ignored_with_a_note(
+    function: Callable[..., object], arguments: dict[str, object]
+) -> None:
+    made = Tool.of(function).call(arguments)
+    assert made.run().content.startswith("Dal")
+    ignored = [key for key in arguments if key not in made.arguments]
+    assert list(made.notes) == [f"ignored the argument `{key}`" for key in ignored]
+
+
+def test_a_model_that_takes_any_member_is_given_all() -> None:
+    class Open(pydantic.BaseModel, extra="allow"):
+        name: str
+
+    def note(arguments: Open) -> str:
+        """Note."""
+        return str(arguments.model_extra)
+
+    assert call(note, {"name": "Dal", "portions": 4}) == "{'portions': 4}"
 
 
 def unresolved(name: "Nowhere") -> str:  # type: ignore[name-defined]  # noqa: F821

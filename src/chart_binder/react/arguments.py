@@ -9,6 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from itertools import chain, repeat
 from typing import Any, Final, TypeAlias
@@ -41,6 +42,15 @@ _REMARKS: Final = frozenset(
     | {"because", "why", "output", "expectedoutput", "result"}
 )
 """Keys under which models explain a call, beside its arguments."""
+_EXPLANATIONS: Final = frozenset(
+    {"thought", "thoughts", "reason", "reasoning", "explanation", "purpose", "because", "why"}
+    | {"rationale", "justification"}
+)
+"""Unknown keys that change nothing in what a call asks for."""
+_EXTRAS: Final = (_REMARKS - _EXPLANATIONS) | frozenset(
+    {"id", "callid", "toolcallid", "limit", "topk", "topn", "maxresults", "numresults"}
+)
+"""Unknown keys that are ignored if no parameter of the tool is left that they could mean."""
 _QUOTES: Final = "\"'"
 CAMEL_CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """Between two words of a name in camel case."""
@@ -60,18 +70,24 @@ class ArgumentsError(ValueError):
     """Arguments cannot be used; the text is one clause that says which, and why."""
 
 
-def bind(
-    arguments: Mapping[str, object] | str, schema: Schema, whole: str = ""
-) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class BoundArguments:
+    """Arguments by the names of a schema's members; `notes` say which unknown ones are ignored."""
+
+    values: dict[str, object]
+    notes: tuple[str, ...] = ()
+
+
+def bind(arguments: Mapping[str, object] | str, schema: Schema, whole: str = "") -> BoundArguments:
     """Return arguments by the names of a schema's members, each value coerced to its member.
 
     Bare text is the one argument that a tool needs; `name: value` lines, `name="value"` pairs and
     values in order are read too. Keys may differ in case or punctuation. An unknown key alone
-    stands for the one argument that is missing, unless it is a remark such as `reason`; other
-    unknown keys are left out, as is null for an optional member. All arguments may stand inside
-    one key, such as `arguments`, or `whole`.
+    stands for the one argument that is missing, unless it is a remark such as `reason`; `null` for
+    an optional member is left out. All arguments may stand inside one key, such as `arguments`, or
+    `whole`.
 
-    Raises `ArgumentsError`.
+    Raises `ArgumentsError`, also for an unknown key that may mean something (`_ignored`).
     """
     members: Mapping[str, Schema] = schema.get("properties", {})
     definitions = schema.get("$defs", {})
@@ -86,22 +102,73 @@ def bind(
             unknown[key] = value
         elif value is not None or name in required or _takes_null(members[name], definitions):
             bound.setdefault(name, coerce(value, members[name], definitions))
+    if not bound and members and (inner := _unwrapped(unknown, whole)) is not None:
+        return bind(inner, schema)
     missing = [name for name in required if name not in bound]
-    if not bound and members:
-        if (inner := _unwrapped(unknown, whole)) is not None:
-            return bind(inner, schema)
-        missing = missing or ([*members][:1] if any(unknown.values()) else [])
+    if not (missing or bound) and len(members) == 1:
+        missing = [*members] if any(map(_may_matter, unknown, unknown.values())) else []
     if not missing:
-        return bound
-    candidates = [value for key, value in unknown.items() if folded(key) not in _REMARKS]
+        return _without_unknown(bound, unknown, schema)
+    candidates = [key for key in unknown if folded(key) not in _REMARKS]
     if len(missing) == len(candidates) == 1:
-        (name,), (value,) = missing, candidates
+        (name,), (key,) = missing, candidates
+        value = unknown.pop(key)
         if isinstance(value, str | int | float | list) and not isinstance(value, bool):
-            return {**bound, name: coerce(value, members[name], definitions)}
+            bound[name] = coerce(value, members[name], definitions)
+            return _without_unknown(bound, unknown, schema)
     names = " and ".join(f"`{name}`" for name in missing)
     plural = "" if len(missing) == 1 else "s"
     found = ", ".join(f"`{key}`" for key in arguments) or "nothing"
     raise ArgumentsError(f"missing required field{plural} {names}, found {found}")
+
+
+def _may_matter(key: str, value: object) -> bool:
+    return folded(key) not in _EXPLANATIONS and value not in (None, "", [], {})
+
+
+def _without_unknown(
+    bound: dict[str, object], unknown: Mapping[str, object], schema: Schema
+) -> BoundArguments:
+    """Return bound arguments, or raise `ArgumentsError` for an unknown key that may mean something.
+
+    Explanations and empty values are ignored. What a model adds to many calls, such as `limit`, is
+    ignored if every parameter has a value, so that the key cannot be a wrong name of one.
+    """
+    if schema.get("additionalProperties"):
+        return BoundArguments({**bound, **unknown})
+    members: Mapping[str, Schema] = schema.get("properties", {})
+    is_full = bound.keys() >= members.keys()
+    wrong = [
+        key
+        for key, value in unknown.items()
+        if _may_matter(key, value) and not (is_full and folded(key) in _EXTRAS)
+    ]
+    definitions = schema.get("$defs", {})
+    for name, value in bound.items():
+        wrong += _unknown_inside(value, members[name], definitions, name)
+    if wrong:
+        names = " and ".join(f"`{key}`" for key in wrong)
+        raise ArgumentsError(f"it has no argument{'' if len(wrong) == 1 else 's'} {names}")
+    return BoundArguments(bound, tuple(f"ignored the argument `{key}`" for key in unknown))
+
+
+def _unknown_inside(value: object, schema: Schema, definitions: Schema, at: str) -> Iterator[str]:
+    """Yield the paths of keys inside a value that its schema does not have."""
+    schema = resolved(schema, definitions)
+    kinds = [part for part in alternatives_of(schema) if part.get("type") != "null"]
+    if kinds:
+        schema = resolved(kinds[0], definitions) if len(kinds) == 1 else {}
+    members: Mapping[str, Schema] = schema.get("properties", {})
+    items = schema.get("items")
+    if isinstance(value, list) and isinstance(items, dict):
+        for part in value:
+            yield from _unknown_inside(part, items, definitions, at)
+    if isinstance(value, dict) and members and not schema.get("additionalProperties"):
+        for key, part in value.items():
+            if key in members:
+                yield from _unknown_inside(part, members[key], definitions, f"{at}.{key}")
+            elif _may_matter(key, part):
+                yield f"{at}.{key}"
 
 
 def _unwrapped(unknown: Mapping[str, object], whole: str) -> dict[str, object] | str | None:

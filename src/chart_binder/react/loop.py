@@ -111,7 +111,8 @@ class CallRunner:
         if self.recall and (known := self.recall(turn, place)):
             step, seen = known
             arguments = {} if step.arguments is None else step.arguments
-            self.watch(_stepped(act, step.tool or "", arguments, turn))
+            noted = replace(act, notes=step.notes or act.notes)
+            self.watch(_stepped(noted, step.tool or "", arguments, turn))
             # An error may be advice, which has labels on purpose; it was recorded as shown.
             shown = self.show(seen.observation if seen.error else inert(seen.observation), turn)
             is_run = shown.error is None or not is_refusal(shown.error)
@@ -122,7 +123,8 @@ class CallRunner:
         except ToolError as error:
             self.watch(_stepped(act, act.tool, act.arguments, turn))
             return CallResult(act, self.show_with_remark(advice(str(error)), turn))
-        self.watch(_stepped(act, call.tool.name, call.arguments, turn))
+        noted = replace(act, notes=act.notes + call.notes)
+        self.watch(_stepped(noted, call.tool.name, call.arguments, turn))
         key = call_key(call.tool.name, call.arguments)
         before = self._answers.get(key)
         if before and before.error is None:

@@ -95,10 +95,10 @@ class Tool:
         """Return a call with arguments as a model wrote them, or raise `ToolError` with advice."""
         try:
             bound = bind(arguments, self.arguments.schema, self.arguments.model_parameter)
-            value = self.arguments.build(bound)
+            value = self.arguments.build(bound.values)
             plain = self.arguments.to_json(value)
-            require_finite(bound, {name: plain.get(name) for name in bound})
-            return Call(self, plain, self.arguments.keywords(value))
+            require_finite(bound.values, {name: plain.get(name) for name in bound.values})
+            return Call(self, plain, self.arguments.keywords(value), bound.notes)
         except (ArgumentsError, UnicodeEncodeError) as error:
             takes = _object_form(self.arguments.schema)
             raise ToolError(
@@ -125,11 +125,15 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool with its arguments in JSON's types, defaults filled in, and as keywords to call it."""
+    """A tool with its arguments in JSON's types, defaults filled in, and as keywords to call it.
+
+    `notes` say what was ignored of the arguments that the model wrote.
+    """
 
     tool: Tool
     arguments: dict[str, object]
     keywords: dict[str, object]
+    notes: tuple[str, ...] = ()
 
     def run(self) -> Observation:
         """Return what the tool answers, or raise `ToolError`."""
