@@ -3,6 +3,8 @@
 import json
 import math
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +178,7 @@ def test_the_agent_with_every_setting_answers(
     shown = [asked[-1].content for asked in names["model"].asked[1:]]
     advice = ("No train goes to Paris: ask for Lyon.", "08:30", "Write the time alone")
     assert all(text in observation for text, observation in zip(advice, shown, strict=True))
-    events = list(read_transcript((tmp_path / "run.jsonl").read_bytes().splitlines(keepends=True)))
+    events = list(read_transcript(tmp_path / "run.jsonl"))
     assert [event.tool for event in events if isinstance(event, Stepped)] == [
         "timetable", "timetable", None, None,
     ]  # fmt: skip
@@ -248,6 +250,34 @@ def test_a_dialect_is_written_as_it_is_shown(place: int) -> None:
         dialect(name).render(Finish("8", "Now I know.")),
     )
     assert blocks("docs/react.md", "text")[place] == "\n\n".join(parts) + "\n"
+
+
+def test_the_programs_of_the_page_are_typed_to_the_end(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    assert len(page("docs/react.md").split()) <= 1_500
+    lists = (
+        "tools = [departures, departure_time]\n"
+        "run('?', model, tools)\nrun('?', model, (departures,))\n"
+        "more: list[ToolLike] = [departures, Tool.of(departure_time)]\nrun('?', model, more)\n"
+        "text: str | None = run('?', model).answer\n"
+    )
+    first, second, terse = blocks("docs/react.md", "python")
+    used = (
+        "\nfrom chart_binder.react import ToolLike, run\nfrom chart_binder.chat import Scripted\n"
+    )
+    programs = (
+        first,
+        second + used + lists,
+        f"{terse}{used}run('?', Scripted([]), dialect=Terse())",
+    )
+    for number, program in enumerate(programs):
+        (tmp_path / f"program_{number}.py").write_text(program, "utf-8")
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "program_0.py",
+         "program_1.py", "program_2.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert checked.stdout.startswith("Success"), checked.stdout
 
 
 def test_the_dialect_of_the_page_is_short_and_reads_what_it_writes() -> None:

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.react.context import CallResult, Context, Round, TokenEstimate, size_of
-from chart_binder.react.conversation import ChatError, Message, Reply
+from chart_binder.react.context import (
+    CallResult,
+    Context,
+    ContextFullError,
+    Round,
+    TokenEstimate,
+    size_of,
+)
+from chart_binder.react.conversation import Message, Reply
 from chart_binder.react.dialect import Classic
 from chart_binder.react.loop import Budget
 from chart_binder.react.steps import Act, Observation
@@ -73,7 +80,7 @@ def test_a_note_is_never_longer_than_what_it_stands_for() -> None:
 def test_an_opening_that_cannot_fit_is_refused_with_what_is_needed() -> None:
     opening = [Message("system", "x" * 60_000)]
     with pytest.raises(
-        ChatError, match=r"about 10007 tokens .* leaves 7000: raise num_ctx by 3007"
+        ContextFullError, match=r"about 10007 tokens .* leaves 7000: raise num_ctx by 3007"
     ):
         Context(opening, Classic(), "user", 7_000).messages()
 
@@ -82,7 +89,7 @@ def test_an_opening_that_may_fit_is_sent_until_the_server_has_counted() -> None:
     made = Context([Message("system", "x" * 30_000)], Classic(), "user", 7_000)
     assert made.tokens > 7_000
     made.estimate.learn(made.messages(), 9_000)
-    with pytest.raises(ChatError, match="about 9000 tokens"):
+    with pytest.raises(ContextFullError, match="about 9000 tokens"):
         made.messages()
 
 
@@ -130,7 +137,7 @@ def test_what_is_sent_fits_or_is_refused(
         made.add(Round(said, ACT, (CallResult(ACT, Observation(heard, ("https://a.example/",))),)))
         try:
             sent = made.messages()
-        except ChatError:
+        except ContextFullError:
             return
         assert sent[:2] == OPENING
         assert sum(message.role == "assistant" for message in sent) == len(sent) // 2 - 1

@@ -3,14 +3,25 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chart_binder import chat, react
 from chart_binder.chat import Scripted, ollama_model, openai_model
 from chart_binder.errors import ConfigError
-from chart_binder.react import ChatError, Limits, Message, Terms, Toolbox, ToolDefectError, run
+from chart_binder.react import (
+    ChatError,
+    EndedBy,
+    Limits,
+    Message,
+    Terms,
+    Toolbox,
+    ToolDefectError,
+    run,
+)
 from chart_binder.react.agent import system_prompt
 from chart_binder.react.dialect import Classic, Pause, Xml
 from servers.ollama import OllamaStandIn
@@ -72,12 +83,92 @@ def test_an_empty_answer_is_refused_by_default() -> None:
 
 def test_a_run_ends_at_its_limits_with_the_problem() -> None:
     ending = run("What is 20+8?", Scripted(["hm", "hm"]), limits=Limits(iterations=2))
-    assert ending.answer is None
+    assert (ending.answer, ending.is_answered, ending.ended_by) == (None, False, EndedBy.ITERATIONS)
     assert "no answer in 2 turns" in str(ending.problem)
     with pytest.raises(ChatError, match="the script has 0 replies"):
         run("What is 20+8?", Scripted([]))
     with pytest.raises(ToolDefectError, match="has no docstring"):
         run("What is 20+8?", Scripted([]), [lambda: 1])
+
+
+def test_an_answer_that_means_nothing_or_zero_is_an_answer() -> None:
+    for value in (0, None, ""):
+        ending = run("?", Scripted([DONE]), validate_answer=lambda *_, value=value: value)
+        assert (ending.answer, ending.is_answered, ending.problem) == (value, True, None)
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+MISUSES: list[tuple[dict[str, Any], str]] = [
+    ({"chat": "llama3.2"}, "chat must be a chat model, such as ollama_model(...), not 'llama3.2'"),
+    ({"chat": Scripted}, "not the class Scripted"),
+    ({"question": [Message("user", "?")]}, "question must be a text"),
+    ({"dialect": "xml"}, "dialect must be a dialect, such as Xml(), not 'xml', which has no name"),
+    ({"dialect": Xml}, "dialect must be a dialect, such as Xml(), not the class Xml"),
+    ({"tools": add}, "tools must be a list of functions and Tools, such as [departures], not"),
+    ({"tools": "add"}, "tools must be a list"),
+    ({"tools": ["add"]}, "a tool must be a function or a Tool, not 'add'"),
+    ({"tools": [{"name": "add"}]}, "a tool must be a function or a Tool"),
+    ({"limits": 5}, "limits must be Limits(...), not 5"),
+    ({"validate_answer": "int"}, "validate_answer must be a function, not 'int'"),
+    ({"on_event": sys.stdout}, "on_event must be a function, such as record_in(file), not"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), MISUSES)
+def test_a_wrong_argument_is_named_with_what_is_allowed(
+    arguments: dict[str, Any], sentence: str
+) -> None:
+    model = Scripted([DONE])
+    with pytest.raises(TypeError, match=re.escape(sentence)):
+        run(**{"question": "?", "chat": model, **arguments})
+    assert model.asked == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "error", "sentence"),
+    [
+        ({"iterations": 0}, ValueError, "iterations must be at least 1, not 0"),
+        ({"iterations": True}, TypeError, "iterations must be a number, not True"),
+        ({"max_run_s": -1}, ValueError, "max_run_s must be at least 0, not -1"),
+        ({"max_run_s": float("nan")}, ValueError, "max_run_s must be at least 0, not nan"),
+        ({"num_ctx": "4k"}, TypeError, "num_ctx must be a number, not '4k'"),
+        ({"observation_role": "robot"}, ValueError, "must be one of 'system', 'user', 'assistant'"),
+    ],
+)
+def test_an_impossible_limit_is_refused(
+    limits: dict[str, Any], error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=re.escape(sentence)):
+        Limits(**limits)
+
+
+def test_a_script_is_a_list_and_a_prompt_takes_functions() -> None:
+    with pytest.raises(TypeError, match=r"replies must be a list of texts, such as \['Final"):
+        Scripted("Final Answer: 1")
+    assert system_prompt("Add.", Xml(), [add]) == system_prompt("Add.", Xml(), Toolbox([add]).tools)
+
+
+def essay(topic: str) -> str:
+    """Write about a topic."""
+    return topic * 400
+
+
+def test_a_model_that_knows_its_context_has_observations_shortened() -> None:
+    calls = [f'Action: essay\nAction Input: {{"topic": "number {n}"}}' for n in range(5)]
+    limits = Limits(iterations=6, observation_chars=8_000)
+    with OllamaStandIn([*calls, DONE]) as server:
+        model = ollama_model("llama3.2", server.url, max_tokens=128, num_ctx=4_096)
+        assert run("?", model, [essay], limits=limits).answer == "28"
+    with OllamaStandIn([*calls, DONE]) as server:
+        model = ollama_model("llama3.2", server.url, max_tokens=128, num_ctx=4_096)
+        narrow = replace(limits, num_ctx=400)
+        ending = run("?", model, [essay], limits=narrow)
+    assert (ending.ended_by, ending.iterations) == (EndedBy.CONTEXT, 1)
+    assert "raise num_ctx by" in str(ending.problem)
 
 
 def test_an_ollama_model_is_made_of_its_name_address_and_options() -> None:

@@ -16,6 +16,7 @@ from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply
 from chart_binder.react.dialect import Classic, Dialect, Pause, Xml
 from chart_binder.react.loop import (
     CallRunner,
+    EndedBy,
     Ending,
     LastWord,
     Limits,
@@ -445,6 +446,7 @@ def test_a_run_ends_when_its_time_is_over_without_a_last_word() -> None:
     )
     assert ending.problem is not None
     assert ending.problem.startswith("the run took longer than max_run_s = 10 allows")
+    assert ending.ended_by is EndedBy.TIME
     told = [seen.error for seen in observed(events)]
     assert told == [None, None, "Not run: the time for this run is over."]
     assert len(asked) == 1
@@ -473,8 +475,12 @@ def test_a_model_that_fails_because_time_is_over_is_not_blamed() -> None:
         now += 20
         raise ChatError("the server did not answer in time")
 
-    with pytest.raises(ChatError, match="max_run_s = 10"):
-        play(fail, limits=Limits(max_run_s=10), clock=lambda: now)
+    ending, _, _ = play(ADD, fail, limits=Limits(max_run_s=10), clock=lambda: now)
+    assert (ending.ended_by, ending.iterations) == (EndedBy.TIME, 1)
+    assert str(ending.problem).startswith("the run took longer than max_run_s = 10 allows; the")
+    now = 0
+    with pytest.raises(ChatError, match="did not answer"):
+        play(fail, limits=Limits(max_run_s=30), clock=lambda: now)
 
 
 @pytest.mark.parametrize(
@@ -487,6 +493,7 @@ def test_a_model_that_fails_because_time_is_over_is_not_blamed() -> None:
 def test_the_tokens_of_a_run_are_bounded(turns: list[str | Reply]) -> None:
     ending, _, asked = play(*turns, limits=Limits(max_run_tokens=1_000), dialect=Lines())
     assert 0 < ending.iterations < 5
+    assert ending.ended_by is EndedBy.TOKENS
     assert "max_run_tokens = 1000" in (ending.problem or "")
     assert "It is the last" in asked[-1][-1].content
     ending, _, asked = play(*turns, limits=Limits(max_run_tokens=10), dialect=Lines())
@@ -545,6 +552,7 @@ def test_the_only_turn_is_the_last_and_idle_ones_lead_to_it() -> None:
     assert idle == Ending(4, "5")
     assert asked[3][-1].content.endswith("Only the answer now.")
     refused, _, _ = play("hm", "hm", "hm", "hm", dialect=Lines(), last_word=ALONE)
+    assert (refused.ended_by, refused.is_answered) == (EndedBy.PATIENCE, False)
     assert (refused.problem or "").startswith("3 turns in a row led nowhere, and the forced last")
 
 

@@ -19,6 +19,8 @@ class Scripted:
         model_id: str = "scripted",
         readings: Iterable[str] = (),
     ) -> None:
+        if isinstance(replies, str):
+            raise TypeError(f"replies must be a list of texts, such as [{replies!r}], not a text")
         self._replies = tuple(Reply(each) if isinstance(each, str) else each for each in replies)
         self.model_id = model_id
         self.readings = list(readings)

@@ -220,6 +220,7 @@ class ServedModel:
         self, config: LLMConfig, endpoint: Endpoint, api: ServerApi, faults: Faults
     ) -> None:
         self.model_id = config.model_id
+        self.num_ctx, self.max_tokens = config.num_ctx, config.max_tokens
         self._config = config
         self._endpoint = endpoint
         self._api = api

@@ -27,7 +27,7 @@ from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.tools import LinksOf, default_tools, linked_pages
 from chart_binder.react.conversation import ChatError, ChatModel, Message, UnreachableError
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.loop import Ending, Limits, call_tool, converse
+from chart_binder.react.loop import EndedBy, Ending, Limits, call_tool, converse
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import RunContext, Tool, Toolbox
 from chart_binder.react.transcript import Observed, Replied, Said, Watch, partial_findings
@@ -192,7 +192,8 @@ class ReActAdjudicator:
         except ChatError as error:
             if isinstance(error, UnreachableError):
                 self._unreachable = str(error)
-            return Ending(len(record.all(Replied)), problem=str(error))
+            turns = len(record.all(Replied))
+            return Ending(turns, problem=str(error), ended_by=EndedBy.MODEL)
 
     def _opening_calls(self, examination: Examination) -> Iterator[Act]:
         """Yield what code looks up before the model is asked; in a script, what is recorded."""

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar, overload
 from chart_binder.react.conversation import ChatModel, Message
 from chart_binder.react.dialect import Classic, Dialect
 from chart_binder.react.loop import Ending, Judge, Limits, RefusedError, converse
-from chart_binder.react.tools import Tool, Toolbox
+from chart_binder.react.tools import Toolbox, ToolLike
 from chart_binder.react.transcript import AnyEvent, Watch
 
 T = TypeVar("T")
@@ -18,8 +18,29 @@ INSTRUCTIONS: Final = (
 _LIMITS: Final = Limits()
 
 
-def system_prompt(instructions: str, dialect: Dialect, tools: Sequence[Tool]) -> str:
+_MODEL: Final = ("model_id", "reply")
+_DIALECT: Final = ("name", "stop", "tools", "form", "parse", "render", "observation")
+
+
+def _require_type(name: str, value: object, allowed: str, kind: Any) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {allowed}, not {value!r}")
+
+
+def _require_members(name: str, value: object, allowed: str, members: Sequence[str]) -> None:
+    """Raise `TypeError` if a value is a class, or has not all members of a protocol."""
+    if isinstance(value, type):
+        raise TypeError(f"{name} must be {allowed}, not the class {value.__name__}")
+    if missing := [member for member in members if not hasattr(value, member)]:
+        lacks = " and no ".join(missing)
+        raise TypeError(f"{name} must be {allowed}, not {value!r}, which has no {lacks}")
+
+
+def system_prompt(instructions: str, dialect: Dialect, tools: Iterable[ToolLike] = ()) -> str:
     """Return a system prompt: instructions, the tools, and how to write a step."""
+    _require_type("instructions", instructions, "a text", str)
+    _require_members("dialect", dialect, "a dialect, such as Xml()", _DIALECT)
+    tools = Toolbox(tools).tools
     parts = (instructions, dialect.tools(tools) if tools else "", dialect.form(tools))
     return "\n\n".join(filter(None, parts))
 
@@ -39,7 +60,7 @@ def ignore(event: AnyEvent) -> None:
 def run(
     question: str,
     chat: ChatModel,
-    tools: Iterable[Tool | Callable[..., object]] = ...,
+    tools: Iterable[ToolLike] = ...,
     *,
     instructions: str = ...,
     dialect: Dialect | None = ...,
@@ -52,7 +73,7 @@ def run(
 def run(
     question: str,
     chat: ChatModel,
-    tools: Iterable[Tool | Callable[..., object]] = ...,
+    tools: Iterable[ToolLike] = ...,
     *,
     validate_answer: Judge[T],
     instructions: str = ...,
@@ -65,7 +86,7 @@ def run(
 def run(
     question: str,
     chat: ChatModel,
-    tools: Iterable[Tool | Callable[..., object]] = (),
+    tools: Iterable[ToolLike] = (),
     *,
     validate_answer: Judge[Any] = as_text,
     instructions: str = INSTRUCTIONS,
@@ -78,9 +99,16 @@ def run(
     `tools` are typed functions with docstrings, or `Tool`s. `validate_answer` takes the text of an
     answer and whether the turn is the last; it returns what the answer means, or raises
     `RefusedError` with what to write instead. The dialect is `Classic` unless another is given.
-    Raises `ChatError` if the model cannot be asked, `ToolDefectError` for an unusable tool.
+    Raises `ChatError` if the model cannot be asked, `ToolDefectError` for an unusable tool,
+    `TypeError` for any other unusable argument. What `validate_answer` or `on_event` raises besides
+    passes through.
     """
-    toolbox, dialect = Toolbox(tools), dialect or Classic()
+    _require_type("question", question, "a text", str)
+    _require_members("chat", chat, "a chat model, such as ollama_model(...)", _MODEL)
+    _require_type("validate_answer", validate_answer, "a function", Callable)
+    _require_type("on_event", on_event, "a function, such as record_in(file)", Callable)
+    _require_type("limits", limits, "Limits(...)", Limits)
+    toolbox, dialect = Toolbox(tools), Classic() if dialect is None else dialect
     opening = (
         Message("system", system_prompt(instructions, dialect, toolbox.tools)),
         Message("user", question),

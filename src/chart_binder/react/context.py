@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from chart_binder.react.conversation import ChatError, Message, Role
+from chart_binder.react.conversation import Message, Role
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import bounded, one_line
 from chart_binder.react.steps import Act, Observation
@@ -89,6 +89,10 @@ class Round:
     closing: str = ""
 
 
+class ContextFullError(Exception):
+    """A conversation does not fit into the context, however far it is shortened."""
+
+
 class Context:
     """A conversation that stays within `window` tokens; 0 means no limit.
 
@@ -128,7 +132,7 @@ class Context:
     def messages(self) -> tuple[Message, ...]:
         """Return what to send, shortened as far as it must be.
 
-        Raises `ChatError` where even the shortest form is certainly too long.
+        Raises `ContextFullError` if even the shortest form is certainly too long.
         """
         for content, which in _STEPS:
             for place in range(len(self._rounds))[which]:
@@ -138,7 +142,7 @@ class Context:
         has_counted = self.estimate.has_counted
         tokens = self.tokens if has_counted else fewest_tokens(self._messages)
         if min(tokens, self.tokens) > self._window:
-            raise ChatError(
+            raise ContextFullError(
                 f"the prompt takes about {tokens} tokens where num_ctx less max_tokens leaves"
                 f" {self._window}: raise num_ctx by {tokens - self._window} at least"
             )

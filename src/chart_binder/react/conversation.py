@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, runtime_checkable
 
 _log = logging.getLogger(__name__)
 
@@ -85,6 +85,19 @@ class ChatModel(Protocol):
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         """Return the next reply, or raise `ChatError`."""
+
+
+@runtime_checkable
+class ModelWithContext(ChatModel, Protocol):
+    """A model that knows its context: a prompt takes at most `num_ctx` less `max_tokens` tokens."""
+
+    @property
+    def num_ctx(self) -> int:
+        """The context in tokens."""
+
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens of a reply."""
 
 
 def plain_line(text: str, most: int) -> str:

@@ -6,13 +6,15 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Generic, TypeVar
+from enum import Enum
+from typing import Any, Final, Generic, TypeVar, get_args
 
-from chart_binder.react.context import CallResult, Context, Round
+from chart_binder.react.context import CallResult, Context, ContextFullError, Round
 from chart_binder.react.conversation import (
     ChatError,
     ChatModel,
     Message,
+    ModelWithContext,
     Reply,
     Role,
     StopCheck,
@@ -177,8 +179,11 @@ class RefusedError(Exception):
 class Limits:
     """How far a conversation may go; 0 tokens mean no limit.
 
-    `patience` is how many turns in a row may make no progress: malformed, refused or repeated.
-    A prompt takes at most `num_ctx` less `max_tokens`, those of a reply.
+    `iterations` is the number of turns, and `patience` how many in a row may make no progress
+    (malformed, refused or repeated). An observation is cut to `observation_chars` and shown in a
+    message of `observation_role`. `max_run_s` and `max_run_tokens` limit the time and the tokens of
+    all prompts and replies. A prompt takes at most `num_ctx` less `max_tokens`, which are those of
+    the model if they are None. Raises `ValueError` or `TypeError` for an impossible value.
     """
 
     iterations: int = 5
@@ -187,8 +192,33 @@ class Limits:
     patience: int = 3
     max_run_s: float = math.inf
     max_run_tokens: int = 0
-    num_ctx: int = 0
-    max_tokens: int = 0
+    num_ctx: int | None = None
+    max_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.observation_role not in get_args(Role):
+            roles = ", ".join(map(repr, get_args(Role)))
+            raise ValueError(f"observation_role must be one of {roles}: {self.observation_role!r}")
+        for name in ("iterations", "observation_chars", "patience"):
+            _require_number(name, getattr(self, name), 1)
+        for name in ("max_run_tokens", "num_ctx", "max_tokens"):
+            _require_number(name, getattr(self, name) or 0, 0)
+        _require_number("max_run_s", self.max_run_s, 0, int | float)
+
+    def window(self, chat: ChatModel) -> int:
+        """Return the most tokens that a prompt for this model may take; 0 means no limit."""
+        num_ctx, max_tokens = self.num_ctx, self.max_tokens
+        if isinstance(chat, ModelWithContext):
+            num_ctx = chat.num_ctx if num_ctx is None else num_ctx
+            max_tokens = chat.max_tokens if max_tokens is None else max_tokens
+        return max(0, (num_ctx or 0) - (max_tokens or 0))
+
+
+def _require_number(name: str, value: object, least: int, kind: Any = int) -> None:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    if not value >= least:
+        raise ValueError(f"{name} must be at least {least}, not {value}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +229,37 @@ class LastWord:
     schema: Mapping[str, object]
 
 
+class EndedBy(Enum):
+    """What ended a conversation: the answer, or the limit that was reached before."""
+
+    ANSWER = "answer"
+    ITERATIONS = "iterations"
+    PATIENCE = "patience"
+    TIME = "time"
+    TOKENS = "tokens"
+    CONTEXT = "context"
+    """The shortest form of the conversation does not fit into the context of the model."""
+    MODEL = "model"
+    """The model could not be asked, for which `run` and `converse` raise `ChatError`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ending(Generic[T]):
-    """How a conversation ended: with an answer, or with the problem that kept it from one."""
+    """How a conversation ended, after how many turns.
+
+    If `is_answered`, `answer` is what the validator returned, which may be 0 or None; if not,
+    `problem` is a sentence that says what prevented an answer.
+    """
 
     iterations: int
     answer: T | None = None
     problem: str | None = None
+    ended_by: EndedBy = EndedBy.ANSWER
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there is an answer."""
+        return self.ended_by is EndedBy.ANSWER
 
 
 def converse(
@@ -226,7 +280,9 @@ def converse(
     listen: Callable[[str], None] | None = None,
     clock: Clock = time.monotonic,
 ) -> Ending[T]:
-    """Converse until there is an answer or a limit is reached. Raises `ChatError`.
+    """Converse until there is an answer or a limit is reached.
+
+    Raises `ChatError` if the model cannot be asked.
 
     `perform` makes a call, unless `recall` knows it from a record. `opening_calls` are made before
     the model is asked, one by one, as turn 0, which costs no iteration and is shown below the
@@ -238,8 +294,7 @@ def converse(
     most = limits.observation_chars
     calls = CallRunner(toolbox, perform, watch, most, budget.out_of_time, recall, remark)
     opening = _with_lookups(opening, opening_calls, calls, dialect)
-    window = max(0, limits.num_ctx - limits.max_tokens)
-    context = Context(opening, dialect, limits.observation_role, window)
+    context = Context(opening, dialect, limits.observation_role, limits.window(chat))
     terms = Terms(dialect.stop, listen=listen, enough=stop_after_step(dialect))
     return _Conversation(
         chat, dialect, context, calls, budget, judge, watch, limits, answer_keys, last_word, terms,
@@ -352,33 +407,56 @@ class _Conversation(Generic[T]):
     last_shown: str = ""
 
     def run(self) -> Ending[T]:
-        while (spent := self.limit_reached()) is None:
+        try:
+            return self.take_turns()
+        except ContextFullError as error:
+            return self.end(EndedBy.CONTEXT, str(error))
+        except ChatError as error:
+            if late := self.budget.out_of_time():
+                _log.info("the time was over when the model was asked: %s", error)
+                return self.end(EndedBy.TIME, late)
+            raise
+
+    def take_turns(self) -> Ending[T]:
+        while (limit := self.limit_reached()) is None:
             if self.last_word and self.turn + 1 >= self.max_turns:
-                return self.force(self.last_word(), self.cut_short())
+                return self.force(self.last_word(), self.turns_ended_by(), self.cut_short())
             if ending := self.take_turn():
                 return ending
+        ended_by, spent = limit
         if self.last_word and self.turn < self.max_turns and not self.budget_reached():
-            return self.force(self.last_word(), f"{spent}, and ")
-        if self.turn:
-            spent += f"; the last thing said to the model was: {_brief(self.last_shown)}"
-        return Ending(self.turn, problem=spent)
+            return self.force(self.last_word(), ended_by, f"{spent}, and ")
+        return self.end(ended_by, spent)
 
-    def limit_reached(self) -> str | None:
+    def end(self, ended_by: EndedBy, problem: str) -> Ending[T]:
+        if self.turn:
+            problem += f"; the last thing said to the model was: {_brief(self.last_shown)}"
+        return Ending(self.turn, problem=problem, ended_by=ended_by)
+
+    def limit_reached(self) -> tuple[EndedBy, str] | None:
         # Time is asked last: a replay, which takes none, finds another reason where there is one.
         if self.idle >= self.limits.patience:
-            return f"{self.idle} turns in a row led nowhere"
+            return EndedBy.PATIENCE, f"{self.idle} turns in a row led nowhere"
         if self.turn < self.max_turns:
             return self.budget_reached()
-        fewer = self.max_turns < self.limits.iterations
+        ended_by = self.turns_ended_by()
         allowed = f", all that max_run_tokens = {self.limits.max_run_tokens} allows"
         plural = "" if self.turn == 1 else "s"
-        return f"no answer in {self.turn} turn{plural}{allowed if fewer else ''}"
+        fewer = allowed if ended_by is EndedBy.TOKENS else ""
+        return ended_by, f"no answer in {self.turn} turn{plural}{fewer}"
 
-    def budget_reached(self) -> str | None:
-        return self.budget.out_of_tokens(self.context.tokens) or self.budget.out_of_time()
+    def turns_ended_by(self) -> EndedBy:
+        fewer = self.max_turns < self.limits.iterations
+        return EndedBy.TOKENS if fewer else EndedBy.ITERATIONS
+
+    def budget_reached(self) -> tuple[EndedBy, str] | None:
+        if spent := self.budget.out_of_tokens(self.context.tokens):
+            return EndedBy.TOKENS, spent
+        late = self.budget.out_of_time()
+        return (EndedBy.TIME, late) if late else None
 
     def cut_short(self) -> str:
-        if self.max_turns == self.limits.iterations:
+        if self.turns_ended_by() is EndedBy.ITERATIONS:
             return ""
         return f"max_run_tokens = {self.limits.max_run_tokens} allows no more turns, and "
 
@@ -386,12 +464,7 @@ class _Conversation(Generic[T]):
         messages, prompt_estimate = self.context.messages(), self.context.tokens
         left = self.budget.seconds_left
         terms = replace(self.terms, schema=schema, seconds=left if left < math.inf else None)
-        try:
-            reply = ask(self.chat, messages, terms)
-        except ChatError as error:
-            if late := self.budget.out_of_time():
-                raise ChatError(late) from error
-            raise
+        reply = ask(self.chat, messages, terms)
         self.turn += 1
         self.context.estimate.learn(messages, reply.prompt_tokens)
         written = self.context.estimate.tokens([Message("assistant", reply.content)])
@@ -430,7 +503,7 @@ class _Conversation(Generic[T]):
         closing = _SHORT_OF_TIME if self.budget.is_short_of_time() else f"({left} turns left.)"
         self.context.close(closing if left > 1 else _LAST_TURN)
 
-    def force(self, last_word: LastWord, spent: str) -> Ending[T]:
+    def force(self, last_word: LastWord, ended_by: EndedBy, spent: str) -> Ending[T]:
         """Ask for the answer alone. The reply is read and judged like any other."""
         if self.turn:
             self.context.close(last_word.request)
@@ -444,7 +517,8 @@ class _Conversation(Generic[T]):
             refusal = f"it is no answer: {_brief(repr(reply.content))}"
         except RefusedError as error:
             refusal = _brief(str(error))
-        return Ending(self.turn, problem=f"{spent}the forced last answer was refused: {refusal}")
+        problem = f"{spent}the forced last answer was refused: {refusal}"
+        return Ending(self.turn, problem=problem, ended_by=ended_by)
 
 
 def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:

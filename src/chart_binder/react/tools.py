@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, Final, TypeVar
+from types import CodeType
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -104,6 +105,18 @@ class Tool:
             raise ToolError(
                 f"You called {self.name}{_WRONG_ARGUMENTS} {error}. It takes {takes}"
             ) from error
+
+
+class PlainFunction(Protocol):
+    """A function as mypy sees it in a list of functions that have different parameters."""
+
+    @property
+    def __code__(self) -> CodeType:
+        """The code of the function."""
+
+
+ToolLike: TypeAlias = Tool | Callable[..., object] | PlainFunction
+"""A `Tool`, or a function that becomes one."""
 
 
 class RunContext:
@@ -206,6 +219,22 @@ def _normal_space(value: object) -> object:
     return [_normal_space(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
+def _listed_tools(tools: Any) -> Iterable[Any]:
+    if isinstance(tools, Iterable) and not isinstance(tools, str | bytes | Mapping | type):
+        return tools
+    raise ToolDefectError(
+        f"tools must be a list of functions and Tools, such as [departures], not {tools!r}"
+    )
+
+
+def _as_tool(tool: Any) -> Tool:
+    if isinstance(tool, Tool):
+        return tool
+    if callable(tool):
+        return Tool.of(tool)
+    raise ToolDefectError(f"a tool must be a function or a Tool, not {tool!r}")
+
+
 class Toolbox:
     """The tools of one conversation, found by the names that models write for them.
 
@@ -214,12 +243,10 @@ class Toolbox:
     as no tool.
     """
 
-    def __init__(
-        self, tools: Iterable[Tool | Callable[..., object]], for_code: Iterable[Tool] = ()
-    ) -> None:
+    def __init__(self, tools: Iterable[ToolLike], for_code: Iterable[Tool] = ()) -> None:
         from chart_binder.react.parsing.calls import is_finisher, is_no_tool  # loads the parser
 
-        self.tools = tuple(tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools)
+        self.tools = tuple(map(_as_tool, _listed_tools(tools)))
         self._by_name: dict[str, Tool] = {}
         self._for_code = {tool.name: tool for tool in for_code}
         for tool in self.tools:

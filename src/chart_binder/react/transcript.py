@@ -1,5 +1,7 @@
 """Transcripts: the events of one run, one JSON object a line, written, read and played again."""
 
+import io
+import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -107,11 +109,30 @@ class TranscriptDefectError(ValueError):
     """A line of a transcript cannot be read; the text names the line and the defect."""
 
 
-def record_in(stream: IO[bytes]) -> Watch:
-    """Return a watcher that appends each event to `stream` as one flushed line."""
+def record_in(target: IO[bytes] | IO[str] | Path | str) -> Watch:
+    """Return a watcher that writes each event as one flushed line.
+
+    `target` is an open file, binary or text, or the path of a new file, which replaces one that is
+    there. A text file is written in ASCII, so that its encoding does not matter. Raises `OSError`,
+    and `TypeError` for anything else.
+    """
+    if isinstance(target, str | Path):
+        path = Path(target)
+        path.write_bytes(b"")
+
+        def append(event: AnyEvent) -> None:
+            with path.open("ab") as file:
+                file.write(_ENCODER.encode(event) + b"\n")
+
+        return append
+    if not callable(getattr(target, "write", None)):
+        raise TypeError(f"events are written to an open file or a path, not to {target!r}")
+    stream: Any = target
+    is_text = isinstance(getattr(stream, "file", stream), io.TextIOBase)
 
     def record(event: AnyEvent) -> None:
-        stream.write(_ENCODER.encode(event) + b"\n")
+        line = _ENCODER.encode(event)
+        stream.write(json.dumps(json.loads(line)) + "\n" if is_text else line + b"\n")
         stream.flush()
 
     return record
@@ -150,16 +171,22 @@ def record_in_file(path: Path) -> Iterator[Watch | None]:
             stream.close()
 
 
-def read_transcript(lines: Iterable[bytes], kinds: object = EngineEvent) -> Iterator[AnyEvent]:
+def read_transcript(
+    lines: Iterable[bytes] | Iterable[str] | Path | str, kinds: object = EngineEvent
+) -> Iterator[AnyEvent]:
     """Yield the events of a transcript, with the iterations that a canned one leaves out.
 
-    `kinds` is the union of the events that it may hold. An incomplete last line, as a killed run
-    leaves it, is skipped. Raises `TranscriptDefectError`.
+    `lines` are those of an open file, binary or text, or the path of a file. `kinds` is the union
+    of the events that it may hold. An incomplete last line, as a killed run leaves it, is skipped.
+    Raises `TranscriptDefectError`, and `OSError` if the file of a path cannot be read.
     """
+    if isinstance(lines, str | Path):
+        lines = Path(lines).read_bytes().splitlines(keepends=True)
     decoder = msgspec.json.Decoder[AnyEvent](kinds)
     turn = 0
     unread: TranscriptDefectError | None = None
-    for number, line in enumerate(lines, start=1):
+    encoded = (line.encode("utf-8", "replace") if isinstance(line, str) else line for line in lines)
+    for number, line in enumerate(encoded, start=1):
         if unread:
             raise unread
         if not line.strip():
