@@ -3,16 +3,30 @@
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import mutagen
+from mutagen import StreamInfo
+from mutagen.aiff import AIFFInfo
+from mutagen.asf import ASF
+from mutagen.dsf import DSFFile, DSFInfo
+from mutagen.flac import FLAC
+from mutagen.monkeysaudio import MonkeysAudio
+from mutagen.mp3 import MPEGInfo
+from mutagen.mp4 import MP4
+from mutagen.musepack import Musepack
+from mutagen.oggopus import OggOpus
+from mutagen.oggvorbis import OggVorbis
+from mutagen.wave import WaveStreamInfo
+from mutagen.wavpack import WavPack
 
 from chart_binder.audio.containers import layout_of
 from chart_binder.audio.containers.riff import unread_wave
 from chart_binder.audio.fields import BLANK, texts_of_file
 from chart_binder.audio.file_access import Source, damaged_file, no_audio, open_audio
+from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.file_names import with_file_name
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID
@@ -38,6 +52,18 @@ _FORMATS = {
 }  # fmt: skip
 
 
+def _dsf_info(stream: BinaryIO) -> Any:
+    return DSFInfo(DSFFile(stream).fmt_chunk)
+
+
+# What reads the length of a file, by its container: of those with ID3 without the tag.
+_INFO: dict[str, Callable[[BinaryIO], Any]] = {
+    "mp3": MPEGInfo, "aiff": AIFFInfo, "wav": WaveStreamInfo, "dsf": _dsf_info, "flac": FLAC,
+    "ogg": OggVorbis, "opus": OggOpus, "mp4": MP4, "asf": ASF, "ape": MonkeysAudio, "wv": WavPack,
+    "mpc": Musepack,
+}  # fmt: skip
+
+
 def read_tags(path: Path) -> TrackTags:
     """Read what the tags of an audio file say, whatever their form, and its duration.
 
@@ -46,8 +72,9 @@ def read_tags(path: Path) -> TrackTags:
     empty, not audio or damaged.
     """
     with open_audio(path) as source:
-        duration = _milliseconds(_opened(source).info.length)
-        fields = texts_of_file(layout_of(source).tags)
+        tags = _tags_of(source)
+        fields = texts_of_file(tags)
+        duration = _milliseconds(_length(source, tags.container))
 
     def texts(name: str) -> Iterator[str]:
         return (text for each in fields.get(name, ()) if (text := each.strip(BLANK)))
@@ -98,22 +125,43 @@ def format_name(path: Path) -> str:
     return f"{type(audio).__name__} {getattr(audio.info, 'codec', '')}".strip()
 
 
+def _tags_of(source: Source) -> TagSet:
+    try:
+        return layout_of(source).tags
+    except AudioError:
+        _opened(source)  # says more of what is no audio
+        raise
+
+
+def _length(source: Source, container: str) -> float | None:
+    """Return the length in seconds; a file with few frames has to be what mutagen takes it for."""
+    info = _by_mutagen(source, _INFO[container])
+    info = info if isinstance(info, StreamInfo) else info.info
+    if getattr(info, "sketchy", False):
+        info = _opened(source).info
+    length: float | None = info.length
+    return length
+
+
 def _opened(source: Source) -> Any:
     """Return what mutagen makes of a file. Raises `AudioError` for what it does not know."""
-    path = source.path
-    try:
-        # By name, for mutagen goes by the suffix where the bytes do not tell.
-        with open(path, "rb", opener=lambda *_: os.dup(source.descriptor)) as stream:
-            audio: Any = mutagen.File(stream)
-    except mutagen.MutagenError as error:
-        raise _damaged(source, str(error)) from error
-    except OSError as error:
-        raise path_error(path, error) from error
-    except Exception as error:  # a defect of mutagen, met on a damaged file
-        raise _damaged(source, f"{type(error).__name__}: {error}") from error
+    audio = _by_mutagen(source, mutagen.File)
     if type(audio).__name__ not in _FORMATS:
         raise _unread(source, None if audio is None else type(audio).__name__)
     return audio
+
+
+def _by_mutagen(source: Source, read: Callable[[BinaryIO], Any]) -> Any:
+    try:
+        # By name, for mutagen goes by the suffix where the bytes do not tell.
+        with open(source.path, "rb", opener=lambda *_: os.dup(source.descriptor)) as stream:
+            return read(stream)
+    except mutagen.MutagenError as error:
+        raise _damaged(source, str(error)) from error
+    except OSError as error:
+        raise path_error(source.path, error) from error
+    except Exception as error:  # a defect of mutagen, met on a damaged file
+        raise _damaged(source, f"{type(error).__name__}: {error}") from error
 
 
 def _unread(source: Source, kind: str | None) -> AudioError:
