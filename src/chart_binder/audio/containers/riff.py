@@ -92,7 +92,7 @@ class IFF:
             raise _contradiction(source, f"its header says {self._declared:,} bytes")
         name, least = self._kind.sound, self._kind.sound_header
         if not any(each.name == name and each.content.size > least for each in self._chunks):
-            raise _contradiction(source, f"its header says 0 bytes for the chunk {name.decode()!r}")
+            raise _contradiction(source, f"its chunk {name.decode()!r} has 0 bytes or is not there")
         rest = source.read(end, min(size - end, _REST_BYTES))
         if _KEPT_REST.match(rest) or not any(
             chunk.strip(b"\0") for chunk in source.chunks([Span(end, size - end)])
@@ -237,8 +237,8 @@ def _end_of_dsd(source: Source) -> int:
     at = _DSF_HEADER
     for name in (b"fmt ", b"data"):
         size = int.from_bytes(source.read(at, 12)[4:], "little")
-        if not source.has(at, name) or size <= _DSF_CHUNK_HEADER:
-            raise _contradiction(source, f"its header says 0 bytes for the chunk {name.decode()!r}")
+        if not source.has(at, name) or size < _DSF_CHUNK_HEADER:
+            raise _contradiction(source, f"its chunk {name.decode()!r} has no size or is not there")
         at += size
     return at
 
