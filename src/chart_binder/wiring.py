@@ -1,8 +1,10 @@
 """Configuration becomes objects: the pipeline, evidence, the store and the tools."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +32,7 @@ from chart_binder.store import open_store, read_overrides
 if TYPE_CHECKING:
     from chart_binder.domain.evidence import Link, RecordingCandidate
     from chart_binder.domain.tags import WholeRelease
+    from chart_binder.jobs.overrides import Songs
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
     from chart_binder.musicbrainz.source import MusicBrainzSource
@@ -92,11 +95,12 @@ def decider(
     `watch` is called with every event, `listen` with every piece of a reply; `can_read` says
     whether the model may read prose, if that was looked up elsewhere. Raises `CanonError`.
     """
-    llm, current = config.llm, partial(current_override, config)
+    llm = config.llm
+    current, merged = partial(current_override, config), MergedOverrides(config)
     if not llm.enabled:
-        return Decider(config.rules, None, HOW_TO_ENABLE, overruled, current)
+        return Decider(config.rules, None, HOW_TO_ENABLE, overruled, current, merged)
     if config.musicbrainz.offline and llm.provider != "replay":
-        return Decider(config.rules, None, HOW_OFFLINE, overruled, current)
+        return Decider(config.rules, None, HOW_OFFLINE, overruled, current, merged)
     from chart_binder.llm.react_adjudicator import ReActAdjudicator  # not needed without a model
 
     adjudicator = ReActAdjudicator(
@@ -110,7 +114,7 @@ def decider(
         links=partial(_links_of, config),
         reads_prose=reads_prose(llm) if can_read is None else can_read,
     )
-    return Decider(config.rules, adjudicator, overrides=overruled, current=current)
+    return Decider(config.rules, adjudicator, overrides=overruled, current=current, merged=merged)
 
 
 def tools(config: Config) -> tuple[Tool, ...]:
@@ -120,10 +124,10 @@ def tools(config: Config) -> tuple[Tool, ...]:
 
 
 @contextmanager
-def _musicbrainz(config: Config) -> Iterator["Client"]:
+def _musicbrainz(config: Config, since: float = 0.0) -> Iterator["Client"]:
     """Open MusicBrainz for one look-up, with the stored answers that evidence is made of, too."""
     with open_store(store_url(config)) as store:
-        yield musicbrainz_source(config, store).client()
+        yield musicbrainz_source(config, store, since).client()
 
 
 def _bring_in(
@@ -217,12 +221,12 @@ def look_up_home(config: Config, release_id: ReleaseId) -> ReleaseGroup | None:
     return ReleaseGroup(found.release_group.id, found.release_group.title) if found else None
 
 
-def current_id(config: Config, kind: EntityKind, mbid: str) -> str:
+def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) -> str:
     """Return the id under which MusicBrainz has a record: another one if it was merged.
 
-    Raises `LookupFailedError`.
+    Answers from before `since` are not used. Raises `LookupFailedError`.
     """
-    with _musicbrainz(config) as client:
+    with _musicbrainz(config, since) as client:
         return client.current_id(kind, mbid)
 
 
@@ -243,6 +247,48 @@ def current_override(
         with open_store(store_url(config)) as store:
             store.overrides.rename(override, current)
     return current
+
+
+@dataclass(slots=True)
+class MergedOverrides:
+    """Finds overrides for recordings that were merged with one of the evidence.
+
+    Their ids are looked up anew, because an answer from before the merge says nothing of it.
+    """
+
+    config: Config
+    since: float = field(default_factory=time.time)
+    songs: "dict[OverrideRecord, Songs]" = field(default_factory=dict)
+
+    def __call__(
+        self, bundle: EvidenceBundle, overrides: Mapping[str, OverrideRecord]
+    ) -> OverrideRecord | None:
+        """Return the override, if there is one. Raises `LookupFailedError` and `StoreError`."""
+        if not overrides:
+            return None
+        from chart_binder.jobs.overrides import merged_override  # not needed without overrides
+
+        since = 0.0 if self.config.musicbrainz.offline else self.since
+        if not self.songs:
+            self.songs = self._songs(overrides)
+        return merged_override(
+            bundle,
+            overrides.values(),
+            lambda one: self.songs.get(one, frozenset()),
+            partial(current_id, self.config, since=since),
+            partial(current_id, self.config),
+        )
+
+    def _songs(self, overrides: Mapping[str, OverrideRecord]) -> "dict[OverrideRecord, Songs]":
+        from chart_binder.jobs.overrides import override_effect, songs_in
+
+        with open_store(store_url(self.config)) as store:
+            known = {
+                one: override_effect(store, one).bundle
+                or kept_evidence(self.config, store, one.recording_mbid)
+                for one in overrides.values()
+            }
+        return {one: songs_in(bundle) if bundle else frozenset() for one, bundle in known.items()}
 
 
 def tagged_recording(path: Path) -> RecordingId | None:

@@ -11,11 +11,12 @@ from golden.bundles import year_only_single
 from integration.conftest import Canon
 from integration.services import ALBUM, LP, RHAPSODY, SINGLE, asking, flac
 from integration.test_override import RECORDING, listed, put
-from servers.musicbrainz import MusicBrainzStandIn
+from servers.musicbrainz import BUSY, MusicBrainzStandIn
 
 OLD = {name: f"{number:08}-0000-4000-8000-000000000001" for number, name in enumerate(
     ("recording", "group", "release"), start=1)}  # fmt: skip
 PROMO = "00000004-0000-4000-8000-000000000001"
+OTHER = "00000005-0000-4000-8000-000000000001"
 FIRST_OF_SINGLE = "fecc857d-61fd-4ecf-8b3c-d101952c202d"
 MERGED = {OLD["recording"]: RECORDING, OLD["group"]: SINGLE, OLD["release"]: FIRST_OF_SINGLE}
 
@@ -74,6 +75,72 @@ def test_an_override_set_before_a_merge_is_followed_after_it(
     )  # fmt: skip
     canon("batch", song, **asking(merging)).must_end(0, "1 decided before")
     canon("write", song, "--policy=note", **asking(merging)).must_end(0)
+
+
+@pytest.fixture
+def unmerged() -> Iterator[MusicBrainzStandIn]:
+    """A MusicBrainz that has the recording under its old id, and another song of the artist."""
+    document = copy.deepcopy(RHAPSODY["bundle"])
+    document["recording_candidates"][0] |= {"mb_recording_id": OLD["recording"], "length_ms": None}
+    other = copy.deepcopy(document) | {"recording_title": "Good Company"}
+    (recording,) = other["recording_candidates"]
+    recording |= {"mb_recording_id": OTHER, "title": "Good Company", "isrcs": ["GBUM71029605"]}
+    recording["rg_candidates"] = recording["rg_candidates"][1:2]
+    with MusicBrainzStandIn([document, other]) as server:
+        yield server
+
+
+AGAIN = {
+    "another search": {"artist": "Queen", "title": "bohemian rhapsody"},
+    "the same search": {"artist": "Queen", "title": "Bohemian Rhapsody"},
+    "an ISRC": {"isrc": "GBUM71029604"},
+    "the old id": {"recording": OLD["recording"], "title": "Bohemian Rhapsody"},
+    "the new id": {"recording": RECORDING, "title": "Bohemian Rhapsody"},
+}
+
+
+def test_an_override_holds_for_files_without_its_id_after_a_merge(
+    canon: Canon, home: Path, unmerged: MusicBrainzStandIn
+) -> None:
+    """Whether the evidence has the new recording, or is of answers from before the merge."""
+    named = {"artist": "Queen", "title": "Bohemian Rhapsody"}
+    first = flac(home, "first.flac", **named)
+    canon("decide", first, **asking(unmerged)).must_end(0)
+    put(canon, first, SINGLE, **asking(unmerged)).must_end(0)
+    canon("decide", first, **asking(unmerged)).must_end(0, "MANUAL_OVERRIDE")
+    unmerged.merge(OLD["recording"], RECORDING)
+    songs = [flac(home, f"{name}.flac", **tags) for name, tags in AGAIN.items()]
+    for song in (*songs, first):
+        line = canon("decide", song, "--output=json", **asking(unmerged)).must_end(0).line
+        assert (line["decided_by"], line["crg_mbid"]) == ("override", SINGLE), song
+        assert line["recording_mbid"] == RECORDING, song
+    (kept,) = listed(canon)
+    assert (kept["recording_mbid"], len(kept["files"])) == (RECORDING, 1 + len(songs))
+    canon("batch", *songs, first, **asking(unmerged)).must_end(0, "6 decided before")
+    for song in songs:
+        canon("write", song, "--policy=note", **asking(unmerged)).must_end(0)
+    canon("override", "remove", songs[0], **asking(unmerged)).must_end(0)
+    assert listed(canon) == []
+
+
+def test_only_overrides_of_the_song_are_looked_up_and_a_failure_is_an_error(
+    canon: Canon, home: Path, unmerged: MusicBrainzStandIn
+) -> None:
+    first = flac(home, "first.flac", artist="Queen", title="Bohemian Rhapsody")
+    canon("decide", first, **asking(unmerged)).must_end(0)
+    put(canon, first, SINGLE, **asking(unmerged)).must_end(0)
+    unmerged.merge(OLD["recording"], RECORDING)
+    before = len(unmerged.targets)
+    other = flac(home, "other.flac", artist="Queen", title="Good Company")
+    canon("decide", other, **asking(unmerged)).must_end(0, "EARLIEST_OFFICIAL")
+    assert not [each for each in unmerged.targets[before:] if OLD["recording"] in each]
+    unmerged.behave = lambda _, request, honest: (
+        BUSY if OLD["recording"] in request.target else honest
+    )
+    again = flac(home, "again.flac", artist="Queen", title="bohemian rhapsody")
+    canon("decide", again, **asking(unmerged)).must_end(1, "the look-up at MusicBrainz")
+    unmerged.behave = None
+    canon("decide", again, **asking(unmerged)).must_end(0, "MANUAL_OVERRIDE")
 
 
 def test_a_file_of_a_merged_release_moves_to_no_other(

@@ -154,6 +154,13 @@ class MusicBrainzStandIn(StandIn):
         """Path and query of every request."""
         return [request.target for request in self.requests]
 
+    def merge(self, old: str, new: str) -> None:
+        """Merge a recording into another, which has what it had."""
+        known = self._recordings.pop(old)
+        recording = replace_fields(known.recording, mb_recording_id=new)
+        self._recordings[new] = replace(known, recording=recording)
+        self.merged = {**self.merged, old: new}
+
     def _answer(self, request: Request) -> Response:
         number = len(self.arrivals)
         self.arrivals.append(time.monotonic())

@@ -35,6 +35,7 @@ from chart_binder.jobs.decide import (
     State,
     as_stored,
     no_overrides,
+    none_merged,
     tagged_year,
     with_tags,
 )
@@ -176,7 +177,7 @@ def _decide_all(
     if bool(paths) == bool(evidence):
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     pipeline = live_decider(session, respects_overrides=True)
-    without_lookups = replace(pipeline, current=as_stored)
+    without_lookups = replace(pipeline, current=as_stored, merged=none_merged)
     for place in evidence:
         output.set_log_file(place)
         results.show(place, without_lookups.attempt(partial(read_bundle_file, place)))

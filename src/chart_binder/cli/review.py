@@ -506,9 +506,10 @@ def _override_named(
             found = kept.get(named) or kept.get(recording)
         elif kept:
             subject = named if isinstance(named, _Subject) else _look_up(session, named)
-            found = (subject.bundle and override_for(subject.bundle, kept)) or kept.get(
-                subject.recording or ""
-            )
+            found = kept.get(subject.recording or "")
+            if subject.bundle:
+                merged = wiring.MergedOverrides(session.config)
+                found = override_for(subject.bundle, kept) or found or merged(subject.bundle, kept)
     if found is None:
         raise CanonError(f"no override is kept for {path_text(name)}; see `canon override list`")
     return found

@@ -17,6 +17,7 @@ from chart_binder import errors
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, with_recordings
+from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.verdict import (
     Decided,
@@ -42,6 +43,9 @@ LLM_ADJUDICATION = "LLM_ADJUDICATION"
 T = TypeVar("T")
 Overrides: TypeAlias = Callable[[], Mapping[str, OverrideRecord]]
 EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
+MergedLookup: TypeAlias = Callable[
+    [EvidenceBundle, Mapping[str, OverrideRecord]], OverrideRecord | None
+]
 MAX_FAILED_LOOKUPS = 3
 """Failed look-ups in a row, each after tries of its own, after which no more are made."""
 
@@ -238,6 +242,10 @@ def as_stored(override: OverrideRecord, _: EvidenceBundle) -> OverrideRecord:
     return override
 
 
+def none_merged(_: EvidenceBundle, __: Mapping[str, OverrideRecord]) -> None:
+    """Return no override, because nothing is known of merged recordings."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decider:
     """The pipeline from evidence to a decision; `why_not` says why no adjudicator is asked."""
@@ -248,6 +256,8 @@ class Decider:
     overrides: Overrides = no_overrides
     current: Callable[[OverrideRecord, EvidenceBundle], OverrideRecord] = as_stored
     """Returns an override under the ids that MusicBrainz has now."""
+    merged: MergedLookup = none_merged
+    """Returns the override whose recording was merged with one of the evidence, if there is one."""
 
     def attempt(self, gather: Callable[[], EvidenceBundle]) -> Case:
         """Decide the evidence that `gather` returns; any exception becomes an error case."""
@@ -260,7 +270,8 @@ class Decider:
 
     def decide_by_rules(self, bundle: EvidenceBundle) -> Case:
         """Decide by override, else by rules, or leave the case open. Raises `StoreError`."""
-        override = override_for(bundle, self.overrides())
+        overrides = self.overrides()
+        override = override_for(bundle, overrides) or self.merged(bundle, overrides)
         if override:
             override = self.current(override, bundle)
         verdict = decide(bundle, self.rules, override.ruling if override else None)
@@ -457,20 +468,32 @@ def year_of(artifact: Artifact | None) -> int | None:
 
 
 def override_for(
-    bundle: EvidenceBundle, overrides: Mapping[str, OverrideRecord]
+    bundle: EvidenceBundle,
+    overrides: Mapping[str, OverrideRecord],
+    decided: DecisionRecord | None = None,
 ) -> OverrideRecord | None:
     """Return the override for the recording in a bundle, of several that may be meant the newest.
 
-    Recordings that the rules leave out do not count; that of the file's tags does, for it may have
-    been merged into another.
+    If an override `decided` it, that of the recording it was decided for counts too.
     """
     if not overrides:
         return None
-    candidates = (one.mb_recording_id for one in sorted_recordings(bundle).kept)
-    known = (*candidates, bundle.tags.get("recording_mbid"))
-    ids = (one.strip().casefold() for one in known if one)
+    ids = recordings_meant(bundle)
+    if decided and decided.decided_by == "override":
+        ids.add(decided.recording_mbid or "")
     found = [overrides[recording] for recording in ids if recording in overrides]
     return max(found, key=lambda one: (one.set_at_utc, one.recording_mbid), default=None)
+
+
+def recordings_meant(bundle: EvidenceBundle) -> set[str]:
+    """Return the ids of the recordings that a file may have.
+
+    Those that the rules leave out do not count. That of the file's tags does, because it may have
+    been merged into another.
+    """
+    candidates = (one.mb_recording_id for one in sorted_recordings(bundle).kept)
+    known = (*candidates, bundle.tags.get("recording_mbid"))
+    return {one.strip().casefold() for one in known if one}
 
 
 def advice_for(cause: Cause | msgspec.UnsetType | None) -> str:

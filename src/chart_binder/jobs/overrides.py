@@ -6,7 +6,7 @@ the same evidence, and comes with an override unless the case is left as it is.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,7 @@ from chart_binder.domain.records import (
     local_time,
     now_utc,
 )
+from chart_binder.domain.remarks import set_off
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import (
     MBID,
@@ -29,7 +30,7 @@ from chart_binder.domain.vocabulary import (
     spaced_words,
 )
 from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedError
-from chart_binder.jobs.decide import State, override_for
+from chart_binder.jobs.decide import State, override_for, recordings_meant
 from chart_binder.jobs.review import ReviewCase, override_removed, same_evidence
 from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.rules.names import is_named, is_various
@@ -284,6 +285,51 @@ def with_current_ids(
         rr_mbid=ReleaseId(ids["release"]) if "release" in ids else None,
     )
     return current, notes
+
+
+Songs: TypeAlias = frozenset[frozenset[str]]
+"""Titles, each as its words without remarks."""
+
+
+def songs_in(bundle: EvidenceBundle) -> Songs:
+    """Return the titles that a bundle has for its recording."""
+    titles = {bundle.recording_title, bundle.tags.get("title")}
+    titles.update(one.title for one in bundle.recording_candidates)
+    return frozenset(map(_song, filter(None, titles)))
+
+
+def _song(title: str) -> frozenset[str]:
+    words = frozenset(spaced_words(title).split())
+    return words.difference(spaced_words(set_off(title)).split()) or words
+
+
+def merged_override(
+    bundle: EvidenceBundle,
+    overrides: Iterable[OverrideRecord],
+    songs_of: Callable[[OverrideRecord], Songs],
+    current_id: CurrentId,
+    known_id: CurrentId,
+) -> OverrideRecord | None:
+    """Return the newest override for a recording that was merged with one that a file may have.
+
+    Looked up are overrides whose release group or song the evidence has, but not their recording;
+    of an unknown song all are. `known_id` may be older than `current_id`: it tells whether it is
+    the evidence that has an old id. Raises `LookupFailedError`.
+    """
+    in_evidence, songs = set(map(bare_id, bundle.listed.ids)), songs_in(bundle)
+    suspects = {
+        current_id("recording", one.recording_mbid): one
+        for one in sorted(overrides, key=lambda one: one.set_at_utc)
+        if one.recording_mbid not in in_evidence
+        and (one.crg_mbid in in_evidence or not songs.isdisjoint(songs_of(one) or songs))
+    }
+    if not suspects:
+        return None
+    ids = recordings_meant(bundle)
+    if ids.isdisjoint(suspects):
+        ids = {known_id("recording", one) for one in ids if MBID.fullmatch(one)}
+    found = [suspects[one] for one in ids & suspects.keys()]
+    return max(found, key=lambda one: one.set_at_utc, default=None)
 
 
 def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[str]:

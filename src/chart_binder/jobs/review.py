@@ -184,7 +184,7 @@ def override_removed(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) 
     if case.kept.decided_by != "override":
         return False
     if case.bundle:
-        return override_for(case.bundle, overrides) is None
+        return override_for(case.bundle, overrides, case.kept) is None
     return RecordingId(case.kept.recording_mbid or "") not in overrides
 
 

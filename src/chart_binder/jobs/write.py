@@ -338,7 +338,7 @@ class Planner:
     def _contradiction(
         self, kept: records.DecisionRecord, bundle: EvidenceBundle, chosen: Chosen
     ) -> str | None:
-        override = override_for(bundle, self.overrides)
+        override = override_for(bundle, self.overrides, kept)
         if override and chosen.release_group is None:
             return "a person decided on it since: decide again"
         if override and _contradicts(override, chosen):
