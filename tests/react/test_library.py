@@ -179,9 +179,40 @@ def test_an_ollama_model_is_made_of_its_name_address_and_options() -> None:
     assert (options["num_predict"], options["seed"], options["num_ctx"]) == (128, 7, 4_096)
 
 
-def test_an_impossible_option_is_refused_before_a_server_is_asked() -> None:
-    with pytest.raises(ValueError, match="temperature"):
-        openai_model("m", "http://127.0.0.1:1/v1", temperature=9)
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"temperature": 9}, "temperature: found 9; it must be less than or equal to 2"),
+        ({"stream": 3}, "stream: found 3; true or false is allowed"),
+        ({"max_tokens": 20_000}, "max_tokens 20000 must be less than num_ctx 12288"),
+        ({"temprature": 1}, "no option 'temprature' (did you mean 'temperature'?); the options"),
+        ({"provider": "ollama"}, "there is no option 'provider'; the options are temperature, "),
+        ({"dialect": "xml"}, "there is no option 'dialect'"),
+        ({"max_iterations": 3}, "there is no option 'max_iterations'"),
+        ({"base_url": "localhost:11434"}, "base_url: found 'localhost:11434'; an address of http:"),
+        ({"base_url": "http://localhost:99999"}, "base_url = 'http://localhost:99999' is not an"),
+        ({"base_url": "http://me:secret@h:1/v1/"}, "ends with /v1, where Ollama has OpenAI's"),
+        ({"model_id": 3}, "model_id: found 3; text in quotes is allowed"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_named_in_a_sentence(
+    arguments: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(sentence)) as caught:
+        ollama_model(**{"model_id": "m", **arguments})
+    assert "llm" not in str(caught.value).casefold()
+    assert "secret" not in str(caught.value)
+
+
+def test_an_encrypted_address_of_a_plain_server_is_said_to_be_wrong() -> None:
+    with OllamaStandIn([DONE]) as server:
+        address = server.url.replace("http:", "https:")
+        for model in (ollama_model("m", address), openai_model("m", address)):
+            with pytest.raises(ChatError, match="begin base_url with http:// in place of https://"):
+                model.reply([Message("user", "?")], Terms())
+
+
+def test_an_impossible_key_or_server_is_named() -> None:
     with pytest.raises(ConfigError, match="'NO_SUCH_KEY', which is not set"):
         openai_model("m", "http://127.0.0.1:1/v1", api_key_env="NO_SUCH_KEY")
     with pytest.raises(ChatError, match=r"127\.0\.0\.1:1"):

@@ -217,6 +217,8 @@ class Server:
             absent, detail = BY_NAME["PROXY_ABSENT"], f"{name}: {detail}"
         if "CERTIFICATE_VERIFY_FAILED" in detail:
             absent = BY_NAME["CERTIFICATE"]
+        elif "WRONG_VERSION_NUMBER" in detail or "RECORD_LAYER_FAILURE" in detail:
+            absent = BY_NAME["UNENCRYPTED"]
         rows: tuple[tuple[type[Exception] | tuple[type[Exception], ...], Fault], ...] = (
             ((httpx.ConnectError, httpx.ConnectTimeout), absent),
             (httpx.TimeoutException, BY_NAME["LATE"]),

@@ -24,6 +24,7 @@ from chart_binder.chat.served_model import (
 )
 from chart_binder.chat.streaming import Part, lines, read_calls
 from chart_binder.config import LLMConfig
+from chart_binder.errors import ConfigError, masked
 from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, ChatModel
 
@@ -39,12 +40,22 @@ def connect(
     config: LLMConfig, environ: Mapping[str, str] = os.environ, section: str = CONFIGURED
 ) -> ChatModel:
     """Return the configured model, or raise `ConfigError`; its server is not asked yet."""
-    return ServedModel(config, Endpoint.of(config, environ, section), _OllamaApi(), OLLAMA)
+    return ServedModel(config, _endpoint(config, environ, section), _OllamaApi(), OLLAMA)
+
+
+def _endpoint(config: LLMConfig, environ: Mapping[str, str], section: str) -> Endpoint:
+    endpoint = Endpoint.of(config, environ, section)
+    if endpoint.address.endswith("/v1"):
+        raise ConfigError(
+            f"{section}base_url = {masked(config.base_url)!r} ends with /v1, where Ollama has"
+            " OpenAI's format: leave out /v1"
+        )
+    return endpoint
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
     """Ask the server for its version, its models and the configured one; raise nothing."""
-    return examine(config, lambda: Endpoint.of(config, environ), OLLAMA, _health)
+    return examine(config, lambda: _endpoint(config, environ, CONFIGURED), OLLAMA, _health)
 
 
 class _OllamaApi:

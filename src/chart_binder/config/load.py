@@ -14,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from chart_binder.config import Config
+from chart_binder.config import Config, LLMConfig
 from chart_binder.errors import ConfigError, masked
 
 PREFIX = "CANON_"
@@ -255,8 +255,13 @@ def _error_text(
         if hint := REMOVED_KEYS.get(key):
             return f"{place}: there is no such key any more: {hint}"
         return f"{place}: unknown key{_keys_beside(path)}"
+    return f"{place}: {_defect(detail, path)}"
+
+
+def _defect(detail: ErrorDetails, path: tuple[str, ...]) -> str:
+    """Return what was found for a key, and what is allowed."""
     if detail["type"] == "value_error":
-        return f"{place}: {detail['msg'].removeprefix('Value error, ')}"
+        return detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "string_pattern_mismatch" and (field := _field(list(path))):
         allowed = f"{field.description} is allowed"
     else:
@@ -267,7 +272,23 @@ def _error_text(
     found = repr(masked(value)) if isinstance(value, str) else masked(repr(value))
     if isinstance(value, bool):
         found = str(value).lower()  # as TOML writes it
-    return f"{place}: found {found}; {allowed}"
+    return f"found {found}; {allowed}"
+
+
+def model_options(options: Mapping[str, Any]) -> LLMConfig:
+    """Return the configuration of a model that a program makes with these arguments.
+
+    Raises `ConfigError` that names the arguments.
+    """
+    try:
+        return LLMConfig.model_validate(options)
+    except ValidationError as error:
+        texts: dict[str, str] = {}
+        for detail in error.errors():
+            path = tuple(map(str, detail["loc"]))
+            name = f"{path[0]}: " if path else ""
+            texts.setdefault(name, f"{name}{_defect(detail, ('llm', *path))}")
+        raise ConfigError("; ".join(texts.values())) from error
 
 
 REMOVED_KEYS = {
