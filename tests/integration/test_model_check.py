@@ -77,6 +77,7 @@ def results(home: Path) -> list[Body]:
     [
         (well, 0, "30 of 30 true, 0 of 30 others let through, 10 of 10 runs: may decide prose"),
         (agree, 3, "30 of 30 true, 30 of 30 others let through"),
+        (lambda _: "<|im_start|>", 3, "none of the 60 replies about passages could be read, so"),
         (at_random, 3, "below the bar: structure alone decides; prose is a proposal"),
     ],
 )

@@ -19,11 +19,11 @@ from chart_binder.llm.events import Read, ReplayedRun, Result, Run, read_run
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult
-from chart_binder.llm.tools import default_tools, with_installed_tools
+from chart_binder.llm.tools import default_tools, turned_off, with_installed_tools
 from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.steps import Act, Finish, Malformed, Step
-from chart_binder.react.tools import Toolbox, ToolError
+from chart_binder.react.tools import Toolbox, ToolError, find_tool
 from chart_binder.react.transcript import AnyEvent, Said, TranscriptDefectError, Turn, Watch, turns
 
 _Options = TypeVar("_Options", bound=BaseModel)
@@ -220,7 +220,10 @@ class ReplyParser:
         try:
             call = self._toolbox.resolve(act)
         except ToolError as error:
-            return ParsedReply("malformed", problem=str(error), notes=notes)
+            off = turned_off(self._config)
+            name = find_tool(act.tool, off)
+            why = f" ({name} is installed, and {off[name]} = false turns it off)" if name else ""
+            return ParsedReply("malformed", problem=f"{error}{why}", notes=notes)
         return ParsedReply("act", call.tool.name, call.arguments, notes=notes)
 
 

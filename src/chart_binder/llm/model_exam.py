@@ -22,7 +22,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.files import convert_json, decode_json
 from chart_binder.llm.answer import ANSWER_KEYS, read_answer
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.second_reading import FIRST_RELEASE, ask_reading, inquiry
+from chart_binder.llm.second_reading import FIRST_RELEASE, UNCLEAR, ask_reading, inquiry
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from chart_binder.react.dialect import Dialect, read_step
 from chart_binder.react.loop import RefusedError
@@ -112,7 +112,10 @@ class ExamRun(msgspec.Struct, frozen=True):
 
 
 class Score(msgspec.Struct, frozen=True):
-    """What a model got in the part of the exam that it was asked."""
+    """What a model got in the part of the exam that it was asked.
+
+    `unread` is the number of passages to which no reply could be read.
+    """
 
     true_passages: int = 0
     taken: int = 0
@@ -120,6 +123,7 @@ class Score(msgspec.Struct, frozen=True):
     let_through: int = 0
     runs: int = 0
     right_runs: int = 0
+    unread: int = 0
 
     @property
     def asked(self) -> int:
@@ -129,9 +133,18 @@ class Score(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The counts in words."""
-        return (
+        counts = (
             f"{self.taken} of {self.true_passages} true, {self.let_through} of"
             f" {self.other_passages} others let through, {self.right_runs} of {self.runs} runs"
+        )
+        passages = self.true_passages + self.other_passages
+        if not self.unread:
+            return counts
+        if self.unread < passages:
+            return f"{counts}; {self.unread} of {passages} replies about passages were unreadable"
+        return (
+            f"{counts}; none of the {passages} replies about passages could be read, so the model's"
+            ' chat template may be wrong: try another file of it, or llm.prompting = "raw"'
         )
 
     @property
@@ -161,11 +174,12 @@ def examine(config: LLMConfig, chat: ChatModel, reader: ChatModel) -> Iterator[S
     score = Score()
     for passage in read_passages():
         asked = inquiry("support", passage.subject, passage.date, passage.place)
-        is_taken = ask_reading(reader, asked)[0] == FIRST_RELEASE
+        reading = ask_reading(reader, asked)[0]
         names = (
             ("true_passages", "taken") if passage.is_first else ("other_passages", "let_through")
         )
-        score = _counting(score, *names, is_right=is_taken)
+        score = _counting(score, *names, is_right=reading == FIRST_RELEASE)
+        score = msgspec.structs.replace(score, unread=score.unread + (reading == UNCLEAR))
         yield score
     for run in read_runs():
         score = _counting(score, "runs", "right_runs", is_right=play(run, config, chat))

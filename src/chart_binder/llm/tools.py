@@ -1,7 +1,7 @@
 """The tools that are installed and on, and the one by which code reads linked pages."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -142,6 +142,15 @@ def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
     for name in dict.fromkeys([*own, *installed]):
         if config.tools.offers(name) and (name != _SEARCH or config.searxng.enabled):
             yield name
+
+
+def turned_off(config: LLMConfig) -> Mapping[str, str]:
+    """Return the installed tools that are off, each with the key that turns it off."""
+    installed = plugins.names(_GROUP)
+    return {
+        name: "llm.searxng.enabled" if config.tools.offers(name) else f"llm.tools.{name}"
+        for name in {*installed} - {*_turned_on(installed, config)}
+    }
 
 
 def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = None) -> Tool:
