@@ -190,12 +190,12 @@ def statuses_that_matter(
 ) -> tuple[Asked, ...]:
     """Return questions for the statuses that a decision depends on; none if it stands.
 
-    A release after the day `until` cannot change it.
+    A release after the day `until` cannot change it, unless its group has an earlier date.
     """
     relevant = [
         one
         for one, (candidate, release) in unknown.items()
-        if release.when.first <= until and _is_relevant(candidate, release)
+        if _earliest_with(candidate, release) <= until and _is_relevant(candidate, release)
     ]
 
     def changes_decision(few: Sequence[ReleaseId]) -> bool:
@@ -207,6 +207,12 @@ def statuses_that_matter(
         return ()
     alone = [one for one in relevant[:_MAX_RELEASES_ALONE] if changes_decision((one,))]
     return status_questions(unknown, alone or first)
+
+
+def _earliest_with(candidate: Candidate, release: Release) -> int:
+    """Return the earliest day that a group may be of if a release of it is official."""
+    own = candidate.group.first_date
+    return min(release.when.first, own.first) if own.is_known else release.when.first
 
 
 def status_questions(unknown: UnknownStatuses, asked: Sequence[ReleaseId]) -> tuple[Asked, ...]:
@@ -274,9 +280,10 @@ def types_that_matter(
 ) -> tuple[Asked, ...]:
     """Return questions for the types that a decision depends on; none if it stands.
 
-    Common types are tried. A record after the day `until` cannot change it.
+    Common types are tried. A record after the day `until` cannot change it, unless its group has an
+    earlier date.
     """
-    early = [one for one in untyped if one.first <= until]
+    early = [one for one in untyped if min(one.first, (one.own_date or one.since).first) <= until]
     together = [early] if len(early) > 1 else []
     for few in (*([one] for one in early[:_MAX_RECORDS_ALONE]), *together):
         ids = frozenset(one.id for one in few)
