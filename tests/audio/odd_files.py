@@ -365,7 +365,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
         "song.wav", sized(sized(bare("bare.wav"), 4, 1036), DATA, 1000), "may be sound",
     ),
     "WAV with junk for a chunk": (
-        "song.wav", sized(bare("bare.wav"), DATA, 1000), "stands at byte 1,044 is no chunk",
+        "song.wav", sized(bare("bare.wav"), DATA, 1000), "its chunks end at byte 1,044",
     ),
     "WAV with a cut chunk behind its size": (
         "song.wav", bare("bare.wav") + tag_chunk("<") + tag_chunk("<")[:50], "may be sound",
@@ -386,9 +386,9 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
         "song.dsf", sized(bare("bare.dsf"), 84, 5000, "<Q"), "the sound ends at byte 5,080",
     ),
     "DSF cut off": ("song.dsf", bare("bare.dsf")[:50_000], "the sound ends at byte"),
-    "WavPack cut off": ("song.wv", bare("bare.wv")[:-40], "should not end at byte 2,672"),
-    "Musepack 8 cut off": ("song.mpc", bare("bare.8.mpc")[:-40], "should not end at byte 1,276"),
-    "Monkey's Audio cut off": ("song.ape", bare("bare.ape")[:-4], "should not end at byte 132"),
+    "WavPack cut off": ("song.wv", bare("bare.wv")[:-40], "does not end at byte 2,672"),
+    "Musepack 8 cut off": ("song.mpc", bare("bare.8.mpc")[:-40], "does not end at byte 1,276"),
+    "Monkey's Audio cut off": ("song.ape", bare("bare.ape")[:-4], "does not end at byte 132"),
     "Ogg with a wrong checksum": (
         "song.ogg", bare("bare.ogg").replace(b"libvorbis", b"LIBVORBIS"), "checksum of its page",
     ),

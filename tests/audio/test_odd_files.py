@@ -21,14 +21,18 @@ from audio.odd_files import (
     RECORDING,
     REFUSED,
     TITLE,
+    bare,
+    chunk,
     id3v1,
     make,
     mp4_with_media_elsewhere,
     mp4_without_media,
+    sized,
 )
 from audio.tagging import WANTED
-from chart_binder.audio.containers import audio_hash, read_tag_set
+from chart_binder.audio.containers import audio_hash, read_tag_set, require_room
 from chart_binder.audio.fields import with_fields
+from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import (
     PreparedCopy,
     Restoration,
@@ -139,8 +143,28 @@ def test_a_header_that_its_file_contradicts_is_refused_by_name(tmp_path: Path, n
     path.write_bytes(content)
     with pytest.raises(AudioError, match=reason):
         save(path)
+    with pytest.raises(AudioError, match=reason):  # as the preview does
+        require_room(path, with_fields(read_tag_set(path), FIELDS))
     assert path.read_bytes() == content
     assert [each.name for each in tmp_path.iterdir()] == [file]
+
+
+def test_the_tags_of_a_recording_from_a_pipe_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "song.wav"
+    entries = b"".join(
+        chunk(name, text.encode("latin-1"), "<")
+        for name, text in ((b"INAM", TITLE), (b"IART", ARTIST))
+    )
+    whole = bare("bare.wav")
+    at = whole.index(b"data")
+    whole = whole[:at] + chunk(b"LIST", b"INFO" + entries, "<") + whole[at:]
+    at = whole.index(b"data") + 4
+    path.write_bytes(sized(sized(whole, 4, 0xFFFFFFFF), at, 0xFFFFFFFF))
+    tags = read_tags(path)
+    assert (tags.title, tags.artist) == (TITLE, ARTIST)
+    before = audio_hash(path)
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    assert audio_hash(path) != before
 
 
 def test_bytes_behind_the_chunks_are_hashed(tmp_path: Path) -> None:

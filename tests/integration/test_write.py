@@ -11,6 +11,7 @@ import pytest
 from mediafile import MediaFile
 from mutagen.flac import FLAC
 
+from audio.odd_files import bare, chunk, frame, id3, texts
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from golden.bundles import golden, year_only_single
 from integration.conftest import Canon, Start, in_store
@@ -200,6 +201,18 @@ def test_a_ruling_since_asks_for_a_new_decision(canon: Canon, song: Path) -> Non
     ran = canon("write", song, "--output=json")
     assert (ran.status, ran.line["state"]) == (3, "refused")
     assert "was removed since: decide again" in ran.line["why"]
+
+
+def test_the_preview_refuses_what_a_save_would(canon: Canon, home: Path) -> None:
+    song = home / "song.wav"
+    recording = frame("UFID", b"http://musicbrainz.org\0" + RECORDING.encode(), 4)
+    tag = chunk(b"id3 ", id3(4, 0, texts(4) + recording), "<")
+    song.write_bytes(bare("bare.wav") + tag + b"junk" * 5)
+    decide(canon, song)
+    for options in ((), ("--apply",)):
+        ran = canon("write", song, "--output=json", *options)
+        assert (ran.status, ran.line["state"]) == (1, "failed")
+        assert "may be sound, and the file has" in ran.line["why"]
 
 
 def test_verify_tells_other_audio_from_other_tags(canon: Canon, song: Path, home: Path) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from chart_binder.audio.containers import read_tag_set
+from chart_binder.audio.containers import read_tag_set, require_room
 from chart_binder.audio.field_table import written_keys
 from chart_binder.audio.fields import all_fields, item_texts, not_copied, with_fields
 from chart_binder.audio.file_access import FileInUseError
@@ -277,6 +277,8 @@ class Planner:
         tags = read_tag_set(draft.path)
         said = wanted(all_fields(tags))
         new = with_fields(tags, said.fields)
+        if new != tags:
+            require_room(draft.path, new)
         hidden = not_copied(tags) if new != tags else ()
         return Plan(
             draft=draft,

@@ -78,6 +78,7 @@ class MP3:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._before, leading, self._start = _find_leading_id3(source)
+        self._has_frame_before = bool(_MPEG_FRAME.search(source.read(0, self._before)))
         self._end, tail = find_tail(source, self._start)
         self.tags = TagSet("mp3", (*([leading] if leading else ()), *tail))
 
@@ -88,6 +89,8 @@ class MP3:
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
+        if self._before and (self._has_frame_before or not self.tags.blocks[0].items[-1].key):
+            raise self._source.damaged("an ID3 tag stands behind, or holds, what may be audio")
         leading = tags.block("id3v2")
         head = written_id3(leading, self._start - self._before) if leading else b""
         return [head, Span(0, self._before), Span(self._start, self._source.size - self._start)]
@@ -102,8 +105,7 @@ class APE:
         _, self._start = find_id3(source, 0)
         self._end, tail = find_tail(source, self._start)
         self.tags = TagSet(container, tail)
-        if _declared_end(source, self._start, self._end) != self._end:
-            raise source.damaged(f"its audio should not end at byte {self._end:,}, where tags go")
+        self._source = source
 
     def audio(self) -> Iterator[Piece]:
         """Yield what stands before the tags."""
@@ -111,6 +113,9 @@ class APE:
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another APE tag, or without one."""
+        if _declared_end(self._source, self._start, self._end) != self._end:
+            where = f"at byte {self._end:,}, where tags go"
+            raise self._source.damaged(f"by its headers its audio does not end {where}")
         yield Span(0, self._end)
         for block in sorted(tags.blocks, key=lambda block: block.form == "id3v1"):
             yield _written_ape(block) if block.form == "apev2" else block.items[0].data
@@ -278,8 +283,6 @@ def _find_leading_id3(source: Source) -> tuple[int, Block | None, int]:
             continue
         tag, size = find_id3(source, start)
         if tag is not None and any(item.key for item in tag.items):
-            if _MPEG_FRAME.search(head, 0, start) or not tag.items[-1].key:
-                raise source.damaged("an ID3 tag stands behind, or holds, what may be audio")
             return start, tag, start + size
     return 0, None, 0
 

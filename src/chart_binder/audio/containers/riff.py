@@ -44,20 +44,19 @@ _UNREAD_WAVES: tuple[tuple[bytes, bytes, str], ...] = (
 class Kind:
     """What tells AIFF and WAV apart.
 
-    `heard` are the chunks that hold or describe the audio; the samples are in `sound`, behind
-    `sound_header` bytes.
+    `heard` are the chunks that hold or describe the audio, `sound` that of the samples with the
+    number of bytes that stand before them in it.
     """
 
     container: str
     order: Literal["big", "little"]
     tag_chunk: bytes
     heard: frozenset[bytes]
-    sound: bytes
-    sound_header: int
+    sound: tuple[bytes, int]
 
 
-AIFF = Kind("aiff", "big", b"ID3 ", frozenset({b"COMM", b"SSND"}), b"SSND", 8)
-WAV = Kind("wav", "little", b"id3 ", frozenset({b"fmt ", b"data", b"fact"}), b"data", 0)
+AIFF = Kind("aiff", "big", b"ID3 ", frozenset({b"COMM", b"SSND"}), (b"SSND", 8))
+WAV = Kind("wav", "little", b"id3 ", frozenset({b"fmt ", b"data", b"fact"}), (b"data", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +78,35 @@ class IFF:
         self._declared = _CHUNK_HEADER + int.from_bytes(source.read(4, 4), kind.order)
         self._chunks = tuple(_chunks(source, kind, self._declared))
         self._end = self._chunks[-1].end if self._chunks else _FORM_HEADER
-        self._require_consistent()
         found = [chunk for chunk in self._chunks if chunk.name in _TAG_CHUNKS]
-        if len(found) > 1:
-            raise source.damaged("it has more than one ID3 tag")
         self._tag = found[0] if found else None
+        detail = self._contradiction()
+        self._refusal = _contradiction(source, detail) if detail else None
+        if len(found) > 1:
+            self._refusal = source.damaged("it has more than one ID3 tag")
 
-    def _require_consistent(self) -> None:
-        """Raise `AudioError` if the header and the file contradict each other on what is sound."""
-        size, end, source = self._source.size, self._end, self._source
+    def _contradiction(self) -> str | None:
+        """Return what the header and the file contradict each other on, if it may be sound."""
+        size, end, (name, least) = self._source.size, self._end, self._kind.sound
+        if long := [each for each in self._chunks if each.content.end > size]:
+            size, name = long[-1].content.size, long[-1].name
+            return f"its header says {size:,} bytes for the chunk {name.decode()!r}"
         if self._declared > size and end != size:
-            raise _contradiction(source, f"its header says {self._declared:,} bytes")
-        name, least = self._kind.sound, self._kind.sound_header
+            return f"its header says {self._declared:,} bytes"
         if not any(each.name == name and each.content.size > least for each in self._chunks):
-            raise _contradiction(source, f"its chunk {name.decode()!r} has 0 bytes or is not there")
-        rest = source.read(end, min(size - end, _REST_BYTES))
-        if _KEPT_REST.match(rest) or not any(
-            chunk.strip(b"\0") for chunk in source.chunks([Span(end, size - end)])
-        ):
-            return
-        if self._declared - end >= _CHUNK_HEADER:
-            raise source.damaged(f"what stands at byte {end:,} is no chunk")
-        if self._declared < end or self._chunks[-1].name == name:
-            raise _contradiction(
-                source, f"its chunks end at byte {end:,}, behind which may be sound"
-            )
+            return f"its chunk {name.decode()!r} has 0 bytes or is not there"
+        has_more = not end <= self._declared < end + _CHUNK_HEADER or self._chunks[-1].name == name
+        if has_more and not self._is_kept():
+            return f"its chunks end at byte {end:,}, and what follows may be sound"
+        return None
+
+    def _is_kept(self) -> bool:
+        """Say whether zeros, another tag or nothing stands behind the last chunk."""
+        rest = Span(self._end, self._source.size - self._end)
+        head = self._source.read(rest.start, min(rest.size, _REST_BYTES))
+        if _KEPT_REST.match(head):
+            return True
+        return not any(chunk.strip(b"\0") for chunk in self._source.chunks([rest]))
 
     @property
     def tags(self) -> TagSet:
@@ -120,6 +123,8 @@ class IFF:
     def _texts(self) -> tuple[Block, ...]:
         items = []
         for chunk in self._chunks:
+            if chunk.content.end > self._source.size:
+                continue
             if self._kind is AIFF and chunk.name in _TEXT_CHUNKS:
                 body = self._source.read(chunk.content.start, chunk.content.size)
                 items.append(Item(chunk.name.decode("latin-1"), body))
@@ -129,7 +134,10 @@ class IFF:
         return (Block(form, tuple(items)),) if items else ()
 
     def audio(self) -> Iterator[Piece]:
-        """Yield the chunks that describe the audio and those that hold it."""
+        """Yield what describes the audio and holds it; where this is in doubt, all that may."""
+        if self._refusal:
+            yield Span(_CHUNK_HEADER, self._source.size - _CHUNK_HEADER)
+            return
         for chunk in self._chunks:
             if chunk.name in self._kind.heard:
                 yield chunk.name + chunk.content.size.to_bytes(8, "big")
@@ -138,6 +146,8 @@ class IFF:
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
+        if self._refusal:
+            raise self._refusal
         block, old = tags.block("id3v2"), self._tag
         start = old.content.start - _CHUNK_HEADER if old else self._end
         end = old.end if old else self._end
@@ -162,16 +172,16 @@ class IFF:
 
 
 def _chunks(source: Source, kind: Kind, declared: int) -> Iterator[Chunk]:
-    """Yield the chunks up to what is none, also those behind the end that the header declares."""
+    """Yield the chunks up to what is none, also those behind the end that the header declares.
+
+    The last one may be longer than the file.
+    """
     at = _FORM_HEADER
     while at + _CHUNK_HEADER <= source.size:
         header = source.read(at, _CHUNK_HEADER)
         content = Span(at + _CHUNK_HEADER, int.from_bytes(header[4:], kind.order))
         if not _CHUNK_NAME.match(header) or (at >= declared and content.end > source.size):
             return
-        if content.end > source.size:
-            name, size = header[:4].decode(), content.size
-            raise _contradiction(source, f"its header says {size:,} bytes for the chunk {name!r}")
         at = min(content.end + content.size % 2, source.size)
         yield Chunk(header[:4], content, at)
 
@@ -213,8 +223,10 @@ class DSF:
         self._end = pointer or source.size
         self._behind = self._end + length
         end = _end_of_dsd(source)
+        self._refusal: AudioError | None = None
         if end > self._end or (end < self._end and not pointer):
-            raise _contradiction(source, f"its header says that the sound ends at byte {end:,}")
+            ends = f"its header says that the sound ends at byte {end:,}"
+            self._refusal = _contradiction(source, ends)
         self.tags = TagSet("dsf", (tag,) if tag else ())
 
     def audio(self) -> Iterator[Piece]:
@@ -224,6 +236,8 @@ class DSF:
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
+        if self._refusal:
+            raise self._refusal
         block = tags.block("id3v2")
         tag = written_id3(block, self._behind - self._end) if block else b""
         size = self._source.size - (self._behind - self._end) + len(tag)

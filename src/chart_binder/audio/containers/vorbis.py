@@ -257,6 +257,8 @@ class Ogg:
         if comments is None:
             raise AudioError("an Ogg file without Vorbis comments cannot be written")
         packets = [self._comment_packet(comments), *self._packets[1:]]
+        for page in self._pages:
+            _checked_content(self._source, page)
         first, last = self._pages[0], self._pages[-1]
         ours = list(_paginated(packets, first.serial, first.number, pages=len(self._pages)))
         yield Span(0, first.start)
@@ -303,7 +305,7 @@ def _header_packets(
         if page.serial != beginning.serial or len(pages) == _MAX_HEADER_PAGES:
             break
         pages.append(page)
-        content = _checked_content(source, page)
+        content = source.read(page.content.start, page.content.size)
         at = 0
         for lace in page.lacing:
             open_packet += content[at : at + lace]
