@@ -306,6 +306,8 @@ ODD: dict[str, tuple[str, bytes]] = {
     "MP3 with APE, Lyrics3 and ID3v1": (
         "song.mp3", mp3_with_ape() + LYRICS + id3v1(ARTIST, "1996"),
     ),
+    # 128 bytes before its end stands "TAG", as in ID3v1: the middle of "APETAGEX".
+    "MP3 with APE of 131 bytes": ("song.mp3", bare("bare.mp3") + ape_tag(Title="x" * 53)),
     "MP3 with ID3v1 alone": ("song.mp3", bare("bare.mp3") + id3v1()),
     "WavPack with ID3v1 alone": ("song.wv", bare("bare.wv") + id3v1()),
     "FLAC with two comment blocks": (

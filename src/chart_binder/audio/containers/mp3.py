@@ -185,7 +185,8 @@ def find_tail(source: Source, first: int) -> tuple[int, tuple[Block, ...]]:
 
 def _id3v1(source: Source, end: int) -> _FoundTag | None:
     start = end - _ID3V1_BYTES
-    if end != source.size or not source.has(start, b"TAG"):
+    # An APE tag of 131 bytes has these letters in its own name.
+    if end != source.size or not source.has(start, b"TAG") or source.has(start - 3, _APE_MAGIC):
         return None
     return start, Block("id3v1", (Item("ID3v1", source.read(start, _ID3V1_BYTES)),))
 
