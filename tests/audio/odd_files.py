@@ -397,9 +397,12 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "ID3 behind audio": (
         "song.mp3", b"junk" + bare("bare.mp3") + tagged_mp3(4, 0, texts(4)), "may be audio",
     ),
+    "MP4 cut off": (
+        "song.m4a", bare("bare.fast.m4a")[:-100], "end at byte 1,747, and the file has 1,647",
+    ),
     "MP4 with items by place": ("song.m4a", mp4_with_places(b"iloc"), "iloc"),
     "MP4 with two moov": (
-        "song.m4a", bare("bare.aac.m4a") + mp4_with(b"")[997:], "2 moov boxes",
+        "song.m4a", bare("bare.aac.m4a") + mp4_with(b"")[997:], "more than one moov box",
     ),
     "MP4 with QuickTime's meta before udta": (
         "song.m4a", mp4_with(box(b"meta", HANDLER) + box(b"udta", b"")), "hides the tags",

@@ -19,7 +19,7 @@ FIRST_BOXES = frozenset({b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide", b
 
 _PADDING = 1024  # room left behind items that had to grow
 
-_HEADER, _LONG_HEADER = 8, 16
+_HEADER, _LONG_HEADER, _NO_LIMIT = 8, 16, 1 << 64
 _MOVIE, _MEDIA, _FRAGMENT, _INDEX, _SEGMENT_INDEX = b"moov", b"mdat", b"moof", b"mfra", b"sidx"
 _USER, _META, _ITEMS, _FREE = b"udta", b"meta", b"ilst", b"free"
 _TO_TABLES = (b"trak", b"mdia", b"minf", b"stbl")
@@ -69,13 +69,23 @@ class MP4:
         self._source = source
         self._boxes = tuple(_boxes_of(source))
         movies = [each for each in self._boxes if each.kind == _MOVIE]
-        if len(movies) != 1:
-            raise source.damaged(f"it has {len(movies) or 'no'} moov box{'es' * bool(movies)}")
-        (self._moov,) = movies
+        if not movies:
+            raise source.damaged("it has no moov box")
+        self._moov = movies[0]
         self._movie = self._content(self._moov)
         self._media = [each for each in self._boxes if each.kind == _MEDIA]
+
+    def _require_media(self) -> None:
+        """Raise `AudioError` unless one movie says where all the media are, and they are there."""
+        if sum(each.kind == _MOVIE for each in self._boxes) > 1:
+            raise self._source.damaged("it has more than one moov box")
+        if self._boxes[-1].end > self._source.size:
+            raise self._source.damaged(
+                f"its media should end at byte {self._boxes[-1].end:,}, and the file has"
+                f" {self._source.size:,}"
+            )
         if not any(each.end > each.content for each in self._media):
-            raise source.damaged("it has no media: its mdat box is empty, or not there")
+            raise self._source.damaged("it has no media: its mdat box is empty, or not there")
         self._tables(self._movie)  # are they where it says
 
     @property
@@ -86,6 +96,7 @@ class MP4:
 
     def audio(self) -> Iterator[Piece]:
         """Yield the tables of samples, an offset as the place it points at, and all media."""
+        self._require_media()
         for table, offsets in self._tables(self._movie):
             if offsets is None:
                 yield self._movie[table.start : table.end]
@@ -98,6 +109,7 @@ class MP4:
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other items; where `moov` comes first, all offsets follow it."""
+        self._require_media()
         block = tags.block("mp4")
         movie = _with_items(self._movie, block.items if block else ())
         shift = len(movie) + _HEADER - (self._moov.end - self._moov.start)
@@ -259,6 +271,9 @@ def _boxes_of(source: Source) -> Iterator[Box]:
         if each := _box_header(head, at, source.size):
             yield each
             at = each.end
+        elif (each := _box_header(head, at, _NO_LIMIT)) and each.kind == _MEDIA:
+            yield each  # cut short
+            return
         elif head.strip(b"\0"):
             raise source.damaged("a box is longer than the file")
         else:  # zeros behind the last box, which some programs leave
