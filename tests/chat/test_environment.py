@@ -1,7 +1,7 @@
 """Servers on this machine are asked whatever the environment says; for others it is named.
 
-Each program is a process of its own, because httpx and Python's ssl read the environment when they
-are loaded.
+Each program is a process of its own, because the client library of Ollama, httpx and Python's ssl
+read the environment when they are loaded.
 """
 
 import os
@@ -24,7 +24,7 @@ ODD: Mapping[str, dict[str, str]] = {
     "socks5": {"ALL_PROXY": "socks5h://127.0.0.1:9"},
     # As curl's manual writes IPv6 addresses; httpx reads the colons as a port.
     "NO_PROXY": {"NO_PROXY": "localhost,127.0.0.1,[::1]", "HTTP_PROXY": "http://127.0.0.1:9"},
-    # The address that `ollama serve` listens on; canon does not use it.
+    # The address that `ollama serve` listens on; canon does not use it, but its library reads it.
     "OLLAMA_HOST": {"OLLAMA_HOST": "http://0.0.0.0:11434:11434"},
     # Conda and corporate installers leave these behind.
     "SSL_CERT_FILE": {"SSL_CERT_FILE": "/gone/ca.pem"},

@@ -47,6 +47,7 @@ OF_BOTH = {
     "endless thinking": ENDLESS,
     "endless line": TOO_MUCH,
     "502 page": LOADING.format(502),
+    "bad gzip": "compressed its answer (gzip), though canon asks for none: turn that off in",
 }
 OF_OLLAMA = {
     "absent": "model 'llama3.2' is not on the server at {url}: ollama pull llama3.2",
@@ -77,7 +78,7 @@ OF_OLLAMA = {
         "is busy or still loading (HTTP 429: too many requests): ask later",
     ),
     **dict.fromkeys(("garbage", "html"), NOT_OLLAMA),
-    **dict.fromkeys(("no message", "deep", "bad gzip", "garbage in mid-stream"), NOT_OLLAMA),
+    **dict.fromkeys(("no message", "deep", "garbage in mid-stream"), NOT_OLLAMA),
     "error object in mid-stream": "broke its reply off with an error: no",
 }
 OF_OPENAI = {
@@ -117,7 +118,7 @@ OF_OPENAI = {
     "garbage": "ended its reply before it was done",
     **dict.fromkeys(("garbage event", "garbage document", "garbage in mid-stream"), NOT_OPENAI),
     **dict.fromkeys(("html", "empty document", "no choices"), NOT_OPENAI),
-    **dict.fromkeys(("content is a number", "deep", "bad gzip"), NOT_OPENAI),
+    **dict.fromkeys(("content is a number", "deep"), NOT_OPENAI),
     "error in mid-stream": "failed (HTTP 500: the engine died): look into the server's log",
     "error text in mid-stream": "broke its reply off with an error: it crashed",
     "error field in mid-stream": "failed (HTTP 500: it broke): look into the server's log",

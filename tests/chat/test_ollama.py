@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from chart_binder.chat.ollama import connect
+from chart_binder.chat.ollama import check, connect
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
@@ -43,6 +43,15 @@ def test_a_server_that_knows_no_schemas_is_asked_without_one(status: int) -> Non
         assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
         assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
     assert ["format" in each for each in server.chats] == [True, False, False]
+
+
+def test_the_client_library_asks_the_server() -> None:
+    with OllamaStandIn(["well"]) as server:
+        ask(server)
+        check(LLMConfig(base_url=server.url), NOBODY)
+    senders = {each.path: each.headers["user-agent"].split("/")[0] for each in server.requests}
+    paths = ("/api/chat", "/api/tags", "/api/show", "/api/ps")
+    assert [senders[path] for path in paths] == ["ollama-python"] * 4
 
 
 def test_a_raw_prompt_passes_the_template_by_with_the_same_options() -> None:

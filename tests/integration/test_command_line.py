@@ -19,7 +19,7 @@ from servers.searxng import Mode, Searxng, hit
 
 UNLOADED = {
     "--help": (
-        "pydantic", "httpx", "bs4", "sqlalchemy", "structlog", "mediafile", "mutagen",
+        "pydantic", "httpx", "ollama", "bs4", "sqlalchemy", "structlog", "mediafile", "mutagen",
         "musicbrainzngs", "msgspec", "platformdirs", "tomli", "asyncio",
     ),
     "decide": (

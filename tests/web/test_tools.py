@@ -57,7 +57,7 @@ from chart_binder.musicbrainz.tool import musicbrainz
 from chart_binder.web.tools import web_fetch, web_search, wikipedia
 heard = []
 sys.addaudithook(lambda event, _: event.startswith("socket.") and heard.append(event))
-heavy = {"httpx", "bs4", "httpcore", "musicbrainzngs", "sqlalchemy", "protego", "ssl"}
+heavy = {"httpx", "bs4", "httpcore", "musicbrainzngs", "sqlalchemy", "protego", "ollama", "ssl"}
 print(*sorted({*heavy, "pydantic"} & set(sys.modules)))
 from chart_binder.chat import ollama, openai
 from chart_binder.config import LLMConfig

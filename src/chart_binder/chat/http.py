@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from math import inf
 from time import sleep
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from chart_binder.chat.faults import (
@@ -41,6 +41,15 @@ PAUSES_S = (0.1, 0.4, 1.0)
 """Before the second try and before the third, and between those while a model is loading."""
 CONFIGURED = "llm."
 _log = logging.getLogger(__name__)
+
+
+Split: TypeAlias = Callable[[str, Iterable[bytes]], Iterable[bytes]]
+Refusal: TypeAlias = Callable[[ErrorAnswer], ChatError]
+
+
+def whole(_: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
+    """Return an answer as one text."""
+    return (b"".join(pieces),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +95,8 @@ class Endpoint:
             ) from error
         return usable
 
-    def client(self, deadline: "Deadline") -> "httpx.Client":
-        """Return a client for one request that ends with the deadline.
+    def client_options(self, deadline: "Deadline") -> dict[str, Any]:
+        """Return the arguments of an `httpx.Client` for one request that ends with the deadline.
 
         A proxy from the environment is used for other machines only, certificates are read for
         https only. Raises `ChatError` that names the variable if the proxy or the certificates
@@ -98,19 +107,26 @@ class Endpoint:
 
         from chart_binder.net import no_authorities, trusted_authorities
 
+        def prepare(request: httpx.Request) -> None:
+            request.extensions["trace"] = deadline.watch
+            request.headers.pop("authorization", None)  # ollama sends OLLAMA_API_KEY to any host
+            if self.key:
+                request.headers["authorization"] = f"Bearer {self.key}"
+
         try:
             is_encrypted = self.address.startswith("https:")
             authorities = trusted_authorities() if is_encrypted else no_authorities()
         except ConfigError as error:
             raise ChatError(f"{self.address} cannot be asked: {error}") from error
-        headers = {"connection": "close", "accept-encoding": "identity"}
-        return httpx.Client(
-            headers=headers | ({"authorization": f"Bearer {self.key}"} if self.key else {}),
-            timeout=httpx.Timeout(deadline.left_s, connect=min(CONNECT_S, deadline.left_s)),
-            trust_env=False,
-            proxy=self._proxy(),
-            verify=authorities,
-        )
+        return {
+            "headers": {"connection": "close", "accept-encoding": "identity"},
+            "timeout": httpx.Timeout(deadline.left_s, connect=min(CONNECT_S, deadline.left_s)),
+            "trust_env": False,
+            "proxy": self._proxy(),
+            "verify": authorities,
+            "follow_redirects": False,
+            "event_hooks": {"request": [prepare], "response": []},
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +149,37 @@ class Server:
         body: Mapping[str, Any] | None,
         read: Callable[[Any], T],
         *,
-        split: Callable[[str, Iterable[bytes]], Iterable[bytes]] = lambda _, pieces: (
-            b"".join(pieces),
-        ),
-        refusal: Callable[[ErrorAnswer], ChatError] | None = None,
+        split: Split = whole,
+        refusal: Refusal | None = None,
         max_tokens: int = 0,
     ) -> Generator[T, None, None]:
         """Ask below the address, and yield what `read` makes of each JSON document of the answer.
+
+        Raises `ChatError`, as `read_answer` does.
+        """
+        import httpx  # as above
+
+        method, address = "GET" if body is None else "POST", self.endpoint.address + path
+        with (
+            self.translated(),
+            httpx.Client(**self.endpoint.client_options(self.deadline)) as client,
+            client.stream(method, address, json=body) as answer,
+        ):
+            for document in self.read_answer(
+                answer, answer.iter_raw(), split=split, refusal=refusal, max_tokens=max_tokens
+            ):
+                yield read(document)
+
+    def read_answer(
+        self,
+        answer: "httpx.Response",
+        pieces: Iterable[bytes],
+        *,
+        split: Split = whole,
+        refusal: Refusal | None = None,
+        max_tokens: int = 0,
+    ) -> Iterator[Any]:
+        """Return the JSON documents of an answer whose bytes are `pieces`, as they come.
 
         `split` makes texts of documents of the type of the answer and its pieces. Raises
         `ChatError`: what `refusal` returns for an error of the server, or one for an answer over
@@ -147,27 +187,18 @@ class Server:
         """
         from chart_binder.net import retry_after_s
 
-        refusal, address = refusal or self.refusal, self.endpoint.address + path
-        with (
-            self.translated(),
-            self.endpoint.client(self.deadline) as client,
-            client.stream(
-                "GET" if body is None else "POST",
-                address,
-                json=body,
-                extensions={"trace": self.deadline.watch},
-            ) as answer,
-        ):
-            # Compressed bytes are not unpacked, because nobody can tell how many they would be.
-            pieces = self._limited(answer.iter_raw(), MOST_BYTES_A_TOKEN * max_tokens)
-            if not answer.is_success:
-                wait_s = retry_after_s(answer.headers.get("retry-after", ""))
-                raise refusal(read_error(b"".join(pieces), answer.status_code, wait_s))
-            for text in split(answer.headers.get("content-type", ""), pieces):
-                document = parse_json(text)
-                if error := error_in(document):
-                    raise refusal(error)
-                yield read(document)
+        refusal = refusal or self.refusal
+        # Compressed bytes are not unpacked, because nobody can tell how many they would be.
+        encoding = answer.headers.get("content-encoding", "").lower()
+        is_compressed = encoding not in ("", "identity")
+        pieces = self._limited(pieces, MOST_BYTES_A_TOKEN * max_tokens)
+        if not answer.is_success:
+            wait_s = retry_after_s(answer.headers.get("retry-after", ""))
+            words = b"" if is_compressed else b"".join(pieces)
+            raise refusal(read_error(words, answer.status_code, wait_s))
+        if is_compressed:
+            raise BY_NAME["COMPRESSED"].error(self.names, encoding)
+        return _documents(split(answer.headers.get("content-type", ""), pieces), refusal)
 
     def _limited(self, pieces: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
         left = most_bytes = max(MOST_BYTES, most_bytes)
@@ -199,7 +230,7 @@ class Server:
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """Raise `ChatError` for whatever httpx and readers raise for what the server does."""
+        """Raise `ChatError` for whatever libraries and readers raise for what the server does."""
         import httpx  # as above
 
         try:
@@ -211,6 +242,8 @@ class Server:
     def _failure(self, error: Exception) -> ChatError:
         import httpx  # as above
 
+        if isinstance(error, ConnectionError) and isinstance(error.__context__, httpx.HTTPError):
+            error = error.__context__  # the client library of Ollama puts its own words before it
         detail = ERROR_NUMBER.sub("", str(error)) or type(error).__name__
         absent = self.faults.absent
         if name := self.endpoint.named_proxy[0]:
@@ -231,6 +264,14 @@ class Server:
         # Without a row, the answer is not JSON, has another shape, or is nested too deep.
         unreadable = self.faults.wrong_format.error(self.names, "its answer cannot be read")
         return fault.error(self.names, detail) if fault else unreadable
+
+
+def _documents(texts: Iterable[bytes], refusal: Refusal) -> Iterator[Any]:
+    for text in texts:
+        document = parse_json(text)
+        if error := error_in(document):
+            raise refusal(error)
+        yield document
 
 
 def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:

@@ -1,34 +1,43 @@
-"""Models on an Ollama server: connecting, checking, asking."""
+"""Models on an Ollama server: connecting, checking, asking.
 
+The client library takes 350 ms to load, so that what asks a server imports it.
+"""
+
+import json
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cache
+from importlib import import_module
+from threading import Lock
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from chart_binder.chat.faults import OLLAMA
-from chart_binder.chat.http import CONFIGURED, Endpoint, Server
+from chart_binder.chat.http import CONFIGURED, Endpoint, Server, Split, whole
 from chart_binder.chat.served_model import (
     Fields,
     Health,
-    ListedModel,
     Request,
     ServedModel,
-    build_in,
     completion_prompt,
-    context_length_at,
     examine,
     is_among,
     list_names,
     merged,
     named_otherwise,
 )
-from chart_binder.chat.streaming import Part, lines, read_calls
+from chart_binder.chat.streaming import CallPiece, Part, lines, read_calls
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.files import convert_json
 from chart_binder.react.conversation import ChatError, ChatModel
 
-_LOADED = "/api/ps"
+if TYPE_CHECKING:
+    import httpx
+    from ollama import ChatResponse, Client, GenerateResponse, ShowResponse
+
 _UNCUT = {"truncate": False, "shift": False}
 """A prompt that does not fit is refused, and a reply ends where the context is full (0.12.6)."""
 _SCHEMA, _THINK = "format", "think"
@@ -69,20 +78,134 @@ class _OllamaApi:
         return {**fields, _THINK: False} if request.must_not_think else fields
 
     def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
-        path, body = _path_and_body(request, optional)
-        most = request.config.max_tokens
-        yield from request.server.documents(path, body, _part, split=lines, max_tokens=most)
+        split = lines if request.config.stream else whole
+        with (
+            _client(request.server, split, request.config) as client,
+            closing(_answers(client, request, optional)) as answers,
+        ):
+            yield from map(_part, answers)
 
     def context_length(self, server: Server) -> int | None:
-        return context_length_at(server, _LOADED)
+        with _client(server) as client:
+            for model in client.ps().models:
+                names = (model.model or "", model.name or "")
+                if model.context_length and is_among(names, server.model_id):
+                    return model.context_length
+        return None
 
 
-def _path_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
-    """Return what is sent; the options are the same each time, as a change reloads the model."""
+@contextmanager
+def _client(
+    server: Server, split: Split = whole, config: LLMConfig | None = None
+) -> "Iterator[Client]":
+    """Open a client of the library, whose answers our own reader reads first.
+
+    `config` is that of a request for a reply. Raises `ChatError` for whatever the server does.
+    """
+    import httpx
+
+    library = _library()
+
+    class Checked(httpx.SyncByteStream):
+        """The documents of an answer in the form that the library reads, one a line."""
+
+        def __init__(self, stream: httpx.SyncByteStream, documents: Iterable[Any]) -> None:
+            self._stream = stream
+            self._documents = documents
+
+        def __iter__(self) -> Iterator[bytes]:
+            for document in self._documents:
+                yield json.dumps(_readable(document)).encode() + b"\n"
+
+        def close(self) -> None:
+            self._stream.close()
+
+    def check(answer: httpx.Response) -> None:
+        stream, max_tokens = answer.stream, config.max_tokens if config else 0
+        assert isinstance(stream, httpx.SyncByteStream)
+        documents = server.read_answer(answer, stream, split=split, max_tokens=max_tokens)
+        answer.stream = Checked(stream, documents)
+
+    with server.translated():
+        options = server.endpoint.client_options(server.deadline)
+        options["event_hooks"]["response"].append(check)
+        if config is not None:
+            options["event_hooks"]["request"].append(_add_to_body(config))
+        with library.Client(server.endpoint.address, **options) as client:
+            yield client
+
+
+def _readable(document: Any) -> dict[str, Any]:
+    """Return a document with what the library demands and some servers leave out, or send as text.
+
+    Raises `ValueError` for what is no object.
+    """
+    fields = convert_json(document, dict[str, Any])
+    result = {"model_info": None, **fields, "models": fields.get("models") or []}
+    message = fields.get("message")
+    if isinstance(message, dict) and message.get("tool_calls"):
+        functions = (
+            {"name": call.name, "arguments": json.loads(call.arguments or "{}")}
+            for call in read_calls(message["tool_calls"])
+        )
+        calls = [{"function": function} for function in functions]
+        result["message"] = {**message, "tool_calls": calls}
+    return result
+
+
+def _add_to_body(config: LLMConfig) -> "Callable[[httpx.Request], None]":
+    """Return a request hook that adds fields for which the library has no arguments."""
+    import httpx
+
+    def add(request: httpx.Request) -> None:
+        body = merged({**json.loads(request.content), **_UNCUT}, config.extra_body)
+        content = json.dumps(body, ensure_ascii=False).encode()
+        request.stream = httpx.ByteStream(content)
+        request.headers["content-length"] = str(len(content))
+
+    return add
+
+
+_IMPORTING = Lock()
+_READ_ON_IMPORT = frozenset({"OLLAMA_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR"})
+"""Variables, besides those of proxies, that the client library reads when it is imported."""
+
+
+@cache
+def _library() -> ModuleType:
+    """Import the client library.
+
+    It makes a client when it is imported, which fails if the environment has a proxy, certificates
+    or an address that it cannot use. The import is then repeated without those variables, because
+    no request of ours depends on what the library reads there.
+    """
+    import httpx
+
+    with _IMPORTING:
+        try:
+            return import_module("ollama")
+        except (ValueError, ImportError, OSError, httpx.InvalidURL):
+            hidden = {
+                name: os.environ.pop(name)
+                for name in tuple(os.environ)
+                if name.lower().endswith("_proxy") or name in _READ_ON_IMPORT
+            }
+            try:
+                return import_module("ollama")
+            finally:
+                os.environ.update(hidden)
+
+
+def _answers(
+    client: "Client", request: Request, optional: Fields
+) -> "Generator[ChatResponse | GenerateResponse, None, None]":
+    """Send the request; the options are the same each time, as a change reloads the model."""
     config, messages = request.config, request.messages
     effort = config.reasoning_effort
     think = config.think if config.think != "" else _EFFORTS.get(effort, effort or None)
-    fields: dict[str, Any] = {
+    common: dict[str, Any] = {
+        _THINK: think,
+        "keep_alive": None if config.keep_alive == "" else config.keep_alive,
         "model": config.model_id,
         "stream": config.stream,
         "options": {
@@ -92,51 +215,35 @@ def _path_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
             "seed": config.seed,
             "stop": list(request.stop),
         },
-        **({} if think is None else {_THINK: think}),
-        **({} if config.keep_alive == "" else {"keep_alive": config.keep_alive}),
-        **_UNCUT,
         **optional,
     }
     if config.prompting == "raw":
-        path, fields["prompt"] = "/api/generate", completion_prompt(messages)
-        fields["raw"] = True
+        answer = client.generate(prompt=completion_prompt(messages), raw=True, **common)
     else:
-        path = "/api/chat"
-        fields["messages"] = [{"role": one.role, "content": one.content} for one in messages]
-    return path, merged(fields, config.extra_body)
+        sent = [{"role": message.role, "content": message.content} for message in messages]
+        answer = client.chat(messages=sent, **common)
+    yield from answer if config.stream else (answer,)
 
 
-@dataclass(frozen=True)
-class _Message:
-    content: str | None = None
-    thinking: str | None = None
-    tool_calls: object = None
-
-
-@dataclass(frozen=True)
-class _Answer:
-    message: _Message | None = None  # of a chat
-    response: str | None = None  # of a raw prompt
-    thinking: str | None = None  # beside it
-    done: bool = False
-    done_reason: str | None = None
-    prompt_eval_count: object = None
-    eval_count: object = None
-
-
-def _part(document: Any) -> Part:
-    answer = convert_json(document, _Answer)
-    if answer.message is None and answer.response is None:
-        raise ValueError("neither a message nor a response")
-    message = answer.message or _Message(answer.response, answer.thinking)
+def _part(answer: "ChatResponse | GenerateResponse") -> Part:
+    calls: tuple[CallPiece, ...] = ()
+    if message := getattr(answer, "message", None):
+        content, thinking = message.content, message.thinking
+        functions = (call.function for call in message.tool_calls or ())
+        calls = tuple(
+            CallPiece(function.name, json.dumps(dict(function.arguments), ensure_ascii=False))
+            for function in functions
+        )
+    else:
+        content, thinking = getattr(answer, "response", ""), getattr(answer, "thinking", "")
     return Part(
-        message.content or "",
-        message.thinking or "",
+        content or "",
+        thinking or "",
         answer.done_reason,
         answer.prompt_eval_count,
         answer.eval_count,
-        is_last=answer.done,
-        calls=tuple(read_calls(message.tool_calls)),
+        is_last=bool(answer.done),
+        calls=calls,
     )
 
 
@@ -145,32 +252,16 @@ class _Version:
     version: str
 
 
-@dataclass(frozen=True)
-class _Models:
-    models: list[ListedModel] | None  # a server without any says null
-
-
-@dataclass(frozen=True)
-class _Details:
-    model_info: dict[str, object] | None = None
-    capabilities: list[str] | None = None
-
-    @property
-    def context_length(self) -> int | None:
-        """The context in tokens that the model was trained for."""
-        info = self.model_info or {}
-        length = info.get(f"{info.get('general.architecture')}.context_length")
-        return length if isinstance(length, int) else None
-
-
 def _health(server: Server, health: Health, config: LLMConfig) -> Health:
     try:
-        version = server.ask("/api/version", _Version).version
+        version = server.ask("/api/version", _Version).version  # the library has no call for it
         health = replace(health, server=f"Ollama {version}")
-        models = server.ask("/api/tags", _Models).models or ()
-        names, build = tuple(model.name for model in models), build_in(models, config.model_id)
-        health = replace(health, models=names, build=build)
-        details = server.ask("/api/show", _Details, {"model": config.model_id})
+        with _client(server) as client:
+            builds = {model.model or "": model.digest or "" for model in client.list().models}
+        build = next((builds[name] for name in builds if is_among((name,), config.model_id)), "")
+        health = replace(health, models=tuple(builds), build=build)
+        with _client(server) as client:
+            details = client.show(config.model_id)
     except ChatError as error:
         problem = str(error)
         if health.models and not is_among(health.models, health.model_id):
@@ -179,18 +270,25 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
     if not is_among(health.models, health.model_id):
         health = named_otherwise(health)
     try:
-        loaded_length = context_length_at(server, _LOADED)
+        loaded_length = _OllamaApi().context_length(server)
     except ChatError:
         loaded_length = None
     return replace(
         health,
-        context_length=details.context_length,
+        context_length=_trained_length(details),
         problems=tuple(_misfits(details, config)),
         loaded_length=loaded_length,
     )
 
 
-def _misfits(details: _Details, config: LLMConfig) -> Iterator[str]:
+def _trained_length(details: "ShowResponse") -> int | None:
+    """Return the context in tokens that the model was trained for."""
+    info = details.modelinfo or {}
+    length = info.get(f"{info.get('general.architecture')}.context_length")
+    return length if isinstance(length, int) else None
+
+
+def _misfits(details: "ShowResponse", config: LLMConfig) -> Iterator[str]:
     model, can = config.model_id, details.capabilities or ()
     if can and "completion" not in can:
         yield (
