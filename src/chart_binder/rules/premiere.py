@@ -38,13 +38,20 @@ class Ruling(msgspec.Struct, frozen=True, eq=False):
     """
 
     choices: Sequence[Candidate]
-    reason: str
+    text: str
+    """The reason, with `{0.name}` for the name of the first candidate that it is about."""
+    about: tuple[Candidate, ...] = ()
     doubts: tuple[Asked, ...] = ()
 
+    @property
+    def reason(self) -> str:
+        """Why the rule fires, or why it does not; most reasons are never asked for."""
+        return self.text.format(*self.about)
 
-def no_choice(reason: str) -> Ruling:
+
+def no_choice(text: str, *about: Candidate) -> Ruling:
     """Return the ruling of a rule that does not fire."""
-    return Ruling((), reason)
+    return Ruling((), text, about)
 
 
 def soundtrack_premiere(contest: Contest) -> Ruling:
@@ -60,20 +67,20 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
         latest = max([one.last for one in choices])
         for one in contest.compilations:
             if one.is_dated and one.first < latest:
-                reason = f"{one.dated_name} came out before {choices[0].name}, or may have"
-                return no_choice(reason)
+                text = "{0.dated_name} came out before {1.name}, or may have"
+                return no_choice(text, one, choices[0])
         first, doubts = choices[0], tuple[Asked, ...]()
         if first.is_own is False and gathers_alone(first, contest):
             doubts = _doubts_of_others(first, contest)
         elif all(is_compilation(one.group) for one in contest.works):
             doubts = contradictions(first, contest)
-        return Ruling(choices, _is_earliest(first, contest), doubts)
+        return Ruling(choices, _is_earliest(contest), (first,), doubts)
     late = next((one for one in contest.works if one.role is Role.SOUNDTRACK), None)
     if late:
-        return no_choice(f"{late.dated_name} came out later")
+        return no_choice("{0.dated_name} came out later", late)
     collection = next((one for one in contest.compilations if is_soundtrack(one.group)), None)
     if collection:
-        return no_choice(f"{collection.dated_name} gathers what came out elsewhere")
+        return no_choice("{0.dated_name} gathers what came out elsewhere", collection)
     return no_choice("no soundtrack carries it")
 
 
@@ -101,25 +108,27 @@ def album_lead_window(contest: Contest) -> Ruling:
         return no_choice("no single or EP comes first")
     if not contest.albums:
         dated = "dated " if contest.undated else ""
-        return no_choice(f"no {dated}studio album carries it beside {singles[0].name}")
+        text = f"no {dated}studio album carries it beside {{0.name}}"
+        return no_choice(text, singles[0])
     choices = _albums_within_window(singles, contest)
     window = contest.settings.lead_window_days
     if not choices:
-        return no_choice(f"no album came out within {window} days after {singles[0].dated_name}")
+        text = f"no album came out within {window} days after {{0.dated_name}}"
+        return no_choice(text, singles[0])
     single, album = singles[0], choices[0]
     least, most = album.first - single.last, album.last - single.first
     if least >= 1 and most <= window:
         days = f"{least} to {most} days" if least < most else f"{most} day{'s' if most > 1 else ''}"
-        reason = (
-            f"{single.dated_name} led to {album.dated_name} {days} later,"
+        text = (
+            f"{{0.dated_name}} led to {{1.dated_name}} {days} later,"
             f" within the window of {window} days"
         )
     else:
-        reason = (
-            f"{single.dated_name} came out no more than {min(most, window)} days before"
-            f" {album.dated_name}, if before it at all: either way it is the album"
+        text = (
+            f"{{0.dated_name}} came out no more than {min(most, window)} days before"
+            " {1.dated_name}, if before it at all: either way it is the album"
         )
-    return Ruling(choices, reason)
+    return Ruling(choices, text, (single, album))
 
 
 def _albums_within_window(singles: Sequence[Candidate], contest: Contest) -> list[Candidate]:
@@ -142,14 +151,14 @@ def album_same_date(contest: Contest) -> Ruling:
     soonest = min([one.last for one in contest.works])
     for single in contest.works:
         if single.role is Role.SINGLE and single.first <= soonest:  # as are all the choices
-            reason = (
-                f"{single.dated_name} came out on the day of {album.dated_name} or later: either"
-                " way it is the album"
+            text = (
+                "{1.dated_name} came out on the day of {0.dated_name} or later: either way it is"
+                " the album"
             )
             if album.first == album.last == single.first == single.last:
-                reason = f"{album.dated_name} and {single.dated_name} came out on the same day"
-            return Ruling(choices, reason)
-    return no_choice(f"no single came out on the day of {album.dated_name}")
+                text = "{0.dated_name} and {1.dated_name} came out on the same day"
+            return Ruling(choices, text, (album, single))
+    return no_choice("no single came out on the day of {0.dated_name}", album)
 
 
 def single_true_premiere(contest: Contest) -> Ruling:
@@ -163,20 +172,20 @@ def single_true_premiere(contest: Contest) -> Ruling:
         soonest = min([album.last for album in contest.albums]) - window
         choices = [single for single in choices if single.first < soonest]
     if not choices:
-        return no_choice(f"an album followed {contest.singles[0].name} within the window")
+        return no_choice("an album followed {0.name} within the window", contest.singles[0])
     single = choices[0]
     if contest.albums:
         album = contest.albums[0]
-        reason = (
-            f"{single.dated_name} came out {_days_between(single, album)} before"
-            f" {album.dated_name}, more than the {window} days of the window"
+        text = (
+            f"{{0.dated_name}} came out {_days_between(single, album)} before"
+            f" {{1.dated_name}}, more than the {window} days of the window"
         )
-    elif len(contest.works) == 1:
-        reason = _is_only_one(single, contest)
-    else:
-        dated = "dated " if contest.undated else ""
-        reason = f"{single.dated_name} comes first, and no {dated}studio album carries it"
-    return Ruling(choices, reason)
+        return Ruling(choices, text, (single, album))
+    dated = "dated " if contest.undated else ""
+    text = f"{{0.dated_name}} comes first, and no {dated}studio album carries it"
+    if len(contest.works) == 1:
+        text = _is_earliest(contest)
+    return Ruling(choices, text, (single,))
 
 
 def live_only_premiere(contest: Contest) -> Ruling:
@@ -186,9 +195,9 @@ def live_only_premiere(contest: Contest) -> Ruling:
     works = (*contest.works, *contest.undated)
     studio = next((one for one in works if one.role is not Role.LIVE), None)
     if studio:
-        return no_choice(f"{studio.name} is no live record")
-    earliest = _is_earliest(contest.firsts[0], contest)
-    return Ruling(contest.firsts, f"only live records carry it; {earliest}")
+        return no_choice("{0.name} is no live record", studio)
+    text = f"only live records carry it; {_is_earliest(contest)}"
+    return Ruling(contest.firsts, text, (contest.firsts[0],))
 
 
 def intent_match(contest: Contest) -> Ruling:
@@ -201,8 +210,8 @@ def intent_match(contest: Contest) -> Ruling:
         return no_choice("the recording is no remix, edit, live or demo recording")
     if not contest.firsts:
         return no_choice("no work carries it")
-    earliest = _is_earliest(contest.firsts[0], contest)
-    return Ruling(contest.firsts, f"the recording is {contest.what}, and {earliest}")
+    text = f"the recording is {contest.what}, and {_is_earliest(contest)}"
+    return Ruling(contest.firsts, text, (contest.firsts[0],))
 
 
 def compilation_as_premiere(contest: Contest) -> Ruling:
@@ -236,13 +245,13 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
     rest = "the rest that has a date" if is_any_undated else "the rest"
     own = "by others" if early[0].is_own is False else "the artist's own"
     window = contest.settings.lead_window_days
-    reason = f"{first.dated_name} is {own}, more than {window} days before {rest}"
-    return Ruling(choices, reason, tuple(doubts))
+    text = f"{{0.dated_name}} is {own}, more than {window} days before {rest}"
+    return Ruling(choices, text, (first,), tuple(doubts))
 
 
 def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
     """Rule on a compilation that is all that carries the recording officially."""
-    reason = f"nothing else than {only.dated_name} carries it officially"
+    reason = "nothing else than {0.dated_name} carries it officially"
     doubts = contradictions(only, contest)
     is_own = only.is_own
     if not is_own and contest.bundle.has_no_sibling:
@@ -253,7 +262,7 @@ def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
         text = f"{MISSING}: only {only.dated_name} carries it, which is by others"
         text += contest.bundle.possible_sibling
         doubts = (_asked_whether_first(text, only), *doubts)
-    return Ruling([only], reason, doubts)
+    return Ruling([only], reason, (only,), doubts)
 
 
 def earliest_official(contest: Contest) -> Ruling:
@@ -261,7 +270,7 @@ def earliest_official(contest: Contest) -> Ruling:
     choices = [one for one in contest.firsts if one.role is not Role.SINGLE]
     if not choices:
         return no_choice("no album or other work comes first")
-    return Ruling(choices, _is_earliest(choices[0], contest))
+    return Ruling(choices, _is_earliest(contest), (choices[0],))
 
 
 Rule = Callable[[Contest], Ruling]
@@ -301,17 +310,17 @@ def stated_premiere(contest: Contest) -> Ruling:
     first = stated[0]
     for one in contest.candidates:
         if one.counts and one.is_dated and one.last < first.first:
-            return no_choice(
-                f"{first.dated_name} is called the first, but {one.dated_name} is not later"
-            )
+            text = "{0.dated_name} is called the first, but {1.dated_name} is not later"
+            return no_choice(text, first, one)
     if first.role is Role.SINGLE and not contest.intent:
         until = min([first.last, *(one.last for one in contest.works)])
         window = contest.settings.lead_window_days
         for album in contest.albums:
             if album.first - until <= window and album.last > first.first:
-                return no_choice(f"{album.dated_name} may be within the window after {first.name}")
-    reason = f"a verified fact says that it first came out on {first.dated_name}"
-    return Ruling([first], reason, unlisted_original(contest, [first]))
+                text = "{0.dated_name} may be within the window after {1.name}"
+                return no_choice(text, album, first)
+    text = "a verified fact says that it first came out on {0.dated_name}"
+    return Ruling([first], text, (first,), unlisted_original(contest, [first]))
 
 
 class RuleResults(msgspec.Struct, frozen=True, eq=False):
@@ -366,18 +375,15 @@ def _choices(rulings: Sequence[tuple[str, Ruling]]) -> Sequence[Candidate]:
     return [*{one.id: one for _, ruling in rulings for one in ruling.choices}.values()]
 
 
-def _is_earliest(first: Candidate, contest: Contest) -> str:
+def _is_earliest(contest: Contest) -> str:
+    """Return why a work comes first, with `{0.dated_name}` for its name."""
     if len(contest.works) > 1:
         of_dated = " and has a date" if contest.undated else ""
-        return f"{first.dated_name} is the earliest official work that carries it{of_dated}"
-    return _is_only_one(first, contest)
-
-
-def _is_only_one(only: Candidate, contest: Contest) -> str:
+        return f"{{0.dated_name}} is the earliest official work that carries it{of_dated}"
     if contest.undated:
-        return f"{only.dated_name} carries it, and no other official work that does has a date"
+        return "{0.dated_name} carries it, and no other official work that does has a date"
     others = "but compilations" if contest.compilations else "else"
-    return f"{only.dated_name} carries it, and nothing {others} does officially"
+    return f"{{0.dated_name}} carries it, and nothing {others} does officially"
 
 
 def _days_between(one: Candidate, other: Candidate) -> str:
@@ -467,4 +473,4 @@ def _no_compilation(contest: Contest, why: str) -> Ruling:
     text = f"{MISSING}: {what} it, the earliest {first.dated_name}"
     text += contest.bundle.possible_sibling
     asked = Asked("missing_original", text, (first.id,))
-    return Ruling((), f"{what} it: {why}", (asked,))
+    return Ruling((), f"{what} it: {why}", doubts=(asked,))
