@@ -9,8 +9,7 @@ import enum
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import compress
-from operator import attrgetter, not_
+from operator import attrgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -212,8 +211,8 @@ def either(candidates: Sequence[Candidate]) -> str:
     return " or ".join(names)
 
 
-_SPAN = attrgetter("first", "last")
-_ORDER = attrgetter("first", "last", "id")
+SPAN = attrgetter("first", "last")
+_ORDER = attrgetter("first", "last", "group.mb_rg_id")
 
 
 _NONE: Mapping[int, Candidate] = {}
@@ -260,8 +259,6 @@ def with_hint(candidate: Candidate) -> Candidate:
     A single may also have come out as early as its group's own date says. A candidate that is
     tried on an earlier day than these dates stays as it is.
     """
-    if candidate.hint is None and candidate.own_date is None:
-        return candidate
     own_date = candidate.own_date if candidate.role is Role.SINGLE else None
     dates = (date for date in (candidate.hint, own_date) if date)
     days = [date.first for date in dates if date.first <= candidate.last]
@@ -277,25 +274,26 @@ def _candidate_of(
     group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...], artists: tuple[Artist, ...]
 ) -> Candidate:
     """Return the candidate for a group that carries the recordings."""
-    releases = group.releases or ()
-    official, unofficial, hint = releases, releases[:0], None
-    if day := _earliest_day(releases):
+    official = releases = group.releases or ()
+    day, unofficial = _earliest_day(releases)
+    if unofficial:
+        others = {id(release) for release in unofficial}
+        official = tuple(
+            [one for one in releases if one.status == "Official" or id(one) not in others]
+        )
+    hint = None
+    if day:
         since = by = PartialDate.parse(day)
+    elif official:
+        since, by, hint = _bounds(official)
     else:
-        are_official = [one.status == "Official" or one.is_official for one in releases]
-        if not all(are_official):
-            official = tuple(compress(releases, are_official))
-            unofficial = tuple(compress(releases, map(not_, are_official)))
-        if official:
-            since, by, hint = _bounds(official)
-        else:
-            since = by = UNKNOWN if releases else group.first_date
+        since = by = UNKNOWN if releases else group.first_date
     is_own = is_by(artists, group, official)
     role, noun = _role_of(group, official, is_own)
     own_date = _unexplained_own_date(group, since, hint, unofficial) if official else None
     return Candidate(
-        group, role, noun, since.first, by.last, since, by, official, unofficial, recordings, hint,
-        own_date, is_own,
+        group, role, noun, since.first, by.last, since, by, official, tuple(unofficial), recordings,
+        hint, own_date, is_own,
     )  # fmt: skip
 
 
@@ -334,22 +332,22 @@ _DAY_LENGTH = len("YYYY-MM-DD")
 _AFTER_ANY_DATE = ":"
 
 
-def _earliest_day(releases: Sequence[Release]) -> str | None:
-    """Return the earliest date, if it is a whole day and every release has the status Official.
+def _earliest_day(releases: Sequence[Release]) -> tuple[str | None, list[Release]]:
+    """Return the earliest date of official releases, if it is a whole day, and the unofficial ones.
 
-    This fast path fits most groups, some of which have hundreds of releases. Dates sort as text: a
-    year before its months, a month before its days; so if the least text is a whole date, on a
+    One pass is enough for most groups, some of which have hundreds of releases. Dates sort as text:
+    a year before its months, a month before its days; so if the least text is a whole date, on a
     medium of its time, no release can be earlier.
     """
-    earliest, first = _AFTER_ANY_DATE, None
+    earliest, first, unofficial = _AFTER_ANY_DATE, None, []
     for release in releases:
-        if release.status != "Official":
-            return None
-        if (date := release.date) and date < earliest:
+        if release.status != "Official" and not release.is_official:
+            unofficial.append(release)
+        elif (date := release.date) and date < earliest:
             earliest, first = date, release
-    if len(earliest) != _DAY_LENGTH or first is None:
-        return None
-    return None if is_too_early(first.format, earliest[:4]) else earliest
+    if first is None or len(earliest) != _DAY_LENGTH or is_too_early(first.format, earliest[:4]):
+        return None, unofficial
+    return earliest, unofficial
 
 
 def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, PartialDate | None]:
@@ -362,21 +360,20 @@ def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, Part
     if early:
         written = {one.date for one in releases if one.date and not is_before_its_time(one)}
         early -= written
-    elif written and (len(releases) == 1 or len(min(written)) == _DAY_LENGTH):
-        day = PartialDate.parse(min(written))
-        return day, day, None
-    whole = {date for date in written if len(date) == _DAY_LENGTH}
-    if len(whole) < len(written):
-        written -= {date[:length] for date in whole for length in _VAGUE_LENGTHS}
     least = min(written, default="")
+    while len(least) in _VAGUE_LENGTHS and any(
+        len(date) == _DAY_LENGTH and date.startswith(least) for date in written
+    ):
+        written.remove(least)
+        least = min(written)
     # What is later than the least is left out.
     dates = [PartialDate.parse(date) for date in written if date.startswith(least)]
-    since = min(dates, key=_SPAN, default=UNKNOWN)
+    since = min(dates, key=SPAN, default=UNKNOWN)
     by = since
     if since.first != since.last and dates:
         by = min(dates, key=lambda date: (date.last, -date.first))
         since = by if by.first == since.first else since
-    hint = min(map(PartialDate.parse, early), key=_SPAN, default=None)
+    hint = min(map(PartialDate.parse, early), key=SPAN, default=None)
     if hint and not FIRST_DAY < hint.first < (since.first if since.is_known else LAST_DAY):
         hint = None
     return since, by, hint

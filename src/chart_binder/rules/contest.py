@@ -177,12 +177,13 @@ def _by_role(
 
     The latter are soundtracks; an undated one is among the works.
     """
-    works: list[Candidate] = []
-    compilations: list[Candidate] = []
-    for candidate in candidates:
-        if candidate.official or candidate.is_weak:
-            sort = compilations if candidate.role is Role.COMPILATION else works
-            sort.append(with_hint(candidate))
+    counting = [
+        one if one.hint is None and one.own_date is None else with_hint(one)
+        for one in candidates
+        if one.official or one.is_weak
+    ]
+    works = [one for one in counting if one.role is not Role.COMPILATION]
+    compilations = [one for one in counting if one.role is Role.COMPILATION]
     works = _with_undated_pressings(works, compilations, gap_years)
     soundtracks = _soundtracks_as_works(compilations, is_any_work=bool(works))
     if soundtracks:
@@ -203,7 +204,8 @@ def _with_undated_pressings(
     was on sale when that record came out.
     """
     singles = [one for one in works if one.role is Role.SINGLE]
-    dated = [one.last for one in (*works, *compilations) if one.is_dated] if singles else []
+    records = (*works, *compilations) if singles else ()
+    dated = [one.last for one in records if one.first > FIRST_DAY]
     if not dated:
         return works
     first = min(dated)
@@ -260,8 +262,10 @@ def _without_undated(
     One stays if by its group's date it may be the earliest, or an album within the window.
     """
     undated = [work for work in works if not work.is_dated and work.role not in _BLOCKING_UNDATED]
+    if not undated:
+        return works, []
     dated = [one.last for one in (*works, *soundtracks) if one.is_dated and one.last < LAST_DAY]
-    if not undated or not dated:
+    if not dated:
         return works, []
     soonest = min(dated) + window
     early = {
@@ -330,30 +334,25 @@ class TieBreak:
 
     def best(self, one: Candidate) -> Key:
         """Return the key on the first day it may have come out."""
-        return self._cached(self._best, one, one.since, attrgetter("first"))
+        if (key := self._best.get(one.group.mb_rg_id)) is None:
+            key = self._best[one.id] = self._key_on(one, one.since, attrgetter("first"))
+        return key
 
     def worst(self, one: Candidate) -> Key:
         """Return the key on the last day it may have come out."""
-        return self._cached(self._worst, one, one.by, attrgetter("last"))
+        if (key := self._worst.get(one.group.mb_rg_id)) is None:
+            key = self._worst[one.id] = self._key_on(one, one.by, attrgetter("last"))
+        return key
 
-    def _cached(
-        self,
-        keys: dict[str, Key],
-        one: Candidate,
-        day: PartialDate,
-        edge: Callable[[PartialDate], int],
-    ) -> Key:
-        known = one.id
-        if known not in keys:
-            is_day = day.first == day.last  # then a bare year that ends on it counts as undated
-            releases = [
-                each
-                for each in one.official
-                if (each.date == day.text if is_day else edge(each.when) == edge(day))
-                and not is_before_its_time(each)
-            ]
-            keys[known] = self._key(one, releases)
-        return keys[known]
+    def _key_on(self, one: Candidate, day: PartialDate, edge: Callable[[PartialDate], int]) -> Key:
+        is_day = day.first == day.last  # then a bare year that ends on it counts as undated
+        releases = [
+            release
+            for release in one.official
+            if (release.date == day.text if is_day else edge(release.when) == edge(day))
+            and not is_before_its_time(release)
+        ]
+        return self._key(one, releases)
 
     def _key(self, one: Candidate, releases: Sequence[Release]) -> Key:
         countries = {release.place for release in releases}

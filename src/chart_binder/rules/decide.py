@@ -55,7 +55,8 @@ def decide(
 def group_settled(bundle: EvidenceBundle, settings: RulesConfig) -> ReleaseGroupId | None:
     """Return the group that the rules decide for, None if the case is open; it asks nothing."""
     contest = contest_of(bundle, settings)
-    crg = bundle.once(("settled", settings), lambda: _settle(bundle, contest))
+    is_clear = bundle.listed.is_each_once
+    crg = bundle.once(("settled", settings), lambda: _settle(bundle, contest, is_clear=is_clear))
     return crg if bundle.complete is not False else None
 
 
@@ -70,7 +71,8 @@ def _by_rules(bundle: EvidenceBundle, settings: RulesConfig) -> Verdict:
         return _named(verdict, bundle) if bundle.is_named_by_file else verdict
 
     def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
-        return _settle(tried, contest_on_trial(tried, contest))
+        is_clear = bundle.listed.is_each_once or tried.listed.is_each_once
+        return _settle(tried, contest_on_trial(tried, contest), is_clear=is_clear)
 
     questions = questions_of(verdict.asked, bundle, settle)
     losers = explain_losers(contest, None, recordings.excluded)
@@ -124,17 +126,20 @@ def _settled(
     if apart or chosen is None:
         return apart or undecided(contest, results)
     verdict = _decided(chosen, contest, results, recordings)
-    what, asked = _ambiguities(chosen, bundle, contest)
+    is_clear = bundle.listed.is_each_once
+    what, asked = _ambiguities(chosen, bundle, contest, is_clear=is_clear)
     if asked:
         because = f"{what} is unknown, and the decision turns on it"
         return Undecided(because, asked, verdict.path)
     return verdict
 
 
-def _settle(bundle: EvidenceBundle, contest: Contest) -> ReleaseGroupId | None:
+def _settle(bundle: EvidenceBundle, contest: Contest, *, is_clear: bool) -> ReleaseGroupId | None:
     """Return the group decided for, if the decision depends on nothing ambiguous."""
     chosen = _choose(contest, sorted_recordings(bundle))
-    return chosen.id if chosen and not _ambiguities(chosen, bundle, contest)[1] else None
+    if chosen is None or _ambiguities(chosen, bundle, contest, is_clear=is_clear)[1]:
+        return None
+    return chosen.id
 
 
 def _choose(contest: Contest, recordings: SortedRecordings) -> Candidate | None:
@@ -172,15 +177,18 @@ def _decided(
 
 
 def _ambiguities(
-    chosen: Candidate, bundle: EvidenceBundle, contest: Contest
+    chosen: Candidate, bundle: EvidenceBundle, contest: Contest, *, is_clear: bool
 ) -> tuple[str, tuple[Asked, ...]]:
-    """Return what the decision depends on besides days, with the questions that would settle it."""
+    """Return what the decision depends on besides days, with the questions that would settle it.
+
+    The evidence `is_clear` if it describes nothing twice.
+    """
 
     def rules(tried: EvidenceBundle) -> ReleaseGroupId | None:
         other = _choose(contest_on_trial(tried, contest), sorted_recordings(tried))
         return other.id if other else None
 
-    if not bundle.listed.is_each_once:
+    if not is_clear:
         found = find_contradictions(contest.recordings, contest.candidates)
         if found and (asked := contradictions_that_matter(chosen.id, found, bundle, rules)):
             return "which of two descriptions is right", asked

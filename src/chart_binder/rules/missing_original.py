@@ -21,6 +21,7 @@ from chart_binder.domain.title_words import VERSIONS
 from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.candidates import (
+    SPAN,
     Candidate,
     Role,
     describe_unofficial,
@@ -37,12 +38,15 @@ _PROMO_DAYS = 60
 _MAX_DOUBTS = 3
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
 _FIRST_YEAR_OF_1900S = 40
+_NAME = attrgetter("name")
 
 
 def first_listed(contest: Contest) -> Candidate | None:
     """Return the earliest official record that has a date."""
-    listed = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
-    return min(listed, key=attrgetter("first", "last", "name"), default=None)
+    dated = (one for one in contest.candidates if one.first > FIRST_DAY)
+    listed = [one for one in dated if one.official or one.is_weak]
+    earliest = min(map(SPAN, listed), default=None)
+    return min((one for one in listed if SPAN(one) == earliest), key=_NAME, default=None)
 
 
 # Signs that the recording was out on some day, and what explains each of them. The rules and the
@@ -80,10 +84,15 @@ def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, R
     A promotional copy shortly before its own record does not, nor does one in a group of its own
     shortly before the first record listed. Bootlegs do not after a look-up that found no siblings.
     """
-    has_no_sibling = contest.bundle.has_no_sibling
+    has_no_sibling, last = (
+        contest.bundle.has_no_sibling,
+        f"{date.fromordinal(max(until, 1)).year:04}:",
+    )
     for one in contest.candidates:
         for copy in one.unofficial:
-            when = copy.when if copy.date else UNKNOWN
+            if copy.date is None or copy.date > last:  # most are of a later year
+                continue
+            when = copy.when
             if not FIRST_DAY < when.first < until:
                 continue
             if copy.standing == "Promotion":
@@ -367,7 +376,7 @@ def _in_hints(case: YearCase) -> Iterator[str]:
         names = either(case.firsts)
         yield f"no earlier release than {names} is known, but its group is of {min(dates)[:4]}"
     until = max(one.last for one in case.firsts) + contest.settings.lead_window_days
-    for one in sorted(contest.candidates, key=attrgetter("name")):
+    for one in sorted(contest.candidates, key=_NAME):
         is_led_to = one.role is Role.ALBUM and one.first <= until and one not in case.firsts
         can_be_first = is_led_to or one.role is Role.SINGLE
         if can_be_first and one.own_date and one.own_date.text[:4] < case.year:
@@ -408,9 +417,9 @@ def _in_editions(case: YearCase) -> Iterator[str]:
     if unproved and all(map(_is_only_reissue, case.firsts)):
         yield f"the earliest release known of {named} is a reissue"
     candidates = case.contest.candidates
-    for one in sorted(filter(_may_be_earlier, candidates), key=attrgetter("name")):
+    for one in sorted(filter(_may_be_earlier, candidates), key=_NAME):
         yield f"{one.name} has no date, so it may be earlier"
-    for one in sorted(case.contest.works, key=attrgetter("name")):
+    for one in sorted(case.contest.works, key=_NAME):
         if one.since.is_known and not one.is_dated:
             yield f"{one.name} has a pressing without a date, which may be earlier"
     early = min((one.hint.text for one in candidates if one.hint), default=case.year)

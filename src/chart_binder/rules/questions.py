@@ -58,8 +58,10 @@ def questions_of(
     for one in asked:
         possibilities = []
         for answer, changes in one.answers if len(one.answers) <= _MAX_ANSWERS else ():
-            found = {settle(change(bundle)) for change in changes}
-            possibilities.append(Possibility(answer, found.pop() if len(found) == 1 else None))
+            groups = (settle(change(bundle)) for change in changes)
+            first = next(groups, None)
+            is_settled = first is not None and all(crg == first for crg in groups)
+            possibilities.append(Possibility(answer, first if is_settled else None))
         settles = any(each.crg for each in possibilities)
         questions.append(
             Question(one.kind, one.text, one.about, tuple(possibilities) if settles else ())
@@ -271,8 +273,8 @@ def _subsets(ids: Sequence[ReleaseId]) -> Iterator[tuple[ReleaseId, ...]]:
 
 def records_of_unknown_type(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     """Return the records without a type, or with one that MusicBrainz lacks, earliest first."""
-    groups = [one for one in candidates if not one.group.types[0]]
-    return [one for one in groups if one.counts and not one.group.kinds]
+    groups = [one for one in candidates if one.kind.endswith("record")]  # no known type
+    return [one for one in groups if one.counts and one.group.types == (None, ())]
 
 
 def types_that_matter(
