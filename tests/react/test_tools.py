@@ -249,6 +249,11 @@ def find_recipe(words: str) -> str:
     return words
 
 
+def open_recipe(name: str, find: str | None = None) -> str:
+    """Open a recipe."""
+    return f"{name} {find}"
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "path"),
     [
@@ -259,6 +264,7 @@ def find_recipe(words: str) -> str:
         (scale_recipe, "name: Dal\nportions: 4", "portions"),
         (scale_recipe, {"dish": "Dal", "portions": 4}, None),
         (find_recipe, {"words": "Dal", "dry_run": True}, "dry_run"),
+        (open_recipe, {"name": "Dal", "type": "starter"}, "type"),
     ],
 )
 def test_an_argument_of_an_unknown_name_comes_back_with_the_right_names(
@@ -267,7 +273,7 @@ def test_an_argument_of_an_unknown_name_comes_back_with_the_right_names(
     words = f"it has no argument `{path}`" if path else "missing required field `name`, found"
     with pytest.raises(ToolError, match=re.escape(words)) as caught:
         call(function, arguments)
-    first = "name" if function is scale_recipe else "words"
+    first = "words" if function is find_recipe else "name"
     assert f'It takes {{"{first}": ...' in str(caught.value)
 
 
@@ -276,6 +282,7 @@ def test_an_argument_of_an_unknown_name_comes_back_with_the_right_names(
     [
         (scale_recipe, {"name": "Dal", "Reason": "they are four", "portions": None}),
         (find_recipe, {"words": "Dal", "limit": 5, "id": "call_1"}),
+        (open_recipe, {"name": "Dal", "limit": "5"}),
         (scale_recipe, {"name": "Dal", "dishes": [{"name": "Dal", "thought": "so"}]}),
     ],
 )

@@ -50,7 +50,7 @@ _EXPLANATIONS: Final = frozenset(
 _EXTRAS: Final = (_REMARKS - _EXPLANATIONS) | frozenset(
     {"id", "callid", "toolcallid", "limit", "topk", "topn", "maxresults", "numresults"}
 )
-"""Unknown keys that are ignored if no parameter of the tool is left that they could mean."""
+"""Unknown keys that are ignored if their value suits no parameter that has none."""
 _QUOTES: Final = "\"'"
 CAMEL_CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """Between two words of a name in camel case."""
@@ -132,24 +132,36 @@ def _without_unknown(
     """Return bound arguments, or raise `ArgumentsError` for an unknown key that may mean something.
 
     Explanations and empty values are ignored. What a model adds to many calls, such as `limit`, is
-    ignored if every parameter has a value, so that the key cannot be a wrong name of one.
+    ignored if its value suits no parameter that is left: then it is no wrong name of one.
     """
     if schema.get("additionalProperties"):
         return BoundArguments({**bound, **unknown})
     members: Mapping[str, Schema] = schema.get("properties", {})
-    is_full = bound.keys() >= members.keys()
+    definitions = schema.get("$defs", {})
+    left = [member for name, member in members.items() if name not in bound]
     wrong = [
         key
         for key, value in unknown.items()
-        if _may_matter(key, value) and not (is_full and folded(key) in _EXTRAS)
+        if _may_matter(key, value)
+        and not (
+            folded(key) in _EXTRAS
+            and not any(_suits(value, member, definitions) for member in left)
+        )
     ]
-    definitions = schema.get("$defs", {})
     for name, value in bound.items():
         wrong += _unknown_inside(value, members[name], definitions, name)
     if wrong:
         names = " and ".join(f"`{key}`" for key in wrong)
         raise ArgumentsError(f"it has no argument{'' if len(wrong) == 1 else 's'} {names}")
     return BoundArguments(bound, tuple(f"ignored the argument `{key}`" for key in unknown))
+
+
+def _suits(value: object, schema: Schema, definitions: Schema) -> bool:
+    """Return whether a parameter could take a value; digits in quotes count as a number."""
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
+    schema = resolved(schema, definitions)
+    return any(_has_type(value, part, definitions) for part in alternatives_of(schema) or (schema,))
 
 
 def _unknown_inside(value: object, schema: Schema, definitions: Schema, at: str) -> Iterator[str]:
