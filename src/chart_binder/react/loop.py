@@ -547,7 +547,7 @@ def stop_after_step(dialect: Dialect) -> StopCheck:
     marks = tuple(filter(None, (each.strip() for each in dialect.stop)))
 
     def is_end(line: str, text: Callable[[], str]) -> bool:
-        if not (line.lstrip().startswith(marks) or begins_observation(line, after_action=True)):
+        if not (line.lstrip().startswith(marks) or begins_observation(line)):
             return False
         before = text()
         step = dialect.parse(before)

@@ -6,6 +6,7 @@ A label is known by its words in any case and decoration (`**Action 1:**`, `### 
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
@@ -109,19 +110,19 @@ class Directive:
 
 def find_labels(text: str) -> list[Directive]:
     """Return the labels that begin a line, in order, `MAX_DIRECTIVES` at most."""
-    found: list[Directive] = []
-    lines = f"\n{text}\n"
-    sign = _SIGN.search(lines)
+    return list(islice(_labels(text), MAX_DIRECTIVES))
+
+
+def _labels(text: str) -> Iterator[Directive]:
+    lines, end, at = f"\n{text}\n", len(text), 0
     for _ in range(_MAX_LINES):
-        if sign is None or len(found) == MAX_DIRECTIVES:
-            break
+        if (sign := _SIGN.search(lines, at)) is None:
+            return
         label = _LABEL.match(lines, lines.rfind("\n", 0, sign.start() + 1))
-        kind = _kind(label) if label else None
-        if label and kind:
-            value, end = min(label.end() - 1, len(text)), len(text)
-            found.append(Directive(kind, label.start(), value, end, end, emphasis=label["open"]))
-        sign = _SIGN.search(lines, lines.find("\n", sign.start() + 1))
-    return found
+        if label and (kind := _kind(label)):
+            value = min(label.end() - 1, end)
+            yield Directive(kind, label.start(), value, end, end, emphasis=label["open"])
+        at = lines.find("\n", sign.start() + 1)
 
 
 def label_at(line: str) -> Directive | None:
@@ -131,24 +132,18 @@ def label_at(line: str) -> Directive | None:
     return Directive(kind, 0, label.end() - 1, len(line), len(line)) if label and kind else None
 
 
-def begins_observation(line: str, *, after_action: bool = False) -> bool:
-    """Tell whether a line begins an observation, however it is decorated, disguised or misspelt.
-
-    What follows an action may be called a result as well, and needs no colon.
-    """
-    said = without_markup(see(line.lstrip()[:_MAX_NEARBY]))
-    said = re.sub(r"\A(?:`{3,}|[ ]{0,3}(?:<|&lt;)/?)(?=\w)", "", said).replace("&gt;", ":")
-    is_set_off = said != line.lstrip()[:_MAX_NEARBY]
-    label = label_at(said) or (
-        label_at(re.sub(r"[> ].*|\Z", ":", said, count=1)) if is_set_off else None
-    )
-    if label is not None and label.kind == "observation":
-        return True
-    word = re.match(r"\W*(?:\w\W{1,3})?([^\W_]+)", said)
-    is_cut = word is not None and word[0] == said and word[1].casefold().startswith("obser")
-    if word is None or not (after_action or is_cut):
-        return False
-    return is_cut or is_like(fold(word[1])) or fold(word[1]) in _OUTPUTS
+def begins_observation(line: str) -> bool:
+    """Tell whether a line behind an action begins an observation, however disguised or misspelt."""
+    seen = without_markup(see(line.lstrip()[:_MAX_NEARBY]))
+    bare = re.sub(r"\A(?:`{3,}|[ ]{0,3}(?:<|&lt;)/?)(?=\w)", "", seen).replace("&gt;", ":")
+    label = label_at(bare)
+    if label is None and bare != line.lstrip()[:_MAX_NEARBY]:
+        label = label_at(re.sub(r"[> ].*|\Z", ":", bare, count=1))
+    word = re.match(r"\W*(?:\w\W{1,3})?([^\W_]+)", bare)
+    folded = fold(word[1]) if word else ""
+    is_cut = word is not None and word[0] == bare and folded.startswith("obser")
+    is_label = label is not None and label.kind == "observation"
+    return is_label or is_cut or is_like(folded) or folded in _OUTPUTS
 
 
 def _kind(label: re.Match[str]) -> Kind | None:
@@ -162,12 +157,10 @@ def _kind(label: re.Match[str]) -> Kind | None:
     if colon is None:
         return kind if _stands_alone(label, kind) else None
     is_dashed = colon not in ":：∶ː꞉։;" and not is_like(fold(words))
-    is_prose = (
-        (colon in (">", "&gt;") and kind != "observation")
-        or (kind == "pause" and not words.isupper())
-        or (is_dashed and words.split()[-1].casefold() not in _ASKING)
+    is_prose = (is_dashed and words.split()[-1].casefold() not in _ASKING) or (
+        colon in (">", "&gt;") and kind != "observation"
     )
-    return None if is_prose else kind
+    return None if is_prose or (kind == "pause" and not words.isupper()) else kind
 
 
 def _stands_alone(label: re.Match[str], kind: Kind) -> bool:

@@ -9,7 +9,6 @@ for something is read here, with what it is given (`calls`, `lenient_json`).
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Final, TypeAlias
 
 from chart_binder.react.parsing.advice import SENTENCES, Defect, DialectRules, Writing
@@ -50,13 +49,13 @@ from chart_binder.react.steps import Act, Finish, Step
 _MAX_REFUSED: Final = 4
 """After so many answers that are somebody else's no further one is looked at."""
 _MAX_CALLS: Final = 8
-_MAX_LINES: Final = 64
 _OBJECT_OF_TURN: Final = re.compile(
     r"\[?\s*\{\s*[\"'](?:thought|action|name|tool|function|tool_calls?)[\"']"
 )
 _CALL_INLINE: Final = re.compile(
     r"[.!?:)…\"”] (?=\**Action\**: ?[\w.]{2,64}[\s,]+\**Action Input\**: ?)"
 )
+_MAX_LINES: Final = 64
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _THOUGHT_BEGINS: Final = re.compile(r"\A(?:```\w*\s+)?<thoughts?>", re.IGNORECASE)
 _WRAPPER_BEGINS: Final = re.compile(
@@ -330,8 +329,7 @@ def _finished(taken: FoundStep, turn: Turn, notes: tuple[str, ...]) -> Act | Fin
     after = _CLOSING_TAGS.sub("", after, count=1)
     paused = re.match(r"\W*PAUSE\b", after)
     after = after[paused.end() if paused else 0 :]
-    lines = islice(after.split("\n"), _MAX_LINES)
-    if INVENTED not in notes and any(map(begins_observation, lines)):
+    if INVENTED not in notes and any(map(begins_observation, after.split("\n", _MAX_LINES))):
         notes += (INVENTED,)
     if after.strip(_LEFT_OVER):
         last = "final answer" if isinstance(step, Finish) else "PAUSE" if paused else "action"
