@@ -21,7 +21,6 @@ from chart_binder.react.parsing.lenient_json import (
     object_of,
     opens_string,
     scan,
-    scan_call,
     scan_quoted,
     scan_string,
     skip_space,
@@ -244,7 +243,7 @@ def _values_and_keywords(text: str, names: Sequence[str]) -> Mapping[str, object
         is_known = bool(sign) and same_name(first, names) is not None
         if not is_known and not (values and _KEYWORD.match(text, at)):
             return None
-        named = scan_call(f"({text[at:]})", 0, len(text) - at + 2).value
+        named = scan(f"({text[at:]})", 0, len(text) - at + 2).value
     except LenientJSONError:
         return None
     in_order = dict(zip(names, values, strict=False))

@@ -8,6 +8,7 @@ leave a doubt there is no answer; the model is told so and has more turns.
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from chart_binder.react.parsing.advice import NO_DIALECT
@@ -21,13 +22,12 @@ from chart_binder.react.parsing.attribution import (
 from chart_binder.react.parsing.labels import Directive, fold
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
-    Scanned,
     find_objects,
     read_strictly,
 )
 from chart_binder.react.parsing.lexer import speak
 from chart_binder.react.parsing.steps import FoundStep, first_step
-from chart_binder.react.parsing.turns import ASKING, Turn, find_turn
+from chart_binder.react.parsing.turns import ASKING, find_turn
 from chart_binder.react.steps import Finish
 
 Found = tuple[dict[str, object], tuple[str, ...]]
@@ -98,27 +98,24 @@ def whole_answer(reply: str) -> str | None:
     Returns None if the reply holds a call, a label or an observation, or if the model only passes
     the answer on.
     """
-    spoken = speak(reply, frozenset())
+    spoken = speak(reply)
     turn = find_turn(spoken.text, NO_DIALECT)
     outcome = first_step(turn)
     if isinstance(outcome, FoundStep) and isinstance(outcome.step, Finish) and not spoken.undivided:
         return outcome.step.answer
-    if outcome is not None:
-        return None
-    is_doubtful = (
-        spoken.unclosed or turn.notes or turn.ended_by or turn.refused - {"unlabelled", "shown"}
-    )
-    if is_doubtful or ASKING.search(turn.text) or OBSERVED_KEY.search(turn.text):
+    is_broken_off = spoken.unclosed or turn.notes or turn.refused - {"unlabelled", "shown"}
+    if outcome or is_broken_off or turn.ended_by or ASKING.search(turn.text):
         return None
     try:
         read_answer_object(turn.text)
     except LenientJSONError:
         return None
     before = turn.text.partition("{")[0]
+    if OBSERVED_KEY.search(turn.text):
+        return None
     return None if holds_foreign(before) or is_passed_on(before) else turn.text.strip()
 
 
-_NOTE: Final = "an answer without its label"
 _THOUGHT_TAGS: Final = frozenset({"thought", "thoughts"})
 _THOUGHT_TAG: Final = re.compile(r"</?thoughts?>", re.IGNORECASE)
 _OPENING_FENCE: Final = re.compile(
@@ -133,30 +130,25 @@ def unlabelled_answer(reply: str, keys: Sequence[str] = ()) -> Finish | None:
     first of `keys`, and none that is not one of them; without `keys` any object is taken.
     """
     spoken = speak(reply, _THOUGHT_TAGS)
-    if spoken.unclosed or not spoken.text.rstrip(" \t\n`~").endswith("}"):
-        return None
     turn = find_turn(spoken.text, NO_DIALECT)
-    place = _only_object(turn)
-    if place is None or not _has_keys(place[1].value, keys):
-        return None
-    at, scanned = place
-    words = _words_before(turn.text, at, scanned)
-    if words is None or not is_given(words, is_labelled=False):
-        return None
-    thought = without_thought(words.strip())
-    return Finish(turn.text[at : scanned.end], thought, (*spoken.notes, _NOTE))
-
-
-def _only_object(turn: Turn) -> tuple[int, Scanned] | None:
-    """Return the one object of a turn and its place, or None if the turn holds anything else."""
-    is_broken_off = turn.ended_by or turn.notes or turn.refused
+    is_broken_off = spoken.unclosed or turn.ended_by or turn.notes or turn.refused
     if is_broken_off or ASKING.search(turn.text) or not all(map(_is_allowed, turn.directives)):
         return None
     try:
-        objects = list(find_objects(turn.said, closed=True))
+        objects = list(islice(find_objects(turn.said, closed=True), 2))
     except LenientJSONError:
         return None
-    return objects[0] if len(objects) == 1 else None
+    if len(objects) != 1 or not _has_keys(objects[0][1].value, keys):
+        return None
+    at, end = objects[0][0], objects[0][1].end
+    before, after = turn.text[:at], turn.text[end:].strip()
+    if fence := _OPENING_FENCE.search(before):
+        before, after = f"{before[: fence.start()]}\n", after.removeprefix(fence["mark"])
+    before = _THOUGHT_TAG.sub("\n", before)
+    if after or "```" in before or "~~~" in before or not is_given(before, is_labelled=False):
+        return None
+    notes = (*spoken.notes, "an answer without its label")
+    return Finish(turn.text[at:end], without_thought(before.strip()), notes)
 
 
 def _is_allowed(directive: Directive) -> bool:
@@ -166,21 +158,6 @@ def _is_allowed(directive: Directive) -> bool:
 
 
 def _has_keys(value: object, keys: Sequence[str]) -> bool:
-    if not isinstance(value, Mapping) or not value:
-        return False
-    names = [str(name).strip().casefold() for name in value]
-    return not keys or (keys[0] in names and len({*names}) == len(names) and {*names} <= {*keys})
-
-
-def _words_before(text: str, at: int, scanned: Scanned) -> str | None:
-    """Return the words before an object at `at`, or None if there is anything behind it.
-
-    A line break ends them unless the object stands on their line.
-    """
-    before, after = text[:at], text[scanned.end :].strip()
-    fence = _OPENING_FENCE.search(before)
-    if fence is not None:
-        before = f"{before[: fence.start()]}\n"
-        after = after.removeprefix(fence["mark"])
-    before = _THOUGHT_TAG.sub("\n", before)
-    return None if after or "```" in before or "~~~" in before else before
+    names = [str(name).strip().casefold() for name in value] if isinstance(value, Mapping) else []
+    is_known = not keys or (keys[0] in names and {*names} <= {*keys})
+    return bool(names) and is_known and len({*names}) == len(names)

@@ -23,7 +23,6 @@ from chart_binder.react.parsing.lenient_json import (
     opens_string,
     read_json,
     scan,
-    scan_call,
     scan_quoted,
     scan_string,
     skip_space,
@@ -37,10 +36,8 @@ Given: TypeAlias = tuple[Mapping[str, object] | str, tuple[str, ...]]
 
 _ROLES: Final[dict[str, str]] = meanings("keys")
 """What the keys of an object stand for."""
-_FINISHERS: Final = frozenset(
-    "final finalanswer finish finalresponse answer respond done submit submitanswer"  # noqa: SIM905
-    " submitfinalanswer returnanswer givefinalanswer providefinalanswer 最终答案".split()
-)
+_NAMES: Final[dict[str, str]] = meanings("names")
+"""What words in the place of a tool or of its arguments mean."""
 _NO_TOOL: Final = re.compile(
     r"(?:n/?a|null|nil|nothing|no|[无無](?:[需须][^\W_]{0,8})?|不(?:需要?|必|用)[^\W_]{0,8}|-+"
     r"|no (?:further |more )?(?:action|tool)s?)(?: (?:is |are )?(?:needed|required|necessary))?"
@@ -62,12 +59,6 @@ _INPUT_LABEL: Final = re.compile(
     r"|[*_` ]*(?:(?:action|tool)[ _-]?input|with (?:the )?(?:input|arguments?)|arguments|行动输入"
     r"|动作输入|args)[*_`]*\s*(?:[:：][*_`]*|(?=[{\n]))",
     re.IGNORECASE,
-)
-_ANNOUNCING: Final = frozenset(
-    "tool toolname function functionname name action use call json jsonblob blob".split()  # noqa: SIM905
-)
-_NOTHING: Final = frozenset(
-    {"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空", "...", "…", "()", "empty"}
 )
 _PYTHON: Final = re.compile(  # what Python would work out
     r"\*{1,2}+\s*[\[({]|[bfru]{1,2}([\"']).*\1\Z|[^+\n]{1,200}\+\s*[\"']", re.IGNORECASE
@@ -99,7 +90,7 @@ def without_closing_tags(words: str) -> str:
 
 def is_finisher(name: str) -> bool:
     """Tell whether a name written in a tool's place means the final answer."""
-    return folded(name) in _FINISHERS
+    return _NAMES.get(folded(name)) == "answer"
 
 
 def is_no_tool(name: str) -> bool:
@@ -109,7 +100,7 @@ def is_no_tool(name: str) -> bool:
 
 def announces(name: str) -> bool:
     """Tell whether a word in a tool's place says that its name comes next (`function: add`)."""
-    return folded(name) in _ANNOUNCING
+    return _NAMES.get(folded(name)) == "announcement"
 
 
 def identified(calls: Sequence[Act]) -> list[Act]:
@@ -375,7 +366,7 @@ def read_in_brackets(text: str) -> Given:
     inside = skip_space(text, 1)
     is_string = opens_string(text[inside : inside + 1])
     if text[0] == "(" and begins_member(text, inside) and not is_string:
-        called = scan_call(text, 0, len(text))
+        called = scan(text, 0, len(text))
         assert isinstance(called.value, dict)
         return called.value, called.notes
     if text.startswith("{", inside):
@@ -406,7 +397,7 @@ def _bare(text: str, *, is_fenced: bool) -> Given:
 def _words(words: str) -> Given:
     if _PYTHON.match(words):
         raise LenientJSONError("it is an expression of Python rather than a value")
-    return ({} if words.casefold() in _NOTHING else words), ()
+    return ({} if not words or _NAMES.get(words.casefold()) == "nothing" else words), ()
 
 
 # A call in a tag.

@@ -20,7 +20,7 @@ from chart_binder.react.parsing.lexer import see, without_markup
 
 Kind: TypeAlias = Literal[
     "thought", "action", "input", "answer", "observation", "speaker", "pause",
-    "call", "calls", "object", "named",
+    "call", "calls", "object", "named"
 ]  # fmt: skip
 """What a label or a tag announces; `call` and `calls` are tags alone, the last two bare calls."""
 

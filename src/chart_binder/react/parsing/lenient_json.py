@@ -91,7 +91,7 @@ def find_objects(text: str, *, closed: bool = False) -> Iterator[tuple[int, Scan
 
 
 def scan(text: str, start: int, limit: int | None = None, *, closed: bool = False) -> Scanned:
-    """Read the object or list that begins at `start`.
+    """Read the object or list that begins at `start`, or the `(name=value, ...)` of a call.
 
     Strict JSON may end anywhere; a value that needs repairs must end before `limit`. Repaired are
     defects that leave one meaning: other quotes, inner quotes without backslash, spare or missing
@@ -100,11 +100,6 @@ def scan(text: str, start: int, limit: int | None = None, *, closed: bool = Fals
     """
     strict = read_strictly(text, start)
     return strict or _Reader(text, start, limit, is_closed=closed).read()
-
-
-def scan_call(text: str, start: int, limit: int) -> Scanned:
-    """Read `(name=value, ...)` as an object; `start` is the place of the bracket."""
-    return _Reader(text, start, limit).read()
 
 
 def scan_string(text: str, start: int, limit: int) -> Scanned:

@@ -23,12 +23,7 @@ from chart_binder.react.parsing.calls import (
     read_object,
     without_closing_tags,
 )
-from chart_binder.react.parsing.labels import (
-    Directive,
-    begins_observation,
-    kind_of,
-    label_at,
-)
+from chart_binder.react.parsing.labels import Directive, begins_observation, kind_of, label_at
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     opens_object,
@@ -37,13 +32,7 @@ from chart_binder.react.parsing.lenient_json import (
 )
 from chart_binder.react.parsing.lexer import speak
 from chart_binder.react.parsing.thinking import Spoken
-from chart_binder.react.parsing.turns import (
-    ASKING,
-    INVENTED,
-    Turn,
-    find_turn,
-    object_end,
-)
+from chart_binder.react.parsing.turns import ASKING, INVENTED, Turn, find_turn, object_end
 from chart_binder.react.steps import Act, Finish, Step
 
 _MAX_REFUSED: Final = 4
