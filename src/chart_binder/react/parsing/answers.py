@@ -1,15 +1,10 @@
-"""The answer in a reply: the JSON object among an answer's words, and a reply of nothing else.
-
-No label says that the model gives such an object, so what stands before it must not say anything
-else: that a page or the user wrote it, that it is an example, a plan, a quotation. Where the words
-leave a doubt there is no answer; the model is told so and has more turns.
-"""
+"""The answer in a reply: the JSON object among an answer's words, and a reply of nothing else."""
 
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 from chart_binder.react.parsing.advice import NO_DIALECT
 from chart_binder.react.parsing.attribution import (
@@ -26,11 +21,11 @@ from chart_binder.react.parsing.lenient_json import (
     read_strictly,
 )
 from chart_binder.react.parsing.lexer import speak
-from chart_binder.react.parsing.steps import FoundStep, first_step
+from chart_binder.react.parsing.steps import Found, first_step
 from chart_binder.react.parsing.turns import ASKING, find_turn
 from chart_binder.react.steps import Finish
 
-Found = tuple[dict[str, object], tuple[str, ...]]
+Answer: TypeAlias = tuple[dict[str, object], tuple[str, ...]]
 
 _QUOTED: Final = "the JSON object stands among other words, as if you quoted it"
 _FOREIGN: Final = re.compile(
@@ -40,14 +35,11 @@ _FOREIGN: Final = re.compile(
 """Keys that no answer has: those of a call, or of what a tool returned."""
 
 
-def read_answer_object(text: str, key: str = "") -> Found:
+def read_answer_object(text: str, key: str = "") -> Answer:
     """Return the one object in an answer's words, with notes on what was repaired.
 
-    It may be fenced or bare, with any prose before or after it. Objects without `key` do not count
-    beside one that has it. A list of one object, or a string that holds it, is that object.
-
-    Raises `LenientJSONError` with the defect: there is none, it cannot be read, its last bracket is
-    missing, it is quoted, it holds what a tool returns, or another one differs from it.
+    It may be fenced, amid prose, in a list or a string. Objects without `key` do not count beside
+    one that has it. Raises `LenientJSONError` with the defect.
     """
     bare = text.strip()
     if bare.startswith('"{') and (string := read_strictly(bare, 0)) is not None:
@@ -77,7 +69,7 @@ def _check_keys(members: Mapping[str, object]) -> None:
         raise LenientJSONError(f"it has a key {foreign!r}, which no answer has")
 
 
-def _answers(text: str, key: str) -> Iterator[Found]:
+def _answers(text: str, key: str) -> Iterator[Answer]:
     """Yield the objects in an answer's words; none of them may be quoted."""
     seen: object = None
     for at, found in find_objects(text, closed=True):
@@ -93,15 +85,11 @@ def _answers(text: str, key: str) -> Iterator[Found]:
 
 
 def whole_answer(reply: str) -> str | None:
-    """Return a reply that was asked for as an answer alone, which needs no label; or None.
-
-    Returns None if the reply holds a call, a label or an observation, or if the model only passes
-    the answer on.
-    """
+    """Return a reply that was asked for as an answer alone, which needs no label, or None."""
     spoken = speak(reply)
     turn = find_turn(spoken.text, NO_DIALECT)
     outcome = first_step(turn)
-    if isinstance(outcome, FoundStep) and isinstance(outcome.step, Finish) and not spoken.undivided:
+    if isinstance(outcome, Found) and isinstance(outcome.step, Finish) and not spoken.undivided:
         return outcome.step.answer
     is_broken_off = spoken.unclosed or turn.notes or turn.refused - {"unlabelled", "shown"}
     if outcome or is_broken_off or turn.ended_by or ASKING.search(turn.text):

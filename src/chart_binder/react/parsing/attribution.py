@@ -82,9 +82,8 @@ _DOUBTS: Final = (
 def holds_foreign(words: str) -> bool:
     """Tell whether words before an answer observe, or hold a result or somebody else's line."""
     folded = f"\n{fold(words)}\n"
-    return _FOREIGN.search(folded) is not None or any(
-        map(_is_observing, _OBSERVING.finditer(folded))
-    )
+    is_observing = any(map(_is_observing, _OBSERVING.finditer(folded)))
+    return is_observing or _FOREIGN.search(folded) is not None
 
 
 def _is_observing(line: re.Match[str]) -> bool:
@@ -155,8 +154,7 @@ def introduces(line: str, *, is_labelled: bool = False) -> bool:
 def is_given(before: str, after: str = "", *, is_labelled: bool) -> bool:
     """Tell whether the model gives an object as its answer, by the words around it.
 
-    Under an answer's label they must not say that it does not; without one they must leave no
-    doubt.
+    Under a label they must not say that it does not; without one they must leave no doubt.
     """
     bare = _WRAPPER.sub("", before[-_MAX_NEARBY:]) if is_labelled else before
     nearby = bare[-_MAX_NEARBY:].strip()
@@ -185,10 +183,10 @@ def is_given(before: str, after: str = "", *, is_labelled: bool) -> bool:
 
 def _is_shown(before: str, after: str) -> bool:
     """Tell whether an object under a label stands in a quotation, a list or amid a sentence."""
-    line = before.rpartition("\n")[2]
+    line = before.rpartition("\n")[2].lstrip()
     is_listed = before.rstrip().endswith("[") != after.lstrip().startswith("]")
-    is_quoted = line.lstrip().startswith((">", "＞")) or ("```" in before and label_at(line))
-    return bool(_NOT_AFTER.match(after)) or is_listed or bool(is_quoted)
+    is_quoted = line.startswith((">", "＞")) or ("```" in before and label_at(line) is not None)
+    return is_listed or is_quoted or _NOT_AFTER.match(after) is not None
 
 
 def _is_told(line: str, *, is_last: bool) -> bool:

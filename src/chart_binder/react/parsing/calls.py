@@ -203,10 +203,7 @@ def _as_text(value: object) -> str:
 
 
 def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
-    """Return the step of an object, or a list of calls, that a text begins with, and its end.
-
-    Raises `LenientJSONError` where the object cannot be read.
-    """
+    """Return the step of an object, or a list of calls, that a text begins with, and its end."""
     found = scan(text, skip_space(text, 0))
     if isinstance(found.value, dict):
         step = read_turn(found.value, tagged=tagged)
@@ -223,7 +220,7 @@ def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
 def read_action(own: str, given: str | None) -> Taken | None:
     """Read an action: its `own` words, and what is `given` under a label of its own.
 
-    Returns None where no tool is named; a name such as `finish` makes it the final answer.
+    Returns None where no tool is named.
     """
     own, _ = _without_fence(own)
     name, rest = _name(own)
@@ -318,7 +315,6 @@ def read_given(words: str) -> Given:
     """Read arguments: an object, one in a list or a string, else bare text.
 
     Bare text is all of a fence, the lines of the form `name: value`, or else one line.
-    Raises `LenientJSONError` for an object, a list or a string that cannot be read.
     """
     text, is_fenced = _without_fence(words)
     if not is_fenced:

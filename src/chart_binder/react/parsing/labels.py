@@ -88,9 +88,8 @@ _LABEL: Final = re.compile(
 class Directive:
     """A label, a tag or a bare call in a reply: where it begins, and where its words do.
 
-    `end` is where its words end for sure (the closing tag; the text's end for a label), `after`
-    the place behind that. `attributes` are those of a tag; a tag without words of its own is
-    `closed`. One that `is_fenced` ends at `limit` at the latest; one that `is_shown` is quoted.
+    `end` is where its words end for sure (closing tag, fence, or the text's end), `after` the place
+    behind that. A tag without words of its own is `closed`. One that `is_shown` is quoted.
     """
 
     kind: Kind
@@ -103,7 +102,6 @@ class Directive:
     is_tag: bool = False
     closed: bool = False
     emphasis: str = ""
-    limit: int = 0
     is_fenced: bool = False
     is_shown: bool = False
 
@@ -182,9 +180,9 @@ def kind_of(words: str) -> Kind | None:
     """Return what the words of a label announce, or None where they are no label."""
     bare = fold(re.sub(r"\b\d+\b|_", " ", words)).replace("'", "").replace("’", "").replace("-", "")
     parts = re.findall(r"[^\W\d_]+", bare)
-    if parts and parts[0] in _PREPOSITIONS:
+    if not parts or parts[0] in _PREPOSITIONS:
         return None  # `Based on the observations:` is prose
-    if len(parts) > _MOST_WORDS or not parts:
+    if len(parts) > _MOST_WORDS:
         return "observation" if is_like("".join(parts)) else None
     for start in range(len(parts)):
         if start and parts[start - 1] not in _STOP_WORDS:
@@ -244,8 +242,7 @@ _MAX_TRIES: Final = 4
 def find_tags(text: str) -> list[Directive]:
     """Return the tags that announce something, in order, each with where its words end.
 
-    A tag begins a line, or follows another tag or the end of a sentence; one amid words is talked
-    about. Words in a tag that is never closed go on to the end of the text.
+    Words in a tag that is never closed go on to the end of the text.
     """
     if "<" not in text:
         return []
@@ -253,12 +250,8 @@ def find_tags(text: str) -> list[Directive]:
     closed = {mark["name"] for mark in every if mark["slash"]}
     kinds = ((mark, _kind_of(mark, closed)) for mark in every)
     marks = list(islice(((mark, kind) for mark, kind in kinds if kind), MAX_DIRECTIVES))
-    closing = {mark.start() for mark, _ in marks if mark["slash"]}
-    return [
-        _directive(text, marks, place)
-        for place in range(len(marks))
-        if marks[place][0].start() not in closing
-    ]
+    places = (place for place, (mark, _) in enumerate(marks) if not mark["slash"])
+    return [_directive(text, marks, place) for place in places]
 
 
 def _kind_of(mark: re.Match[str], closed: set[str]) -> Kind | None:
@@ -275,31 +268,25 @@ def _kind_of(mark: re.Match[str], closed: set[str]) -> Kind | None:
 
 def _directive(text: str, marks: list[tuple[re.Match[str], Kind]], place: int) -> Directive:
     mark, kind = marks[place]
-    end = after = len(text)
-    closed = False
-    is_empty = mark["attributes"].endswith("/")
+    closed = mark["attributes"].endswith("/")
+    end = after = mark.end() if closed else len(text)
     tries = 0
-    for other, other_kind in [] if is_empty else marks[place + 1 :]:
+    for other, other_kind in [] if closed else marks[place + 1 :]:
         if other_kind != kind or (not other["slash"] and kind != "call"):
             continue
         if other["slash"] and other["name"] != mark["name"] and "_" in other["name"] + mark["name"]:
             continue
         tries += 1
-        if tries < _MAX_TRIES and _in_string(text, mark.end(), other.start()):
+        is_inside = tries < _MAX_TRIES and _in_string(text, mark.end(), other.start())
+        if is_inside or not (other["slash"] or text[mark.end() : other.start()].strip()):
             continue
-        if other["slash"]:
-            end, after, closed = other.start(), other.end(), True
-        elif not text[mark.end() : other.start()].strip():
-            continue
-        else:  # the next call ends one that is never closed
-            end = after = other.start()
+        # the next call ends one that is never closed
+        closed = bool(other["slash"])
+        end, after = other.start(), other.end() if closed else other.start()
         break
-    if is_empty:
-        end = after = mark.end()
     attributes = mark["attributes"].strip().rstrip("/").strip()
     places = (mark.start(), mark.end(), end, after)
-    name = mark["name"].casefold()
-    return Directive(kind, *places, name, attributes, is_tag=True, closed=closed or is_empty)
+    return Directive(kind, *places, mark["name"].casefold(), attributes, is_tag=True, closed=closed)
 
 
 def _in_string(text: str, start: int, at: int) -> bool:

@@ -1,7 +1,6 @@
 """JSON as models write it: strict JSON first, then repairs that leave only one meaning.
 
-`json-repair` is no substitute: it needs seconds for 10 kB of braces, takes the last of several
-objects, and lets infinity and half surrogate pairs pass.
+`json-repair` needs seconds for 10 kB of braces, takes the last of several objects, passes infinity.
 """
 
 import json
@@ -64,8 +63,7 @@ class Scanned:
 def read_json(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the first JSON object in `text`, with notes on what was repaired.
 
-    Raises `LenientJSONError` where there is no object, or the first one cannot be read: what
-    follows a broken object may be a part of it, and is never taken in its place.
+    Raises `LenientJSONError` if it cannot be read: what follows it may be a part of it.
     """
     if '{"' not in text:
         text = text.replace('\\"', '"')  # an object in a string
@@ -93,10 +91,9 @@ def find_objects(text: str, *, closed: bool = False) -> Iterator[tuple[int, Scan
 def scan(text: str, start: int, limit: int | None = None, *, closed: bool = False) -> Scanned:
     """Read the object or list that begins at `start`, or the `(name=value, ...)` of a call.
 
-    Strict JSON may end anywhere; a value that needs repairs must end before `limit`. Repaired are
-    defects that leave one meaning: other quotes, inner quotes without backslash, spare or missing
-    commas, comments, literals of Python, keys or words without quotes, and, unless the value must
-    be `closed`, one missing last bracket. Raises `LenientJSONError` for everything else.
+    Strict JSON may end anywhere; a value that needs repairs must end before `limit`. Repaired is
+    what leaves one meaning; a missing last bracket is, unless the value must be `closed`. Raises
+    `LenientJSONError` for everything else.
     """
     strict = read_strictly(text, start)
     return strict or _Reader(text, start, limit, is_closed=closed).read()
@@ -130,8 +127,7 @@ def scan_quoted(text: str) -> Scanned | None:
 def read_strictly(text: str, start: int) -> Scanned | None:
     """Return the JSON value that begins at `start`, or None where the text is not quite JSON.
 
-    Raises `LenientJSONError` for what no repair can help: NaN, infinity, a key with two different
-    values, nesting deeper than `MAX_DEPTH`.
+    Raises `LenientJSONError` for what no repair can help, such as NaN or a key with two values.
     """
     try:
         value, end = _DECODER.raw_decode(text, start)

@@ -1,9 +1,7 @@
 """A reply is read as the first step it takes, in whatever dialect it is written.
 
-Lenient for calls, strict for answers: a call that is understood does no harm, for its tool runs
-within its bounds; an answer counts only where the model itself gives it. `lexer` leaves out the
-thoughts, `labels` finds labels and tags, `turns` keeps those that are live, and the first that asks
-for something is read here, with what it is given (`calls`, `lenient_json`).
+`lexer` leaves out the thoughts, `labels` finds labels and tags, `turns` keeps those that are live,
+and the first that asks for something is read here, with what it is given (`calls`).
 """
 
 import re
@@ -54,7 +52,7 @@ _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
 
 
 @dataclass(frozen=True, slots=True)
-class FoundStep:
+class Found:
     """A step, and where its words begin and end."""
 
     step: Act | Finish
@@ -78,29 +76,25 @@ class SkipTo:
     at: int
 
 
-Reading: TypeAlias = FoundStep | Refused | SkipTo
+Reading: TypeAlias = Found | Refused | SkipTo
 
 
-def _taken(step: Taken, start: int, end: int, writing: Writing) -> FoundStep | Refused:
+def _taken(step: Taken | None, start: int, end: int, writing: Writing) -> Found | Refused:
     """Return a step with its place, or what a defect refuses in its place."""
-    if isinstance(step, Defect):
-        return Refused(step, last=True)
-    return FoundStep(step, start, end, writing)
+    if isinstance(step, Act | Finish):
+        return Found(step, start, end, writing)
+    return Refused(step, last=True) if step else Refused(Defect("no tool"))
 
 
 def read_reply(reply: str, rules: DialectRules) -> Step:
-    """Return the first step a reply takes; what follows it is left out, with a note.
-
-    Takes any text in time linear in its length. Nothing counts that the model thought, quoted, or
-    put into a tool's mouth. A step in another dialect counts where it comes first, with a note.
-    """
+    """Return the first step a reply takes, in any dialect; takes time linear in its length."""
     spoken = speak(reply, rules.dialect_tags)
     turn = find_turn(_CALL_INLINE.sub(r"\g<0>\n", spoken.text), rules)
     outcome = first_step(turn)
     notes = (*spoken.notes, *turn.notes)
-    if isinstance(outcome, FoundStep) and isinstance(outcome.step, Finish) and spoken.undivided:
+    if isinstance(outcome, Found) and isinstance(outcome.step, Finish) and spoken.undivided:
         outcome = Refused(Defect("thought"))
-    if isinstance(outcome, FoundStep):
+    if isinstance(outcome, Found):
         return _finished(outcome, turn, notes)
     defect = outcome.defect if outcome else _defect(spoken, turn)
     return replace(defect, notes=(*notes, *defect.notes)).worded(rules.wording)
@@ -109,9 +103,9 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
 # The first step.
 
 
-def first_step(turn: Turn) -> FoundStep | Refused | None:
+def first_step(turn: Turn) -> Found | Refused | None:
     """Return the step of what comes first: a label, a tag, an object, a call as in Python."""
-    shown: FoundStep | None = None
+    shown: Found | None = None
     passed_on = read_to = 0  # what stands before `read_to` belongs to an earlier step
     for place, directive in enumerate(turn.directives):
         reader = _READERS.get(directive.kind)
@@ -121,9 +115,9 @@ def first_step(turn: Turn) -> FoundStep | Refused | None:
         if isinstance(reading, SkipTo):
             read_to = reading.at
             continue
-        call = reading if isinstance(reading, FoundStep) and isinstance(reading.step, Act) else None
+        call = reading if isinstance(reading, Found) and isinstance(reading.step, Act) else None
         is_shown = directive.is_fenced and (call is not None or directive.kind != "object")
-        if isinstance(reading, FoundStep) and call is None and not is_shown:
+        if isinstance(reading, Found) and call is None and not is_shown:
             reading = _answered(turn, reading, is_called=shown is not None)
         if isinstance(reading, Refused) and not reading.last:
             turn.refused.add(reading.defect.kind)
@@ -138,41 +132,32 @@ def first_step(turn: Turn) -> FoundStep | Refused | None:
     return shown
 
 
-def _answered(turn: Turn, answer: FoundStep, *, is_called: bool) -> FoundStep | Refused:
+def _answered(turn: Turn, answer: Found, *, is_called: bool) -> Found | Refused:
     """Return an answer, unless it is somebody else's or rests on what the model made up."""
     if is_called:
         return Refused(Defect("called"), last=True)
     if is_introduced(turn.said, answer.start):
         return Refused(Defect("passed on"))
-    if _rests_on_observation(turn, answer.start):
+    is_observed = "observation in a fence" in turn.refused or (
+        OBSERVED_KEY.search(turn.text, 0, answer.start) is not None
+    )
+    if is_observed or holds_foreign(turn.said[: answer.start]):
         return Refused(Defect("observation"), last=True)
     return answer
-
-
-def _rests_on_observation(turn: Turn, at: int) -> bool:
-    """Tell whether an observation that the model made up stands before an answer."""
-    is_shown = "observation in a fence" in turn.refused
-    is_member = is_shown or OBSERVED_KEY.search(turn.text, 0, at) is not None
-    return is_member or holds_foreign(turn.said[:at])
 
 
 def _words(turn: Turn, place: int) -> tuple[str, int]:
     """Return the words of a label or tag, and where they end at the latest."""
     directive = turn.directives[place]
-    following = turn.directives[place + 1 : place + 2]
-    limit = following[0].start if following else turn.end
-    if directive.is_tag:
-        limit = min(limit, directive.end) if directive.closed else limit
-    elif directive.is_fenced:
-        limit = min(limit, directive.limit)
+    following = (other.start for other in turn.directives[place + 1 : place + 2])
+    limit = min(next(following, turn.end), directive.end)
     return _without_emphasis(turn.text[directive.value : limit].strip(), directive), limit
 
 
 def _without_emphasis(words: str, directive: Directive) -> str:
     """Return words without the emphasis that began before their label."""
     mark = directive.emphasis
-    is_closed = mark and words.endswith(mark) and "[" not in mark
-    return words.removesuffix(mark).rstrip() if is_closed else words
+    return words if "[" in mark else words.removesuffix(mark).rstrip()
 
 
 def _read_action_at(turn: Turn, place: int) -> Reading:
@@ -183,12 +168,9 @@ def _read_action_at(turn: Turn, place: int) -> Reading:
     following = next((at for at in places if turn.directives[at].kind != "thought"), None)
     if following is not None and turn.directives[following].kind == "input":
         arguments, end = _words(turn, following)
-    step = read_action(words, arguments)
-    if step is None:
-        return Refused(Defect("no tool"))
     writing: Writing = "tags" if directive.is_tag else "labels" if arguments is None else "classic"
     writing = "pause" if arguments is None and turn.ended_by == "pause" else writing
-    return _taken(step, directive.start, end, writing)
+    return _taken(read_action(words, arguments), directive.start, end, writing)
 
 
 def _read_answer_at(turn: Turn, place: int) -> Reading:
@@ -196,28 +178,27 @@ def _read_answer_at(turn: Turn, place: int) -> Reading:
     directive = turn.directives[place]
     further = turn.directives[place + 1 :]
     if directive.is_tag:
-        words = turn.text[directive.value : directive.end if directive.closed else turn.end].strip()
+        words = turn.text[directive.value : min(directive.end, turn.end)].strip()
         label = label_at(words)
         words = words[label.value :] if label and label.kind == "answer" else words
-        other = next((each for each in further if each.kind == "answer"), None)
+        other = next((other for other in further if other.kind == "answer"), None)
         if other and other.closed and not other.is_fenced and "{" in words:
             words += f"\n{turn.text[other.value : other.end]}"  # two that differ are none
     else:
         end = max(turn.end, object_end(turn.text, directive.value, repairs=False))
         asking = (
-            each.start
-            for each in further
-            if each.kind in (("call",) if each.is_tag else ("thought", "action", "answer"))
-            and not (each.kind == "answer" and each.is_fenced)
+            other.start
+            for other in further
+            if other.kind in (("call",) if other.is_tag else ("thought", "action", "answer"))
+            and not (other.kind == "answer" and other.is_fenced)
         )
         words = turn.text[directive.value : next(asking, end)].strip()
         words = _without_emphasis(words, directive)
-    answer = without_closing_tags(words).strip()
-    writing: Writing = "tags" if directive.is_tag else "labels"
-    end = directive.after if directive.is_tag else turn.end
-    if not answer:
+    if not (answer := without_closing_tags(words).strip()):
         return Refused(Defect("empty answer"))
-    return FoundStep(Finish(answer), directive.start, end, writing)
+    if directive.is_tag:
+        return Found(Finish(answer), directive.start, directive.after, "tags")
+    return Found(Finish(answer), directive.start, turn.end)
 
 
 def _read_call_at(turn: Turn, place: int) -> Reading:
@@ -228,8 +209,6 @@ def _read_call_at(turn: Turn, place: int) -> Reading:
         return SkipTo(directive.value)  # a tag around calls with a tag each
     step = call_in(turn.text[directive.value : directive.end], directive)
     if not isinstance(step, Act):
-        if step is None:
-            return Refused(Defect("no tool"))
         return _taken(step, directive.start, directive.after, "tags")
     end = directive.after
     also = list(step.also)
@@ -240,7 +219,7 @@ def _read_call_at(turn: Turn, place: int) -> Reading:
             break
         also += [replace(next_step, also=()), *next_step.also]
         end = other.after
-    return FoundStep(replace(step, also=tuple(also)), directive.start, end, "tags")
+    return Found(replace(step, also=tuple(also)), directive.start, end, "tags")
 
 
 # Steps without label or tag.
@@ -294,7 +273,7 @@ def _read_named_at(turn: Turn, place: int) -> Reading:
         step = Act(call.name, arguments, notes=notes)
     if not isinstance(step, Act):
         return SkipTo(call.start)
-    return FoundStep(step, call.start, turn.end, "object")
+    return Found(step, call.start, turn.end, "object")
 
 
 _READERS: Final[Mapping[str, Callable[[Turn, int], Reading]]] = {
@@ -311,7 +290,7 @@ _READERS: Final[Mapping[str, Callable[[Turn, int], Reading]]] = {
 # What a reply comes to.
 
 
-def _finished(taken: FoundStep, turn: Turn, notes: tuple[str, ...]) -> Act | Finish:
+def _finished(taken: Found, turn: Turn, notes: tuple[str, ...]) -> Act | Finish:
     step = taken.step
     own_notes = turn.rules.notes_on(taken.writing)
     after = turn.text[min(taken.end, len(turn.text)) :]

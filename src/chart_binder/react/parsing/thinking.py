@@ -76,9 +76,8 @@ _MEANINGS: Final = {
 class Spoken:
     """What a reply says outside its thoughts; `notes` name what was left out.
 
-    `thought`: there was thinking. `unclosed`: its end was not marked. `undivided`: besides, words
-    marked its beginning, so that it is still in `text` and no answer counts. `countless`: the reply
-    has too many marks to be read.
+    `unclosed`: the end of its thinking was not marked. `undivided`: besides, words marked its
+    beginning, so that it is still in `text` and no answer counts. `countless`: too many marks.
     """
 
     text: str
@@ -90,11 +89,9 @@ class Spoken:
 
 
 def strip_thinking(text: str, dialect_tags: frozenset[str] = frozenset()) -> Spoken:
-    """Return a reply without its thinking.
+    """Return a reply without its thinking: what is between marks, before a lone end, or unclosed.
 
-    Thinking is what stands between two marks, everything before a closing mark without an opening
-    one (which stood in the prompt), or everything after a mark that is never closed. Tags named in
-    `dialect_tags` belong to the dialect and do not mark thinking.
+    Tags named in `dialect_tags` belong to the dialect and do not mark thinking.
     """
     marks = list(islice(_marks(text, dialect_tags), MAX_MARKS + 1))
     if not marks:

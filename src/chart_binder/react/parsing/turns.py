@@ -1,14 +1,14 @@
 """A model's own turn: the labels, tags and bare calls in it that are live, in order.
 
 Live is what stands outside thoughts, quotations and other enclosing marks, up to the first
-observation that the model made up, or a line of somebody else. What stands in a fence is kept, for
-a call may. One pass decides it: marks, fences and tags open and close; what nothing closes encloses
-nothing, but for a fence and a tag alone on its line.
+observation that the model made up, or a line of somebody else; a call may stand in a fence. What
+nothing closes encloses nothing, but for a fence and a tag alone on its line.
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -119,10 +119,9 @@ _PLAIN_TAG: Final = re.compile(r"br|hr|json|\d+|\w*input|action\w*|tool_\w+")
 class Turn:
     """A turn: its live directives, and what of its text is thought.
 
-    `said` has blanks for thoughts. `ended_by` is the kind of the label or tag that ends the turn at
-    `end`. `refused` says why words that ask for a step do not count, by keys of `SENTENCES`
-    (`fenced`, `thought`, `no tool`) and some without a sentence. `inline` is the first tag for a
-    step that stands amid words.
+    `said` has blanks for thoughts. The label or tag of the kind `ended_by` ends the turn at `end`.
+    `refused` says why words that ask for a step do not count, mostly by keys of `SENTENCES`.
+    `inline` is the first tag for a step that stands amid words.
     """
 
     text: str
@@ -163,12 +162,9 @@ def is_within(spans: Sequence[Span], at: int) -> bool:
 
 
 def _blanked(text: str, spans: Sequence[Span]) -> str:
-    kept: list[str] = []
-    at = 0
     for start, end in spans:
-        kept += [text[at:start], "\n" * (end > start), " " * (end - start - 1)]
-        at = end
-    return "".join([*kept, text[at:]])
+        text = f"{text[:start]}\n{' ' * (end - start - 1)}{text[end:]}"
+    return text
 
 
 def object_end(text: str, start: int, *, repairs: bool = True) -> int:
@@ -179,10 +175,9 @@ def object_end(text: str, start: int, *, repairs: bool = True) -> int:
         at = text.find("{", at, at + 20) if "{" in text[at : at + 20] else at
     if not text.startswith(("{", "["), at):
         return start
-    try:
+    found = None
+    with suppress(LenientJSONError):
         found = scan(text, at, closed=True) if repairs else read_strictly(text, at)
-    except LenientJSONError:
-        return start
     closing = _FENCE_CLOSES.match(text, found.end) if found and is_fenced else None
     return closing.end() if closing else found.end if found else start
 
@@ -217,16 +212,14 @@ def _ends_turn(turn: Turn, found: Directive) -> bool:
     """Tell whether a label or tag is not of the model's own turn any more."""
     if is_within(turn.thoughts, found.start):
         return found.is_tag and found.kind == "observation"
-    if found.kind not in ("observation", "speaker", "pause"):
-        return False
-    if found.is_tag and is_talked_about(turn.text, found):
+    is_end = found.kind in ("observation", "speaker", "pause")
+    if not is_end or (found.is_tag and is_talked_about(turn.text, found)):
         return False
     if found.is_shown:
         turn.refused |= {"shown"} if found.kind == "observation" else set()
         return False
     if found.kind == "speaker" and not found.is_tag and not turn.directives:
-        is_asked_by_itself = _ROLE.match(turn.text, found.start) is None
-        return not is_asked_by_itself and not found.is_fenced
+        return _ROLE.match(turn.text, found.start) is not None and not found.is_fenced
     if found.kind == "observation" and found.is_fenced:
         turn.refused.add("observation in a fence")
     return found.kind == "pause" or not found.is_fenced or found.name == "output"
@@ -335,7 +328,7 @@ class _Pass:
 
     def end_fence(self, end: int) -> None:
         for each in self.found[self.fenced_from :]:
-            each.limit = end
+            each.end = min(each.end, end)
 
     def enclose(self, event: _Event) -> int:
         """Close what a mark closes, or open what it opens."""
@@ -381,10 +374,9 @@ def _enclosing(text: str) -> Iterator[_Event]:
         if tag["slash"] or tag["slash2"]:
             yield tag.start(), "", (f"tag {name}",), False
             continue
-        line = text[
-            text.rfind("\n", 0, tag.start()) + 1 : text.find("\n", tag.end()) % (len(text) + 1)
-        ]
-        is_alone = line.strip() == tag[0] and (bool(tag["name"]) or name in _SHOWING)
+        before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()]
+        after = text[tag.end() : text.find("\n", tag.end()) % (len(text) + 1)]
+        is_alone = not (before + after).strip() and (bool(tag["name"]) or name in _SHOWING)
         yield tag.start(), f"tag {name}", (), is_alone
 
 
