@@ -227,7 +227,7 @@ def meant(said: str) -> tuple[str, object]:
 @pytest.mark.parametrize("name", plugins.names("chart_binder.dialects"))
 def test_an_answer_without_its_label_is_read_as_the_page_says(name: str) -> None:
     table = rows("| whole reply |")
-    assert len(table) == 10
+    assert len(table) == 11
     for reply, outcome in table:
         text = reply.replace("⏎", "\n").replace("...", '"confidence": 0.9')
         kind = Finish if outcome == "an answer" else Malformed

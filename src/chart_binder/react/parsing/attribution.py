@@ -177,7 +177,8 @@ def is_given(before: str, after: str = "", *, is_labelled: bool) -> bool:
     if is_labelled:
         return not _is_shown(before, after) and (not line or _is_told(line, is_last=is_last))
     is_open = _THINKING.search(bare.strip()) or holds_foreign(bare) or _is_open(nearby)
-    is_passed_on = any(introduces(above.rstrip(" :：")) for above in lines[:-1])
+    is_sourced = any(_names_source(words) for above in lines for words in _sentences(above))
+    is_passed_on = is_sourced or any(introduces(above.rstrip(" :：")) for above in lines[:-1])
     return not nearby or (not (is_open or is_passed_on) and _leads_up(line, is_last=is_last))
 
 
@@ -213,9 +214,14 @@ def _leads_up(line: str, *, is_last: bool) -> bool:
     if not (is_whole or is_ended) or introduces(sentence):
         return False
     # A sentence about something read says what was read, rather than where the object was.
-    is_claim = len(sentence.split()) >= _CLAUSE and not pattern("object").search(sentence)
-    is_clause = pattern("without_a_clause").match(sentence) is None
-    return is_clause and (not is_read or (is_whole and is_claim))
+    is_clause = len(sentence.split()) >= _CLAUSE and not pattern("without_a_clause").match(sentence)
+    return not is_read or (is_whole and is_clause and not pattern("object").search(sentence))
+
+
+def _names_source(sentence: str) -> bool:
+    """Tell whether a sentence has only a source (`According to Discogs`)."""
+    clause = re.split("[:：]", sentence)[-1].strip()
+    return len(clause.split()) <= _CLAUSE and bool(pattern("without_a_clause").match(clause))
 
 
 def _announces(sentence: str) -> bool:

@@ -259,7 +259,9 @@ def _read_named_at(turn: Turn, place: int) -> Reading:
         is_alone = not turn.text[: call.start].strip()
         if not is_name or ("_" not in call.name and not is_alone):
             return SkipTo(call.start)
-        step = read_action("" if kind_of(call.name) == "action" else call.name, given)
+        if kind_of(call.name) == "action":  # `function_call` stands above an object
+            return _taken(read_action("", given), call.start, turn.end, "object")
+        step = read_action(call.name, given)
     else:
         try:
             arguments, notes = read_in_brackets(given)
