@@ -16,6 +16,7 @@ from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.remarks import Remarks, remarks_in
 from chart_binder.domain.vocabulary import (
     NO_COUNTRIES,
+    STATUSES,
     ArtistId,
     RecordingId,
     ReleaseGroupId,
@@ -125,6 +126,8 @@ class Release(Value, frozen=True):
     @property
     def standing(self) -> str | None:
         """The status by MusicBrainz' name, derived from the flags if none is given."""
+        if self.status in STATUSES:
+            return self.status
         if self.status and (named := status_name(self.status)):
             return named
         return self.flags.status if self.flags else None

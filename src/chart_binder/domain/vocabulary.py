@@ -34,7 +34,7 @@ _SECONDARY = {name.casefold(): name for name in SECONDARY_TYPES}
 @lru_cache(maxsize=512)
 def status_name(written: str) -> str | None:
     """Return a release status by MusicBrainz' name; None for an unknown one."""
-    return written if written in STATUSES else _STATUS_BY_NAME.get(written.strip().casefold())
+    return _STATUS_BY_NAME.get(written.strip().casefold())
 
 
 @lru_cache(maxsize=1_024)

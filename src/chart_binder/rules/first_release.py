@@ -16,13 +16,7 @@ from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Rel
 from chart_binder.domain.media import is_before_its_time
 from chart_binder.domain.verdict import Decided, FirstRelease, Open, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId, isrc
-from chart_binder.rules.candidates import (
-    Candidate,
-    Role,
-    candidates_of,
-    either,
-    is_soundtrack,
-)
+from chart_binder.rules.candidates import Candidate, Role, candidates_of, either, is_soundtrack
 from chart_binder.rules.contest import (
     Contest,
     build_contest,

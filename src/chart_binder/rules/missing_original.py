@@ -20,13 +20,7 @@ from chart_binder.domain.remarks import remarks_in, set_off
 from chart_binder.domain.title_words import VERSIONS
 from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.domain.vocabulary import isrc
-from chart_binder.rules.candidates import (
-    SPAN,
-    Candidate,
-    Role,
-    describe_unofficial,
-    either,
-)
+from chart_binder.rules.candidates import SPAN, Candidate, Role, describe_unofficial, either
 from chart_binder.rules.contest import Contest, contest_of
 from chart_binder.rules.questions import Asked
 from chart_binder.rules.recordings import part_apart

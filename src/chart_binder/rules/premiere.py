@@ -7,12 +7,7 @@ import msgspec
 
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.media import first_day_on_sale
-from chart_binder.rules.candidates import (
-    Candidate,
-    Role,
-    is_compilation,
-    is_soundtrack,
-)
+from chart_binder.rules.candidates import Candidate, Role, is_compilation, is_soundtrack
 from chart_binder.rules.contest import Contest, EarlyCompilation
 from chart_binder.rules.missing_original import (
     MISSING,

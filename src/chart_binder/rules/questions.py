@@ -273,7 +273,8 @@ def _subsets(ids: Sequence[ReleaseId]) -> Iterator[tuple[ReleaseId, ...]]:
 
 def records_of_unknown_type(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     """Return the records without a type, or with one that MusicBrainz lacks, earliest first."""
-    groups = [one for one in candidates if one.kind.endswith("record")]  # no known type
+    # The noun for them always ends so; most candidates need no look at their types.
+    groups = [one for one in candidates if one.kind.endswith("record")]
     return [one for one in groups if one.counts and one.group.types == (None, ())]
 
 

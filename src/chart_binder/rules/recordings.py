@@ -6,11 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from chart_binder.domain.dates import Answer
-from chart_binder.domain.evidence import (
-    Artist,
-    EvidenceBundle,
-    RecordingCandidate,
-)
+from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate
 from chart_binder.domain.remarks import remarks_in, set_off
 from chart_binder.domain.song_titles import may_be_whole
 from chart_binder.domain.versions import find_meant, is_cut
