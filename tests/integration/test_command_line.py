@@ -78,53 +78,53 @@ def test_misuse_is_one_line_and_prints_no_result(
     assert not (home / "data").exists() or not call.startswith("override")
 
 
-SEED = "[canon]\n[llm]\nseed = {}\n"
-UNREAD = "config.toml is not read: it has no table [canon]"
+SEED = "[llm]\nseed = {}\n"
 OWN, HERE = "config/canon/config.toml", "work/config.toml"
 SECRET = {"CANON_LLM__MODEL_ID": "m", "CANON_LLM__BASE_URL": "http://user:secret@host:1"}
 SHOWN = (
-    'llm.seed = 7 # config.toml|llm.model_id = "m" # CANON_LLM__MODEL_ID|'
+    'llm.seed = 7 # |config.toml, line 2|llm.model_id = "m" # CANON_LLM__MODEL_ID|'
     "llm.temperature = 0.0 # default|http://***@host:1"
 )
-NOT_TAKEN = (
-    'llm.api_key_env = ""|llm.api_key_env is not taken from|'
-    'review.player = ""|review.player is not taken from'
+PASSED_OVER = {
+    "CANON_OFFLINE": "1", "CANON_LLM__MODELL": "x", "CANON_LLM": "x", "CANON_TOKEN__A__B": "s3cret",
+    "CANON_LLM__SAMPLES": "3",
+}  # fmt: skip
+SAID_OF_THEM = (
+    "canon: CANON_OFFLINE is passed over: there is no key offline (did you mean"
+    " 'musicbrainz.offline'?)|"
+    "canon: CANON_LLM__MODELL is passed over: there is no key llm.modell (did you mean"
+    " 'model_id'?)|canon: CANON_LLM is passed over: |canon: CANON_TOKEN__A__B is passed over: |"
+    "canon: CANON_LLM__SAMPLES is passed over: there is no such key any more: each case has one run"
 )
 UNKNOWN = (
     ("llm.provider", "telepathy", "installed are ollama, openai, replay"),
     ("llm.dialect", "klingon", "classic"),
     ("llm.tools.telepathy", "false", "wikipedia"),
     ("llm.prompt.rules", "{rules} {telepathy}", "{lead_window_days}"),
-    ("llm.prompt.version", "react-1", "no such key any more: there is one prompt"),
 )
 # Files of a home, arguments, environment, exit status, what is said, and what is not.
 CONFIGURED: list[tuple[dict[str, str], str, dict[str, str], int, str, str]] = [
-    ({HERE: SEED.format(7)}, "config show", SECRET, 0,
-     SHOWN, "secret"),
-    ({OWN: SEED.format(9)}, "config show", {}, 0, "llm.seed = 9", ""),
-    ({OWN: SEED.format(9), HERE: SEED.format(7)}, "config show", {}, 0, "llm.seed = 7", ""),
-    *(({HERE: f"{mark}\n[llm]\nseed = 7\n"}, "config show", {}, 0, "llm.seed = 7", UNREAD)
-      for mark in ("\ufeff[canon]", "canon = {}", '["canon"]')),
-    *(({HERE: text}, "-v config show", {}, 0, f"llm.seed = 0|{UNREAD}", "")
-      for text in ("[llm]\nseed = 7\n", "title = 'Hugo'\n", "a = [\n", "\udcff")),
-    ({HERE: "[llm]\nseed = 7\n"}, "config show", {}, 0, "llm.seed = 0", "config.toml"),
-    ({HERE: "[llm]\nseed = 7\n"}, "config path", {}, 0, UNREAD, ""),
+    ({OWN: SEED.format(7)}, "config show", SECRET, 0, SHOWN, "secret"),
+    *(({OWN: f"{mark}\n[llm]\nseed = 7\n"}, "config show", {}, 0, "llm.seed = 7", "canon.")
+      for mark in ("\ufeff[canon]", "canon = {}")),
+    # A file in the current folder may be somebody else's, and is not read.
+    *(({HERE: text}, "-v config show", {}, 0, "llm.seed = 0", "work")
+      for text in ("[canon]\n[llm]\nseed = 7\n", "a = [\n")),
+    ({OWN: SEED.format(9), HERE: SEED.format(7)}, "config show", {}, 0, "llm.seed = 9", ""),
+    ({}, "config path", {}, 0, "your own file|not there: make it", ""),
+    ({}, "config show", PASSED_OVER, 0, f"{SAID_OF_THEM}|llm.seed = 0", "s3cret"),
     ({HERE: SEED.format(1), "work/named.toml": "[llm]\nseed = 2\n[review]\nplayer = 'mpv'\n"},
      "config show", {"CANON_CONFIG": "named.toml"}, 0, 'llm.seed = 2|review.player = "mpv"', ""),
     ({"work/a.toml": SEED.format(1), "work/b.toml": SEED.format(2)}, "--config a.toml config show",
      {"CANON_CONFIG": "b.toml"}, 0, "llm.seed = 1", ""),
     ({}, "config show", {"CANON_CONFIG": "absent.toml"}, 2, "absent.toml", ""),
-    # A program is never taken from the folder one happens to be in.
-    ({HERE: "[canon]\n[review]\nplayer = 'rm -rf'\n[llm]\napi_key_env = 'SOME_TOKEN'\n"},
-     "config show", {}, 0, NOT_TAKEN, "rm -rf"),
     *(({}, "config show", {f"CANON_{key.upper().replace('.', '__')}": value}, 2,
        f"canon: CANON_{key.upper().replace('.', '__')}: {key}: |{word}", "# default")
       for key, value, word in UNKNOWN),
-    ({HERE: "[canon.tags]\nx = 1\n"}, "config show", {}, 2,
-     "canon.tags: unknown key|; no key is allowed here (", ""),
-    ({HERE: "[canon]\n[llm]\nmodell = 'x'"}, "decide whatever.mp3", {}, 2,
-     "config.toml, line 3: llm.modell: unknown key|--config FILE names", "whatever"),
-    ({HERE: "[canon]\n[llm]\nmodell = 'x'"}, "demo", {}, 0, "decided", ""),  # it needs none
+    ({OWN: "[canon.tags]\nx = 1\n"}, "config show", {}, 2, "canon: unknown key", ""),
+    ({OWN: "[llm]\nmodell = 'x'"}, "decide whatever.mp3", {}, 2,
+     "config.toml, line 2: llm.modell: unknown key", "whatever"),
+    ({OWN: "[llm]\nmodell = 'x'"}, "demo", {}, 0, "decided", ""),  # it needs none
 ]  # fmt: skip
 
 
@@ -211,8 +211,23 @@ def test_doctor_has_a_word_for_each(
         ran = canon("doctor", "--output=json", **off | changes)
         asked = [*mb.requests, *search.requests, *model.requests]
     assert not asked or not changes.keys() & OFFLINE.keys()
-    assert " ".join(line["state"] for line in ran.lines) == states, ran.out
+    assert " ".join(line["state"] for line in ran.lines) == f"ok {states}", ran.out
     assert ran.status == status, ran.out
+
+
+def test_doctor_first_says_which_configuration_it_read(canon: Canon, home: Path) -> None:
+    offline = OFFLINE | {"CANON_LLM__SEARXNG__URL": "http://127.0.0.1:1"}
+    own = home / "config/canon/config.toml"
+    (home / "work" / "config.toml").write_text("[canon]\n[llm]\nseed = 7\n")
+    told = " ".join(canon("doctor", **offline).out.split())
+    none = f"no file, so every key has its default; yours would be {own}"
+    assert told.startswith(f"ok config {none} ok store ")
+    (home / "work" / "named.toml").write_text("")
+    line = canon("doctor", "--output=json", "--config=named.toml", **offline).lines[0]
+    assert (line["name"], line["said"]) == ("config", f"{home / 'work/named.toml'} was read")
+    own.parent.mkdir(parents=True)
+    own.write_text("")
+    canon("doctor", **offline).must_end(0, f"ok config {own} was read")
 
 
 def test_doctor_hides_the_secrets_in_addresses(canon: Canon) -> None:

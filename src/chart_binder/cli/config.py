@@ -13,7 +13,7 @@ from chart_binder import plugins
 from chart_binder.chat import ollama, openai
 from chart_binder.cli import options, output
 from chart_binder.config import Config, LLMConfig
-from chart_binder.config.load import config_candidates, dotted_keys
+from chart_binder.config.load import Settings, dotted_keys, user_file
 from chart_binder.errors import CanonError, LookupFailedError, UsageError, masked
 from chart_binder.jobs.model_check import HOW_TO_CHECK, find_result
 from chart_binder.jobs.transcripts import effective_prompt
@@ -54,13 +54,10 @@ def show(session: options.Session) -> None:
 def path(session: options.Session) -> None:
     """Print which files are read, and where the store and the transcripts are."""
     settings = session.settings
-    here, own = config_candidates()
-    file = settings.file and settings.file.absolute()
+    file, own = settings.file and settings.file.absolute(), user_file()
     places: dict[str, Any] = {
         "config": file and str(file),
         "own": str(own),
-        "looked_for": [str(here), str(own)],
-        "remarks": settings.remarks,
         "store": masked(store_url(settings.config)),
         "transcripts": str(transcripts_folder()),
     }
@@ -69,7 +66,6 @@ def path(session: options.Session) -> None:
         about = "not there: make it to set your own keys"
     texts = {
         "configuration": str(file or "none, so every key has its default"),
-        "": "; ".join(settings.remarks),
         "your own file": f"{own} ({about})",
         "store": places["store"],
         "transcripts": places["transcripts"],
@@ -172,11 +168,19 @@ def doctor(session: options.Session) -> int:
     does not.
     """
     status = 0
-    for finding in _findings(session.config):
+    for finding in (_configuration(session.settings), *_findings(session.config)):
         its_status = 0 if finding.is_well else 1 if finding.is_needed else 3
         status = output.worst(status, its_status)
         session.show(finding, output.wrap(finding.said, f"{finding.state:<8} {finding.name:<12} "))
     return status
+
+
+def _configuration(settings: Settings) -> Finding:
+    """Return which file was read; that there is none is well, too."""
+    found = f"no file, so every key has its default; yours would be {user_file()}"
+    if settings.file:
+        found = f"{settings.file.absolute()} was read"
+    return Finding("config", "ok", is_needed=True, is_well=True, said=found)
 
 
 def _findings(config: Config) -> Iterator[Finding]:

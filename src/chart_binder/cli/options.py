@@ -56,8 +56,8 @@ class Session:
         settings = load_settings(self.file, os.environ, self.flags)
         settings.refuse(dict(unknown_names(settings.config.llm)))
         set_up_logging(settings.config.log, self.verbosity, is_quiet=self.quiet)
-        for said in (*settings.warnings, *(settings.remarks if self.verbosity else ())):
-            print_error(said)
+        for warning in settings.warnings:
+            print_error(warning)
         return settings
 
     @property

@@ -114,10 +114,6 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
 
 
-class CanonConfig(Section):
-    """`[canon]`: marks a `config.toml` in the current folder as canon's; it has no keys."""
-
-
 class MusicBrainzConfig(Section):
     """`[musicbrainz]`: the MusicBrainz web service or a mirror of it."""
 
@@ -379,7 +375,6 @@ class LLMConfig(Section):
 class Config(Section):
     """Everything that can be configured."""
 
-    canon: CanonConfig = CanonConfig()
     llm: LLMConfig = LLMConfig()
     musicbrainz: MusicBrainzConfig = MusicBrainzConfig()
     rules: RulesConfig = RulesConfig()

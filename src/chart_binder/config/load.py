@@ -3,10 +3,10 @@
 import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, cast, get_origin
 
 import platformdirs
 import tomli
@@ -19,15 +19,9 @@ from chart_binder.errors import ConfigError, masked
 
 PREFIX = "CANON_"
 FILE_VARIABLE = "CANON_CONFIG"
-KEYS_NOT_TAKEN_HERE = {
-    "review.player": "it runs a program",
-    "llm.api_key_env": "it sends a variable of the environment to a server",
-}
-"""Keys never taken from a file in the current folder, which may be somebody else's, and why."""
 _TABLE = re.compile(r"\s*\[{1,2}([^\[\]#]+)\]")
 _KEY = re.compile(r"\s*((?:[\w.\s-]|\"[^\"]*\"|'[^']*')+?)\s*=")
 _TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice (\(.*\))")
-_FOUND_HERE = " (it was read because it is in this folder; --config FILE names another)"
 Tree = dict[str, Any]
 
 
@@ -38,20 +32,15 @@ class Settings:
     config: Config
     file: Path | None
     origins: Mapping[str, str]
-    hint: str = ""
-    """Added to an error in a file that was found and not named."""
-    remarks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    """Messages in any case: a key that was not taken."""
+    """Sentences about variables of the environment that are no keys."""
 
     def refuse(self, problems: Mapping[str, str]) -> None:
         """Raise `ConfigError` if there are problems, with each key's source."""
         if problems:
             sources = {key: self.origins.get(key, "configuration") for key in problems}
             sentences = (f"{sources[key]}: {problem}" for key, problem in problems.items())
-            is_of_file = any(source.startswith(str(self.file)) for source in sources.values())
-            hint = self.hint if is_of_file else ""
-            raise ConfigError("; ".join(sentences) + hint)
+            raise ConfigError("; ".join(sentences))
 
 
 def data_folder() -> Path:
@@ -59,19 +48,9 @@ def data_folder() -> Path:
     return platformdirs.user_data_path("canon", appauthor=False)
 
 
-def config_candidates() -> tuple[Path, ...]:
-    """Where `config.toml` is looked for; the first that exists is read, files are not merged."""
-    return Path("config.toml"), platformdirs.user_config_path(
-        "canon", appauthor=False
-    ) / "config.toml"
-
-
-def found_file() -> Path | None:
-    """Return the configuration file; the current folder's only with a table `[canon]`."""
-    here, own = config_candidates()
-    if _is_marked(here):
-        return here
-    return own if own.is_file() else None
+def user_file() -> Path:
+    """Where the user's own configuration is on this platform, whether it exists or not."""
+    return platformdirs.user_config_path("canon", appauthor=False) / "config.toml"
 
 
 def load_settings(
@@ -79,16 +58,17 @@ def load_settings(
 ) -> Settings:
     """Merge the layers; `flags` has dotted keys. Raises `ConfigError` that names the source."""
     named = file or environment.get(FILE_VARIABLE)
-    here = config_candidates()[0]
-    found = Path(named) if named else found_file()
-    is_found_here = not named and found == here
-    tree, lines = _read_file(found) if found else ({}, {})
-    warnings = tuple(_remove_keys_not_taken(tree)) if is_found_here else ()
+    found = Path(named or user_file())
+    has_file = bool(named) or found.is_file()
+    tree, lines = _read_file(found) if has_file else ({}, {})
     variables = sorted(
         name for name in environment if name.startswith(PREFIX) and name != FILE_VARIABLE
     )
-    layers = [(str(found), tree)] if found else []
-    layers += [(name, _from_text(name, environment[name])) for name in variables]
+    warnings = dict(_unknown_variables(variables))
+    layers = [(str(found), tree)] if has_file else []
+    layers += [
+        (name, _from_text(name, environment[name])) for name in variables if name not in warnings
+    ]
     layers += [("command line", _nested(key.split("."), value)) for key, value in flags.items()]
     places = {key: f"{found}, line {line}" for key, line in lines.items()}
     origins: dict[str, str] = {}
@@ -97,38 +77,26 @@ def load_settings(
         _merge(merged, layer)
         of_layer = places if layer is tree else {}
         origins |= {key: of_layer.get(key, source) for key, _ in dotted_keys(layer)}
-    hint = _FOUND_HERE if is_found_here else ""
-    is_passed_over = not named and not is_found_here and here.is_file()
-    remarks = (f"{here.absolute()} is not read: it has no table [canon]",) * is_passed_over
     try:
         config = Config.model_validate(merged)
     except ValidationError as error:
-        raise ConfigError(_error_texts(error, places | origins, found) + hint) from error
-    return Settings(config, found, origins, hint, remarks, warnings)
+        read = found if has_file else None
+        raise ConfigError(_error_texts(error, places | origins, read)) from error
+    return Settings(config, found if has_file else None, origins, tuple(warnings.values()))
 
 
-def _is_marked(path: Path) -> bool:
-    """Tell whether a file has the table that marks it as a configuration of canon."""
-    try:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError:
-        return False
-    try:
-        return isinstance(tomli.loads(text).get("canon"), dict)
-    except (ValueError, RecursionError):
-        return "[canon" in text
-
-
-def _remove_keys_not_taken(tree: Tree) -> Iterator[str]:
-    """Take out the keys that are not taken here; yield a sentence for each that says something."""
-    for key, why in KEYS_NOT_TAKEN_HERE.items():
-        section, _, name = key.rpartition(".")
-        table = tree.get(section)
-        if isinstance(table, dict) and table.pop(name, ""):
-            yield (
-                f"{key} is not taken from {config_candidates()[0].absolute()}, for {why};"
-                f" set it in {config_candidates()[-1]}"
-            )
+def _unknown_variables(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the variables that are no keys, each with a sentence that says so."""
+    for name in names:
+        keys = _keys_of(name)
+        section = _section(keys[:-1])
+        may_have_more = section is not None and section.model_config.get("extra") == "allow"
+        if may_have_more or _field(keys):
+            continue
+        key = ".".join(keys)
+        removed = REMOVED_KEYS.get(key)
+        reason = f"no such key any more: {removed}" if removed else f"no key {key}{_meant(keys)}"
+        yield name, f"{name} is passed over: there is {reason}"
 
 
 def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -144,7 +112,7 @@ def _read_file(path: Path) -> tuple[Tree, dict[str, int]]:
     """Return the tables of a file, and the line of each table and key by its dotted name."""
     try:
         text = path.read_text(encoding="utf-8-sig")  # some editors put a byte-order mark first
-        return tomli.loads(text), _line_numbers(text)
+        tree = tomli.loads(text)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
@@ -159,6 +127,9 @@ def _read_file(path: Path) -> tuple[Tree, dict[str, int]]:
                 " into the first"
             )
         raise ConfigError(f"{path}: no TOML: {defect}") from error
+    if tree.get("canon") == {}:  # earlier versions had this table, without keys
+        del tree["canon"]
+    return tree, _line_numbers(text)
 
 
 def _line_numbers(text: str) -> dict[str, int]:
@@ -178,14 +149,14 @@ def _bare(key: str) -> str:
     return re.sub(r"[\s\"']", "", key)
 
 
+def _keys_of(name: str) -> list[str]:
+    """Return the key that a variable sets: `CANON_LLM__MODEL_ID` is `llm`, `model_id`."""
+    return name.removeprefix(PREFIX).lower().split("__")
+
+
 def _from_text(name: str, text: str) -> Tree:
-    """Read a variable's text as the type of its key; unknown keys are reported by validation."""
-    if "__" not in name:
-        raise ConfigError(
-            f"{name}: no such variable; section and key are joined by two underscores, as in"
-            " CANON_LLM__MODEL_ID"
-        )
-    keys = name.removeprefix(PREFIX).lower().split("__")
+    """Read a variable's text as the type of its key."""
+    keys = _keys_of(name)
     field = _field(keys)
     if field is None:
         return _nested(keys, text)
@@ -198,14 +169,22 @@ def _from_text(name: str, text: str) -> Tree:
         raise ConfigError(_error_texts(error, {}, name, tuple(keys))) from error
 
 
-def _field(keys: list[str]) -> FieldInfo | None:
-    """Return the field that dotted keys lead to, unless they lead to a section or nowhere."""
-    model: Any = Config
-    field = None
+def _section(keys: Sequence[str]) -> type[BaseModel] | None:
+    """Return the section that keys lead to, if they lead to one."""
+    model: type[BaseModel] = Config
     for key in keys:
-        field = model.model_fields.get(key) if _is_section(model) else None
-        model = field.annotation if field else None
-    return None if _is_section(model) else field
+        field = model.model_fields.get(key)
+        if field is None or not _is_section(field.annotation):
+            return None
+        model = cast("type[BaseModel]", field.annotation)
+    return model
+
+
+def _field(keys: Sequence[str]) -> FieldInfo | None:
+    """Return the field that keys lead to, unless they lead to a section or nowhere."""
+    section = _section(keys[:-1])
+    field = section.model_fields.get(keys[-1]) if section else None
+    return None if field is None or _is_section(field.annotation) else field
 
 
 def _listed(text: str) -> list[str]:
@@ -262,7 +241,7 @@ def _defect(detail: ErrorDetails, path: tuple[str, ...]) -> str:
     """Return what was found for a key, and what is allowed."""
     if detail["type"] == "value_error":
         return detail["msg"].removeprefix("Value error, ")
-    if detail["type"] == "string_pattern_mismatch" and (field := _field(list(path))):
+    if detail["type"] == "string_pattern_mismatch" and (field := _field(path)):
         allowed = f"{field.description} is allowed"
     else:
         kind, _, defect = detail["type"].partition("_")
@@ -320,17 +299,21 @@ _ALLOWED = {
 """What is allowed, by the type in pydantic's name for the error: `int_type`, `int_parsing`."""
 
 
-def _keys_beside(path: tuple[str, ...]) -> str:
+def _keys_beside(path: Sequence[str]) -> str:
     """Return what may be meant by an unknown key, and the keys that are allowed in its place."""
-    model: Any = Config
-    for key in path[:-1]:
-        model = model.model_fields[key].annotation
-    names = list(model.model_fields) if _is_section(model) else []
-    close = difflib.get_close_matches(path[-1], names, n=1)
+    section = _section(path[:-1])
+    names = ", ".join(section.model_fields) if section else ""
+    allowed = f"allowed here: {names}" if names else "no key is allowed here"
+    return f"{_meant(path)}; {allowed}"
+
+
+def _meant(path: Sequence[str]) -> str:
+    """Return what may be meant by an unknown key, in brackets; nothing if no key is like it."""
+    section = _section(path[:-1])
+    close = difflib.get_close_matches(path[-1], section.model_fields, n=1) if section else []
     elsewhere = [key for key in _all_keys(Config) if key.rpartition(".")[2] == path[-1]]
-    meant = " or ".join(map(repr, elsewhere or close))
-    allowed = f"allowed here: {', '.join(names)}" if names else "no key is allowed here"
-    return f"{f' (did you mean {meant}?)' if meant else ''}; {allowed}"
+    names = " or ".join(map(repr, elsewhere or close))
+    return f" (did you mean {names}?)" if names else ""
 
 
 def _all_keys(model: Any, prefix: str = "") -> Iterator[str]:
