@@ -116,7 +116,7 @@ def test_only_a_uuid_has_a_page_at_musicbrainz() -> None:
     assert musicbrainz_page("release", ID) == f"https://musicbrainz.org/release/{ID}"
     groups = (record("A", "Album", "1974", mb_rg_id=ID), record("B", "Single", mb_rg_id="own-7"))
     bundle = read_bundle(document(recording(*groups)))
-    case = ReviewCase(decision(1), Decision(State.INDETERMINATE), bundle)
+    case = ReviewCase(decision(1), Decision(State.UNDECIDED), bundle)
     lines = "\n".join(case_lines(case, None))
     assert f"https://musicbrainz.org/release-group/{ID}" in lines
     assert "own-7" in lines

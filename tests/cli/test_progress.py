@@ -45,14 +45,14 @@ def tally(files: int, **counts: int) -> Tally:
 def test_a_bar_fits_its_terminal_and_always_counts_the_files(
     width: int, total: int, shown: str
 ) -> None:
-    line = bar_line(tally(12_345, error=3, review=12, indeterminate=4_000), total, 9.0, width)
+    line = bar_line(tally(12_345, error=3, review=12, undecided=4_000), total, 9.0, width)
     assert len(line) <= max(width, len(shown))
     assert line.startswith(shown)
     assert line.endswith("3 error, 12 review, 4,000 undecided") == (width == 300)
 
 
 def test_a_wide_bar_shows_everything() -> None:
-    state = tally(50, error=3, review=2, indeterminate=1)
+    state = tally(50, error=3, review=2, undecided=1)
     state.started -= 36_000
     assert bar_line(state, 100, 36_000.0, 96) == (
         "[############------------] 50 of 100 files, about 10 h left, 5/h, 3 error,"
@@ -120,7 +120,7 @@ def test_a_real_terminal_shows_the_bar_on_one_line_and_nothing_of_it_afterwards(
     with os.fdopen(terminal, "w") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
         with progress([tmp_path]) as bar:
-            bar.show(tally(1_234_567, error=3, review=12, indeterminate=4))
+            bar.show(tally(1_234_567, error=3, review=12, undecided=4))
         drawn = ""
         while drawn.count("\r") < 3:  # they come when the system is ready to hand them over
             drawn += os.read(seen, 10_000).decode()

@@ -143,7 +143,7 @@ def test_identical_evidence_is_adjudicated_once(canon: Canon, home: Path) -> Non
         assert len(model.chats) == 1
         assert not (home / "data" / "canon" / "transcripts").exists(), "a dry run records nothing"
         ran = canon("batch", *files[:4], "--output=json", **settings).must_end(3)
-        assert [line["state"] for line in ran.lines] == ["indeterminate"] * 4
+        assert [line["state"] for line in ran.lines] == ["undecided"] * 4
         for line in ran.lines:
             assert [one["text"] for one in line["questions"]] == line["missing_facts"]
         assert len(model.chats) == 2
@@ -198,7 +198,7 @@ def test_a_dry_run_decides_and_leaves_no_trace(canon: Canon, library: Path, home
 def test_only_those_are_decided_that_were_chosen(canon: Canon, library: Path, home: Path) -> None:
     canon("batch", library, knowing=BUNDLES[1:])
     ran, requests = batch(
-        canon, library, "--only", "indeterminate, unmatched", "--output=json", "--refresh"
+        canon, library, "--only", "undecided, unmatched", "--output=json", "--refresh"
     )
     assert Path(ran.must_end(0).line["path"]).parent.name == "lead-bohemian"
     assert 0 < requests <= 4
@@ -428,7 +428,7 @@ def test_a_case_left_open_by_a_failed_search_is_asked_again(canon: Canon, home: 
 
         def again() -> tuple[object, int]:
             (line,) = canon("batch", file, "--output=json", **settings).lines
-            assert line["state"] == "indeterminate"
+            assert line["state"] == "undecided"
             names = [check["name"] for check in line["adjudication"]["checks"]]
             assert names == ["unanswered"] * (engine.mode == "crashed")
             return line.get("resumed"), len(model.chats)

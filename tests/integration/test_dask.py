@@ -157,7 +157,7 @@ def test_workers_take_as_many_cases_as_they_declare(
         ran = canon(*call, "--output=json", **settings)
         assert len(model.chats) == 6
     assert ran.status == 3, ran.err
-    assert Counter(line["state"] for line in ran.lines) == {"indeterminate": 6}
+    assert Counter(line["state"] for line in ran.lines) == {"undecided": 6}
     assert at_once[0] == limit
     assert in_store(home, "SELECT count(*) FROM transcripts") == [(6,)]
 
@@ -193,7 +193,7 @@ def test_a_lost_worker_costs_no_file(
 def test_what_kills_its_workers_fails_alone(home: Path, losing_cluster: DaskCluster) -> None:
     many_decided(home, 1)
     album = Album((home / "0" / "album" / "song.flac",))
-    case = Case(Decision(State.INDETERMINATE, evidence_hash="known"))
+    case = Case(Decision(State.UNDECIDED, evidence_hash="known"))
     with open_store(f"sqlite:///{home / 'store.db'}") as store:
         here = WorkerSetup(Config(), RunVersions("poison", "rules")).worker(store)
         with connect(losing_cluster.address) as connection:

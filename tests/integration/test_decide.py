@@ -164,7 +164,7 @@ def test_an_open_case_names_the_missing_facts(canon: Canon, open_bundle: Path) -
     text = canon("decide", "--evidence", open_bundle)
     assert (ran.status, text.status) == (3, 3)
     line = ran.line
-    assert (line["state"], line["crg_mbid"]) == ("indeterminate", None)
+    assert (line["state"], line["crg_mbid"]) == ("undecided", None)
     assert (line["crg_rule"], line["rr_rule"]) == ("CRG:INDETERMINATE", "RR:INDETERMINATE")
     assert "1975" in line["missing_facts"][0]
     assert [one["text"] for one in line["questions"]] == line["missing_facts"]
@@ -239,9 +239,9 @@ INVENTED = final(crg_mbid="12345678-1234-4234-8234-123456789abc")
     [
         ([final(confidence="medium")] * 2, "well", "review", ALBUM),
         ([final(facts=[NEVER_READ])] * 2, "well", "review", ALBUM),
-        ([final(confidence=0.3)] * 2, "well", "indeterminate", None),
-        ([final(crg_mbid=None, rr_mbid=None)], "well", "indeterminate", None),
-        ([INVENTED] * 5, "well", "indeterminate", None),
+        ([final(confidence=0.3)] * 2, "well", "undecided", None),
+        ([final(crg_mbid=None, rr_mbid=None)], "well", "undecided", None),
+        ([INVENTED] * 5, "well", "undecided", None),
         ([INVENTED, final(), final()], "well", "review", ALBUM),
         ([final(rr_mbid="C1.R1")] * 2, "well", "review", ALBUM),
         *(

@@ -48,7 +48,7 @@ def decided(canon: Canon, file: Path, bundle: Bundle = BUNDLE) -> dict[str, Any]
 def open_song(canon: Canon, home: Path) -> Path:
     """A file that the rules left open, and no model was asked."""
     file = file_of(BUNDLE, home)
-    assert decided(canon, file)["state"] == "indeterminate"
+    assert decided(canon, file)["state"] == "undecided"
     return file
 
 
@@ -87,13 +87,13 @@ def test_a_damaged_decision_is_named(
         again = canon("batch", open_song, "--output=json", **asking(mb))
     assert "decided again" in ran.err
     assert known in ran.err
-    assert [line["state"] for line in ran.lines] == ["indeterminate"] * 2
+    assert [line["state"] for line in ran.lines] == ["undecided"] * 2
     assert [line["resumed"] for line in again.lines] == [True]
 
 
 def test_open_cases_are_listed_by_folder_and_state(canon: Canon, open_song: Path) -> None:
     line = canon("review", "list", "--output=json").must_end(3).line
-    assert (line["state"], line["files"], line["proposal"]) == ("indeterminate", 1, None)
+    assert (line["state"], line["files"], line["proposal"]) == ("undecided", 1, None)
     open_song.rename(open_song.with_name("moved.flac"))
     folder, gone = open_song.parent, open_song.with_name("gone")
     for argument, status, told in (
@@ -101,7 +101,7 @@ def test_open_cases_are_listed_by_folder_and_state(canon: Canon, open_song: Path
         ("--state=review", 0, ""),
         (gone, 1, "no such file"),
         ("--state=undecided,unmatched", 3, "1 to look at"),
-        ("--state=indeterminate", 3, "1 to look at"),
+        ("--state=undecided", 3, "1 to look at"),
         ("--state=decided", 2, "found 'decided'; review, undecided, unmatched, unreadable are"),
     ):
         canon("review", "list", argument).must_end(status, told)
@@ -151,8 +151,17 @@ def test_a_decision_by_a_removed_override_waits_again(canon: Canon, open_song: P
         shown.must_end(
             3, "C2 'A Night at the Opera', by override", "the override that decided it was removed"
         )
-    assert decided(canon, open_song)["state"] == "indeterminate"
+    assert decided(canon, open_song)["state"] == "undecided"
     assert waiting(canon) == ["song.flac"]
+
+
+def test_a_decided_case_says_that_it_is_decided_and_nothing_else(canon: Canon, home: Path) -> None:
+    by_rules = golden("lead-bohemian")
+    file = file_of(by_rules, home)
+    canon("decide", file, knowing=[by_rules]).must_end(0)
+    ran = canon("review", "show", file).must_end(0)
+    path, said = ran.out.splitlines()
+    assert (path, said.split()[0]) == (str(file), "decided")
 
 
 def test_the_rules_are_shown_where_they_say_something_else(canon: Canon, home: Path) -> None:
@@ -162,7 +171,8 @@ def test_the_rules_are_shown_where_they_say_something_else(canon: Canon, home: P
     canon("decide", sure, unsure, knowing=[by_rules, opened]).must_end(3)
     canon("override", "set", unsure, f"--crg={ALBUM}", "--reason=mine", "--offline").must_end(0)
     for file, days, shown in ((sure, "90", []), (sure, "5", ["rules"]), (unsure, "90", [])):
-        ran = canon("review", "show", file, CANON_RULES__LEAD_WINDOW_DAYS=days).must_end(0)
+        ran = canon("review", "show", "-v", file, CANON_RULES__LEAD_WINDOW_DAYS=days)
+        ran.must_end(0)
         labels = (line.split()[0] for line in ran.out.splitlines() if line.strip())
         assert [each for each in labels if each in ("rules", "open", "missing")] == shown
 

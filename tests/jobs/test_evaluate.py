@@ -36,7 +36,7 @@ DECIDED = Decision(
     State.DECIDED, "rules", "A", "A.1", "rec", "CRG:ALBUM_LEAD_WINDOW", "RR:WORLD_EARLIEST", 1.0
 )
 SAME_DATE = "CRG:ALBUM_SAME_DATE"
-OPEN = Decision(State.INDETERMINATE, crg_rule="CRG:INDETERMINATE", rr_rule="RR:INDETERMINATE")
+OPEN = Decision(State.UNDECIDED, crg_rule="CRG:INDETERMINATE", rr_rule="RR:INDETERMINATE")
 
 
 def line(bundle: object = BUNDLE, name: object = None, **expected: Any) -> bytes:

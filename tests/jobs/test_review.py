@@ -28,7 +28,7 @@ from chart_binder.store import Store
 from golden.bundles import golden, year_only_single
 
 RULES = RulesConfig()
-OPEN = ("review", "indeterminate")
+OPEN = ("review", "undecided")
 BUNDLE = read_bundle(year_only_single())
 (RECORDING,) = BUNDLE.recording_candidates
 SINGLE, ALBUM = (group.mb_rg_id for group in RECORDING.groups[:2])
@@ -78,7 +78,7 @@ def queue(store: Store) -> list[str]:
 
 
 def test_a_proposal_too_unsure_to_decide_can_be_accepted(store: Store, put: Put) -> None:
-    case = put("a", proposing(state=State.INDETERMINATE))
+    case = put("a", proposing(state=State.UNDECIDED))
     ruled = accept(store, case)
     assert ruled.saved.override is not None
     assert ruled.saved.override.crg_mbid == ALBUM

@@ -39,8 +39,8 @@ TAKEN = Chosen(RECORDING, GROUP, RELEASE, "evh=1")
         (by_model(), REJECT, "a person rejected it"),
         (by_model(), said(VerdictKind.ACCEPT, OTHER), Chosen(RECORDING, OTHER, None, "evh=1")),
         (Decision(State.ERROR, error="asleep"), None, "error: asleep"),
-        (Decision(State.INDETERMINATE, rationale="dim"), None, "undecided: dim"),
-        (Decision(State.INDETERMINATE, rationale="dim"), ACCEPT, "nothing was decided: dim"),
+        (Decision(State.UNDECIDED, rationale="dim"), None, "undecided: dim"),
+        (Decision(State.UNDECIDED, rationale="dim"), ACCEPT, "nothing was decided: dim"),
         (Decision(State.DECIDED, "rules", "group-7"), None, "'group-7' is no MusicBrainz id"),
     ],
 )

@@ -41,7 +41,7 @@ def test_the_file_tells_which_artist_is_meant_or_all_are_readings(
         case = decided(source, tags_of(known, **json.loads(tags)))
     assert said_of(case, known)[:3] == (state, group, first)
     assert asked in asked_of(case) if asked != "-" else asked_of(case) == "-"
-    if state == "indeterminate":
+    if state == "undecided":
         assert [one.kind for one in case.decision.questions] == ["which_copy"]
 
 
@@ -67,10 +67,10 @@ def test_a_merged_id_in_the_tags_tells_which_artist_is_meant(tag: str, merged_in
     ("titles", "state", "group"),
     [
         ("Rainbow Drain Polly", State.DECIDED, "Us-91"),
-        ("Rainbow Drain", State.INDETERMINATE, "-"),  # one other file is too few
-        ("Rainbow Drain Pentecost", State.INDETERMINATE, "-"),
+        ("Rainbow Drain", State.UNDECIDED, "-"),  # one other file is too few
+        ("Rainbow Drain Pentecost", State.UNDECIDED, "-"),
         ("Pentecost Drain Polly", State.REVIEW, "Uk-67"),
-        ("Rainbow Rainbow Rainbow", State.INDETERMINATE, "-"),
+        ("Rainbow Rainbow Rainbow", State.UNDECIDED, "-"),
     ],
 )
 @pytest.mark.parametrize("album", ["Rarities", None])
@@ -94,7 +94,7 @@ def test_the_other_files_of_an_album_tell_which_artist_is_meant(
         gather(files[0])
         assert source.requests == count
     if album is None:  # of loose files, each tells for itself alone
-        loose = {"Rainbow": State.INDETERMINATE, "Pentecost": State.DECIDED}
+        loose = {"Rainbow": State.UNDECIDED, "Pentecost": State.DECIDED}
         assert case.decision.state is loose[titles.split(maxsplit=1)[0]]
     else:
         assert (case.decision.state, world.name_of(case.decision.crg_mbid)) == (state, group)

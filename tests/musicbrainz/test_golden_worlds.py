@@ -79,7 +79,7 @@ def test_without_the_original_the_case_stays_open(
     world: dict[str, Any], golden: dict[str, EvidenceBundle]
 ) -> None:
     case = decided_in(world, golden[world["id"]], *world["others"])
-    assert case.decision.state is State.INDETERMINATE
+    assert case.decision.state is State.UNDECIDED
     assert [*siblings_in(case)] == []
     assert case.bundle
     assert case.bundle.siblings == "looked_up"

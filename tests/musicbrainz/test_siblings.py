@@ -161,7 +161,7 @@ def test_offline_siblings_are_taken_from_the_cache_or_not_at_all() -> None:
         assert len(server.requests) == count
         assert case.bundle
         assert case.bundle.siblings is None
-        assert case.decision.state is State.INDETERMINATE
+        assert case.decision.state is State.UNDECIDED
         online = decided(harness.source(), tags)
         count = len(server.requests)
         assert decided(harness.source(offline=True), tags) == online

@@ -10,7 +10,7 @@ from chart_binder.store import Store
 from store.records import NOW, ODD_PATH, decision
 
 LATER = "2026-11-22T00:00:00.000000Z"
-OPEN = ("review", "indeterminate")
+OPEN = ("review", "undecided")
 
 
 def waits(number: int, path: bytes | None = None, **changes: object) -> DecisionRecord:
@@ -39,7 +39,7 @@ def test_the_latest_of_each_file_waits_if_it_is_open(store: Store) -> None:
             waits(1),
             waits(2),
             waits(3, b"/music/2.flac", state="decided"),
-            waits(4, state="indeterminate"),
+            waits(4, state="undecided"),
             waits(5, state="error"),
             waits(6, evidence_hash=None),
         )
@@ -63,7 +63,7 @@ def test_files_of_one_evidence_are_one_case(store: Store) -> None:
     for number in range(1, 8):
         store.decisions.put(waits(number, evidence_hash=f"hash{number % 3}"))
     assert queue(store) == [("5", 2, 3), ("6", 2, 2), ("7", 3, 1)]
-    store.decisions.put(waits(8, evidence_hash="hash1", state="indeterminate"))
+    store.decisions.put(waits(8, evidence_hash="hash1", state="undecided"))
     assert queue(store) == [("5", 2, 3), ("6", 2, 2), ("7", 4, 1)], "that with an answer is shown"
     same = store.waiting.of_evidence("hash1", OPEN)
     assert [each.id for each in same] == [f"decision{n}" for n in (1, 4, 7, 8)]

@@ -33,7 +33,6 @@ from chart_binder.jobs.batch.items import (
 from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
 from chart_binder.jobs.batch.resume import Which
 from chart_binder.jobs.batch.run import Items, on_error
-from chart_binder.jobs.decide import State
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
@@ -49,7 +48,6 @@ _KINDS = {
 }
 _METRICS_EVERY_S = 5.0
 _ONLY = tuple(map(str, Which))
-_WORDS: dict[str, str] = {state.value: state.word for state in State}
 _log = logging.getLogger(__name__)
 
 
@@ -143,8 +141,8 @@ def batch(
 
 def _options(config: "Config", only: str | None, **flags: Any) -> BatchOptions:
     named = [] if only is None else only.split(",")
-    states = [_WORDS.get(one.strip(), one.strip()) for one in named]
-    unknown = [one for one in states if one not in _ONLY]
+    states = [name.strip() for name in named]
+    unknown = [name for name in states if name not in _ONLY]
     if unknown:
         raise UsageError(f"--only: found {unknown[0]!r}; {', '.join(_ONLY)} are allowed")
     of_tags = {name: flags[name] for name in ("whole_albums", "also_date", "in_parts")}

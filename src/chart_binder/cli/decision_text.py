@@ -45,7 +45,7 @@ _NO_RELEASE = "none that the evidence has of that group"
 _HEADLINES = {
     State.DECIDED: "belongs to",
     State.REVIEW: "review",
-    State.INDETERMINATE: "undecided",
+    State.UNDECIDED: "undecided",
     State.ERROR: "decided",
 }
 
@@ -95,7 +95,7 @@ def recording_lines(
     if name := " - ".join(filter(None, (decision.artist, decision.title))):
         yield from wrap(name, "  ")
     if found := decision.first_release:
-        is_open = decision.state in (State.INDETERMINATE, State.REVIEW)
+        is_open = decision.state in (State.UNDECIDED, State.REVIEW)
         written = "; canon write writes the year" if found.year_certain and is_open else ""
         brief = f", year certain{written}" if found.year_certain and not explained else ""
         yield from wrap(f"first released {first_release_text(found)}{brief}", "  ", 4)
@@ -113,7 +113,7 @@ def decision_lines(
     """
     decision = case.decision
     yield path
-    is_undecided = decision.state is State.INDETERMINATE
+    is_undecided = decision.state is State.UNDECIDED
     with_year = not (brief and is_undecided)
     yield from recording_lines(decision, explained=explained, with_year=with_year)
     yield from labelled(decision.state, decision.failure)

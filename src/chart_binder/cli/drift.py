@@ -30,9 +30,9 @@ _REMOVED = {
     "unpin": "nothing is pinned; `canon override remove` removes an override",
 }
 """Words that were commands below `drift`, with what to use instead."""
-_WORDS = {
-    str(name): str(name) for name in (*DriftState, *(state.word for state in NOT_ATTEMPTED), _GONE)
-} | {State.ERROR.word: "never decided, for an error"}
+_WORDS = {str(name): str(name) for name in (*DriftState, *NOT_ATTEMPTED, _GONE)} | {
+    State.ERROR: "never decided, for an error"
+}
 
 
 @click.command("drift")
@@ -93,7 +93,7 @@ class _Results:
     def show(self, comparison: Drift) -> None:
         """Count one comparison, and print it if the decision differs or could not be made."""
         before = comparison.before if comparison.state is DriftState.NEVER else None
-        self.counts[before.state.word if before else comparison.state] += 1
+        self.counts[before.state if before else comparison.state] += 1
         if status := _STATUS.get(comparison.state):
             self.status = output.worst(self.status, status)
             fields = output.file_object(comparison.path, _drift_object(comparison))
@@ -113,12 +113,12 @@ def _lines(comparison: Drift) -> Iterator[str]:
     if comparison.after is None:
         return
     yield from output.note_lines("would differ", f"by {' and '.join(comparison.causes)}")
-    words = entity_names(comparison.evidence) | {state.value: state.word for state in State}
+    words = entity_names(comparison.evidence)
     for name, *both in _changes(comparison):
         label = name
         for sign, value in zip("-+", both, strict=True):
             if value:
-                text = words[value] if name == "state" else f"{value} {words.get(value, '')}"
+                text = f"{value} {words.get(value, '')}".rstrip()
                 yield from output.labelled(label, f"{sign} {text}", 20)
                 label = ""
     yield from output.note_lines("because", comparison.after.rationale or "no reason was given")

@@ -262,7 +262,7 @@ class _AboveBar:
 
 
 _SHOWN_STATES = (
-    State.ERROR, State.REVIEW, State.INDETERMINATE, State.UNMATCHED, State.UNREADABLE,
+    State.ERROR, State.REVIEW, State.UNDECIDED, State.UNMATCHED, State.UNREADABLE,
 )  # fmt: skip
 
 
@@ -297,7 +297,7 @@ def _parts(tally: "Tally", total: int, noun: str) -> Iterator[str]:
         yield f"{tally.earlier:,} earlier than tagged"
     for state in _SHOWN_STATES:
         if tally.states[state]:
-            yield f"{tally.states[state]:,} {state.word}"
+            yield f"{tally.states[state]:,} {state}"
 
 
 def _count(done: int, total: int, noun: str) -> str:

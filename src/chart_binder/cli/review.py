@@ -113,7 +113,7 @@ _STATES = options.option(
     "--state",
     "Which: one of these, or several with commas.",
     into="states",
-    default=",".join(state.word for state in WAITING_STATES),
+    default=",".join(WAITING_STATES),
     show_default=True,
     callback=_states,
 )
@@ -194,7 +194,7 @@ def _show_unwritten(session: options.Session, store: "Store", named: Sequence[Pa
 def show(session: options.Session, name: str, transcript: bool) -> int:
     """Show one case: the candidates side by side, the open question, what is proposed, and why.
 
-    With -v every release of each candidate is listed.
+    Of a file that is decided it only says so. With -v every release of each candidate is listed.
 
     Exit status: 0 nobody has to look at it, 3 somebody has, 1 an error (it could not be decided, or
     there is no decision or transcript), 2 bad usage or configuration.
@@ -216,7 +216,10 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
     }
     whole = session.verbosity > 0
     said = None if has_override else rules
-    lines = review_text.case_lines(case, said, verdict, waits=waits, lapsed=lapsed, whole=whole)
+    if waits or lapsed or whole or case.decision.state is State.ERROR:
+        lines = review_text.case_lines(case, said, lapsed=lapsed, whole=whole)
+    else:
+        lines = review_text.settled_lines(case, verdict)
     run = chain.from_iterable(map(event_lines, events))
     session.show(output.file_object(case.path, fields), chain(lines, run))
     return 1 if case.decision.state is State.ERROR else 3 if waits else 0

@@ -49,7 +49,7 @@ def album_cases_lines(cases: Sequence[ReviewCase]) -> Iterator[str]:
     """Yield the cases of one album: a line with counts, then each as a short block."""
     folder = cases[0].file.album.folder
     counts = Counter(case.decision.state for case in cases)
-    texts = [f"{counts[state]} {state.word}" for state in State if counts[state]]
+    texts = [f"{counts[state]} {state}" for state in State if counts[state]]
     if gone := sum(case.is_gone for case in cases):
         texts.append(f"{gone} of them gone")
     head = f"{cases[0].album or NO_ALBUM}: {', '.join(texts)}"
@@ -94,9 +94,7 @@ def queued_object(case: ReviewCase) -> dict[str, Any]:
 def case_lines(
     case: ReviewCase,
     rules: Verdict | None,
-    verdict: VerdictRecord | None = None,
     *,
-    waits: bool = True,
     lapsed: bool = False,
     whole: bool = False,
 ) -> Iterator[str]:
@@ -107,12 +105,6 @@ def case_lines(
     yield from _damage(case)
     if lapsed:
         yield from labelled("to do", _LAPSED)
-    elif not waits and case.decision.state is not State.ERROR:
-        label, said = "done", "nobody has to look at it"
-        if verdict:
-            why = f": {verdict.reason}" if verdict.reason else ""
-            said = f"a person said {verdict.verdict}{why} ({local_time(verdict.at_utc)})"
-        yield from labelled(label, said)
     yield from _rules_now(case, rules)
     if isinstance(rules, Open):
         yield from labelled("open", rules.because)
@@ -123,6 +115,19 @@ def case_lines(
     for row in case.rows:
         yield from _releases(row, None if whole else _FEW_RELEASES)
     yield from _proposal(case)
+
+
+def settled_lines(case: ReviewCase, verdict: VerdictRecord | None) -> Iterator[str]:
+    """Yield that nobody has to look at a case: a person decided it, or it was decided before."""
+    yield path_text(case.path)
+    if verdict:
+        why = f": {verdict.reason}" if verdict.reason else ""
+        said = f"a person said {verdict.verdict}{why} ({local_time(verdict.at_utc)})"
+        yield from labelled("reviewed", said)
+    elif case.decision.state is State.DECIDED:
+        yield from _decision(case)
+    else:
+        yield from labelled("decided", "an override for its recording decides it")
 
 
 def brief_lines(case: ReviewCase, rules: Verdict | None, *, lapsed: bool = False) -> list[str]:
@@ -236,7 +241,7 @@ def _outcome(case: ReviewCase) -> Iterator[str]:
 def _decision(case: ReviewCase) -> Iterator[str]:
     """Yield what was decided, or what is proposed where nothing was."""
     decision, proposal = case.decision, case.proposal
-    if decision.state is State.DECIDED and not decision.adjudication and decision.crg_mbid:
+    if decision.state is State.DECIDED and decision.crg_mbid:
         group = case.labels.id_of(decision.crg_mbid) or decision.crg_mbid
         said = f"{case.labels.name_of(group)}, by {decision.decided_by}"
     elif proposal:
@@ -246,7 +251,7 @@ def _decision(case: ReviewCase) -> Iterator[str]:
         said = f"{name} is proposed, {by}"
     else:
         said = decision.failure or decision.rationale or "nothing is proposed"
-    return labelled(_HEADLINES.get(decision.state, decision.state.word), said)
+    return labelled(_HEADLINES.get(decision.state, decision.state), said)
 
 
 def _table(rows: Sequence[CandidateRow]) -> Iterator[str]:

@@ -28,12 +28,12 @@ _LABEL_WIDTH = 13
 _STATES = {
     "decided": "",
     "review": ", a proposal waits: `canon review list`",
-    "indeterminate": ": `canon review list`",
+    "undecided": ": `canon review list`",
     "unmatched": ", no recording was found: `canon review list`",
     "unreadable": ", no audio that can be read: `canon review list`",
     "error": "",
 }
-_OUTCOMES = {state.value: state.word for state in State} | WORDS
+_OUTCOMES = {state: state for state in map(str, State)} | WORDS
 _DECIDED_BY = {"rules": "by rules", "llm": "by a model", "override": "by a person"}
 _MAX_ERRORS, _MAX_UNWRITTEN = 10, 3
 _SPENT = {
@@ -248,7 +248,7 @@ def _file_lines(found: Measures) -> Iterator[str]:
             more = _about_errors(found) if state == "error" else words
             if state == "decided":
                 more = f" ({output.count_text(found.decided_by, _DECIDED_BY)})"
-            yield from summary_line(State(state).word, f"{count:,}{more}")
+            yield from summary_line(state, f"{count:,}{more}")
 
 
 def _about_errors(found: Measures) -> str:

@@ -62,30 +62,23 @@ class State(StrEnum):
 
     DECIDED = "decided"
     REVIEW = "review"
-    INDETERMINATE = "indeterminate"
+    UNDECIDED = "undecided"
     UNMATCHED = "unmatched"
     UNREADABLE = "unreadable"
     ERROR = "error"
 
-    @property
-    def word(self) -> str:
-        """The word for people."""
-        return "undecided" if self is State.INDETERMINATE else self.value
-
 
 NOT_ATTEMPTED = (State.UNMATCHED, State.UNREADABLE, State.ERROR)
 """The states in which there was no evidence to decide on, or it was not looked into to its end."""
-WAITING_STATES = (State.REVIEW, State.INDETERMINATE, State.UNMATCHED, State.UNREADABLE)
+WAITING_STATES = (State.REVIEW, State.UNDECIDED, State.UNMATCHED, State.UNREADABLE)
 
 
 def read_states(written: str, allowed: Collection[State] = tuple(State)) -> frozenset[str]:
     """Return the states that words with commas between them name. Raises `ValueError`."""
-    by_name = {name: state.value for state in allowed for name in (state.word, state.value)}
-    found = [by_name.get(name.strip().casefold()) for name in written.split(",")]
-    if None in found:
-        words = ", ".join(state.word for state in allowed)
-        raise ValueError(f"{words} are allowed, several with commas")
-    return frozenset(filter(None, found))
+    names = {name.strip().casefold() for name in written.split(",")}
+    if not names <= set(allowed):
+        raise ValueError(f"{', '.join(allowed)} are allowed, several with commas")
+    return frozenset(names)
 
 
 class Cause(StrEnum):
@@ -105,7 +98,7 @@ class Cause(StrEnum):
 _STATES = {
     Outcome.ACCEPTED: State.DECIDED,
     Outcome.REVIEW: State.REVIEW,
-    Outcome.REJECTED: State.INDETERMINATE,
+    Outcome.REJECTED: State.UNDECIDED,
     Outcome.ERROR: State.ERROR,
 }
 _FAILURES: dict[type[errors.CanonError], tuple[State, Cause | msgspec.UnsetType]] = {
@@ -280,7 +273,7 @@ class Decider:
         is_decided = isinstance(verdict, Decided)
         proposal = verdict if isinstance(verdict, Decided) else verdict.proposal
         by = "override" if override and is_decided else "rules"
-        left_open = State.REVIEW if proposal else State.INDETERMINATE
+        left_open = State.REVIEW if proposal else State.UNDECIDED
         hint = _NAMED if bundle.is_named_by_file else self.why_not
         decision = Decision(
             state=State.DECIDED if is_decided else left_open,

@@ -20,7 +20,7 @@ from chart_binder.jobs.stored_decisions import (
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
-_OPEN = (*NOT_ATTEMPTED, State.INDETERMINATE)
+_OPEN = (*NOT_ATTEMPTED, State.UNDECIDED)
 
 
 class DriftCause(StrEnum):

@@ -66,7 +66,7 @@ class ListedDecision:
     @property
     def state(self) -> str:
         """The state as people call it."""
-        return self.decision.state.word
+        return self.decision.state
 
     @property
     def path(self) -> str:

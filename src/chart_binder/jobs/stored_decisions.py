@@ -271,7 +271,7 @@ def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -
     none was asked, the file was not changed, and rules leave the case open as they did.
     """
     is_failed = decision.cause is Cause.LOOKUP_FAILED
-    is_unasked = decision.state is State.INDETERMINATE and decision.adjudication is None
+    is_unasked = decision.state is State.UNDECIDED and decision.adjudication is None
     if not (is_failed or is_unasked or decision.cause is Cause.MODEL):
         return None
     with suppress(DamagedRecordError):

@@ -318,7 +318,7 @@ class Planner:
         """Return the ids to write (none for an open case that is dated), or why none."""
         verdict = stored_decisions.verdict_on(self.store, kept)
         chosen = writable_ids(decision, verdict)
-        is_open = decision.state in (State.INDETERMINATE, State.REVIEW)
+        is_open = decision.state in (State.UNDECIDED, State.REVIEW)
         is_dated = decision.first_release is not None and decision.first_release.year_certain
         is_date_asked = self.options.policy is Policy.DATES and not verdict
         if isinstance(chosen, str) and is_open and is_dated and is_date_asked:
@@ -377,7 +377,7 @@ def _why_not(decision: Decision, verdict: records.VerdictRecord | None) -> str |
     match decision.state:
         case State.UNMATCHED | State.UNREADABLE | State.ERROR:
             return f"{decision.state}: {decision.failure}"
-        case State.INDETERMINATE:
+        case State.UNDECIDED:
             return f"undecided: {decision.rationale or 'the facts do not decide it'}"
     if decision.adjudication is not None:
         unseen = why_not_written(decision.adjudication)

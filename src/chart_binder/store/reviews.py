@@ -84,7 +84,7 @@ def remove_override(connection: sa.Connection, recording: str) -> None:
     connection.execute(sa.delete(overrides).where(overrides.c.recording_mbid == recording))
 
 
-_DECIDED, _REVIEW, _OPEN, _OVERRIDE = "decided", "review", "indeterminate", "override"
+_DECIDED, _REVIEW, _OPEN, _OVERRIDE = "decided", "review", "undecided", "override"
 _PAGE = 100
 
 

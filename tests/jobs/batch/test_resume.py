@@ -46,7 +46,7 @@ def test_it_goes_on_from_where_the_first_of_them_began(store: Store) -> None:
         *[("20", ASKED, status, ASKED) for status in (0, 1, 3)],
         ("13", ASKED, 130, ASKED),  # long ago
         ("20", ("--refresh", "/other"), 130, ASKED),
-        ("20", ("--refresh", "--only=failed", "/music"), 130, ASKED),
+        ("20", ("--refresh", "--only=error", "/music"), 130, ASKED),
         ("20", ("--refresh", "--stdin"), 130, ("--refresh", "--stdin")),
     ],
 )
@@ -60,10 +60,10 @@ def test_one_that_ended_long_ago_or_was_asked_otherwise_starts_again(
 
 def test_a_refresh_takes_the_answers_of_its_own_runs_alone(store: Store) -> None:
     result = AdjudicationResult(Outcome.REJECTED, evidence_hash="e")
-    decision = Decision(State.INDETERMINATE, evidence_hash="e", adjudication=result)
+    decision = Decision(State.UNDECIDED, evidence_hash="e", adjudication=result)
     kept = DecisionRecord(
         id="d", run_id="yesterday", path=b"/a", file_size=1, file_mtime_ns=1, recording_mbid=None,
-        state="indeterminate", decided_by=None, crg_mbid=None, rr_mbid=None, evidence_hash="e",
+        state="undecided", decided_by=None, crg_mbid=None, rr_mbid=None, evidence_hash="e",
         rules_version="r", trace=None, document=msgspec.json.encode(decision),
         decided_at_utc=now_utc(), adjudicator="asked",
     )  # fmt: skip

@@ -171,7 +171,7 @@ def test_a_fault_of_an_adjudicator_keeps_the_evidence(store: Store, tmp_path: Pa
     batch.run(library(tmp_path, 2, 3))
     assert Counter(one.decision.state for one in outcomes) == {
         State.ERROR: 2,
-        State.INDETERMINATE: 4,
+        State.UNDECIDED: 4,
     }
     failed = [one for one in outcomes if one.decision.state is State.ERROR]
     assert {one.decision.cause for one in failed} == {Cause.FAULT}

@@ -42,18 +42,10 @@ class Which(StrEnum):
 
     UNDECIDED = "undecided"
     UNMATCHED = "unmatched"
-    FAILED = "failed"
+    UNREADABLE = "unreadable"
+    ERROR = "error"
     REVIEW = "review"
     COMPILATIONS = "compilations"
-
-
-_WHICH: Mapping[str, Which] = {
-    State.INDETERMINATE: Which.UNDECIDED,
-    State.UNMATCHED: Which.UNMATCHED,
-    State.UNREADABLE: Which.FAILED,
-    State.ERROR: Which.FAILED,
-    State.REVIEW: Which.REVIEW,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +71,8 @@ class ResumeCheck:
         for path, kept in zip(paths, current, strict=True):
             try:
                 is_due, outcome = self.check_file(path, kept)
-            except DamagedRecordError as error:  # it counts as failed
-                is_due = not self.only or Which.FAILED in self.only
+            except DamagedRecordError as error:  # it counts as an error
+                is_due = not self.only or Which.ERROR in self.only
                 done = "decided again" if is_due else "left out"
                 outcome = None
                 _log.warning("%s: %s: %s", quoted(path), done, error)
@@ -96,7 +88,7 @@ class ResumeCheck:
         if isinstance(kept, records.UnreadDecision):
             raise DamagedRecordError(kept.problem)
         if self.only:
-            if kept is None or _WHICH.get(kept.state) not in self.only:
+            if kept is None or kept.state not in self.only:
                 return False, None
             if kept.run_id not in self.runs:
                 return True, None
@@ -144,7 +136,7 @@ class ResumeCheck:
 
 def _is_final(kept: records.DecisionRecord) -> bool:
     """Return whether trying again would be in vain: a failed look-up is made again."""
-    if kept.state == State.INDETERMINATE:
+    if kept.state == State.UNDECIDED:
         return is_answer(stored_decisions.read_decision(kept).adjudication)
     return kept.state != State.ERROR
 
