@@ -167,7 +167,8 @@ def tokens_as_tags(text: str) -> str:
     if not any(sign in text for sign in _TOKEN_SIGNS):
         return text
     for pattern, meaning in _TOKENS:
-        text = pattern.sub(partial(_tag, text, meaning), text, count=_MAX_TOKENS)
+        if "channel" not in pattern.pattern or "<|channel|>" in text or " to=" in text:
+            text = pattern.sub(partial(_tag, text, meaning), text, count=_MAX_TOKENS)
     return text
 
 
