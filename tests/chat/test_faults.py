@@ -39,7 +39,10 @@ MISSING = "model 'llama3.2' is not on the server at {url}/v1: set llm.model_id t
 ENDLESS = "went on past 1000000 bytes, more than llm.max_tokens hold"
 TOO_MUCH = "sent more than 16000000 bytes in one answer: set llm.base_url"
 OF_BOTH = {
-    **dict.fromkeys(("empty body", "ends without done"), "ended its reply before it was done"),
+    **dict.fromkeys(
+        ("empty body", "ends without done", "cut in a letter"),
+        "ended its reply before it was done: ",
+    ),
     **dict.fromkeys(("null content", "empty content", "blank content"), "answered with nothing: "),
     **dict.fromkeys(("slow", "falls silent", "drips", "drips headers"), LATE),
     **dict.fromkeys(("dropped", "hangs up"), "broke off ("),
@@ -70,6 +73,8 @@ OF_OLLAMA = {
     "tokens), try increasing it): raise llm.num_ctx, or choose a model with more context",
     "roles": RAW,
     "loading, 500": LOADING.format("500: Loading model"),
+    "takes long to load": "start it with a longer OLLAMA_LOAD_TIMEOUT, or choose a smaller model",
+    "cannot load": "cannot load model 'llama3.2' (HTTP 500: unable to load model: /root/.ollama/",
     "503": "is busy or still loading (HTTP 503: server busy, please try again. maximum pending",
     "error in mid-stream": "broke its reply off with an error: llama runner process has terminated",
     "redirect loop": "{url} redirects (HTTP 307): set llm.base_url",
@@ -111,7 +116,21 @@ OF_OPENAI = {
     "503 page": LOADING.format(503),
     "502 empty": LOADING.format(502),
     "502 text": LOADING.format("502: Bad Gateway"),
-    "cannot load": "failed (HTTP 500: Error loading model. (Exit code: 6). Unknown error.): look",
+    "504 page": LOADING.format(504),
+    "503 Envoy": LOADING.format("503: no healthy upstream"),
+    "504 Envoy": LOADING.format("504: upstream request timeout"),
+    "cannot load": "cannot load model 'llama3.2' (HTTP 500: Error loading model. (Exit code: 6). ",
+    "cannot load, 503": "(HTTP 503: failed to load model: file missing): look into the server's",
+    "no quota": "has no quota or credit left for the key (HTTP 429: You exceeded your current",
+    "no credit": "(HTTP 402: Insufficient credits. Add more using /settings/credits): add some",
+    "402": "wants to be paid (HTTP 402): add credit there, or set llm.api_key_env to another key",
+    "https": "speaks https only (HTTP 400: Client sent an HTTP request to an HTTPS server.): begin "
+    "llm.base_url with https://",
+    **{
+        reason: f"ended its reply before it was done (finish_reason '{reason}'): look into"
+        for reason in ("abort", "error", "network_error")
+    },
+    "refuses": "model 'llama3.2' at {url}/v1 refused to answer (I cannot help): choose another",
     "500 text": "failed (HTTP 500: Internal Server Error): look into the server's log",
     **dict.fromkeys(("503", "503 in a 200"), LOADING.format("503: Loading model")),
     "error with 200": "broke its reply off with an error: Unexpected endpoint or method. (POST",
@@ -126,7 +145,9 @@ OF_OPENAI = {
         ("nothing but done", "no choice", "calls no tool"),
         "answered with nothing: choose another model",
     ),
-    "filtered": "answered with nothing: choose another model",
+    **dict.fromkeys(
+        ("filtered", "content_filter"), "by a filter (finish_reason 'content_filter'): turn the"
+    ),
     "redirect loop": "{url}/v1 redirects (HTTP 307): set llm.base_url to the server itself",
     "endless comments": TOO_MUCH,
 }

@@ -95,6 +95,27 @@ def test_a_server_that_answers_to_any_name_is_well_with_a_remark(prompting: str)
     assert [chat["max_tokens"] for chat in server.chats] == [1]
 
 
+def test_a_server_that_lists_no_models_and_replies_is_well_with_a_remark() -> None:
+    with OpenAIStandIn(["h"], fault="404", on=("/v1/models",)) as server:
+        health = examine(server)
+    assert (health.problems, health.models) == ((), ())
+    assert health.remark.startswith("the server replies, but does not list its models at /models")
+
+
+@pytest.mark.parametrize(
+    ("server", "path"),
+    [
+        (OpenAIStandIn, "/v1/models"),
+        *((OllamaStandIn, f"/api/{name}") for name in ("tags", "version")),
+    ],
+)
+def test_a_list_that_takes_too_long_blames_no_model(server: type[AnyStandIn], path: str) -> None:
+    with server(fault="drips headers", on=(path,)) as slow:
+        [problem] = examine(slow, timeout_s=0.4).problems
+    assert "did not answer within 0.4 s: look into its log" in problem
+    assert "model" not in problem
+
+
 def test_ollama_is_not_asked_about_a_name_that_it_knows_under_another_spelling() -> None:
     class AnyCase(OllamaStandIn):
         def _known(self) -> dict[str, str]:

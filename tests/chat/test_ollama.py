@@ -1,5 +1,6 @@
 """Asking a model on an Ollama server."""
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -8,8 +9,9 @@ from chart_binder.chat.ollama import check, connect
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from servers.http import Response
 from servers.kinds import KINDS
-from servers.ollama import OllamaStandIn, Said
+from servers.ollama import FAULTS, OllamaStandIn, Said
 
 STOP = ("Observation:",)
 ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
@@ -43,6 +45,24 @@ def test_a_server_that_knows_no_schemas_is_asked_without_one(status: int) -> Non
         assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
         assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
     assert ["format" in each for each in server.chats] == [True, False, False]
+
+
+def test_arguments_as_text_and_blank_lines_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = {"function": {"name": "web_search", "arguments": '{"query": "K\\u2028"}'}}
+    head = {"role": "assistant", "content": "Look.\u2028"}
+    documents = (
+        {"message": head, "done": False},
+        {"message": {**head, "content": "", "tool_calls": [call]}, "done": False},
+        {"message": {**head, "content": ""}, "done": True},
+    )
+    body = "\n\r\n\n".join(json.dumps(each, ensure_ascii=False) for each in documents)
+    monkeypatch.setitem(FAULTS, "as told", lambda *_: Response(body))
+    with OllamaStandIn(fault="as told") as server:
+        content = ask(server).content
+    assert content.startswith("Look.\u2028\n<tool_call>")
+    assert json.loads(content.split("\n")[2]) == {
+        "name": "web_search", "arguments": {"query": "K\u2028"},
+    }  # fmt: skip
 
 
 def test_the_client_library_asks_the_server() -> None:

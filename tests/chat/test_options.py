@@ -293,6 +293,17 @@ SPLIT: dict[str, Any] = {
     "another id with each": calling(
         piece(FIRST, "web_search", id="a", index=0), piece(LAST, id="b", index=0)
     ),
+    "name with each": calling(*(piece(each, "web_search", index=0) for each in ("", FIRST, LAST))),
+    "name with each, no index": calling(*(piece(each, "web_search") for each in (FIRST, LAST, ""))),
+    "name that grows": calling(
+        piece("", "web", index=0), piece(FIRST, "web_search", index=0), piece(LAST, index=0)
+    ),
+    "name in pieces": calling(
+        piece("", "web_", index=0), piece("", "search", index=0), piece(WORDS, index=0)
+    ),
+    "always index 0, no id": calling(
+        piece(WORDS, "web_search", index=0), {"index": 0, "function": FETCH}
+    ),
     "an object": calling({"index": 0, "function": {"name": "web_search", "arguments": QUERY}}),
     "function_call": old({"name": "web_search", "arguments": ""}, *(
         {"arguments": each} for each in (FIRST, LAST)

@@ -326,6 +326,10 @@ FAULTS: Mapping[str, Callable[[OllamaStandIn, Request], Response]] = {
     "roles": _always(_error(500, "Conversation roles must alternate user/assistant/user/...")),
     # A reverse proxy hands on what llama.cpp's server says while it loads.
     "loading, 500": _always(_error(500, "Loading model")),
+    "takes long to load": _always(
+        _error(500, "timed out waiting for llama runner to start - progress 0.00 - ")
+    ),
+    "cannot load": _always(_error(500, "unable to load model: /root/.ollama/models/blobs/sha256")),
     "502 page": _always(Response("<html>Bad Gateway</html>", 502)),
     "429": _always(_error(429, "too many requests")),
     "429 for an hour": _always(
@@ -344,6 +348,13 @@ FAULTS: Mapping[str, Callable[[OllamaStandIn, Request], Response]] = {
     "error object in mid-stream": _always(_ndjson(_some({"error": {"message": "no"}}))),
     "garbage in mid-stream": _always(_ndjson(_some("what?"))),
     "ends without done": _always(_ndjson(_some())),
+    "cut in a letter": _always(
+        Response(
+            raw=b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+            b'{"message": {"role": "assistant", "content": "Thought"}, "done": false}\n'
+            b'{"message": {"role": "assistant", "content": "\xe6\x97'
+        )
+    ),
     "dropped": _dropped,
     "hangs up": _always(Response(raw=b"")),
     "null content": _always(_ndjson(_whole(None))),

@@ -257,6 +257,11 @@ _VLLM_TOO_LONG = (
 NOTHING_LOADED = (
     "No models loaded. Please load a model in the developer page or use the `lms load` command."
 )
+NO_QUOTA = (
+    "You exceeded your current quota, please check your plan and billing details. For more "
+    "information on this error, read the docs."
+)
+WITHOUT_LENGTH = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nConnection: close\r\n\r\n%s"
 _EXTRA = {"detail": [{"type": "extra_forbidden", "loc": ["body", "top_k"], "msg": "Extra inputs"}]}
 
 FAULTS: Mapping[str, Callable[[OpenAIStandIn, Request], Response]] = {
@@ -315,8 +320,20 @@ FAULTS: Mapping[str, Callable[[OpenAIStandIn, Request], Response]] = {
     "502 text": _always(Response("Bad Gateway", 502, "text/plain")),
     # LM Studio, of a model that will never be loaded.
     "cannot load": _always(error(500, "Error loading model. (Exit code: 6). Unknown error.")),
+    "cannot load, 503": _always(error(503, "failed to load model: file missing")),
+    # OpenAI's and OpenRouter's servers, with a key whose account is empty.
+    "no quota": _always(error(429, NO_QUOTA, "insufficient_quota", "insufficient_quota")),
+    "no credit": _always(error(402, "Insufficient credits. Add more using /settings/credits")),
+    "402": _always(Response("", 402)),
+    # Go's server, as that of Ollama behind a proxy of Go.
+    "https": _always(
+        Response("Client sent an HTTP request to an HTTPS server.\n", 400, "text/plain")
+    ),
     "500 text": _always(Response("Internal Server Error", 500, "text/plain")),
     "502 page": _always(Response("<html>Bad Gateway</html>", 502)),
+    "504 page": _always(Response("<html><h1>504 Gateway Time-out</h1><hr>nginx</html>", 504)),
+    "503 Envoy": _always(Response("no healthy upstream", 503, "text/plain")),
+    "504 Envoy": _always(Response("upstream request timeout", 504, "text/plain")),
     "503": _always(error(503, "Loading model", "unavailable_error")),
     "503 in a 200": _always(_json({"error": {"code": 503, "message": "Loading model"}})),
     "error with 200": _always(
@@ -337,6 +354,16 @@ FAULTS: Mapping[str, Callable[[OpenAIStandIn, Request], Response]] = {
     "error field in mid-stream": _always(_begun(b'error: {"code":500,"message":"it broke"}\n\n')),
     "garbage in mid-stream": _always(_begun(b"data: what?\n\n")),
     "ends without done": _always(_begun()),
+    "cut in a letter": _always(
+        Response(raw=WITHOUT_LENGTH % (EVENTS.encode(), event(delta("日")).partition(b"\xa5")[0]))
+    ),
+    **{
+        reason: _always(stream(delta("Final Answer: 8"), delta("", reason), is_done=True))
+        for reason in ("abort", "error", "network_error", "content_filter")
+    },
+    "refuses": _always(
+        stream(delta(None, refusal="I cannot "), delta(None, "stop", refusal="help"))
+    ),
     "dropped": _dropped,
     "hangs up": _always(Response(raw=b"")),
     "nothing but done": _always(stream(is_done=True)),

@@ -140,7 +140,7 @@ class Server:
 
     def ask(self, path: str, kind: type[T], body: Mapping[str, Any] | None = None) -> T:
         """Return what the server says below its address, or raise `ChatError`."""
-        [document] = self.documents(path, body, partial(convert_json, kind=kind))
+        [document] = self.documents(path, body, partial(convert_json, kind=kind), late="SLOW")
         return document
 
     def documents(
@@ -152,16 +152,17 @@ class Server:
         split: Split = whole,
         refusal: Refusal | None = None,
         max_tokens: int = 0,
+        late: str = "LATE",
     ) -> Generator[T, None, None]:
         """Ask below the address, and yield what `read` makes of each JSON document of the answer.
 
-        Raises `ChatError`, as `read_answer` does.
+        Raises `ChatError`, as `read_answer` and `translated` do.
         """
         import httpx  # as above
 
         method, address = "GET" if body is None else "POST", self.endpoint.address + path
         with (
-            self.translated(),
+            self.translated(late),
             httpx.Client(**self.endpoint.client_options(self.deadline)) as client,
             client.stream(method, address, json=body) as answer,
         ):
@@ -229,19 +230,23 @@ class Server:
         }
 
     @contextmanager
-    def translated(self) -> Iterator[None]:
-        """Raise `ChatError` for whatever libraries and readers raise for what the server does."""
+    def translated(self, late: str) -> Iterator[None]:
+        """Raise `ChatError` for whatever libraries and readers raise for what the server does.
+
+        `late` names the fault of a server that takes too long.
+        """
         import httpx  # as above
 
         try:
             yield
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RecursionError) as error:
-            late = BY_NAME["LATE"].error(self.names) if self.deadline.has_passed else None
-            raise (late or self._failure(error)) from error
+            raise self._failure(error, BY_NAME[late]) from error
 
-    def _failure(self, error: Exception) -> ChatError:
+    def _failure(self, error: Exception, late: Fault) -> ChatError:
         import httpx  # as above
 
+        if self.deadline.has_passed:
+            return late.error(self.names)
         if isinstance(error, ConnectionError) and isinstance(error.__context__, httpx.HTTPError):
             error = error.__context__  # the client library of Ollama puts its own words before it
         detail = ERROR_NUMBER.sub("", str(error)) or type(error).__name__
@@ -254,7 +259,7 @@ class Server:
             absent = BY_NAME["UNENCRYPTED"]
         rows: tuple[tuple[type[Exception] | tuple[type[Exception], ...], Fault], ...] = (
             ((httpx.ConnectError, httpx.ConnectTimeout), absent),
-            (httpx.TimeoutException, BY_NAME["LATE"]),
+            (httpx.TimeoutException, late),
             (httpx.ProxyError, BY_NAME["PROXY"]),
             (httpx.TransportError, BY_NAME["BROKEN_OFF"]),
             (httpx.InvalidURL, BY_NAME["IMPOSSIBLE_ADDRESS"]),

@@ -126,7 +126,7 @@ def _client(
         documents = server.read_answer(answer, stream, split=split, max_tokens=max_tokens)
         answer.stream = Checked(stream, documents)
 
-    with server.translated():
+    with server.translated("LATE" if config else "SLOW"):
         options = server.endpoint.client_options(server.deadline)
         options["event_hooks"]["response"].append(check)
         if config is not None:

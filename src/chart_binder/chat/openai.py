@@ -28,7 +28,7 @@ from chart_binder.chat.served_model import (
 from chart_binder.chat.streaming import Part, events, read_calls
 from chart_binder.config import LLMConfig
 from chart_binder.files import convert_json
-from chart_binder.react.conversation import ChatError, ChatModel, Message
+from chart_binder.react.conversation import ChatError, ChatModel, Message, UnreachableError
 
 MOST_STOPS = 4  # what OpenAI's own server takes; our own cut knows them all
 _COUNTS, _SCHEMA, _SEED = "stream_options", "response_format", "seed"
@@ -42,6 +42,10 @@ _DONE = b"[DONE]"
 _END = b'{"choices": [], "is_last": true}'
 """What stands for `[DONE]`, and behind a document that comes whole."""
 _EVENT_STREAM = (b"data:", b"event:", b":")
+_NO_LIST = (
+    f"the server replies, but does not list its models at /models: {CONFIGURED}model_id is not"
+    " checked, nor whether the model has changed"
+)
 _A_QUESTION = {"role": "user", "content": "?"}
 _CONTEXT_PATHS = ("/props", "/api/ps", "/api/v0/models")  # llama.cpp, Ollama, LM Studio
 
@@ -63,7 +67,10 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
     try:
         listed = _listed(server)
     except ChatError as error:
-        return replace(health, problems=(str(error),))
+        if isinstance(error, UnreachableError) or not _replies(server, config):
+            return replace(health, problems=(str(error),))
+        health = replace(health, remark=_NO_LIST)
+        return replace(health, context_length=_OpenAIApi().context_length(server))
     build = build_in(listed, config.model_id)
     health = replace(health, models=_named(listed), build=build)
     if not is_among(health.models, config.model_id):
@@ -243,6 +250,7 @@ class _Written:
     reasoning_content: object = None  # vLLM, llama.cpp
     reasoning: object = None  # Ollama, OpenRouter
     tool_calls: object = None
+    refusal: object = None  # OpenAI, in place of the content
     function_call: object = None  # what `tool_calls` was called until 2023
 
 
@@ -278,6 +286,7 @@ def _part(document: Any) -> Part:
         usage.get("completion_tokens"),
         is_last=answer.is_last,
         calls=tuple(read_calls(message.tool_calls, message.function_call)),
+        refusal=_said(message.refusal),
     )
 
 

@@ -44,13 +44,25 @@ class CallPiece:
         """
         latest = range(len(calls) - 1, -1, -1)
         same = (place for place in latest if self.id and self.id == calls[place].id)
-        begun = (
-            place
-            for place in latest
-            if self.index == calls[place].index
-            and not (self.name and (self.index is None or (self.id and calls[place].id)))
-        )
+        begun = (place for place in latest if self._goes_on_with(calls[place]))
         return next(same, next(begun, len(calls)))
+
+    def _goes_on_with(self, call: "CallPiece") -> bool:
+        if self.index != call.index or not self.name:
+            return self.index == call.index
+        if (self.id and call.id) or (self.index is None and self.name != call.name):
+            return False
+        return not (self.arguments and _is_object(call.arguments))
+
+
+def _is_object(text: str) -> bool:
+    """Return whether a text is a whole JSON object."""
+    if not text.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def read_calls(calls: object, function: object = None) -> Iterator[CallPiece]:
@@ -77,7 +89,7 @@ class Part:
 
     `done_reason` says that the model has come to its end, `is_last` that the server has: between
     the two, counts may come. `calls` are those that a server with a parser of its own took out of
-    the text.
+    the text. `refusal` is what a model says that does not want to answer.
     """
 
     content: str = ""
@@ -87,6 +99,15 @@ class Part:
     completion_tokens: object = None
     is_last: bool = False
     calls: tuple[CallPiece, ...] = ()
+    refusal: str = ""
+
+
+_CUT_SHORT = {
+    # vLLM, SGLang; OpenRouter; Z.ai; DeepSeek
+    **dict.fromkeys(("abort", "error", "network_error", "insufficient_system_resource"), "ABORTED"),
+    **dict.fromkeys(("content_filter", "sensitive"), "FILTERED"),
+}
+"""The reasons with which servers end a reply that is not whole, and the fault that each is."""
 
 
 def read_stream(
@@ -119,9 +140,18 @@ def read_stream(
     if not reply.is_whole:
         fault = "LATE" if server.deadline.has_passed else "UNFINISHED"
         raise BY_NAME[fault].error(server.names)
+    return _whole_reply(reply, server)
+
+
+def _whole_reply(reply: "_PartialReply", server: Server) -> Reply:
+    """Return the reply; raise `ChatError` if the server cut it, or if it says nothing."""
+    if reason := _CUT_SHORT.get(reply.done_reason or ""):
+        raise BY_NAME[reason].error(server.names, repr(reply.done_reason))
     result = reply.result()
     if result.content.strip() or (result.thinking and result.done_reason == "length"):
         return result  # thinking for too long costs a turn, not the run
+    if reply.refusal:
+        raise BY_NAME["REFUSED"].error(server.names, reply.refusal)
     raise _empty(result, server)
 
 
@@ -147,6 +177,7 @@ class _PartialReply:
         self._contents: list[str] = []
         self._thoughts: list[str] = []
         self._calls: list[CallPiece] = []
+        self.refusal = ""
         self._is_last = False
         self._done_reason: str | None = None
         self._prompt_tokens: int | None = None
@@ -164,6 +195,7 @@ class _PartialReply:
         for piece in part.calls:
             self._add_call(piece)
             self.bytes += len(piece.arguments)
+        self.refusal += part.refusal
         self._is_last = part.is_last
         if self.is_whole:
             self._release(self._cut.rest() + part.content)
@@ -176,7 +208,7 @@ class _PartialReply:
             self._calls.append(piece)
             return
         call = self._calls[place]
-        name = call.name if piece.name == call.name else call.name + piece.name
+        name = piece.name if piece.name.startswith(call.name) else call.name + piece.name
         self._calls[place] = replace(call, name=name, arguments=call.arguments + piece.arguments)
 
     def _release(self, text: str) -> None:
@@ -195,13 +227,18 @@ class _PartialReply:
         """Whether nothing is to be waited for, not even counts."""
         return self._cut.made or self._is_last
 
+    @property
+    def done_reason(self) -> str | None:
+        """Why the reply ended."""
+        return "stop" if self._cut.made else self._done_reason
+
     def result(self) -> Reply:
         """Return the reply, as far as it counts, with calls as text behind its text."""
         self._release("" if self._cut.made else "".join(map(_call_as_text, self._calls)))
         return Reply(
             "".join(self._contents),
             thinking="".join(self._thoughts) or None,
-            done_reason="stop" if self._cut.made else self._done_reason,
+            done_reason=self.done_reason,
             prompt_tokens=self._prompt_tokens,
             completion_tokens=self._completion_tokens,
         )
@@ -310,7 +347,10 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines without their ends, of which there are three kinds, as soon as they end."""
+    """Yield the lines without their ends, of which there are three kinds, as soon as they end.
+
+    A last line without an end is left out if the connection was cut inside its JSON.
+    """
     ends = IncrementalNewlineDecoder(None, translate=True)  # a byte is a letter of Latin-1 here
     begun: list[str] = []
     for piece in chain(filter(None, pieces), (b"",)):
@@ -319,4 +359,7 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
         for line in more:
             yield "".join(begun).encode("latin-1").removeprefix(BOM_UTF8)
             begun = [line]
-    yield "".join(begun).encode("latin-1").removeprefix(BOM_UTF8)
+    last = "".join(begun).encode("latin-1").removeprefix(BOM_UTF8)
+    document = last.removeprefix(b"data:").strip().decode("utf-8", "replace")
+    if not document.startswith("{") or _is_object(document):
+        yield last
