@@ -1,6 +1,7 @@
 """The adjudicator with a scripted model: ids, outcomes, records, and every way to go wrong."""
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -8,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from chart_binder import plugins
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
+from chart_binder.llm import react_adjudicator
 from chart_binder.llm.events import Result, read_run
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, search_topic
 from chart_binder.llm.recording import failed_services
@@ -36,6 +39,8 @@ from llm.scripted_runs import (
     look,
     web_search,
 )
+from servers.http import free_port
+from servers.ollama import OllamaStandIn
 
 
 def search(query: str) -> str:
@@ -132,6 +137,23 @@ def test_the_rules_choose_the_release_where_the_model_names_none_of_the_group(
     result = adjudicated(look(), final(rr_mbid=written, facts=[DAY]))
     assert (result.outcome, result.rr_mbid) == (Outcome.ACCEPTED, LP)
     assert [each.passed for each in result.checks if each.name == "release"] == [True] * replaced
+
+
+def test_a_server_that_starts_late_is_asked_again_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(react_adjudicator, "ASK_AGAIN_S", 1.0)
+    server = OllamaStandIn(["Final Answer: none"] * 3)
+    server.wanted_port = free_port()
+    config = LLMConfig(enabled=True, base_url=f"http://127.0.0.1:{server.wanted_port}")
+    adjudicator = ReActAdjudicator(config, tools=[])
+    assert adjudicator.adjudicate(year_only_single()).is_unreachable
+    with server:
+        assert adjudicator.adjudicate(year_only_single()).is_unreachable
+        assert not server.requests
+        time.sleep(1.0)
+        result = adjudicator.adjudicate(year_only_single())
+    assert (result.is_unreachable, bool(result.iterations)) == (UNSET, True)
 
 
 def test_disabled_is_an_error_that_says_so_and_looks_nothing_up() -> None:

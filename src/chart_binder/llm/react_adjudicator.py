@@ -33,6 +33,8 @@ from chart_binder.react.tools import RunContext, Tool, Toolbox
 from chart_binder.react.transcript import Observed, Replied, Said, Watch, partial_findings
 from chart_binder.rules.labels import Labels
 
+ASK_AGAIN_S = 60.0
+"""How long a model at whose address nothing answered is not asked."""
 _MAX_TITLES = 12
 _NOT_RECORDED: dict[str, Any] = {"base_url": True, "api_key_env": True, "searxng": {"url"}}
 """Addresses may hold passwords, and a replay needs none."""
@@ -79,7 +81,7 @@ class ReActAdjudicator:
         self._records = records
         self._links = links if config.tools.wikipedia else None
         self._reads_prose = reads_prose
-        self._unreachable = ""
+        self._unreachable, self._ask_again_at = "", 0.0
         self._rules_config = rules_config or RulesConfig()
         if config.enabled:
             self._prompt = prompt or configured_prompt(config.prompt)
@@ -100,13 +102,14 @@ class ReActAdjudicator:
         """Return the result; `decision_trace` says why the case is open.
 
         Raises `EvidenceError` for an ill-formed bundle; whatever else goes wrong is an outcome.
-        Once nothing answers at the model's address, it is not asked again.
+        Once nothing answers at the model's address, it is not asked for `ASK_AGAIN_S`.
         """
         bundle = read_bundle(evidence_bundle)
         if not self._config.enabled:
             known, problem = evidence_hash(bundle), "LLM adjudication is disabled"
             return AdjudicationResult(Outcome.ERROR, problem=problem, evidence_hash=known)
-        if problem := self._unreachable:
+        problem = self._unreachable
+        if problem and time.monotonic() < self._ask_again_at:
             known = evidence_hash(bundle)
             return AdjudicationResult(
                 Outcome.ERROR, problem=problem, evidence_hash=known, is_unreachable=True
@@ -192,6 +195,7 @@ class ReActAdjudicator:
         except ChatError as error:
             if isinstance(error, UnreachableError):
                 self._unreachable = str(error)
+                self._ask_again_at = time.monotonic() + ASK_AGAIN_S
             turns = len(record.all(Replied))
             return Ending(turns, problem=str(error), ended_by=EndedBy.MODEL)
 
