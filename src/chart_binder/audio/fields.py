@@ -189,6 +189,12 @@ def new_block(tags: TagSet) -> Block:
     return _filled(Block(own.form, (), own.head) if own else Block(form, (), head), tags)
 
 
+def copied_items(tags: TagSet) -> tuple[Item, ...]:
+    """Return what the tag that is written gets from other tags, because it says nothing itself."""
+    own = _own_block(tags)
+    return () if own and _says_something(own) else new_block(tags).items
+
+
 def not_copied(tags: TagSet) -> Texts:
     """Return the keys whose values a new tag would hide, with their tags: it cannot hold them."""
     own = _own_block(tags)
@@ -210,18 +216,6 @@ def not_copied(tags: TagSet) -> Texts:
             or (block.form in BEFORE_2_4 and "date" in name and new[name] != texts)
         ]
     return tuple(dict.fromkeys(found))
-
-
-def with_dates_of_version(tags: TagSet, name: str) -> TagSet:
-    """Return the tags with a date of ID3v2.3 under that version's keys, not under those of 2.4."""
-    block = _own_block(tags)
-    if block is None or block.form != "id3v2.3":
-        return tags
-    keys = keys_of_form(block.form).keys[name]
-    texts = _texts_at(block, keys.gone[0])
-    if not any(texts) or any(_items_at(block, key) for key in keys.written):
-        return tags
-    return with_fields(tags, {name: texts[:1]})
 
 
 def item_texts(form: str, item: Item) -> Texts | None:

@@ -88,13 +88,19 @@ class BlockHeader(msgspec.Struct, frozen=True):
 
 
 class TagChanges(msgspec.Struct, frozen=True):
-    """All changes from one tag set to another, in order; `*_alike` hash both, `normalized`."""
+    """All changes from one tag set to another, in order; `*_alike` hash both, `normalized`.
+
+    `copied` are the records that the written tag got from other tags, because it said nothing
+    itself; `uncopied` those that it would have got: they are said by other tags alone.
+    """
 
     old_blocks: tuple[BlockHeader, ...]
     new_blocks: tuple[BlockHeader, ...]
     changes: tuple[Change, ...]
     old_alike: str = ""
     new_alike: str = ""
+    copied: tuple[Item, ...] = ()
+    uncopied: tuple[Item, ...] = ()
 
     @property
     def json(self) -> bytes:

@@ -17,8 +17,15 @@ import msgspec
 
 from chart_binder.audio import tagset
 from chart_binder.audio.containers import audio_hash, read_tag_set
-from chart_binder.audio.field_table import FIELDS, written_keys
-from chart_binder.audio.fields import all_fields, field_texts, is_same_key, item_texts
+from chart_binder.audio.field_table import FIELDS, long_key, written_keys
+from chart_binder.audio.fields import (
+    all_fields,
+    copied_items,
+    field_texts,
+    is_same_key,
+    item_texts,
+    new_block,
+)
 from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
 from chart_binder.audio.save import (
     PreparedCopy,
@@ -134,17 +141,16 @@ def changes_since_write(
     write: WriteRecord, changes: TagChanges, now: TagSet
 ) -> tuple[ChangedKey, ...]:
     """Return the keys that differ since a write. Raises `AudioError` for an unreadable snapshot."""
-    try:
-        snapshots = decode_json(zlib.decompress(write.tags_left), tuple[KeySnapshot, ...])
-    except (zlib.error, msgspec.MsgspecError) as error:
-        raise AudioError(f"the journal does not say what the tags were: {error}") from error
     # The version of ID3 does not count: another program may have made 2.4 of 2.3.
     then, here = (
-        {(one.form.partition(".")[0], one.key): (one.texts, one.mark) for one in each}
-        for each in (snapshots, _snapshots(now))
+        {
+            (key.form.partition(".")[0], long_key(key.form, key.key)): (key.texts, key.mark)
+            for key in keys
+        }
+        for keys in (_keys_left(write), _snapshots(now))
     )
     written = {
-        each.key.casefold(): shown_texts(each.form, each.old)
+        long_key(each.form, each.key).casefold(): shown_texts(each.form, each.old)
         for each in merged_by_key(changes.changes)
     }
     found = []
@@ -154,6 +160,18 @@ def changes_since_write(
             texts = (*new[0], SAME_WORDS) if old[0] == new[0] else new[0]
             found.append(ChangedKey(name[1], old[0], texts, written.get(name[1].casefold())))
     return tuple(found)
+
+
+def texts_after_write(write: WriteRecord, form: str) -> dict[str, Texts]:
+    """Return what the keys of one tag said after a write. Raises `AudioError`."""
+    return {key.key: key.texts for key in _keys_left(write) if key.form == form}
+
+
+def _keys_left(write: WriteRecord) -> tuple[KeySnapshot, ...]:
+    try:
+        return decode_json(zlib.decompress(write.tags_left), tuple[KeySnapshot, ...])
+    except (zlib.error, msgspec.MsgspecError) as error:
+        raise AudioError(f"the journal does not say what the tags were: {error}") from error
 
 
 def _snapshots(tags: TagSet) -> Iterator[KeySnapshot]:
@@ -234,10 +252,13 @@ class WritingRun(LazyRun):
     def _intent(
         self, prepared: PreparedCopy, decision_id: str | None, undoes: str | None
     ) -> WriteRecord:
+        copied = copied_items(prepared.before)
         changes = msgspec.structs.replace(
             tagset.changes_between(prepared.before, prepared.after),
             old_alike=normalized(prepared.before).hash,
             new_alike=normalized(prepared.after).hash,
+            copied=copied,
+            uncopied=() if copied else new_block(prepared.before).items,
         )
         return WriteRecord(
             id=new_id(),

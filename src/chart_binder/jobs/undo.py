@@ -3,7 +3,7 @@
 The former file is made again byte by byte; tags that changed since are put back key by key.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -11,15 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chart_binder.audio.containers import asf, audio_hash, read_tag_set
-from chart_binder.audio.field_table import FIELDS, FIELDS_BY_NAME, written_keys
-from chart_binder.audio.fields import (
-    field_texts,
-    is_same_key,
-    new_block,
-    with_dates_of_version,
-    with_fields,
-)
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.save import (
     ChangedSinceError,
@@ -29,37 +21,24 @@ from chart_binder.audio.save import (
     SaveResult,
     require_writable,
 )
-from chart_binder.audio.tagset import (
-    Block,
-    Change,
-    PlacedItem,
-    TagChanges,
-    TagSet,
-    apply_changes,
-    normalized,
-    with_recorded_names,
-)
+from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.domain.records import RunRecord, WriteRecord, WriteState, now_utc
 from chart_binder.errors import AudioError, CanonError, SaveError, StoreError
 from chart_binder.jobs.journal import (
-    HEAD_OF,
-    SAME_WORDS,
     ChangedKey,
     MovedFiles,
-    Texts,
     WritingRun,
     changes_since_write,
     field_changes,
     has_written,
     is_undoing,
     last_done,
-    merged_by_key,
     moved_text,
     not_undoing,
     only_done,
-    shown_texts,
     write_of_file,
 )
+from chart_binder.jobs.put_back import PutBack, tags_put_back
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.jobs.write import WriteReport, WriteStatus, read_file_tags, why_text
 
@@ -72,16 +51,6 @@ _ALL_CHANGED = "all that was written changed since: --force puts it back"
 _WRITTEN_SINCE = "run {run} wrote its tags since: `canon undo {run}` first, or --force"
 _GONE = "; if it was moved, name the folder that it is in now: `canon undo FOLDER` finds it"
 _IN_PART = "`canon undo` kept what somebody changed since: with --force it puts that back, too"
-_DATES = ("date", "original_date")
-
-
-@dataclass(frozen=True, slots=True)
-class PutBack:
-    """Tags with what was written taken back but for `kept` keys; `others` changed since, too."""
-
-    tags: TagSet
-    kept: tuple[ChangedKey, ...] = ()
-    others: tuple[ChangedKey, ...] = ()
 
 
 def runs_to_undo(store: "Store") -> Iterator[RunRecord]:
@@ -255,137 +224,6 @@ def _put_back(write: WriteRecord, path: Path, run: WritingRun, *, force: bool) -
 
     saved, undoing = run.save(path, change, write.decision_id, check, write.id)
     return saved, undoing, found[-1]
-
-
-def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> PutBack:
-    """Return tags with every written key put back that says what was written; all if `force`.
-
-    Raises `AudioError` for a journal that cannot be read, `SaveError` if it does not lead back.
-    """
-    changes = TagChanges.from_json(write.changes)
-    if has_written(tags, write):
-        return PutBack(_tags_before(write, changes, tags))
-    back, names, kept_fields = _with_old_fields(tags, changes, force=force)
-    moved = {key for name in names for key in written_keys(name)}
-    back, kept = _with_old_items(back, changes, moved, force=force)
-    others = tuple(
-        each
-        for each in changes_since_write(write, changes, back)
-        if each.before is None
-        and SAME_WORDS not in each.new
-        and not each.field.startswith(HEAD_OF)
-        and each.field not in moved
-    )
-    return PutBack(back, (*kept, *kept_fields), others)
-
-
-def _tags_before(write: WriteRecord, changes: TagChanges, tags: TagSet) -> TagSet:
-    is_exact = tags.hash == write.tags_after_hash
-    now = tags if is_exact else with_recorded_names(tags, changes)
-    before = apply_changes(now, changes.reversed)
-    is_restored = before.hash == write.tags_before_hash
-    if not is_restored and (is_exact or normalized(before).hash != changes.old_alike):
-        raise SaveError(
-            f"{path_from_bytes(write.path)}: the journal does not lead back to the tags before"
-        )
-    return before
-
-
-def _with_old_fields(
-    tags: TagSet, changes: TagChanges, *, force: bool
-) -> tuple[TagSet, tuple[str, ...], tuple[ChangedKey, ...]]:
-    """Put back fields whose ID3v2 keys are of another version; return names, and kept ones."""
-    form = next((change.form for change in changes.changes), "")
-    block = tags.block("id3v2")
-    if block is None or not form.startswith("id3v2"):
-        return tags, (), ()
-    names = tuple(
-        each.name
-        for each in FIELDS
-        if block.form != form
-        or (each.name in _DATES and with_dates_of_version(tags, each.name) is not tags)
-    )
-    empty = TagSet(tags.container, (Block(block.form),))
-    was, written = (
-        TagSet(tags.container, (Block(form, tuple(placed.item for placed in items)),))
-        for items in (
-            [placed for change in changes.changes for placed in change.old],
-            [placed for change in changes.changes for placed in change.new],
-        )
-    )
-    kept = []
-    fields: dict[str, Texts] = {}
-    for name in names:
-        old, new, now = (field_texts(each, name) for each in (was, written, tags))
-        if old == new or _joined(now) == _joined(old):
-            continue
-        # ID3v2.3 holds the year of an original date alone.
-        held = field_texts(with_fields(empty, {name: new}), name)
-        if _joined(now) in (_joined(new), _joined(held)) or force:
-            is_several = FIELDS_BY_NAME[name].several
-            fields[name] = tuple(filter(None, old)) if is_several else old[:1]
-        else:
-            kept.append(ChangedKey(name, new, now, old))
-    return with_fields(tags, fields), names, tuple(kept)
-
-
-def _joined(texts: Texts) -> str:
-    """Return texts as ID3v2.3 has them: in one."""
-    return "/".join(texts)
-
-
-def _with_old_items(
-    tags: TagSet, changes: TagChanges, moved: Container[str], *, force: bool
-) -> tuple[TagSet, tuple[ChangedKey, ...]]:
-    """Put back the records of keys, as they were; return the keys that somebody changed, too."""
-    kept = []
-    heads = {block.form: block.head for block in (*changes.old_blocks, *changes.new_blocks)}
-    for change in merged_by_key(changes.changes):
-        block = next((each for each in tags.blocks if each.form == change.form), None)
-        if change.key in moved:
-            continue
-        if block is None:
-            if change.form.startswith("id3v2") and tags.block("id3v2"):
-                continue
-            block = Block(change.form, (), heads[change.form])
-        now = tuple(_items_of(block, change))
-        texts = [shown_texts(change.form, each) for each in (change.new, now, change.old)]
-        if texts[1] == texts[2]:
-            continue
-        # TagLib saves values in another order (ASF), and those of `Year` and `DATE` as one (APE).
-        if {*texts[0]} == {*texts[1]} or force:
-            tags = tags.with_block(_with_items(block, now, change.old))
-        else:
-            kept.append(ChangedKey(change.key, *texts))
-    made = {block.form for block in changes.new_blocks} - {b.form for b in changes.old_blocks}
-    for block in tags.blocks:
-        if block.form in made and block.items:
-            tags = tags.with_block(_with_taken_over(tags, block))
-    blocks = tuple(block for block in tags.blocks if block.items or block.form not in made)
-    return TagSet(tags.container, blocks), tuple(kept)
-
-
-def _with_taken_over(tags: TagSet, block: Block) -> Block:
-    """Return a tag that stays, for others have keys in it, with what it still hides in others."""
-    keys = {item.key for item in block.items}
-    taken = (item for item in new_block(tags).items if item.key not in keys)
-    return Block(block.form, (*taken, *block.items), block.head)
-
-
-def _items_of(block: Block, change: Change) -> Iterator[PlacedItem]:
-    for at, item in enumerate(block.items):
-        if is_same_key(block.form, item.key, change.key):
-            yield PlacedItem(at, item)
-
-
-def _with_items(block: Block, now: tuple[PlacedItem, ...], old: tuple[PlacedItem, ...]) -> Block:
-    removed = {placed.at for placed in now}
-    items = [item for at, item in enumerate(block.items) if at not in removed]
-    end = sum(bool(item.key) for item in items)  # bytes that are no record stand behind the others
-    for count, placed in enumerate(old):
-        items.insert(min(placed.at, end + count), placed.item)
-    in_order = asf.sorted_by_place(items) if block.form == "asf" else tuple(items)
-    return Block(block.form, in_order, block.head)
 
 
 class VerifyState(StrEnum):

@@ -1,0 +1,220 @@
+"""What a write changed in the tags of a file, put back into the tags as they are now.
+
+The journal has the records of every changed key before and after the write. A key that says what
+was written gets its former records, whatever version of ID3 the tag is of now. A key that somebody
+changed since is kept.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from chart_binder.audio.containers import asf
+from chart_binder.audio.fields import copied_items, is_same_key, item_texts, new_block
+from chart_binder.audio.id3_versions import changes_in_block, date_frame, is_as_saved
+from chart_binder.audio.tagset import (
+    Block,
+    Change,
+    Item,
+    PlacedItem,
+    TagChanges,
+    TagSet,
+    apply_changes,
+    normalized,
+    with_recorded_names,
+)
+from chart_binder.domain.records import WriteRecord
+from chart_binder.errors import SaveError
+from chart_binder.jobs.journal import (
+    HEAD_OF,
+    SAME_WORDS,
+    ChangedKey,
+    changes_since_write,
+    has_written,
+    merged_by_key,
+    shown_texts,
+    texts_after_write,
+)
+from chart_binder.jobs.stored_decisions import path_from_bytes
+
+_ID3 = "id3v2"
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """Tags with what was written taken back but for `kept` keys; `others` changed since, too."""
+
+    tags: TagSet
+    kept: tuple[ChangedKey, ...] = ()
+    others: tuple[ChangedKey, ...] = ()
+
+
+def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> PutBack:
+    """Return tags with every written key put back that says what was written; all if `force`.
+
+    Raises `AudioError` for a journal that cannot be read, `SaveError` if it does not lead back.
+    """
+    changes = TagChanges.from_json(write.changes)
+    if has_written(tags, write):
+        return PutBack(_tags_before(write, changes, tags))
+    copied = tuple(_additions(changes.copied, changes))
+    now = new_block(tags).items
+    lost = _additions((item for item in changes.uncopied if item not in now), changes)
+    recorded = _from_copies(merged_by_key(changes.changes), (*copied, *lost))
+    present = _of_present_version(recorded, write, tags)
+    back, kept = _with_old_items(tags, present, changes, force=force)
+    back = _without_copies(back, _of_present_version(copied, write, back), changes)
+    return PutBack(back, kept, tuple(_others(write, changes, present, back)))
+
+
+def _tags_before(write: WriteRecord, changes: TagChanges, tags: TagSet) -> TagSet:
+    is_exact = tags.hash == write.tags_after_hash
+    now = tags if is_exact else with_recorded_names(tags, changes)
+    before = apply_changes(now, changes.reversed)
+    is_restored = before.hash == write.tags_before_hash
+    if not is_restored and (is_exact or normalized(before).hash != changes.old_alike):
+        raise SaveError(
+            f"{path_from_bytes(write.path)}: the journal does not lead back to the tags before"
+        )
+    return before
+
+
+def _additions(items: Iterable[Item], changes: TagChanges) -> Iterator[Change]:
+    """Yield records that other tags said as additions to the tag that was written."""
+    form = next((change.form for change in changes.changes if change.new), "")
+    for at, item in enumerate(items):
+        yield Change(form, item.key, (), (PlacedItem(at, item),))
+
+
+def _from_copies(recorded: Iterable[Change], copied: tuple[Change, ...]) -> Iterator[Change]:
+    """Yield changes, those of an absent key from what another tag said of it."""
+    for change in recorded:
+        copies = (copy for copy in copied if is_same_key(change.form, copy.key, change.key))
+        old = change.old or tuple(placed for copy in copies for placed in copy.new)
+        if change.old or shown_texts(change.form, old) != shown_texts(change.form, change.new):
+            yield msgspec.structs.replace(change, old=old)
+
+
+def _of_present_version(
+    changes: Iterable[Change], write: WriteRecord, tags: TagSet
+) -> tuple[Change, ...]:
+    """Return changes with those of ID3v2 for the version that its tag is of now."""
+    block = tags.block(_ID3)
+    id3, others = list[Change](), list[Change]()
+    for change in changes:
+        (id3 if block and change.form.startswith(_ID3) else others).append(change)
+    if block and id3:
+        others += changes_in_block(id3, texts_after_write(write, id3[0].form), block)
+    return tuple(others)
+
+
+def _with_old_items(
+    tags: TagSet, present: Iterable[Change], changes: TagChanges, *, force: bool
+) -> tuple[TagSet, tuple[ChangedKey, ...]]:
+    """Put back the records of keys, as they were; return the keys that somebody changed, too.
+
+    The frames of one date are put back together, or none of them.
+    """
+    kept = list[ChangedKey]()
+    heads = {block.form: block.head for block in (*changes.old_blocks, *changes.new_blocks)}
+    units = defaultdict[tuple[str, str], list[Change]](list)
+    for change in present:
+        units[change.form, date_frame(change.form, change.key) or change.key].append(change)
+    for (form, _), unit in units.items():
+        block = next((block for block in tags.blocks if block.form == form), None)
+        if block is None and changes.copied:
+            continue  # somebody removed the tag, and what it hid is seen again
+        block = block or Block(form, (), heads[form])
+        texts = [
+            ChangedKey(
+                change.key,
+                shown_texts(form, change.new),
+                shown_texts(form, _items_of(block, change)),
+                shown_texts(form, change.old),
+            )
+            for change in unit
+        ]
+        changed = [key for key in texts if key.new != key.before]
+        if not force and not all(_is_as_written(key, form, heads) for key in changed):
+            kept += changed
+        elif changed:
+            for change in unit:
+                block = _with_items(block, tuple(_items_of(block, change)), change.old)
+            tags = tags.with_block(block)
+    return tags, tuple(kept)
+
+
+def _is_as_written(key: ChangedKey, form: str, heads: dict[str, bytes]) -> bool:
+    """Say whether a key says what was written, in the way another program saves it.
+
+    TagLib saves values in another order (ASF), and those of `Year` and `DATE` as one (APE).
+    """
+    is_of_other_version = form not in heads
+    return {*key.new} == {*key.old} or (
+        is_of_other_version and is_as_saved(form, key.field, key.new, key.old)
+    )
+
+
+def _without_copies(tags: TagSet, copied: tuple[Change, ...], changes: TagChanges) -> TagSet:
+    """Leave out what a tag got from others if it says nothing else and they still say it.
+
+    A tag that was made and is empty is left out, too.
+    """
+    forms = {change.form for change in copied}
+    block = next((block for block in tags.blocks if block.form in forms), None)
+    if block:
+        items = [
+            item
+            for item in block.items
+            if not any(
+                is_same_key(block.form, item.key, change.key)
+                and item_texts(block.form, item) == shown_texts(block.form, change.new)
+                for change in copied
+            )
+        ]
+        bare = _without_empty(tags.with_block(Block(block.form, tuple(items), block.head)), changes)
+        if copied_items(bare) == changes.copied:
+            return bare
+    return _without_empty(tags, changes)
+
+
+def _without_empty(tags: TagSet, changes: TagChanges) -> TagSet:
+    """Return tags without the tags that were made and have nothing in them."""
+    old, new = (
+        {block.form.partition(".")[0] for block in blocks}
+        for blocks in (changes.old_blocks, changes.new_blocks)
+    )
+    made = new - old
+    blocks = (b for b in tags.blocks if b.items or b.form.partition(".")[0] not in made)
+    return TagSet(tags.container, tuple(blocks))
+
+
+def _others(
+    write: WriteRecord, changes: TagChanges, present: Iterable[Change], back: TagSet
+) -> Iterator[ChangedKey]:
+    """Yield the keys that changed since and were not written."""
+    names = {change.key.casefold() for change in present}
+    dates = {date_frame(change.form, change.key) for change in present} - {None}
+    for key in changes_since_write(write, changes, back):
+        is_written = key.before is not None or key.field.casefold() in names
+        is_same = SAME_WORDS in key.new or key.field.startswith(HEAD_OF)
+        if not is_written and not is_same and date_frame("id3v2.4", key.field) not in dates:
+            yield key
+
+
+def _items_of(block: Block, change: Change) -> Iterator[PlacedItem]:
+    for at, item in enumerate(block.items):
+        if is_same_key(block.form, item.key, change.key):
+            yield PlacedItem(at, item)
+
+
+def _with_items(block: Block, now: tuple[PlacedItem, ...], old: tuple[PlacedItem, ...]) -> Block:
+    removed = {placed.at for placed in now}
+    items = [item for at, item in enumerate(block.items) if at not in removed]
+    end = sum(bool(item.key) for item in items)  # bytes that are no record stand behind the others
+    for count, placed in enumerate(old):
+        items.insert(min(placed.at, end + count), placed.item)
+    in_order = asf.sorted_by_place(items) if block.form == "asf" else tuple(items)
+    return Block(block.form, in_order, block.head)

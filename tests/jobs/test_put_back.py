@@ -1,0 +1,163 @@
+"""A file that another program saved says after an undo what it would say if nobody had written it.
+
+`resaving.py` has the files, the programs and the comparison.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mutagen.id3 import ID3, TALB, TIT2
+
+from audio.odd_files import bare, id3v1
+from chart_binder.audio.containers import read_tag_set
+from chart_binder.audio.fields import all_fields
+from chart_binder.jobs.write import WriteStatus
+from chart_binder.store import Store
+from jobs.resaving import (
+    EDITS,
+    NEW_VALUES,
+    POLICIES,
+    VALUES,
+    combinations,
+    id3_file,
+    outcome,
+    seen,
+    undo,
+    write,
+)
+
+ID3_EDITS = {edit.name: edit for edit in EDITS if ".mp3" in edit.suffixes}
+OTHER_AUDIO = "its audio is not that which the tags were written for"
+
+
+def differences(store: Store, folder: Path, step: int) -> Iterator[str]:
+    for label, original, edit, policy in combinations(folder, step):
+        place = Path(tempfile.mkdtemp(dir=folder))
+        result = outcome(store, original, place, POLICIES[policy], edit.save)
+        if result is None or result.report.why == OTHER_AUDIO:
+            continue
+        texts = [*result.differences(), *(key.field for key in result.report.kept)]
+        if texts or result.report.status not in (WriteStatus.UNDONE, WriteStatus.UNCHANGED):
+            yield f"{label}, {edit.name}, {policy}: {result.report.why} {'; '.join(texts)}"
+
+
+def test_files_say_what_they_would_say_without_the_write(store: Store, tmp_path: Path) -> None:
+    assert list(differences(store, tmp_path, 43)) == []
+
+
+@pytest.mark.slow
+def test_all_files_say_what_they_would_say_without_the_write(store: Store, tmp_path: Path) -> None:
+    assert list(differences(store, tmp_path, 1)) == []
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=8)
+
+
+@st.composite
+def id3_files(draw: st.DrawFn) -> bytes:
+    """Return an MP3 file with a tag of any version and any texts."""
+    version = draw(st.sampled_from((2, 3, 4)))
+    values = VALUES | NEW_VALUES if version == 4 else VALUES
+    old_dates = ("TYER", "TDAT", "TIME", "TORY", "TXXX:RELEASEDATE") if version == 4 else ()
+    keys = draw(st.lists(st.sampled_from(sorted({*values} - {*old_dates})), unique=True))
+    dates = {"TYER", "TDAT", "TIME", "TORY", "TDRC", "TDOR", "TDRL"}
+    frames = {
+        key: draw(
+            st.sampled_from(values[key])
+            if key in dates or key.startswith("UFID")
+            else st.sampled_from(values[key]) | TEXTS
+        )
+        for key in keys
+    }
+    tail = draw(st.sampled_from((b"", id3v1())))
+    return id3_file(version, {"TIT2": "Sober"} | frames, tail)
+
+
+@settings(deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(id3_files(), st.sampled_from(sorted(ID3_EDITS)), st.sampled_from(sorted(POLICIES)))
+def test_any_texts_are_put_back(
+    store: Store, tmp_path: Path, content: bytes, edit: str, policy: str
+) -> None:
+    place = Path(tempfile.mkdtemp(dir=tmp_path))
+    original = place / "original.mp3"
+    original.write_bytes(content)
+    result = outcome(store, original, place, POLICIES[policy], ID3_EDITS[edit].save)
+    if result is not None:
+        assert (list(result.differences()), result.report.kept) == ([], ())
+
+
+def retitled(path: Path) -> None:
+    tags = ID3(path, translate=False)
+    tags.add(TIT2(encoding=3, text="Mine"))
+    tags.save(path, v2_version=tags.version[1] if tags.version[1] > 2 else 3)
+
+
+def with_another_album(save: Callable[[Path], None], path: Path) -> None:
+    save(path)
+    version = ID3(path).version[1]
+    tags = ID3(path, v2_version=version)
+    tags.add(TALB(encoding=3, text="My album"))
+    tags.save(path, v2_version=version)
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize("edit", [name for name in ID3_EDITS if "v1=" in name])
+def test_what_somebody_changed_stays(store: Store, tmp_path: Path, version: int, edit: str) -> None:
+    frames = {"TIT2": "Sober", "TALB": "Undertow", "TRCK": "02/14", "TPE2": "Tool"}
+    dates = {"TDRC": "1993-04-06"} if version == 4 else {"TYER": "1993", "TDAT": "0604"}
+    original = tmp_path / "original.mp3"
+    original.write_bytes(id3_file(version, frames | dates))
+    save = partial(with_another_album, ID3_EDITS[edit].save)
+    result = outcome(store, original, tmp_path, POLICIES["move"], save, retitled)
+    assert result is not None
+    assert (result.undone["TIT2"], result.undone["TALB"]) == (("Mine",), ("My album",))
+    assert [(key.field, key.new, key.before) for key in result.report.kept] == [
+        ("TALB", ("My album",), ("Undertow",))
+    ]
+    assert "TIT2" in {key.field for key in result.report.others}
+    assert result.undone == result.reference
+    path = tmp_path / "written.mp3"
+    assert undo(store, result.record, force=True).kept == ()
+    assert seen(path) == result.reference | {"TALB": ("Undertow",)}
+
+
+@pytest.mark.parametrize("key", ["TORY", "TXXX:originalyear", "TALB"])
+def test_an_empty_text_is_put_back(store: Store, tmp_path: Path, key: str) -> None:
+    original = tmp_path / "original.mp3"
+    original.write_bytes(id3_file(3, {"TIT2": "Sober", key: ""}))
+    save = ID3_EDITS["mutagen 2.4 v1=1"].save
+    result = outcome(store, original, tmp_path, POLICIES["move"], save)
+    assert result is not None
+    assert (result.report.status, list(result.differences())) == (WriteStatus.UNDONE, [])
+
+
+def test_what_was_copied_into_id3v1_is_named_and_not_taken_from_there(
+    store: Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "song.mp3"
+    path.write_bytes(id3_file(3, {"TIT2": "Sober"}))
+    record = write(store, path, POLICIES["move"])
+    assert record is not None
+    ID3_EDITS["mutagen 2.4 v1=2"].save(path)
+    report = undo(store, record)
+    assert seen(path) == {"TIT2": ("Sober",)}
+    assert [key.field for key in report.others] == ["ID3v1"]
+
+
+@pytest.mark.parametrize("v1", [0, 1, 2])
+def test_what_a_new_tag_got_from_id3v1_stays_when_that_changes(
+    store: Store, tmp_path: Path, v1: int
+) -> None:
+    path = tmp_path / "song.mp3"
+    path.write_bytes(bare("bare.mp3") + id3v1())
+    before = all_fields(read_tag_set(path))
+    record = write(store, path, POLICIES["move"])
+    assert record is not None
+    ID3_EDITS[f"mutagen 2.4 v1={v1}"].save(path)
+    undo(store, record)
+    assert all_fields(read_tag_set(path)) == before
