@@ -1,5 +1,7 @@
 """Configuration: its layers, what each error says, and the masking of secrets."""
 
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,8 @@ import tomli
 from pydantic import BaseModel
 
 from chart_binder.config import Config
-from chart_binder.config.load import REMOVED_KEYS, load_settings
+from chart_binder.config.edit import with_values
+from chart_binder.config.load import REMOVED_KEYS, key_names, load_settings
 from chart_binder.errors import ConfigError, masked
 
 SHIPPED = Path(__file__).parents[2] / "config.toml"
@@ -41,6 +44,24 @@ def test_every_key_of_the_shipped_file_has_its_description_above_it() -> None:
     for number, line in enumerate(lines):
         if "=" in line and not line.startswith("#"):
             assert lines[number - 1].startswith("# "), line
+
+
+SHUFFLED = "[llm.fetch]\nports = [80]\n[log]\n[llm]\nseed = 1\n[batch]\n[llm.searxng]\n"
+
+
+@pytest.mark.parametrize("key", tuple(key_names()))
+def test_every_key_can_be_set_in_any_file(key: str) -> None:
+    shipped = SHIPPED.read_text()
+    value = reduce(getitem, key.split("."), tomli.loads(shipped))
+    assert with_values(shipped, {key: value}, SHIPPED) == shipped
+    for text in ("", SHUFFLED):
+        document = tomli.loads(with_values(text, {key: value}, SHIPPED))
+        assert reduce(getitem, key.split("."), document) == value
+
+
+def test_a_form_that_cannot_be_changed_safely_is_refused() -> None:
+    with pytest.raises(ConfigError, match="canon config edit"):
+        with_values("llm = { seed = 1 }\n", {"llm.fetch.max_chars": 300}, SHIPPED)
 
 
 REFUSED = [

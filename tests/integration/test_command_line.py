@@ -111,7 +111,7 @@ CONFIGURED: list[tuple[dict[str, str], str, dict[str, str], int, str, str]] = [
     *(({HERE: text}, "-v config show", {}, 0, "llm.seed = 0", "work")
       for text in ("[canon]\n[llm]\nseed = 7\n", "a = [\n")),
     ({OWN: SEED.format(9), HERE: SEED.format(7)}, "config show", {}, 0, "llm.seed = 9", ""),
-    ({}, "config path", {}, 0, "your own file|not there: make it", ""),
+    ({}, "config path", {}, 0, "your own file|not there: `canon init` makes it", ""),
     ({}, "config show", PASSED_OVER, 0, f"{SAID_OF_THEM}|llm.seed = 0", "s3cret"),
     ({HERE: SEED.format(1), "work/named.toml": "[llm]\nseed = 2\n[review]\nplayer = 'mpv'\n"},
      "config show", {"CANON_CONFIG": "named.toml"}, 0, 'llm.seed = 2|review.player = "mpv"', ""),

@@ -1,9 +1,12 @@
 """`canon config`, `canon tools` and `canon doctor`: what is configured, and whether it works."""
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,10 +16,22 @@ from chart_binder import plugins
 from chart_binder.chat import ollama, openai
 from chart_binder.cli import options, output
 from chart_binder.config import Config, LLMConfig
-from chart_binder.config.load import Settings, dotted_keys, user_file
-from chart_binder.errors import CanonError, LookupFailedError, UsageError, masked
+from chart_binder.config.edit import save_text, text_of, with_values
+from chart_binder.config.load import (
+    FILE_VARIABLE,
+    PREFIX,
+    Settings,
+    dotted_keys,
+    key_names,
+    load_settings,
+    read_value,
+    user_file,
+    values_of,
+)
+from chart_binder.errors import CanonError, ConfigError, LookupFailedError, UsageError, masked
 from chart_binder.jobs.model_check import HOW_TO_CHECK, find_result
 from chart_binder.jobs.transcripts import effective_prompt
+from chart_binder.llm.tools import unknown_names
 from chart_binder.musicbrainz.source import connect
 from chart_binder.react.loop import call_tool
 from chart_binder.react.sanitize import inert
@@ -33,7 +48,7 @@ _INDENT = 4
 
 @options.group("config")
 def config() -> None:
-    """Show the effective configuration and where it comes from."""
+    """Show the effective configuration, where it comes from, and change it."""
 
 
 @config.command("show")
@@ -63,7 +78,7 @@ def path(session: options.Session) -> None:
     }
     about = "the one that is read" if file == own else f"not read, for {file} is"
     if not own.exists():
-        about = "not there: make it to set your own keys"
+        about = "not there: `canon init` makes it"
     texts = {
         "configuration": str(file or "none, so every key has its default"),
         "your own file": f"{own} ({about})",
@@ -72,6 +87,90 @@ def path(session: options.Session) -> None:
     }
     lines = chain.from_iterable(output.wrap(text, f"{name:<15}") for name, text in texts.items())
     session.show(places, lines)
+
+
+def settings_path(session: options.Session) -> Path:
+    """Return the configuration file that commands change: the one that is named, else the own."""
+    return session.file or Path(os.environ.get(FILE_VARIABLE) or user_file())
+
+
+def checked(text: str, path: Path) -> Settings:
+    """Return what a configuration file with this text says. Raises `ConfigError`."""
+    settings = load_settings(path, {}, {}, text)
+    settings.refuse(dict(unknown_names(settings.config.llm)))
+    return settings
+
+
+def value_at(config: Config, key: str) -> Any:
+    """Return the value of a key, in plain data; None for a plug-in's tool that no file names."""
+    return dict(dotted_keys(config.model_dump(mode="json"))).get(key)
+
+
+def _keys(_: object, __: object, begun: str) -> list[str]:
+    """Complete KEY."""
+    return [key for key in key_names() if key.startswith(begun)]
+
+
+def _values(context: click.Context, _: object, begun: str) -> list[str]:
+    """Complete VALUE."""
+    return [value for value in values_of(context.params["key"]) if value.startswith(begun)]
+
+
+@config.command("set", context_settings={"ignore_unknown_options": True})  # for VALUE -1
+@click.argument("key", shell_complete=_keys)
+@click.argument("value", shell_complete=_values)
+@options.flag("--dry-run", "Check the value and change nothing.")
+@options.pass_session
+def set_key(session: options.Session, key: str, value: str, dry_run: bool) -> None:
+    """Set KEY, such as llm.enabled, to VALUE in your configuration file.
+
+    Comments and other keys stay as they are; a file that is not there is made. Lists are JSON or
+    words between commas.
+
+    Exit status: 0, 1 the file cannot be written, 2 there is no such key, or the value or the file
+    is not valid.
+    """
+    path = settings_path(session)
+    text = text_of(path)
+    new = with_values(text, {key: read_value(key.split("."), value, "command line")}, path)
+    after = value_at(checked(new, path).config, key)
+    if not dry_run and new != text:
+        save_text(path, new)
+    shown = masked(after) if isinstance(after, str) else after
+    done = "unchanged in" if new == text else "would be set in" if dry_run else "set in"
+    fields = {"key": key, "value": shown, "file": str(path), "changed": new != text}
+    line = f"{key} = {json.dumps(shown, ensure_ascii=False)}  # {done} {path}"
+    session.show(fields, output.wrap(line, "", _INDENT))
+    variable = f"{PREFIX}{key.upper().replace('.', '__')}"
+    if variable in os.environ:
+        output.print_error(f"{variable} is set, and comes before the file")
+
+
+@config.command("edit")
+@options.pass_session
+def edit(session: options.Session) -> None:
+    """Open your configuration file in $VISUAL or $EDITOR; it is checked before it is saved.
+
+    Exit status: 0, 1 the file cannot be written, 2 there is no editor, or what was written is not
+    valid: the file is then as it was.
+    """
+    path = settings_path(session)
+    before = text = text_of(path)
+    while True:
+        text = click.edit(text, extension=".toml", require_save=False) or ""
+        try:
+            checked(text, path)
+            break
+        except ConfigError as error:
+            if not sys.stdin.isatty():
+                raise
+            output.print_error(str(error))
+            if not click.confirm("Edit it again?", default=True, err=True):
+                raise UsageError(f"{path} is as it was") from error
+    if text != before:
+        save_text(path, text)
+    done = "saved" if text != before else "unchanged"
+    session.show({"file": str(path), "changed": text != before}, [f"{path}: {done}"])
 
 
 @config.command("prompt")
@@ -168,11 +267,15 @@ def doctor(session: options.Session) -> int:
     does not.
     """
     status = 0
-    for finding in (_configuration(session.settings), *_findings(session.config)):
-        its_status = 0 if finding.is_well else 1 if finding.is_needed else 3
-        status = output.worst(status, its_status)
-        session.show(finding, output.wrap(finding.said, f"{finding.state:<8} {finding.name:<12} "))
+    for finding in chain([_configuration(session.settings)], findings(session.config)):
+        status = output.worst(status, show_finding(session, finding))
     return status
+
+
+def show_finding(session: options.Session, finding: Finding) -> int:
+    """Print a finding, and return the exit status that it leads to."""
+    session.show(finding, output.wrap(finding.said, f"{finding.state:<8} {finding.name:<12} "))
+    return 0 if finding.is_well else 1 if finding.is_needed else 3
 
 
 def _configuration(settings: Settings) -> Finding:
@@ -183,7 +286,8 @@ def _configuration(settings: Settings) -> Finding:
     return Finding("config", "ok", is_needed=True, is_well=True, said=found)
 
 
-def _findings(config: Config) -> Iterator[Finding]:
+def findings(config: Config, only: str = "") -> Iterator[Finding]:
+    """Check each service, or only one of them, and yield what was found."""
     model_off = "" if config.llm.enabled else "no model is asked: llm.enabled is false"
     search_off = model_off and f"not used, for {model_off}"
     if not config.llm.searxng.enabled:
@@ -197,6 +301,8 @@ def _findings(config: Config) -> Iterator[Finding]:
         ("search", False, search_off, config.llm.searxng.enabled and not is_offline, _search),
     )  # fmt: skip
     for name, is_needed, why_off, is_asked, check in checks:
+        if only not in ("", name):
+            continue
         if not is_asked:
             yield Finding(name, "off", is_needed, is_well=True, said=why_off or _OFFLINE)
             continue

@@ -102,6 +102,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
     @option("-v --verbose", "Say more; -vv shows the model's run.", count=True)
     @flag("--offline", "Open no socket: cached evidence only.")
     @option("--output", "Form of the results.", type=click.Choice(["text", "json"]))
+    @click.option("--json", "output", flag_value="json", help="Short for --output json.")
     @click.pass_context
     @wraps(command)
     def with_session(
@@ -217,6 +218,8 @@ def command_line() -> tuple[str, ...]:
         for parameter in call.command.params:
             values = _given_values(call, parameter)
             if isinstance(parameter, click.Option):
+                if parameter.is_flag and not parameter.is_bool_flag:
+                    continue  # `--json` is told as the `--output` that it sets
                 name = max(parameter.opts, key=len)
                 for value in values:
                     if parameter.count:

@@ -206,8 +206,7 @@ class ToolsConfig(Section):
     """
 
     model_config = ConfigDict(extra="allow")
-    # A plug-in's key in the environment is text, for no field here says that it is none.
-    __pydantic_extra__: dict[str, Annotated[bool, Field(strict=False)]] = Field(init=False)
+    __pydantic_extra__: dict[str, bool] = Field(init=False)
 
     web_search: bool = True
     """Search with the [llm.searxng] server."""

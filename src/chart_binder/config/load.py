@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast, get_origin
+from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
 import platformdirs
 import tomli
@@ -54,13 +54,21 @@ def user_file() -> Path:
 
 
 def load_settings(
-    file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]
+    file: Path | None,
+    environment: Mapping[str, str],
+    flags: Mapping[str, Any],
+    text: str | None = None,
 ) -> Settings:
-    """Merge the layers; `flags` has dotted keys. Raises `ConfigError` that names the source."""
+    """Merge the layers; `flags` has dotted keys, `text` is read in place of what the file holds.
+
+    Raises `ConfigError` that names the source.
+    """
     named = file or environment.get(FILE_VARIABLE)
     found = Path(named or user_file())
     has_file = bool(named) or found.is_file()
-    tree, lines = _read_file(found) if has_file else ({}, {})
+    if text is None:
+        text = read_file(found) if has_file else ""
+    tree, lines = parse_file(text, found)
     variables = sorted(
         name for name in environment if name.startswith(PREFIX) and name != FILE_VARIABLE
     )
@@ -89,9 +97,7 @@ def _unknown_variables(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the variables that are no keys, each with a sentence that says so."""
     for name in names:
         keys = _keys_of(name)
-        section = _section(keys[:-1])
-        may_have_more = section is not None and section.model_config.get("extra") == "allow"
-        if may_have_more or _field(keys):
+        if _is_open(keys) or _field(keys):
             continue
         key = ".".join(keys)
         removed = REMOVED_KEYS.get(key)
@@ -108,16 +114,24 @@ def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield f"{prefix}{key}", value
 
 
-def _read_file(path: Path) -> tuple[Tree, dict[str, int]]:
-    """Return the tables of a file, and the line of each table and key by its dotted name."""
+def read_file(path: Path) -> str:
+    """Return the text of a configuration file. Raises `ConfigError`."""
     try:
-        text = path.read_text(encoding="utf-8-sig")  # some editors put a byte-order mark first
-        tree = tomli.loads(text)
+        return path.read_text(encoding="utf-8-sig")  # some editors put a byte-order mark first
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ConfigError(f"{path}, line {line}: no TOML: {error}") from error
+
+
+def parse_file(text: str, path: Path) -> tuple[Tree, dict[str, int]]:
+    """Return the tables of a file, and the line of each table and key by its dotted name.
+
+    Raises `ConfigError`.
+    """
+    try:
+        tree = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
         defect = str(error).replace("Cannot overwrite a value", "a key is there twice")
         if twice := _TABLE_TWICE.fullmatch(defect):  # it shows Python's values
@@ -155,18 +169,39 @@ def _keys_of(name: str) -> list[str]:
 
 
 def _from_text(name: str, text: str) -> Tree:
-    """Read a variable's text as the type of its key."""
     keys = _keys_of(name)
+    return _nested(keys, read_value(keys, text, name))
+
+
+def read_value(keys: Sequence[str], text: str, source: str) -> Any:
+    """Return a text as the type of a key. Raises `ConfigError`, also if there is no such key."""
     field = _field(keys)
-    if field is None:
-        return _nested(keys, text)
-    is_list = get_origin(field.annotation) is tuple
-    kind: Any = Annotated[field.annotation, field]
+    kind: Any = bool  # of a plug-in's tool
+    if field:
+        kind = Annotated[field.annotation, field]
+    elif not _is_open(keys):
+        raise ConfigError(_unknown_text(keys, source))
+    is_list = field is not None and get_origin(field.annotation) is tuple
     try:
-        value = TypeAdapter(kind).validate_python(_listed(text) if is_list else text, strict=False)
-        return _nested(keys, value)
+        return TypeAdapter(kind).validate_python(_listed(text) if is_list else text, strict=False)
     except ValidationError as error:
-        raise ConfigError(_error_texts(error, {}, name, tuple(keys))) from error
+        raise ConfigError(_error_texts(error, {}, source, tuple(keys))) from error
+
+
+def _unknown_text(keys: Sequence[str], source: object) -> str:
+    key = ".".join(keys)
+    if removed := REMOVED_KEYS.get(key):
+        return f"{source}: {key}: there is no such key any more: {removed}"
+    if section := _section(keys):
+        names = ", ".join(section.model_fields)
+        return f"{source}: {key} is a table; its keys are {names}"
+    return f"{source}: {key}: unknown key{_keys_beside(keys)}"
+
+
+def _is_open(keys: Sequence[str]) -> bool:
+    """Tell whether a section may have keys that it does not name, as `[llm.tools]` may."""
+    section = _section(keys[:-1])
+    return section is not None and section.model_config.get("extra") == "allow"
 
 
 def _section(keys: Sequence[str]) -> type[BaseModel] | None:
@@ -231,9 +266,7 @@ def _error_text(
     known = next((origins[each] for each in keys if each in origins), None)
     place = f"{known or source or 'configuration'}: {key}"
     if detail["type"] == "extra_forbidden":
-        if hint := REMOVED_KEYS.get(key):
-            return f"{place}: there is no such key any more: {hint}"
-        return f"{place}: unknown key{_keys_beside(path)}"
+        return _unknown_text(path, known or source or "configuration")
     return f"{place}: {_defect(detail, path)}"
 
 
@@ -314,6 +347,20 @@ def _meant(path: Sequence[str]) -> str:
     elsewhere = [key for key in _all_keys(Config) if key.rpartition(".")[2] == path[-1]]
     names = " or ".join(map(repr, elsewhere or close))
     return f" (did you mean {names}?)" if names else ""
+
+
+def key_names() -> Iterator[str]:
+    """Yield the dotted name of every key."""
+    return (key for key in _all_keys(Config) if _field(key.split(".")))
+
+
+def values_of(key: str) -> tuple[str, ...]:
+    """Return the values that a key may have, if there are few."""
+    field = _field(key.split("."))
+    kind = field.annotation if field else None
+    if kind is bool:
+        return "true", "false"
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _all_keys(model: Any, prefix: str = "") -> Iterator[str]:

@@ -1,0 +1,76 @@
+"""Changes to a configuration file that leave its comments and its order as they are."""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli
+import tomlkit
+
+from chart_binder.config.load import parse_file, read_file
+from chart_binder.errors import ConfigError, FileError
+
+NEW_FILE = "# canon: `canon config show` lists every key with its value and where it comes from.\n"
+"""What stands in a file that canon makes, before any key is set."""
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a configuration file, or how a new one begins. Raises `ConfigError`."""
+    return read_file(path) if path.exists() else NEW_FILE
+
+
+def with_values(text: str, values: Mapping[str, Any], path: Path) -> str:
+    """Return the text of a configuration file with some keys set; `values` has dotted keys.
+
+    Raises `ConfigError`, also if more than these keys would change.
+    """
+    wanted, _ = parse_file(text, path)
+    try:
+        document = tomlkit.parse(text)
+        for key, value in values.items():
+            plain = list(value) if isinstance(value, tuple) else value
+            _set(wanted, key.split("."), plain)
+            if isinstance(value, Mapping):
+                plain = tomlkit.inline_table()
+                plain.update(value)
+            _set(document, key.split("."), plain, tomlkit.table)
+        changed = f"{document.as_string().rstrip()}\n"
+        is_right = tomli.loads(changed) == wanted
+    except (ValueError, TypeError) as error:  # tomlkit's errors are a kind of ValueError
+        raise ConfigError(f"{path}: cannot be changed: {error}; try canon config edit") from error
+    if not is_right:
+        raise ConfigError(f"{path}: other keys would change; try canon config edit")
+    return changed
+
+
+def _set(tree: Any, keys: list[str], value: Any, table: Callable[[], Any] = dict) -> None:
+    """Set a key of nested tables; tables that are not there are added."""
+    *tables, name = keys
+    is_new = False
+    for key in tables:
+        if is_new := key not in tree:
+            tree[key] = table()
+        tree = tree[key]
+    tree[name] = value
+    if is_new and isinstance(tree, tomlkit.items.Table):
+        tree.add(tomlkit.nl())
+
+
+def save_text(path: Path, text: str) -> None:
+    """Write a configuration file; at any moment there is the old one or the new one.
+
+    Raises `FileError`.
+    """
+    target = path.resolve()  # where it is a link, what it leads to is replaced
+    new = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(text, "utf-8")
+        if target.exists():
+            shutil.copymode(target, new)
+        new.replace(target)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise FileError(f"{path}: cannot be written ({error.strerror or error})") from error
