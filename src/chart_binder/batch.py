@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 MAX_JOBS: Final = 256
-_OF_TAGS = ("policy", "whole_albums", "also_date", "in_parts", "keep_mtime")
+_OF_TAGS = ("policy", "whole_albums", "also_date", "in_parts", "keep_mtime", "copy_links")
 _MAX_CLEAN_FOLDERS = 256
 """Folders that are remembered as cleaned of what killed saves left there."""
 _MAX_STOPPING_S = 1.0
@@ -106,6 +106,7 @@ class BatchOptions:
     also_date: bool = False
     in_parts: bool = False
     keep_mtime: bool = False
+    copy_links: bool = False
     dry_run: bool = False
     only: frozenset[Which] = frozenset()
     order: Order = Order.COMPILATIONS
@@ -385,11 +386,14 @@ def _tag_writer(
     """Return what writes tags; first the journal of an earlier run that was killed is repaired."""
     if not options.write:
         return TagWriter(None)
-    writing = None if options.dry_run else WritingRun(store, run, keep_mtime=options.keep_mtime)
-    if writing:
+    keeps, copies = options.keep_mtime, options.copy_links
+    writing = None
+    if not options.dry_run:
+        writing = WritingRun(store, run, keep_mtime=keeps, copy_links=copies)
         for line in repair_journal(store):
             said(line)
-    planner = Planner(store, overrides(config)(), options.tags, release_lookup(config, store))
+    lookup = release_lookup(config, store)
+    planner = Planner(store, overrides(config)(), options.tags, lookup, copies)
     write = _album_writer(planner, writing, said)
     return TagWriter(write, config.batch.write_jobs, is_dry=options.dry_run)
 

@@ -25,7 +25,14 @@ from chart_binder.audio.file_access import (
     remove_leftovers,
 )
 from chart_binder.audio.reading import read_tags
-from chart_binder.audio.save import PreparedCopy, Restoration, SaveResult, restore_file, save_tags
+from chart_binder.audio.save import (
+    PreparedCopy,
+    Restoration,
+    SaveResult,
+    check_tags,
+    restore_file,
+    save_tags,
+)
 from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.errors import AudioError, SaveError
 
@@ -46,10 +53,11 @@ def names(folder: Path) -> list[str]:
 
 
 def must_be_refused(path: Path, reason: str) -> None:
-    """Hold a save to be refused for this reason, and to have changed nothing."""
+    """Hold a save and its preview to be refused for this reason, and to have changed nothing."""
     before, beside = path.read_bytes(), names(path.parent)
     status = path.stat()
     for save in (
+        partial(check_tags, change=changed),
         partial(save_tags, change=changed),
         partial(restore_file, restoration=former(before)),
     ):
@@ -155,6 +163,31 @@ def test_extended_attributes_and_access_lists_are_kept(song: Path, name: str, va
         assert os.getxattr(song, name) == value
 
 
+def test_the_times_of_the_folder_are_kept_on_request(song: Path) -> None:
+    folder = song.parent
+    os.utime(folder, ns=(1_000_000_000, 2_123_456_789))
+
+    def refuse(_: PreparedCopy) -> None:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        save_tags(song, changed, keep_mtime=True, before_replace=refuse)
+    for save in (partial(save_tags, change=changed), restored):
+        assert save(song, keep_mtime=True).lost == ()
+        assert folder.stat().st_mtime_ns == 2_123_456_789
+    save_tags(song, changed)
+    assert folder.stat().st_mtime_ns != 2_123_456_789
+
+
+@AS_ROOT
+def test_times_of_a_folder_that_cannot_be_kept_are_named() -> None:
+    with open_folder() as path:
+        os.chown(path, NOBODY, -1)
+        with unprivileged():
+            saved = save_tags(path, changed, keep_mtime=True)
+    assert saved.lost == ("modification time of the folder",)
+
+
 def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path, song: Path) -> None:
     links = tmp_path / "links"
     links.mkdir()
@@ -172,6 +205,19 @@ def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path, song: Path)
 def test_a_file_of_several_names_is_left_alone(song: Path) -> None:
     song.with_name("other.flac").hardlink_to(song)
     must_be_refused(song, r"it has 2 names \(hard links\), and the others would keep the old")
+
+
+def test_a_file_of_several_names_gets_a_copy_on_request(song: Path) -> None:
+    other = song.with_name("other.flac")
+    other.hardlink_to(song)
+    before = other.read_bytes()
+    prepared: list[PreparedCopy] = []
+    assert check_tags(song, changed, copy_links=True)[1] != read_tag_set(song)
+    assert save_tags(song, changed, copy_links=True, before_replace=prepared.append).changed
+    assert (other.read_bytes(), other.stat().st_nlink) == (before, 1)
+    restore_file(song, prepared[0].restoration)
+    assert song.read_bytes() == before
+    assert not song.samefile(other), "the link is not made again"
 
 
 @pytest.mark.parametrize(
@@ -292,9 +338,9 @@ def test_tags_that_cannot_be_written_as_they_are_leave_the_file(song: Path) -> N
     def impossible(tags: TagSet) -> TagSet:
         return TagSet(tags.container, (Block("id3v1"), *tags.blocks))
 
-    with pytest.raises(AudioError, match="only the vorbis tag is written"):
+    with pytest.raises(SaveError, match="only the vorbis tag is written"):
         save_tags(song, impossible)
-    with pytest.raises(AudioError, match=r"the tags are too long for FLAC \(17,0"):
+    with pytest.raises(SaveError, match=r"the tags are too long for FLAC \(17,0"):
         save_tags(song, lambda tags: with_fields(tags, {"album": ["x" * 17_000_000]}))
     assert song.read_bytes() == before
     assert names(song.parent) == [song.name]

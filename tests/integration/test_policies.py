@@ -1,9 +1,14 @@
 """A sampler of ten tracks through each policy, and what players make of it before and after."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
+from threading import Event
 
 import pytest
 from mutagen.flac import FLAC
@@ -247,17 +252,35 @@ def test_a_batch_dates_an_album_when_its_last_file_is_decided(
     assert len({players.former_navidrome_album(players.read(file)) for file in files}) == 1
 
 
+@contextmanager
+def changed_all_the_time(file: Path) -> Iterator[None]:
+    """Change the time of a long file over and over, which only a save notices."""
+    os.truncate(file, 40_000_000)
+    end = Event()
+
+    def change() -> None:
+        for moment in count(10**18):
+            os.utime(file, ns=(moment, moment))
+            if end.is_set():
+                return
+
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(change)
+        try:
+            yield
+        finally:
+            end.set()
+
+
 @pytest.mark.parametrize("place", [0, 3])
 def test_an_album_is_not_left_in_part_unsaid(
     canon: Canon, home: Path, world: dict[str, str], place: int
 ) -> None:
     files = sampler_files(home / "music", "flac", with_ids=False, songs=CERTAIN)
-    full = FLAC(files[place])  # with as much as its comments can hold
-    full["comment"] = "x" * ((1 << 24) - 400)
-    full.save()
-    before = [(read_tag_set(file), audio_hash(file)) for file in files]
+    before = [read_tag_set(file) for file in files]
     canon("decide", home / "music", **world).must_end(0)
-    ran = canon("write", home / "music", "--apply", "--output=json").must_end(1)
+    with changed_all_the_time(files[place]):
+        ran = canon("write", home / "music", "--apply", "--output=json").must_end(1)
     states = ["written"] * len(files) if place else ["refused"] * len(files)
     states[place] = "failed"
     assert [line["state"] for line in ran.lines] == states
@@ -265,7 +288,7 @@ def test_an_album_is_not_left_in_part_unsaid(
         run = ran.lines[0]["run_id"]
         assert "of its album 3 files are written by now" in ran.lines[place]["why"]
         canon("undo", run).must_end(0)
-    assert [(read_tag_set(file), audio_hash(file)) for file in files] == before
+    assert [read_tag_set(file) for file in files] == before
 
 
 def test_what_was_not_written_waits_in_review(

@@ -211,8 +211,10 @@ def test_the_preview_refuses_what_a_save_would(canon: Canon, home: Path) -> None
     decide(canon, song)
     for options in ((), ("--apply",)):
         ran = canon("write", song, "--output=json", *options)
-        assert (ran.status, ran.line["state"]) == (1, "failed")
+        assert (ran.status, ran.line["state"]) == (3, "refused")
         assert "may be sound, and the file has" in ran.line["why"]
+    assert canon("ls", "--output=json").line["state"] == "decided"
+    assert "may be sound" in canon("review", "list").must_end(3).out
 
 
 def test_verify_tells_other_audio_from_other_tags(canon: Canon, song: Path, home: Path) -> None:

@@ -7,17 +7,21 @@ is being written has a recognisable name, by which `remove_leftovers` finds what
 import errno
 import fcntl
 import hashlib
+import io
 import logging
 import os
 import re
 import secrets
 import socket
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+from typing import BinaryIO
 
 from chart_binder.errors import AudioError, NoAudioError, SaveError
 from chart_binder.files import path_error, quoted
@@ -105,9 +109,85 @@ class Source:
                 yield chunk
                 at += len(chunk)
 
+    def stream(self) -> BinaryIO:
+        """Return the content as a stream that has the file's name. Raises `OSError`."""
+        stream = open(self.path, "rb", opener=lambda *_: os.dup(self.descriptor))  # noqa: SIM115
+        stream.seek(0)  # descriptors that were duplicated share their position
+        return stream
+
     def damaged(self, detail: str) -> AudioError:
         """Return the error for content that makes no sense."""
         return damaged_file(self.path, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile(Source):
+    """A file that is not written yet, in bytes and spans of the one whose place it takes."""
+
+    pieces: Sequence[Piece]
+    ends: Sequence[int]
+
+    @classmethod
+    def of(cls, old: Source, pieces: Sequence[Piece]) -> "NewFile":
+        """Return the file that consists of these pieces of `old`."""
+        ends = list(accumulate(map(piece_size, pieces)))
+        return cls(old.path, old.descriptor, ends[-1] if ends else 0, pieces, ends)
+
+    def chunks(self, pieces: Iterable[Piece]) -> Iterator[bytes]:
+        """Yield the bytes of pieces, whose spans are those of the new file."""
+        return Source.chunks(self, self._in_old_file(pieces))
+
+    def stream(self) -> BinaryIO:
+        """Return the content as a stream that has the file's name."""
+        return io.BufferedReader(_Stream(self))
+
+    def _in_old_file(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        for piece in pieces:
+            if isinstance(piece, bytes):
+                yield piece
+                continue
+            at, number = piece.start, bisect_right(self.ends, piece.start)
+            while at < piece.end:
+                here = self.pieces[number]
+                skipped = at - self.ends[number] + piece_size(here)
+                size = min(piece.end, self.ends[number]) - at
+                if isinstance(here, bytes):
+                    yield here[skipped : skipped + size]
+                else:
+                    yield Span(here.start + skipped, size)
+                at, number = at + size, number + 1
+
+
+def piece_size(piece: Piece) -> int:
+    """Return how many bytes a piece has."""
+    return len(piece) if isinstance(piece, bytes) else piece.size
+
+
+class _Stream(io.RawIOBase):
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self.name = source.path
+        self._source, self._at = source, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        before = {os.SEEK_CUR: self._at, os.SEEK_END: self._source.size}.get(whence, 0)
+        if before + offset < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        self._at = before + offset
+        return self._at
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        size = max(0, min(len(buffer), self._source.size - self._at))
+        content = b"".join(self._source.chunks([Span(self._at, size)]))
+        buffer[:size] = content
+        self._at += size
+        return size
 
 
 def no_audio(path: Path, problem: str) -> AudioError:

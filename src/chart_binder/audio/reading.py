@@ -1,7 +1,6 @@
 """Reading of what identifies a recording: the fields of all tags of a file, and its duration."""
 
 import logging
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -115,16 +114,6 @@ def require_identity(tags: TrackTags, path: Path) -> None:
     )
 
 
-def format_name(path: Path) -> str:
-    """Return what mutagen takes a file for, with its codec if that is told apart.
-
-    Raises `AudioError` like `read_tags`.
-    """
-    with open_audio(path) as source:
-        audio = _opened(source)
-    return f"{type(audio).__name__} {getattr(audio.info, 'codec', '')}".strip()
-
-
 def _tags_of(source: Source) -> TagSet:
     try:
         return layout_of(source).tags
@@ -153,8 +142,7 @@ def _opened(source: Source) -> Any:
 
 def _by_mutagen(source: Source, read: Callable[[BinaryIO], Any]) -> Any:
     try:
-        # By name, for mutagen goes by the suffix where the bytes do not tell.
-        with open(source.path, "rb", opener=lambda *_: os.dup(source.descriptor)) as stream:
+        with source.stream() as stream:
             return read(stream)
     except mutagen.MutagenError as error:
         raise _damaged(source, str(error)) from error

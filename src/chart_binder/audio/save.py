@@ -9,19 +9,19 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from stat import S_IMODE, S_IWGRP, S_IWOTH, S_IWUSR
+from stat import S_IMODE, S_ISGID, S_IWGRP, S_IWOTH, S_IWUSR
 
 import msgspec
 
 from chart_binder.audio import file_access
 from chart_binder.audio.containers import audio_hash, file_with_tags, hash_if_same, layout_of
-from chart_binder.audio.file_access import Piece, Source, Span
-from chart_binder.audio.reading import format_name
+from chart_binder.audio.file_access import NewFile, Piece, Source, Span
+from chart_binder.audio.read_back import require_read_back
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
 from chart_binder.files import quoted
@@ -101,7 +101,7 @@ class PreparedCopy:
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """The outcome of a save; `lost` names extended attributes that the new file could not have."""
+    """The outcome of a save; `lost` names attributes and times that could not be kept."""
 
     path: Path
     changed: bool
@@ -115,32 +115,45 @@ def do_nothing(_: PreparedCopy) -> None:
     """Do nothing before a file is replaced."""
 
 
+def check_tags(
+    path: Path, change: Callable[[TagSet], TagSet], *, copy_links: bool = False
+) -> tuple[TagSet, TagSet]:
+    """Return the tags of a file before and after a change, and write nothing.
+
+    All that `save_tags` asks before it makes a copy is asked, and the same errors are raised.
+    """
+    target = _resolved(path)
+    with file_access.open_audio(target) as source:
+        draft = _draft(path, source, change, copy_links=copy_links)
+    return draft.before, draft.after
+
+
 def save_tags(
     path: Path,
     change: Callable[[TagSet], TagSet],
     *,
     keep_mtime: bool = False,
+    copy_links: bool = False,
+    is_undo: bool = False,
     timeout_s: float = file_access.LOCK_TIMEOUT_S,
     before_replace: Callable[[PreparedCopy], None] = do_nothing,
 ) -> SaveResult:
     """Replace the tags of a file by what `change` returns for them.
 
-    Owner, mode, extended attributes and access lists are kept, with `keep_mtime` also the time of
-    the last change. `before_replace` is called when the copy is on the disk and is proven to have
-    the same audio and the tags meant; what it raises leaves the file as it was. Another run that
-    has the file locked is waited for, and `change` gets the tags that it wrote.
+    Owner, mode, extended attributes and access lists are kept, with `keep_mtime` also the times of
+    the last change, that of the folder included. With `copy_links` a file with other names (hard
+    links) is replaced under this one. `before_replace` is called when the copy is on the disk and
+    is proven to have the same audio and the tags meant, which mutagen has to find as well unless it
+    `is_undo`; what it raises leaves the file as it was. Another run that has the file locked is
+    waited for, and `change` gets the tags that it wrote.
 
-    Raises `AudioError` for a file that cannot be read or has no room for the tags, `FileInUseError`
-    if another run holds it longer than `timeout_s`, and `SaveError` if it must not or cannot be
-    replaced; the file is as it was then, except after `UnconfirmedError`.
+    Raises `AudioError` for a file that cannot be read or values that its tags cannot hold,
+    `FileInUseError` if another run holds it longer than `timeout_s`, and `SaveError` if it must not
+    or cannot be replaced; the file is as it was then, except after `UnconfirmedError`.
     """
 
     def draft(source: Source) -> _Draft:
-        layout = layout_of(source)
-        kind, before = format_name(source.path), layout.tags
-        after = change(before)
-        pieces = file_with_tags(layout, after) if after != before else []
-        return before, pieces, partial(_require_proven, before=before, after=after, kind=kind)
+        return _draft(path, source, change, copy_links=copy_links, is_undo=is_undo)
 
     return _replace_file(path, draft, before_replace, keep_mtime=keep_mtime, timeout_s=timeout_s)
 
@@ -157,14 +170,52 @@ def restore_file(
     def draft(source: Source) -> _Draft:
         if file_hash(source) != restoration.new_hash:
             raise ChangedSinceError(f"{quoted(path)} is not the file that was written")
+        _require_writable(path, source, NewFile.of(source, restoration.pieces).size)
         prove = partial(_require_restored, expected=restoration.old_hash)
-        return layout_of(source).tags, restoration.pieces, prove
+        tags = layout_of(source).tags
+        return _Draft(tags, tags, restoration.pieces, prove)
 
     return _replace_file(path, draft, before_replace, keep_mtime=keep_mtime)
 
 
-_Draft = tuple[TagSet, list[Piece], Callable[[Source, Path], tuple[TagSet, str]]]
-"""The former tags, the new file (nothing for no change), what returns its tags and audio hash."""
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A change: the tags, the new file (nothing for no change), what returns its tags and hash."""
+
+    before: TagSet
+    after: TagSet
+    pieces: Sequence[Piece]
+    prove: Callable[[Source, Path], tuple[TagSet, str]]
+
+
+def _draft(
+    path: Path,
+    source: Source,
+    change: Callable[[TagSet], TagSet],
+    *,
+    copy_links: bool,
+    is_undo: bool = False,
+) -> _Draft:
+    """Return what a save would write, proven as far as it can be without a copy."""
+    layout = layout_of(source)
+    before = layout.tags
+    after = change(before)
+    prove = partial(_require_proven, before=before, after=after, is_undo=is_undo)
+    if after == before:
+        return _Draft(before, after, (), prove)
+    try:
+        new = NewFile.of(source, file_with_tags(layout, after))
+    except AudioError as error:
+        raise NotWritableError(path, _reason(path, error)) from error
+    _require_writable(path, source, new.size, copy_links=copy_links)
+    _require_readable(path, new, before, after, is_undo=is_undo)
+    return _Draft(before, after, new.pieces, prove)
+
+
+def _reason(path: Path, error: AudioError) -> str:
+    """Return what an error says of a file, without its path."""
+    text, name = str(error), f"{quoted(path)} "
+    return f"it {text.removeprefix(name)}" if text.startswith(name) else text
 
 
 def _replace_file(
@@ -178,21 +229,25 @@ def _replace_file(
     target = _resolved(path)
     with file_access.file_lock(target, timeout_s) as source:
         status = os.fstat(source.descriptor)
-        before, pieces, prove = draft(source)
+        new = draft(source)
+        before, pieces = new.before, new.pieces
         if not pieces:
             return SaveResult(target, changed=False, before=before, after=before)
-        _require_writable(path, target, status)
-        with _copy(target, source.chunks(pieces)) as (temporary, copy, new_hash):
+        with (
+            _folder_times(target.parent, keep=keep_mtime) as lost_times,
+            _copy(target, source.chunks(pieces)) as (temporary, copy, new_hash),
+        ):
             lost = _copy_metadata(source, status, copy, keep_mtime=keep_mtime)
             os.fsync(copy)
-            after, found = prove(source, temporary)
+            after, sound = new.prove(source, temporary)
             _require_unchanged(target, status)
             restoration = restoration_of(source, pieces, new_hash)
-            before_replace(PreparedCopy(target, temporary, found, before, after, restoration))
+            before_replace(PreparedCopy(target, temporary, sound, before, after, restoration))
             _require_unchanged(target, status)
             temporary.replace(target)
-            _sync_folder(target.parent)
-    return SaveResult(target, changed=True, before=before, after=after, audio_hash=found, lost=lost)
+        _sync_folder(target.parent)
+    lost = (*lost, *lost_times)
+    return SaveResult(target, changed=True, before=before, after=after, audio_hash=sound, lost=lost)
 
 
 def _resolved(path: Path) -> Path:
@@ -204,32 +259,56 @@ def _resolved(path: Path) -> Path:
 
 
 def require_writable(path: Path) -> None:
-    """Raise as `save_tags` would before it reads the file; `OSError` where there is none."""
-    target = _resolved(path)
-    _require_writable(path, target, target.stat())
+    """Raise as `save_tags` does for a file that must not be replaced, whatever its new tags."""
+    with file_access.open_audio(_resolved(path)) as source:
+        _require_writable(path, source, source.size)
 
 
-def _require_writable(path: Path, target: Path, status: os.stat_result) -> None:
+def _require_writable(
+    path: Path, source: Source, new_size: int, *, copy_links: bool = False
+) -> None:
+    """Raise `SaveError` if a copy of `new_size` bytes may not take the place of a file."""
+    target, status = source.path, os.fstat(source.descriptor)
+    folder = target.parent
     reasons = []
-    if status.st_nlink > 1:
+    if status.st_nlink > 1 and not copy_links:
         reasons.append(
             f"it has {status.st_nlink} names (hard links), and the others would keep the old tags:"
-            " put a copy in its place"
+            " put a copy in its place, as --copy-links does"
         )
     if not status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH):
         reasons.append("it is read-only: make it writable (chmod u+w)")
     elif not _is_writable(target):
         reasons.append("this user may not write it")
-    if not _is_writable(target.parent):
+    if not _is_writable(folder):
         reasons.append(_REFUSALS[errno.EACCES])
+    if not reasons and not _may_own(status, folder):
+        reasons.append(_of_another(status))
     if reasons:
         raise NotWritableError(path, "; ".join(reasons))
-    free, needed = _free_bytes(target.parent), status.st_size + _SPARE_BYTES
+    free, needed = _free_bytes(folder), new_size + _SPARE_BYTES
     if free is not None and free < needed:
         raise SaveError(
             f"{quoted(path)} is left as it is: there is no room for a copy beside it"
             f" ({free:,} bytes are free, {needed:,} needed)"
         )
+
+
+def _may_own(status: os.stat_result, folder: Path) -> bool:
+    """Say whether this user may make a file of the owner and group that a file has."""
+    user = os.geteuid()
+    if user == 0 or status.st_uid != user:
+        return user == 0
+    above = folder.stat()
+    groups = {os.getegid(), *os.getgroups(), *({above.st_gid} if above.st_mode & S_ISGID else ())}
+    return status.st_gid in groups
+
+
+def _of_another(status: os.stat_result) -> str:
+    return (
+        f"it belongs to user {status.st_uid} and group {status.st_gid}, which this user cannot hand"
+        " the new file to"
+    )
 
 
 def _is_writable(path: Path) -> bool:
@@ -285,11 +364,7 @@ def _copy_metadata(
         try:
             os.fchown(copy, status.st_uid, status.st_gid)
         except PermissionError as error:
-            raise NotWritableError(
-                source.path,
-                f"it belongs to user {status.st_uid} and group {status.st_gid}, which this user"
-                " cannot hand the new file to",
-            ) from error
+            raise NotWritableError(source.path, _of_another(status)) from error
     lost = _copy_attributes(source.descriptor, copy)
     os.fchmod(copy, S_IMODE(status.st_mode))
     if keep_mtime:
@@ -317,25 +392,33 @@ def _copy_attributes(source: int, copy: int) -> tuple[str, ...]:
     return tuple(lost)
 
 
+def _require_readable(
+    path: Path, new: Source, before: TagSet, after: TagSet, *, is_undo: bool
+) -> None:
+    """Raise `SaveError` unless a new file has the tags that are meant, and mutagen finds them."""
+    try:
+        tags = layout_of(new).tags
+        if tags == after and not is_undo:
+            require_read_back(new, before, after)
+    except AudioError as error:
+        reason = f"with the new tags it could not be read back: {_reason(path, error)}"
+        raise NotWritableError(path, reason) from error
+    if tags != after:
+        raise NotWritableError(path, "the tags read back are not those that were meant")
+
+
 def _require_proven(
-    source: Source, temporary: Path, *, before: TagSet, after: TagSet, kind: str
+    source: Source, temporary: Path, *, before: TagSet, after: TagSet, is_undo: bool
 ) -> tuple[TagSet, str]:
     """Return `after` and the hash of the audio, the same in both; raise `SaveError` otherwise."""
-    left = f"{quoted(source.path)} is left as it is"
-    try:
-        copied_kind = format_name(temporary)
-        with file_access.open_audio(temporary) as copy:
-            tags = layout_of(copy).tags
-            found = hash_if_same(source, copy)
-    except AudioError as error:
-        raise SaveError(f"{left}: with the new tags it could not be read back ({error})") from error
-    if tags != after:
-        raise SaveError(f"{left}: the tags read back from the copy are not those that were meant")
-    if copied_kind != kind:
-        raise SaveError(f"{left}: with the new tags it would be taken for {copied_kind}")
-    if found is None or layout_of(source).tags != before:
-        raise SaveError(f"{left}: its audio is not the same in the copy")
-    return after, found
+    with file_access.open_audio(temporary) as copy:
+        _require_readable(source.path, copy, before, after, is_undo=is_undo)
+        sound = hash_if_same(source, copy)
+    if sound is None or layout_of(source).tags != before:
+        raise SaveError(
+            f"{quoted(source.path)} is left as it is: its audio is not the same in the copy"
+        )
+    return after, sound
 
 
 def _require_restored(source: Source, temporary: Path, *, expected: bytes) -> tuple[TagSet, str]:
@@ -354,6 +437,21 @@ def _require_unchanged(target: Path, status: os.stat_result) -> None:
         raise SaveError(f"{quoted(target)} went away while its tags were prepared") from error
     if any(getattr(now, name) != getattr(status, name) for name in _IDENTITY):
         raise SaveError(f"{quoted(target)} is left as it is: another program changed it meanwhile")
+
+
+@contextmanager
+def _folder_times(folder: Path, *, keep: bool) -> Iterator[list[str]]:
+    """Put the times of a folder back; what is yielded then names those that could not be kept."""
+    lost = list[str]()
+    status = folder.stat()
+    try:
+        yield lost
+    finally:
+        if keep:
+            try:
+                os.utime(folder, ns=(status.st_atime_ns, status.st_mtime_ns))
+            except OSError:
+                lost.append("modification time of the folder")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -56,7 +56,7 @@ _log = logging.getLogger(__name__)
 @options.option("--jobs N", "Albums looked up at once (batch.jobs).", type=click.IntRange(1, 256))
 @options.flag("--write", "Write tags where that is allowed.")
 @options.tag_options
-@options.keep_mtime_option
+@options.save_options
 @options.flag("--dry-run", "Decide, but store no decision and write no tag.")
 @options.option(
     "--report FILE", "Write a line of JSON for every file of the run.", type=options.PATH

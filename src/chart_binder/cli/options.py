@@ -165,7 +165,11 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., R]], Cal
     return decorate
 
 
-keep_mtime_option = flag("--keep-mtime", "Keep the files' modification times.")
+keep_mtime_option = flag("--keep-mtime", "Keep the modification times of files and folders.")
+save_options = together(
+    keep_mtime_option,
+    flag("--copy-links", "Write hard-linked files, too: each becomes a file of its own."),
+)
 
 
 class _Path(click.Path):

@@ -84,16 +84,16 @@ def album_lines(
     if shared:
         yield f"  in all {len(changing)} that change"
         yield from chain.from_iterable(labelled(*each, _LABEL_WIDTH, 4) for each in shared)
-    reasons = Counter(text for one in reports for text in (_reason(one), *one.notes))
+    reasons = Counter(text for one in reports for text in (_reason(one), *_notes(one)))
     for reason, count in reasons.items():
         if reason and count > 1:
             yield from note_lines(f"{count} files", reason, _INDENT)
     for one in reports:
         own = [each for each in entries[id(one)] if each not in shared]
-        more = (not one.why, one.changes, one.notes, one.lost, one.kept, one.others)
+        more = (not one.why, one.changes, _notes(one), one.lost, one.kept, one.others)
         if reasons[_reason(one)] == len(reports) > 1 and not any(more) and not verbose:
             continue  # all that is to be said of it is the reason that holds for all
-        texts = {text for text in (_reason(one), *one.notes) if text and reasons[text] == 1}
+        texts = {text for text in (_reason(one), *_notes(one)) if text and reasons[text] == 1}
         is_done = one.status in _DONE and not one.waits
         if detailed or texts or not is_done or one.lost or one.others:
             yield from _file_lines(one, own, key.folder, words, texts)
@@ -101,6 +101,11 @@ def album_lines(
 
 def _reason(report: WriteReport) -> str:
     return report.why or report.withheld or ""
+
+
+def _notes(report: WriteReport) -> Sequence[str]:
+    hidden = report.not_copied
+    return (*report.notes, f"not copied: {', '.join(hidden)}") if hidden else report.notes
 
 
 def _file_lines(
@@ -117,11 +122,11 @@ def _file_lines(
     else:
         yield from wrap(f"{path_text(name)}: {state}{f': {reason}' if reason else ''}", "  ", 4)
         yield from chain.from_iterable(labelled(*each, _LABEL_WIDTH, 4) for each in own)
-    for text in report.notes:
+    for text in _notes(report):
         if text in texts:
             yield from wrap(text, "    ", 6)
     if report.lost:
-        yield from note_lines("lost", f"extended attributes {', '.join(report.lost)}", 4)
+        yield from note_lines("lost", ", ".join(report.lost), 4)
     if report.kept:
         yield "    kept, for somebody changed it since:"
         yield from changed_key_lines(report.kept, 6)

@@ -51,10 +51,15 @@ _WRITE_STATUS = {WriteStatus.REFUSED: 3, WriteStatus.FAILED: 1}
 @options.some_paths_argument
 @options.flag("--apply", "applies", "Write; else only show what would change.")
 @options.tag_options
-@options.keep_mtime_option
+@options.save_options
 @options.pass_session
 def write(
-    session: options.Session, paths: tuple[str, ...], applies: bool, keep_mtime: bool, **tags: Any
+    session: options.Session,
+    paths: tuple[str, ...],
+    applies: bool,
+    keep_mtime: bool,
+    copy_links: bool,
+    **tags: Any,
 ) -> int:
     """Show what the decisions on files change in their tags; --apply writes it, safely.
 
@@ -69,10 +74,11 @@ def write(
     results = TagResults(session.as_json, detailed=is_verbose or not applies, verbose=is_verbose)
     with session.open_store() as store, stop_after_current() as stop:
         lookup = release_lookup(config, store)
-        planner = Planner(store, overrides(config)(), wanted, lookup)
-        started = new_run("write", options.command_line())
-        run = WritingRun(store, started, keep_mtime=keep_mtime) if applies else None
-        if run:
+        planner = Planner(store, overrides(config)(), wanted, lookup, copy_links)
+        run = None
+        if applies:
+            started = new_run("write", options.command_line())
+            run = WritingRun(store, started, keep_mtime=keep_mtime, copy_links=copy_links)
             output.print_notes(repair_journal(store))
         with results.ending(run, stop):
             named = list(options.named_paths(paths))
@@ -249,6 +255,7 @@ def _write_object(report: WriteReport) -> dict[str, Any]:
         "write_id": report.write_id,
         "lost": report.lost,
         "notes": report.notes,
+        "not_copied": report.not_copied,
         "changes": report.changes,
     }
 

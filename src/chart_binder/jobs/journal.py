@@ -193,6 +193,7 @@ class WritingRun(LazyRun):
     """A run that writes tags; the run itself is saved with its first write."""
 
     keep_mtime: bool = False
+    copy_links: bool = False
 
     def save(
         self,
@@ -208,7 +209,10 @@ class WritingRun(LazyRun):
         Raises `AudioError`, `SaveError` and `StoreError`; if the outcome for the file is known by
         then, the journal has it.
         """
-        return self._recorded(partial(save_tags, path, change), decision_id, check, undoes)
+        save = partial(
+            save_tags, path, change, copy_links=self.copy_links, is_undo=undoes is not None
+        )
+        return self._recorded(save, decision_id, check, undoes)
 
     def restore(
         self, path: Path, restoration: Restoration, write: WriteRecord

@@ -1,18 +1,18 @@
 """Write what decisions say into the tags of files, by a plan for each album."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from chart_binder.audio.containers import read_tag_set, require_room
+from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.field_table import written_keys
 from chart_binder.audio.fields import all_fields, item_texts, not_copied, with_fields
 from chart_binder.audio.file_access import FileInUseError
 from chart_binder.audio.reading import read_names
-from chart_binder.audio.save import NotWritableError
+from chart_binder.audio.save import NotWritableError, check_tags
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.domain import records
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
@@ -96,7 +96,8 @@ class Draft:
 class Plan:
     """The changes to one file; one `of_whole` is for all files of its album or for none.
 
-    `changes` are what a person is shown, `after` has the fields after it.
+    `changes` are what a person is shown, `after` has the fields after it, `not_copied` names what
+    players no longer read, because the new tag hides it and cannot hold it.
     """
 
     draft: Draft
@@ -108,6 +109,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     withheld: str | None = None
     of_whole: bool = False
+    not_copied: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -124,7 +126,7 @@ class WriteReport:
     """The outcome for one file; `why` is there if nothing was written as expected.
 
     `notes` name what stays against the decision, `withheld` why its purpose was not met, `lost`
-    extended attributes that could not be kept. `in_review`: it waits for a person anyhow. Of an
+    attributes and times that could not be kept. `in_review`: it waits for a person anyhow. Of an
     undoing, `kept` are written and `others` not written keys that were changed since, and stay.
     """
 
@@ -143,6 +145,11 @@ class WriteReport:
     in_review: bool = False
     kept: tuple[journal.ChangedKey, ...] = ()
     others: tuple[journal.ChangedKey, ...] = ()
+
+    @property
+    def not_copied(self) -> tuple[str, ...]:
+        """What of other tags the new one hides and cannot hold."""
+        return self.plan.not_copied if self.plan else ()
 
     @property
     def waits(self) -> bool:
@@ -233,12 +240,16 @@ class StoredDecision:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans tags by what is in the store; `releases` has tracks, which `Policy.MOVE` needs."""
+    """Plans tags by what is in the store; `releases` has tracks, which `Policy.MOVE` needs.
+
+    With `copy_links` a file with other names (hard links) may be written, too.
+    """
 
     store: "Store"
     overrides: Mapping[str, OverrideRecord]
     options: WriteOptions = _DATES
     releases: ReleaseLookup | None = None
+    copy_links: bool = False
 
     def draft(self, file: TaggedFile, unsaved: StoredDecision | None = None) -> Draft | WriteReport:
         """Return what may be written of a file's decision, or `unsaved` one, or why nothing may."""
@@ -273,13 +284,17 @@ class Planner:
         return Draft(file, kept, track, notes, own_dates, withheld)
 
     def plan(self, draft: Draft, wanted: Callable[[Fields], Wanted]) -> Plan:
-        """Return the plan of a file by what its fields should be. Raises `AudioError`."""
-        tags = read_tag_set(draft.path)
-        said = wanted(all_fields(tags))
-        new = with_fields(tags, said.fields)
-        if new != tags:
-            require_room(draft.path, new)
-        hidden = not_copied(tags) if new != tags else ()
+        """Return the plan of a file by what its fields should be.
+
+        Raises `AudioError` and `SaveError` where saving it would.
+        """
+        wish: list[Wanted] = []
+
+        def change(tags: TagSet) -> TagSet:
+            wish.append(wanted(all_fields(tags)))
+            return with_fields(tags, wish[-1].fields)
+
+        tags, new = check_tags(draft.path, change, copy_links=self.copy_links)
         return Plan(
             draft=draft,
             policy=self.options.policy,
@@ -287,8 +302,9 @@ class Planner:
             changes=journal.field_changes(tags, new),
             is_changed=new != tags,
             after=all_fields(new),
-            notes=(*draft.notes, *said.notes, *_hidden_notes(hidden)),
-            withheld=draft.withheld or said.withheld,
+            notes=(*draft.notes, *wish[-1].notes),
+            withheld=draft.withheld or wish[-1].withheld,
+            not_copied=not_copied(tags) if new != tags else (),
         )
 
     def move(self, draft: Draft) -> Callable[[Fields], Wanted] | WriteReport:
@@ -349,11 +365,6 @@ class Planner:
         if was_overridden and not override and not stored_decisions.verdict_on(self.store, kept):
             return "the override that decided it was removed since: decide again"
         return None
-
-
-def _hidden_notes(hidden: Sequence[str]) -> Iterator[str]:
-    if hidden:
-        yield f"players no longer read, because the new tag cannot hold it: {', '.join(hidden)}"
 
 
 def writable_ids(decision: Decision, verdict: records.VerdictRecord | None) -> Chosen | str:

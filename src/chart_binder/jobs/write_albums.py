@@ -9,11 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from chart_binder.audio.file_access import listed_audio
-from chart_binder.audio.save import NotWritableError, require_writable
+from chart_binder.audio.save import NotWritableError
 from chart_binder.domain import tags
 from chart_binder.domain.records import UnwrittenRecord, now_utc
 from chart_binder.domain.tags import AlbumDates, Wanted
-from chart_binder.errors import CanonError, DamagedRecordError, SaveError, StoreError, counted
+from chart_binder.errors import (
+    AudioError,
+    CanonError,
+    DamagedRecordError,
+    SaveError,
+    StoreError,
+    counted,
+)
 from chart_binder.files import absolute_path, quoted
 from chart_binder.jobs.journal import WritingRun
 from chart_binder.jobs.stored_decisions import path_bytes
@@ -60,7 +67,7 @@ _FORMER = " before 0.55"
 T = TypeVar("T")
 _Drafted: TypeAlias = Draft | WriteReport
 _Wish: TypeAlias = Callable[[tags.Fields], Wanted]
-_ObstacleTo: TypeAlias = Callable[[Path], SaveError | None]
+_TryPlan: TypeAlias = Callable[[Draft, _Wish], Plan | SaveError | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,25 +159,21 @@ def _plan_by(
             wanted = wish(draft)
             if isinstance(wanted, WriteReport):
                 return wanted
-            planned = planner.plan(draft, wanted)
-            if planned.is_changed:
-                require_writable(draft.path)
+            return planner.plan(draft, wanted)
         except NotWritableError as error:
             return refused(draft.file, error.why, draft.decision)
-        return planned
 
     return _or_report(draft.file, plan)
 
 
-def _obstacle(path: Path) -> SaveError | None:
-    """Return why a file could not be saved, as far as is known beforehand."""
+def _try_plan(planner: Planner, draft: Draft, wish: _Wish) -> Plan | SaveError | None:
+    """Return the plan of a file, why it cannot be saved, or `None` if it cannot be read."""
     try:
-        require_writable(path)
+        return planner.plan(draft, wish)
     except SaveError as error:
         return error
-    except OSError:  # it is gone: reading it says so
+    except (AudioError, OSError):  # the next attempt to plan it reports that
         return None
-    return None
 
 
 def _or_report(file: TaggedFile, make: Callable[[], T]) -> T | WriteReport:
@@ -193,10 +196,10 @@ def _plan_dates(
     """
     options, has_ids = planner.options, bool(album.key.release)
     of_whole = options.whole_albums or not (has_ids or options.in_parts)
-    obstacle: _ObstacleTo = cache(_obstacle) if of_whole else lambda _: None
+    try_plan: _TryPlan = partial(_try_plan, planner) if of_whole else lambda *_: None
     drafts = [one for one in drafted if isinstance(one, Draft)]
     everyone = (*album.files, *(album.others() if of_whole else ()))
-    tried = _attempt(everyone, drafts, options, obstacle, has_ids=has_ids)
+    tried = _attempt(everyone, drafts, options, try_plan, has_ids=has_ids)
     dated = [one for one in drafts if one.track.certain_date and one.path in tried.wishes]
     undated = len(everyone) - len(dated) if options.whole_albums else 0
     is_left_out = options.whole_albums and (undated or tried.split)
@@ -215,7 +218,7 @@ def _plan_dates(
         keys = tags.navidrome_keys(one.file.container, one.file.fields)
         if one.path in tried.wishes and (is_left_out or keys in tried.split):
             return refused(one.file, why, one.decision)
-        plan = _plan_by(planner, one, tried.wish)
+        plan = tried.plans.get(one.path) or _plan_by(planner, one, tried.wish)
         return replace(plan, of_whole=of_whole) if isinstance(plan, Plan) else plan
 
     return [planned(one) for one in drafted]
@@ -223,9 +226,13 @@ def _plan_dates(
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A way to date files, those that may not be written, and the keys that it would split."""
+    """A way to date files, those that may not be written, and the keys that it would split.
+
+    `plans` are those that had to be made to know it.
+    """
 
     wishes: Mapping[Path, _Wish]
+    plans: Mapping[Path, Plan]
     blocked: Mapping[Path, SaveError]
     split: frozenset[object]
 
@@ -240,7 +247,7 @@ def _attempt(
     everyone: Sequence[TaggedFile],
     drafts: Sequence[Draft],
     options: tags.WriteOptions,
-    obstacle: _ObstacleTo,
+    try_plan: _TryPlan,
     *,
     has_ids: bool,
 ) -> _Attempt:
@@ -248,6 +255,7 @@ def _attempt(
 
     def attempt(*, is_cut: bool) -> _Attempt:
         wishes: dict[Path, _Wish] = {}
+        plans: dict[Path, Plan] = {}
         blocked: dict[Path, SaveError] = {}
         for draft in drafts:
             dates = AlbumDates(
@@ -257,14 +265,16 @@ def _attempt(
                 no_finer_than_date=is_cut,
             )
             wish = partial(tags.dates, draft.track, album=dates)
-            error = obstacle(draft.path)
-            if error and _fields_after(draft.file, wish) != draft.file.fields:
-                blocked[draft.path] = error
-            else:
-                wishes[draft.path] = wish
+            plan = try_plan(draft, wish)
+            if isinstance(plan, SaveError):
+                blocked[draft.path] = plan
+                continue
+            wishes[draft.path] = wish
+            if plan:
+                plans[draft.path] = plan
         after = ((one, _fields_after(one, wishes.get(one.path))) for one in everyone)
         split = tags.split_keys((one.container, one.fields, fields) for one, fields in after)
-        return _Attempt(wishes, blocked, frozenset() if options.in_parts else split)
+        return _Attempt(wishes, plans, blocked, frozenset() if options.in_parts else split)
 
     originals = {file.fields.get("original_date", ()) for file in everyone}
     years = {draft.track.first.year for draft in drafts if draft.track.first}

@@ -66,12 +66,6 @@ def file_with_tags(layout: Layout, tags: TagSet) -> list[Piece]:
     return list(layout.with_tags(tags))
 
 
-def require_room(path: Path, tags: TagSet) -> None:
-    """Raise `AudioError` for a file that cannot be written, or not with these tags."""
-    with open_audio(path) as source:
-        file_with_tags(layout_of(source), tags)
-
-
 def hash_if_same(source: Source, copy: Source) -> str | None:
     """Return the `audio_hash` of two open files, or `None` if their audio is not the same."""
     ours = _audio_hash(source)

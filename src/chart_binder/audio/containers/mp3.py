@@ -102,9 +102,9 @@ class APE:
     written = "apev2"
 
     def __init__(self, source: Source, container: str) -> None:
-        _, self._start = find_id3(source, 0)
+        leading, self._start = find_id3(source, 0)
         self._end, tail = find_tail(source, self._start)
-        self.tags = TagSet(container, tail)
+        self.tags = TagSet(container, (*tail, *([leading] if leading else ())))
         self._source = source
 
     def audio(self) -> Iterator[Piece]:
@@ -117,7 +117,8 @@ class APE:
             where = f"at byte {self._end:,}, where tags go"
             raise self._source.damaged(f"by its headers its audio does not end {where}")
         yield Span(0, self._end)
-        for block in sorted(tags.blocks, key=lambda block: block.form == "id3v1"):
+        behind = (block for block in tags.blocks if not block.form.startswith("id3v2"))
+        for block in sorted(behind, key=lambda block: block.form == "id3v1"):
             yield _written_ape(block) if block.form == "apev2" else block.items[0].data
 
 

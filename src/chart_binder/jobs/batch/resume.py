@@ -31,8 +31,8 @@ _MAX_ANSWERS = 500
 _MAX_REFRESH_GAP = timedelta(days=7)
 """After a longer gap a refresh starts again: whoever asks wants to know how things are today."""
 _OPTIONS_WITHOUT_EFFECT = frozenset({
-    "--jobs", "--write", "--policy", "--keep-mtime", "--report", "--metrics", "--executor",
-    "--scheduler", "--output", "--verbose", "--quiet", "--order",
+    "--jobs", "--write", "--policy", "--keep-mtime", "--copy-links", "--report", "--metrics",
+    "--executor", "--scheduler", "--output", "--verbose", "--quiet", "--order",
 })  # fmt: skip
 """Options that change neither which files are decided nor the evidence for them."""
 
