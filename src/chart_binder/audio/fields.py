@@ -122,6 +122,9 @@ _FORMS: dict[str, tuple[_Read, _Write]] = {
 
 _READERS: dict[str, _Read] = {form: read for form, (read, _) in _FORMS.items()}
 _READERS |= dict.fromkeys((riff.INFO_FORM, riff.TEXT_FORM), _plain_text)
+_READERS["id3v1"] = lambda item: tuple(
+    text for *_, texts in _of_id3v1(item.data) for text in texts or () if text
+)
 
 # The form of the tag that is written in each kind of file, with the head of a new one.
 _VORBIS = ("vorbis", vorbis.NEW_HEAD)

@@ -150,7 +150,7 @@ def _split(date: str) -> Iterator[Texts]:
     """Yield the year, the day and the time of a date as ID3v2.3 has them."""
     whole = _WHOLE_DATE.match(date)
     if whole is None:
-        yield (date,) if date else ()
+        yield (date.zfill(len("2004")) if date.isdecimal() else date,) if date else ()
         return
     yield (whole["year"],)
     yield (whole["day"] + whole["month"],) if whole["day"] and "00" not in whole.groups() else ()

@@ -88,7 +88,7 @@ class BlockHeader(msgspec.Struct, frozen=True):
 
 
 class TagChanges(msgspec.Struct, frozen=True):
-    """All changes from one tag set to another, in order; `*_alike` hash both, `normalized`.
+    """All changes from one tag set to another; `new_alike` is the hash of the other, `normalized`.
 
     `copied` are the records that the written tag got from other tags, because it said nothing
     itself; `uncopied` those that it would have got: they are said by other tags alone.
@@ -97,7 +97,6 @@ class TagChanges(msgspec.Struct, frozen=True):
     old_blocks: tuple[BlockHeader, ...]
     new_blocks: tuple[BlockHeader, ...]
     changes: tuple[Change, ...]
-    old_alike: str = ""
     new_alike: str = ""
     copied: tuple[Item, ...] = ()
     uncopied: tuple[Item, ...] = ()
@@ -122,8 +121,6 @@ class TagChanges(msgspec.Struct, frozen=True):
             self.new_blocks,
             self.old_blocks,
             tuple(Change(each.form, each.key, each.new, each.old) for each in self.changes),
-            self.new_alike,
-            self.old_alike,
         )
 
 
@@ -170,20 +167,6 @@ def normalized(tags: TagSet) -> TagSet:
         items.append(named if sign else item)
     items.sort(key=lambda item: item.key)
     return tags.with_block(Block(_VORBIS, tuple(items), block.head))
-
-
-def with_recorded_names(tags: TagSet, changes: TagChanges) -> TagSet:
-    """Return the tags with the keys of changed Vorbis comments in the case they were written in."""
-    block = tags.block(_VORBIS)
-    if block is None:
-        return tags
-    written = [change for change in changes.changes if change.form == _VORBIS]
-    names = {change.key.upper(): change.key for change in written if change.new}
-    items = tuple(
-        msgspec.structs.replace(item, key=names.get(item.key.upper(), item.key))
-        for item in block.items
-    )
-    return tags.with_block(Block(_VORBIS, items, block.head))
 
 
 def _changed_items(block: Block, changes: TagChanges) -> tuple[Item, ...]:

@@ -259,7 +259,6 @@ class WritingRun(LazyRun):
         copied = copied_items(prepared.before)
         changes = msgspec.structs.replace(
             tagset.changes_between(prepared.before, prepared.after),
-            old_alike=normalized(prepared.before).hash,
             new_alike=normalized(prepared.after).hash,
             copied=copied,
             uncopied=() if copied else new_block(prepared.before).items,

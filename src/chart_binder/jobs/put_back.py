@@ -22,17 +22,15 @@ from chart_binder.audio.tagset import (
     TagChanges,
     TagSet,
     apply_changes,
-    normalized,
-    with_recorded_names,
 )
 from chart_binder.domain.records import WriteRecord
 from chart_binder.errors import SaveError
+from chart_binder.files import quoted
 from chart_binder.jobs.journal import (
     HEAD_OF,
     SAME_WORDS,
     ChangedKey,
     changes_since_write,
-    has_written,
     merged_by_key,
     shown_texts,
     texts_after_write,
@@ -57,8 +55,12 @@ def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> P
     Raises `AudioError` for a journal that cannot be read, `SaveError` if it does not lead back.
     """
     changes = TagChanges.from_json(write.changes)
-    if has_written(tags, write):
-        return PutBack(_tags_before(write, changes, tags))
+    if tags.hash == write.tags_after_hash:
+        before = apply_changes(tags, changes.reversed)
+        if before.hash != write.tags_before_hash:
+            path = quoted(path_from_bytes(write.path))
+            raise SaveError(f"{path}: the journal does not lead back to the tags before")
+        return PutBack(before)
     copied = tuple(_additions(changes.copied, changes))
     now = new_block(tags).items
     lost = _additions((item for item in changes.uncopied if item not in now), changes)
@@ -69,18 +71,6 @@ def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> P
     return PutBack(back, kept, tuple(_others(write, changes, present, back)))
 
 
-def _tags_before(write: WriteRecord, changes: TagChanges, tags: TagSet) -> TagSet:
-    is_exact = tags.hash == write.tags_after_hash
-    now = tags if is_exact else with_recorded_names(tags, changes)
-    before = apply_changes(now, changes.reversed)
-    is_restored = before.hash == write.tags_before_hash
-    if not is_restored and (is_exact or normalized(before).hash != changes.old_alike):
-        raise SaveError(
-            f"{path_from_bytes(write.path)}: the journal does not lead back to the tags before"
-        )
-    return before
-
-
 def _additions(items: Iterable[Item], changes: TagChanges) -> Iterator[Change]:
     """Yield records that other tags said as additions to the tag that was written."""
     form = next((change.form for change in changes.changes if change.new), "")
@@ -89,12 +79,14 @@ def _additions(items: Iterable[Item], changes: TagChanges) -> Iterator[Change]:
 
 
 def _from_copies(recorded: Iterable[Change], copied: tuple[Change, ...]) -> Iterator[Change]:
-    """Yield changes, those of an absent key from what another tag said of it."""
+    """Yield changes, those of a key that was absent or empty from what another tag said of it."""
     for change in recorded:
         copies = (copy for copy in copied if is_same_key(change.form, copy.key, change.key))
-        old = change.old or tuple(placed for copy in copies for placed in copy.new)
-        if change.old or shown_texts(change.form, old) != shown_texts(change.form, change.new):
-            yield msgspec.structs.replace(change, old=old)
+        of_other_tag = tuple(placed for copy in copies for placed in copy.new)
+        if not of_other_tag or any(shown_texts(change.form, change.old)):
+            yield change
+        elif shown_texts(change.form, of_other_tag) != shown_texts(change.form, change.new):
+            yield msgspec.structs.replace(change, old=of_other_tag)
 
 
 def _of_present_version(
