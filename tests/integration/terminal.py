@@ -8,7 +8,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,15 +66,17 @@ def walking(
     *arguments: str,
     folder: str = "work",
     columns: int = 100,
+    program: Sequence[str] = (sys.executable, "-m", "chart_binder"),
 ) -> Iterator[Terminal]:
-    """Run `canon` in a folder of a home, on a terminal."""
+    """Run `canon`, or another program, in a folder of a home, on a terminal without colours."""
     leader, follower = pty.openpty()
     termios.tcsetwinsize(follower, (40, columns))
     # The first terminal that a session opens is the one whose Ctrl-C it is told of.
     opening = ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(follower)]
     with subprocess.Popen(
-        [*opening, sys.executable, "-m", "chart_binder", *arguments],
-        cwd=home / folder, env=environment | {"TERM": "xterm"}, start_new_session=True,
+        [*opening, *program, *arguments],
+        cwd=home / folder, env={"NO_COLOR": "1"} | environment | {"TERM": "xterm"},
+        start_new_session=True,
     ) as process:  # fmt: skip
         try:
             yield Terminal(leader, process)

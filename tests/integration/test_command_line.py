@@ -20,7 +20,7 @@ from servers.searxng import Mode, Searxng, hit
 UNLOADED = {
     "--help": (
         "pydantic", "httpx", "ollama", "bs4", "sqlalchemy", "structlog", "mediafile", "mutagen",
-        "musicbrainzngs", "msgspec", "platformdirs", "tomli", "asyncio",
+        "musicbrainzngs", "msgspec", "platformdirs", "tomli", "tomlkit", "rich", "asyncio",
     ),
     "decide": (
         "chart_binder.domain.dates_in_text", "chart_binder.llm.old_dates",

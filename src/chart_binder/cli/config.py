@@ -42,6 +42,7 @@ from chart_binder.web.searxng import Degraded, Hits, NothingFound, SearxngClient
 from chart_binder.wiring import exam_results, store_url, transcripts_folder
 from chart_binder.wiring import tools as configured_tools
 
+_TOOLS = "chart_binder.tools"
 _SOURCE_COLUMN = 60
 _INDENT = 4
 
@@ -106,18 +107,13 @@ def value_at(config: Config, key: str) -> Any:
     return dict(dotted_keys(config.model_dump(mode="json"))).get(key)
 
 
-def _keys(_: object, __: object, begun: str) -> list[str]:
-    """Complete KEY."""
-    return [key for key in key_names() if key.startswith(begun)]
-
-
 def _values(context: click.Context, _: object, begun: str) -> list[str]:
     """Complete VALUE."""
     return [value for value in values_of(context.params["key"]) if value.startswith(begun)]
 
 
 @config.command("set", context_settings={"ignore_unknown_options": True})  # for VALUE -1
-@click.argument("key", shell_complete=_keys)
+@click.argument("key", shell_complete=options.completed(key_names))
 @click.argument("value", shell_complete=_values)
 @options.flag("--dry-run", "Check the value and change nothing.")
 @options.pass_session
@@ -205,7 +201,7 @@ def _tool_lines(tool: Tool) -> Iterator[str]:
 
 
 @tools.command("run")
-@click.argument("name")
+@click.argument("name", shell_complete=options.completed(lambda: plugins.names(_TOOLS)))
 @click.argument("arguments")
 @options.pass_session
 def run(session: options.Session, name: str, arguments: str) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +15,12 @@ from chart_binder.cli.options import common_options
 from chart_binder.errors import INTERRUPTED, CanonError, ConfigError, PluginError, UsageError
 from chart_binder.files import path_text
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 OK, FAILED, MISUSED = 0, 1, 2
+COMPLETE = "_CANON_COMPLETE"
+"""The variable by which the script of a shell asks what completes a word."""
 
 
 COMMANDS = {
@@ -37,6 +43,8 @@ COMMANDS = {
     "model": ("model", "model", "Examine the configured model: may it decide by prose?"),
     "config": ("config", "config", "Show the configuration and where it comes from, or change it."),
     "transcript": ("transcript", "transcript", "Read, replay or parse runs of a model."),
+    "completion": ("shell", "completion", "Print the script that completes words in a shell."),
+    "man": ("shell", "man", "Print the manual page."),
     "tools": ("config", "tools", "List what the model can call, or call it by hand."),
     "eval": ("evaluate", "eval_golden", "Decide the bundles of a golden file, and score them."),
 }
@@ -65,11 +73,19 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is called, or fail with the one that may be meant."""
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
+        if not (name in COMMANDS or name.startswith("-") or ctx.resilient_parsing):
             close = get_close_matches(name.casefold(), COMMANDS, n=1)
             meant = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(COMMANDS)}."
             ctx.fail(f"No such command {name!r}: {meant}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Complete a command by the table, an option as click does."""
+        from click.shell_completion import CompletionItem
+
+        begun = {name: row for name, row in COMMANDS.items() if name.startswith(incomplete)}
+        items = [CompletionItem(name, help=about) for name, (_, _, about) in begun.items()]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table, without importing what it names."""
@@ -104,6 +120,10 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit status."""
     _prepare_streams()
+    if asked := os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(canon, {}, "canon", COMPLETE, asked)
     try:
         try:  # not `canon.main`, which ends with 1 where nobody reads what is printed any more
             with canon.make_context("canon", list(arguments)) as context:

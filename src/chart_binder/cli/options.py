@@ -102,6 +102,12 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
     @option("-v --verbose", "Say more; -vv shows the model's run.", count=True)
     @flag("--offline", "Open no socket: cached evidence only.")
     @option("--output", "Form of the results.", type=click.Choice(["text", "json"]))
+    @option(
+        "--color",
+        "Colours: auto (on terminals).",
+        into="colour",
+        type=click.Choice(["auto", "always", "never"]),
+    )
     @click.option("--json", "output", flag_value="json", help="Short for --output json.")
     @click.pass_context
     @wraps(command)
@@ -114,6 +120,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
         verbose: int,
         offline: bool,
         output: str | None,
+        colour: str | None,
         **kwargs: Any,
     ) -> R:
         session = context.ensure_object(Session)
@@ -126,6 +133,10 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
             from chart_binder.cli.output import silence_notes
 
             silence_notes()
+        if colour:
+            from chart_binder.cli.style import choose_colour
+
+            choose_colour(colour)
         if offline:
             session.flags["musicbrainz.offline"] = True
         session.output = output or session.output
@@ -165,6 +176,19 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., R]], Cal
     return decorate
 
 
+def completed(
+    names: Callable[[], Iterable[str]],
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes a word by names, which are looked up when a shell asks."""
+    return lambda _context, _parameter, begun: [name for name in names() if name.startswith(begun)]
+
+
+def _policies() -> Iterable[str]:
+    from chart_binder.config.load import values_of
+
+    return values_of("tags.policy")
+
+
 keep_mtime_option = flag("--keep-mtime", "Keep the modification times of files and folders.")
 save_options = together(
     keep_mtime_option,
@@ -191,6 +215,7 @@ tag_options = together(
         "--policy POLICY",
         "dates: when each track first came out; note: CANON_* keys alone; move: the whole"
         " representative release. By default tags.policy.",
+        shell_complete=completed(_policies),
     ),
     flag("--whole-albums", "With dates: date all tracks of an album or none."),
     flag("--also-date", "With dates: write the first date to DATE, too."),

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from chart_binder.cli.style import coloured, is_coloured
 from chart_binder.errors import CanonError
 from chart_binder.files import path_text
 
@@ -73,9 +74,10 @@ def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
     """Print lines, made safe for a terminal; there `narrowed` to its width."""
     is_terminal = (sys.stderr if err else sys.stdout).isatty()
     width = terminal_edge() if is_terminal else sys.maxsize
+    has_colour = is_coloured(err=err)
     for line in lines:
         for part in narrowed(safe_text(line), width):
-            click.echo(part, err=err)
+            click.echo(coloured(part) if has_colour else part, err=err, color=has_colour)
 
 
 def terminal_edge() -> int:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
+from chart_binder import plugins
 from chart_binder.cli import decision_text, options, output
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.errors import PluginError, UsageError, counted
@@ -126,6 +127,7 @@ def html(session: options.Session, file: Path, out: Path | None) -> None:
     "How the reply is written: classic, pause, xml, or as a plug-in reads it.",
     default="classic",
     show_default=True,
+    shell_complete=options.completed(lambda: plugins.names("chart_binder.dialects")),
 )
 @options.flag("--jsonl", 'Read lines {"text": ..., "dialect": ...}.')
 @options.flag(

@@ -1,0 +1,61 @@
+"""Colour: which words of a printed line get which style, and where lines are coloured at all.
+
+Lines are coloured when they are printed, after they were wrapped: what makes them knows no style.
+"""
+
+import os
+import re
+import sys
+from contextvars import ContextVar
+
+import click
+
+_GOOD, _WAITING, _BAD, _DATE = "green", "yellow", "red", "cyan"
+_STATES = {
+    **dict.fromkeys(("decided", "ok", "written", "put back"), _GOOD),
+    **dict.fromkeys(
+        ("review", "undecided", "unmatched", "unreadable", "warning", "not written"), _WAITING
+    ),
+    **dict.fromkeys(("error", "failed"), _BAD),
+}
+"""The colour of each state."""
+_STYLED = re.compile(
+    r"https?://\S+"  # no date within
+    r"|(?<=  )(?P<before>(?:(?!  |; ).){1,40}?) -> (?P<after>.+)"
+    # A state or a bare year is a label or a cell; within a sentence it is a word or a number.
+    rf"|(?:^ *|(?<=  )|(?<=: ))(?P<state>{'|'.join(_STATES)})(?=  |:|,|$)"
+    r"|(?P<date>(?<![\w/-])(?:1[89]|20)\d\d-\d\d(?:-\d\d)?(?![\w-])"
+    r"|(?:^ *|(?<=  )|(?<=\()|(?<=released ))(?:1[89]|20)\d\d(?=  |\)|,| or earlier|\?|$))"
+)
+_wanted: ContextVar[str] = ContextVar("colour", default="auto")
+
+
+def choose_colour(when: str) -> None:
+    """Colour lines of this call `always`, `never`, or `auto`: on terminals."""
+    _wanted.set(when)
+
+
+def is_coloured(*, err: bool) -> bool:
+    """Tell whether lines on a stream are coloured; `NO_COLOR` (no-color.org) says no for `auto`."""
+    if _wanted.get() != "auto":
+        return _wanted.get() == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return (sys.stderr if err else sys.stdout).isatty()
+
+
+def coloured(line: str) -> str:
+    """Return a line with its states, its dates and its changes in colour."""
+    return _STYLED.sub(_styled, line)
+
+
+def _styled(match: re.Match[str]) -> str:
+    text = match[0]
+    if match["before"]:
+        return f"{click.style(match['before'], _BAD)} -> {click.style(match['after'], _GOOD)}"
+    for name in ("state", "date"):
+        if word := match[name]:
+            words = word.lstrip(" ")
+            colour = _DATE if name == "date" else _STATES[words]
+            return text.removesuffix(words) + click.style(words, colour)
+    return text
