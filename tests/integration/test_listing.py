@@ -77,15 +77,42 @@ def test_names_that_a_playlist_cannot_hold_are_left_out(canon: Canon, library: P
     assert str(odd[0]) in [row["path"] for row in rows], "with its line break in quotes"
 
 
-def test_a_terminal_shows_a_table_that_fits_it(
+def test_a_terminal_shows_a_list_that_fits_it(
     library: Path, home: Path, environment: dict[str, str], forked: Forking
 ) -> None:
-    for options, last, columns in (((), "window", 60), (("-v",), "because", 100)):
+    (library / "queen.flac").unlink()
+    for options, columns in (((), 60), (("-v",), 100)):
         words = ["ls", "artist:queen state:decided", *options]
         status, lines = run_on_terminal(words, home / "work", environment, forked, columns)
-        assert (status, last in "".join(lines)) == (0, True)
-        assert max(len(line) for line in lines if "queen.flac" not in line) <= columns
-        assert any(line.startswith("recording   ") for line in lines) is not bool(options)
+        heading, track, *reason, told = lines
+        assert (status, max(map(len, lines[:-1])) <= columns) == (0, True)
+        assert heading.startswith("Best of, 2004  [")
+        assert track.split()[0] == "1975-10-31"
+        assert track.split()[-1] == "gone"
+        assert ("queen.flac (album lead window): " in "".join(reason)) is bool(options)
+        assert "canon forget PATH" in told
+
+
+def test_what_is_gone_or_is_no_audio_is_no_row_for_ever(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    cover = library / "cover.jpg"
+    cover.write_bytes(b"no audio")
+    canon("decide", cover).must_end(1, "is not audio that can be read")
+    canon("batch", cover).must_end(1, "is not audio that can be read")
+    assert len(canon("ls", "--output=json").lines) == 4
+    (library / "queen.flac").unlink()
+    canon("forget", library / "queen.flac", "--dry-run").must_end(0, "1 file would be taken out")
+    assert len(canon("ls", "--output=json").lines) == 4
+    canon("forget", library / "queen.flac").must_end(0, "1 file taken out of the store with 1 deci")
+    canon("forget", library / "queen.flac").must_end(0, "0 files taken out of the store\n")
+    for path in library.iterdir():
+        path.unlink()
+    library.rmdir()
+    assert canon("forget", library, "--output=json").line == {
+        "files": 3, "decisions": 3, "dry_run": False,
+    }  # fmt: skip
+    assert canon("ls", "--output=json").out == ""
 
 
 def test_a_sample_is_judged_with_keys_and_goes_on(

@@ -31,7 +31,7 @@ WHOLE = (0, 0)
 STEPS = (
     ("Decide. Nothing is written to the files; what MusicBrainz says is stored.",
      f'canon decide "{TITLE}"', (14, 6)),
-    ("All of them in a table. *2004 or earlier* means that the year is not certain.",
+    ("All of them in a list.",
      "canon ls", WHOLE),
     ("One of them: why this, and why no other?",
      f'canon explain "{TITLE}/03 Song 3.flac"', WHOLE),

@@ -19,6 +19,7 @@ from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import StoreError
 from chart_binder.store import Store, open_store, read_overrides
+from chart_binder.store.decisions import Forgotten
 from store.records import NOW, ODD_PATH, decision, run, write
 
 SONG = b"/music/song.flac"
@@ -270,3 +271,28 @@ def test_a_store_whose_tables_have_names_that_are_no_text_is_damaged(tmp_path: P
     for read in (read_overrides, lambda url: open_store(url).close()):
         with pytest.raises(StoreError, match="is damaged"):
             read(url)
+
+
+def test_what_is_forgotten_takes_what_hangs_on_it_alone_with_it(store: Store) -> None:
+    paths = (b"/music/a/1.flac", b"/music/a/2.flac", b"/music/ab/3.flac", b"/music/a%")
+    for number, path in enumerate(paths):
+        shared = "both" if number else "alone"
+        made = msgspec.structs.replace(
+            decision(number, path), evidence_hash=shared, transcript_id=shared
+        )
+        store.decisions.put(made, EvidenceRecord(shared, b"{}"), TranscriptRecord(shared, b"{}"))
+        store.audits.put(AuditRecord(decision_id=made.id, verdict=AuditVerdict.RIGHT, at_utc=NOW))
+        store.unwritten.update(
+            [UnwrittenRecord(path=path, why="why", at_utc=NOW, decision_id=made.id)], []
+        )
+    store.decisions.put(decision(9, paths[0]))
+    named = [b"/music/a/", *(b"/none/%d" % number for number in range(300))]
+    assert store.decisions.forget(named, is_dry=True) == Forgotten(2, 3)
+    assert store.decisions.history(paths[0]) != ()
+    assert store.decisions.forget(named) == Forgotten(2, 3)
+    assert {one.path for one in store.decisions.iterate()} == {*paths[2:]}
+    assert {*store.audits.latest()} == {"decision2", "decision3"}
+    assert {one.path for one in store.unwritten.all()} == {*paths[2:]}
+    assert store.evidence.of(["both", "alone"]).keys() == {"both"}
+    assert store.transcripts.of(["both", "alone"]).keys() == {"both"}
+    assert store.decisions.forget([paths[3], b"/"]) == Forgotten(2, 2)

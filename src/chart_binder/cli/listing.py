@@ -5,23 +5,25 @@ import io
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from chart_binder.cli import options, output
 from chart_binder.cli.decision_text import musicbrainz_page, recording_lines
 from chart_binder.cli.progress import CTRL_D, read_key
+from chart_binder.cli.review_text import NO_ALBUM
 from chart_binder.domain.records import AuditVerdict
-from chart_binder.domain.verdict import FirstRelease
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs import listing
-from chart_binder.jobs.decide import State
-from chart_binder.jobs.stored_decisions import path_from_bytes
+from chart_binder.jobs.decide import WAITING_STATES, State
+from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -69,9 +71,9 @@ def _sample_options(default: str = "") -> Callable[[Command], Command]:
 @_query
 @options.option(
     "--format",
-    "A table (the default), CSV, or JSON Lines.",
+    "A list (the default), CSV, or JSON Lines.",
     into="form",
-    type=click.Choice(["table", "csv", "jsonl"]),
+    type=click.Choice(["list", "csv", "jsonl"]),
 )
 @options.flag("-0", "--print0", "Print paths alone, each ended by NUL.")
 @options.option("--limit N", "List at most so many; 0 for all.", type=click.IntRange(0))
@@ -94,8 +96,8 @@ def ls(
     (of the first release), certain (yes, no), path, text. `-state:decided` is all but that. See
     docs/library.md.
 
-    On a terminal it is a table of at most 50, with -v each with its reason, address and path;
-    elsewhere whole lines with tabs between.
+    On a terminal it is a list by album: first release, artist and title, the record, the state; at
+    most 50 tracks, with -v each with its file, rule and reason. Elsewhere lines with tabs between.
 
     Exit status: 0, 1 where a record of the store is damaged, 2 bad usage.
     """
@@ -104,28 +106,44 @@ def ls(
     if by and size is None:
         raise UsageError("--by rule goes with --sample N")
     skipped = output.SkippedRecords()
-    form = "paths" if print0 else "jsonl" if session.as_json else form or "table"
-    is_table = form == "table" and sys.stdout.isatty()
-    most = _SHOWN if limit is None and is_table else limit
+    form = "paths" if print0 else "jsonl" if session.as_json else form or "list"
     wanted = listing.read_query(query)
     with session.open_store() as store:
         rows = listing.listing(store, wanted, skipped.decision)
         if size is not None:
             rows = iter(listing.sample(rows, size, seed, is_by_rule=by is not None))
-        shown = islice(rows, most or None)
-        if is_table:
-            blocks = ((*[""] * bool(at), *row_lines(row)) for at, row in enumerate(shown))
-            whole = session.verbosity > 0
-            output.print_lines(chain.from_iterable(blocks) if whole else table_lines([*shown]))
+        if form == "list" and sys.stdout.isatty():
+            most = _SHOWN if limit is None else limit
+            _print_list(rows, most, explained=session.verbosity > 0)
         else:
-            _print(form, shown)
-        if is_table and (left := sum(1 for _ in rows)):
-            output.print_notes([f"{left:,} more: --limit 0 lists all"])
+            _print(form, islice(rows, limit or None))
     return skipped.status
 
 
+def _print_list(rows: Iterator[listing.ListedDecision], most: int, *, explained: bool) -> None:
+    """Print the first tracks by folder and album, and what there is beside them."""
+    counts: Counter[str] = Counter()
+
+    def counted_rows() -> Iterator[listing.ListedDecision]:
+        for row in rows:
+            counts[row.state] += 1
+            yield row
+
+    shown = listing.by_album(counted_rows(), most)
+    width = min(output.terminal_edge(), _MAX_WIDTH)
+    output.print_lines(list_lines(shown, width, explained=explained))
+    notes = [f"{left:,} more: --limit 0 lists all"] if (left := counts.total() - len(shown)) else []
+    if any((first := row.decision.first_release) and not first.year_certain for row in shown):
+        notes.append("?: that year or earlier")
+    if any(row.is_gone for row in shown):
+        notes.append("gone: the file is not there any more; canon forget PATH takes it out")
+    if counts.keys() & WAITING_STATES:
+        notes.append("next: canon review")
+    output.print_notes(notes)
+
+
 def _print(form: str, rows: Iterable[listing.ListedDecision]) -> None:
-    if form == "table":
+    if form == "list":
         output.print_lines(separated_lines(rows))
     elif form == "jsonl":
         for row in rows:
@@ -134,6 +152,29 @@ def _print(form: str, rows: Iterable[listing.ListedDecision]) -> None:
         paths = (row.kept.path + b"\0" for row in rows)
         for record in paths if form == "paths" else csv_lines(rows):
             click.echo(record, nl=False)
+
+
+@click.command("forget")
+@options.some_paths_argument
+@options.flag("--dry-run", "Only say how many files would be taken out.")
+@options.pass_session
+def forget(session: options.Session, paths: tuple[str, ...], *, dry_run: bool) -> int:
+    """Take files, or all files below folders, out of the store; they may be gone already.
+
+    Their decisions with all that hangs on them are deleted at once, and nothing is asked. The files
+    stay as they are, and so does the journal of what was written to them: `canon undo` works.
+    `canon ls -0 QUERY | canon forget -` takes out what a query lists.
+
+    Exit status: 0, or 2 bad usage.
+    """
+    named = [path_bytes(path) for path in options.named_paths(paths)]
+    with session.open_store() as store:
+        forgotten = store.decisions.forget(named, is_dry=dry_run)
+    done = "would be taken" if dry_run else "taken"
+    said = f"{counted(forgotten.files, 'file')} {done} out of the store"
+    decisions = f" with {counted(forgotten.decisions, 'decision')}" if forgotten.decisions else ""
+    session.show(msgspec.structs.asdict(forgotten) | {"dry_run": dry_run}, [said + decisions])
+    return 0
 
 
 @click.command("audit", cls=_QueryCommand)
@@ -300,9 +341,11 @@ _COLUMNS = (
     "first_release_label", "first_release_country", "group", "group_type", "rule", "state",
     "reason", "address", "path",
 )  # fmt: skip
-_TABLE = ("recording", "file", "first release", "group", "decision")
-_TABLE_GAP, _UNBROKEN = 3, 12
-"""Words of so many columns are not broken in a table, where there is room for all columns."""
+_INDENT, _GAP = 2, 2
+_NAMES_SHARE = 55
+"""Percent of the room for artist and title, if they and the record's title do not fit."""
+_LEAST_FOLDER = 8
+_MAX_WIDTH = 120
 
 
 def row_object(row: listing.ListedDecision) -> dict[str, Any]:
@@ -359,54 +402,53 @@ def separated_lines(rows: Iterable[listing.ListedDecision]) -> Iterator[str]:
         yield "\t".join(" ".join(value.split()) for value in _values(row))
 
 
-def table_lines(rows: Sequence[listing.ListedDecision]) -> Iterator[str]:
-    """Yield a table for a terminal."""
+def list_lines(
+    rows: Sequence[listing.ListedDecision], width: int, *, explained: bool = False
+) -> Iterator[str]:
+    """Yield a line for each track below a heading for each album; if `explained`, with reasons."""
     if not rows:
         yield "nothing was decided that matches"
         return
-    from rich import box  # slow to import, and for terminals alone
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    cells = [[output.safe_text(cell) for cell in _cells(row)] for row in rows]
-    columns = map(" ".join, zip(*cells, strict=True))
-    widest = [max(map(output.display_width, column.split())) for column in columns]
-    room = output.terminal_width() - _TABLE_GAP * (len(_TABLE) - 1)
-    unbroken = _UNBROKEN
-    while sum(least := [min(width, unbroken) for width in widest]) > room and unbroken > 1:
-        unbroken -= 1
-    for heading, width in zip(_TABLE, least, strict=True):
-        table.add_column(heading, overflow="fold", min_width=width)
-    for texts in cells:
-        table.add_row(*map(Text, texts))
-    text = io.StringIO()
-    console = Console(
-        file=text, width=output.terminal_width(), markup=False, emoji=False, highlight=False
-    )
-    console.print(table)
-    yield from (line.rstrip() for line in text.getvalue().strip("\n").splitlines())
+    cells = [[output.printable(output.safe_text(cell)) for cell in _cells(row)] for row in rows]
+    widths = [max(map(output.display_width, column)) for column in zip(*cells, strict=True)]
+    date, name, origin, state = widths
+    room = width - _INDENT - _GAP * (len(widths) - 1) - date - state
+    name = min(name, max(room - origin, room * _NAMES_SHARE // 100))
+    fitted = (date, name, min(origin, room - name), state)
+    album = None
+    for row, texts in zip(rows, cells, strict=True):
+        if (folder_and_album := row.folder_and_album) != album:
+            yield from [""] * (album is not None)
+            yield _album_heading(row, width)
+            album = folder_and_album
+        columns = (output.fit(text, taken) for text, taken in zip(texts, fitted, strict=True))
+        yield (" " * _INDENT + (" " * _GAP).join(columns)).rstrip()
+        if explained:
+            rule = f" ({row.rule.replace('_', ' ').lower()})" if row.rule else ""
+            reason = f"{Path(row.path).name}{rule}: {row.reason or 'no reason was given'}"
+            yield from output.wrap(reason, " " * 2 * _INDENT, 3 * _INDENT, width)
 
 
-def _cells(row: listing.ListedDecision) -> Iterator[str]:
+def _cells(row: listing.ListedDecision) -> tuple[str, ...]:
+    """Return date, names, where the track is from, and state."""
     decision, first = row.decision, row.decision.first_release
-    yield _stacked(decision.artist, decision.title)
-    yield _stacked(Path(row.path).name, ", ".join(filter(None, (row.album, str(row.year or "")))))
-    yield _stacked(*_first_release(first)) if first else "-"
-    yield _stacked(decision.crg_title, decision.crg_type)
-    rule = row.rule if row.decision.state in (State.DECIDED, State.REVIEW) else None
-    gone = "file is gone" if row.is_gone else None
-    yield _stacked(row.state, gone, rule and rule.replace("_", " ").lower())
+    date = f"{first.date}{'' if first.year_certain else '?'}" if first else "-"
+    names = " - ".join(filter(None, (decision.artist, decision.title))) or Path(row.path).name
+    origin = decision.crg_title or (first.title if first else None) or "-"
+    return date, names, origin, "gone" if row.is_gone else row.state
 
 
-def _first_release(first: FirstRelease) -> Iterator[str | None]:
-    yield f"{first.date}{'' if first.year_certain else ' or earlier'}"
-    yield ", ".join(filter(None, (first.type, first.country)))
-
-
-def _stacked(*parts: str | None) -> str:
-    return "\n".join(filter(None, parts)) or "-"
+def _album_heading(row: listing.ListedDecision, width: int) -> str:
+    """Return album, year and folder; of a folder that is too long the beginning is cut."""
+    title = ", ".join(filter(None, (row.album or NO_ALBUM, str(row.year or ""))))
+    title = output.printable(output.safe_text(title))
+    title = output.fit(title, min(output.display_width(title), width))
+    folder = output.printable(output.safe_text(str(Path(row.path).parent)))
+    room = width - output.display_width(title) - len("  []")
+    if room < _LEAST_FOLDER:
+        return title
+    cut = output.fit(folder[::-1], min(output.display_width(folder), room))[::-1]
+    return f"{title}  [{cut}]"
 
 
 def row_lines(row: listing.ListedDecision) -> Iterator[str]:

@@ -34,6 +34,7 @@ COMMANDS = {
     "review": ("review", "review", "List what waits for a person, and keep a verdict."),
     "override": ("review", "override", "Say where a recording belongs, against the rules."),
     "ls": ("listing", "ls", "List what was decided: a table, CSV, JSON Lines or paths."),
+    "forget": ("listing", "forget", "Take files out of the store, also those that are gone."),
     "audit": ("listing", "audit", "Judge a sample of decisions, and see the share of errors."),
     "playlist": ("listing", "playlist", "Write a playlist by first release."),
     "runs": ("runs", "runs", "Look at what earlier calls did, cost and left undone."),

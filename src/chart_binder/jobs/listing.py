@@ -65,8 +65,13 @@ class ListedDecision:
 
     @property
     def state(self) -> str:
-        """The state as people call it."""
+        """The state of the decision."""
         return self.decision.state
+
+    @property
+    def folder_and_album(self) -> tuple[bytes, str]:
+        """What tracks are listed by: their folder, and the album in their tags."""
+        return os.path.dirname(self.kept.path), self.album or ""  # noqa: PTH120 - of any bytes
 
     @property
     def path(self) -> str:
@@ -98,6 +103,15 @@ def listing(store: "Store", query: "Query", unread: "UnreadHandler") -> Iterator
             continue
         if query.matches(row):
             yield row
+
+
+def by_album(rows: Iterable[ListedDecision], most: int = 0) -> list[ListedDecision]:
+    """Return the first `most` rows (0: all), those of an album together."""
+
+    def place(row: ListedDecision) -> tuple[bytes, str, bytes]:
+        return (*row.folder_and_album, row.kept.path)
+
+    return heapq.nsmallest(most, rows, key=place) if most else sorted(rows, key=place)
 
 
 # Queries.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from chart_binder.audio.file_access import AUDIO_SUFFIXES
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle, with_recordings, write_bundle
@@ -135,6 +136,12 @@ def file_status(path: Path) -> os.stat_result | None:
     return found if stat.S_ISREG(found.st_mode) else None
 
 
+def is_stored(path: Path, decision: Decision) -> bool:
+    """Return whether a decision is stored: not that a file, which is not called audio, is none."""
+    is_of_file = decision.state is State.ERROR and decision.cause is Cause.FILE
+    return not is_of_file or path.suffix.lower() in AUDIO_SUFFIXES
+
+
 def stored_case(
     case: Case, path: Path, before: os.stat_result | None, versions: RunVersions
 ) -> StoredCase:
@@ -207,13 +214,13 @@ class DecisionSaver(LazyRun):
     versions: RunVersions
 
     def decide_and_save(self, path: Path, attempt: Callable[[], Case]) -> Case:
-        """Decide the file at `path` by `attempt`, and save that, unless it is no regular file.
+        """Decide the file at `path` by `attempt`, and save that, unless it is no audio file.
 
         If saving fails, the case returned is an error that says so and holds the decision.
         """
         before = file_status(path)  # before its tags are read
         case = with_tags(attempt(), path)
-        if before is not None:
+        if before is not None and is_stored(path, case.decision):
             case = self._saved(path, before, case)
         self.counts[case.decision.state] += 1
         return case

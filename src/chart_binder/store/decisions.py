@@ -26,11 +26,23 @@ from chart_binder.store.database import (
     path_key,
     short_key,
 )
-from chart_binder.store.schema import cached_answers, decisions, evidence, rate_slots, transcripts
+from chart_binder.store.schema import (
+    Bytes,
+    audits,
+    cached_answers,
+    decisions,
+    evidence,
+    rate_slots,
+    transcripts,
+    unwritten,
+    verdicts,
+)
 
 UnreadHandler: TypeAlias = Callable[[UnreadDecision], None]
 
 D = TypeVar("D", EvidenceRecord, TranscriptRecord)
+_PATHS_AT_ONCE = 100
+"""SQLite allows no expression of more than 1,000 levels."""
 _log = logging.getLogger(__name__)
 
 
@@ -98,6 +110,13 @@ def _put_documents(
     if rows:
         new = insert_into(connection, table).on_conflict_do_nothing(index_elements=[key.name])
         connection.execute(new, rows)
+
+
+class Forgotten(msgspec.Struct, frozen=True):
+    """How many files and decisions on them were deleted."""
+
+    files: int
+    decisions: int
 
 
 class Decisions(Part):
@@ -172,6 +191,37 @@ class Decisions(Part):
         wanted = sa.select(sa.func.count()).where(decisions.c.run_id == run)
         return int(self._database.rows(wanted)[0][0])
 
+    def forget(self, named: Sequence[bytes], *, is_dry: bool = False) -> Forgotten:
+        """Delete all decisions on files at or below paths, with what hangs on them alone.
+
+        These are verdicts, audits, reasons why tags were not written, evidence and transcripts. The
+        journal stays, for it can put tags back.
+        """
+        files: set[bytes] = set()
+        count = 0
+        with self._database.writing() as connection:
+            for start in range(0, len(named), _PATHS_AT_ONCE):
+                paths = named[start : start + _PATHS_AT_ONCE]
+                is_named = sa.or_(*(is_under(decisions, path) for path in paths))
+                rows = connection.execute(sa.select(decisions.c.path).where(is_named)).all()
+                files.update(row.path for row in rows)
+                count += len(rows)
+                if rows and not is_dry:
+                    ids = sa.select(decisions.c.id).where(is_named)
+                    for table in (verdicts, audits):
+                        connection.execute(sa.delete(table).where(table.c.decision_id.in_(ids)))
+                    is_listed = sa.or_(*(is_under(unwritten, path) for path in paths))
+                    connection.execute(sa.delete(unwritten).where(is_listed))
+                    connection.execute(sa.delete(decisions).where(is_named))
+            if count and not is_dry:
+                for key, name in (
+                    (evidence.c.hash, decisions.c.evidence_hash),
+                    (transcripts.c.id, decisions.c.transcript_id),
+                ):
+                    used = sa.select(name).where(name.is_not(None))
+                    connection.execute(sa.delete(key.table).where(key.not_in(used)))
+        return Forgotten(len(files), count)
+
     def iterate(
         self, states: Collection[str] = (), unread: UnreadHandler | None = None
     ) -> Iterator[DecisionRecord]:
@@ -204,6 +254,13 @@ _LATEST = _OF_PATH.limit(1)
 
 def _path_parameters(path: bytes) -> dict[str, bytes]:
     return {"of_key": path_key(path), "of_path": path}
+
+
+def is_under(table: sa.Table, path: bytes) -> sa.ColumnElement[bool]:
+    """Match rows about a file, or about the files in a folder."""
+    folder = path.rstrip(b"/") + b"/"
+    head = sa.func.substr(table.c.path, 1, len(folder), type_=Bytes())
+    return sa.or_(table.c.path == path, head == folder)
 
 
 def is_same_file(other: sa.FromClause) -> sa.ColumnElement[bool]:

@@ -14,8 +14,8 @@ from chart_binder.domain.tags import album_folder
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.store.database import Part, insert_into, path_key
-from chart_binder.store.decisions import UnreadHandler, is_same_file, readable, superseded
-from chart_binder.store.schema import Bytes, audits, decisions, overrides, verdicts
+from chart_binder.store.decisions import UnreadHandler, is_same_file, is_under, readable, superseded
+from chart_binder.store.schema import audits, decisions, overrides, verdicts
 
 
 class Overrides(Part):
@@ -151,7 +151,7 @@ class ReviewQueue(Part):
         newest = sa.func.max(decisions.c.seq)
         with_answer = sa.func.max(sa.case((decisions.c.state == _REVIEW, decisions.c.seq)))
         number, files = sa.func.coalesce(with_answer, newest), sa.func.count()
-        named = [sa.or_(*map(_is_under, under))] if under else []
+        named = [sa.or_(*(is_under(decisions, path) for path in under))] if under else []
         of_evidence = sa.func.coalesce(decisions.c.evidence_hash, decisions.c.id)
         groups = sa.select(number.label("number"), files.label("files"), newest.label("newest"))
         found = groups.where(_waits(states), *named).group_by(of_evidence).subquery()
@@ -204,12 +204,6 @@ def _is_equal(one: Any, other: Any) -> sa.ColumnElement[bool]:
         one.rules_version == other.rules_version,
         one.crg_mbid.is_not_distinct_from(other.crg_mbid),
     )
-
-
-def _is_under(path: bytes) -> sa.ColumnElement[bool]:
-    folder = path.rstrip(b"/") + b"/"
-    head = sa.func.substr(decisions.c.path, 1, len(folder), type_=Bytes())
-    return sa.or_(decisions.c.path == path, head == folder)
 
 
 class SavedVerdicts(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """The screens that are seen most: `python tests/integration/screens/screens.py` writes them.
 
-Each is what a command prints at 80 columns, in a file NAME.txt beside this one.
+Each is what a command prints at 80 columns, or as many as its name ends with, in a file NAME.txt
+beside this one.
 """
 
 import os
@@ -42,6 +43,10 @@ _STEPS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("review_show", 3, ("review", "show", _OPEN)),
     ("review_walk", 3, ("review", "walk")),
     ("ls", 0, ("ls",)),
+    ("ls_60", 0, ("ls",)),
+    ("ls_120", 0, ("ls",)),
+    ("ls_reasons", 0, ("ls", "-v", "--limit=3")),
+    ("ls_nothing", 0, ("ls", "artist:nobody else")),
     ("runs_show", 0, ("runs", "show")),
     ("undo_changed_since", 3, ("undo", "--dry-run")),
     ("undo", 3, ("undo",)),
@@ -66,6 +71,12 @@ _CLOSED = {
 NAMES = tuple(name for name, _, _ in _STEPS)
 
 
+def columns_of(name: str) -> int:
+    """Return how wide the terminal of a screen is: as its name ends, or 80 columns."""
+    end = name.rpartition("_")[2]
+    return int(end) if end.isdigit() else COLUMNS
+
+
 def screens(environment: dict[str, str], forked: Forking) -> Iterator[tuple[str, str]]:
     """Yield the name and text of each screen, run one after the other in a home of their own."""
     with sampler_home(environment) as (place, settings):
@@ -78,7 +89,9 @@ def screens(environment: dict[str, str], forked: Forking) -> Iterator[tuple[str,
             if name == "review_walk":
                 status, lines = _walk(place, settings, words)
             else:
-                status, lines = run_on_terminal([*words], work, settings | more, forked, COLUMNS)
+                status, lines = run_on_terminal(
+                    [*words], work, settings | more, forked, columns_of(name)
+                )
             printed = "\n".join([f"$ canon {' '.join(words)}", *lines])
             assert status == expected, f"exit status {status}, not {expected}:\n{printed}"
             yield name, in_words(f"{printed}\n", place)

@@ -7,7 +7,7 @@ import pytest
 
 from chart_binder.cli.output import display_width
 from integration.forked import Forking
-from integration.screens.screens import COLUMNS, FOLDER, NAMES, screens
+from integration.screens.screens import FOLDER, NAMES, columns_of, screens
 
 
 def test_the_screens_are_as_they_were_read(forked: Forking) -> None:
@@ -20,7 +20,7 @@ def test_the_screens_are_as_they_were_read(forked: Forking) -> None:
 def test_no_line_is_wider_than_the_terminal(name: str) -> None:
     """Only an address, which is to be copied whole, may be."""
     lines = (FOLDER / f"{name}.txt").read_text("utf-8").splitlines()[1:]
-    wide = [line.split() for line in lines if display_width(line) > COLUMNS]
+    wide = [line.split() for line in lines if display_width(line) > columns_of(name)]
     assert [words for words in wide if words[1:] and not is_labelled_address(words)] == []
 
 

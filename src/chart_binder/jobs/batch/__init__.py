@@ -38,6 +38,7 @@ from chart_binder.jobs.stored_decisions import (
     RunVersions,
     bundle_with_tags,
     file_status,
+    is_stored,
     path_bytes,
     stored_case,
 )
@@ -327,7 +328,8 @@ class Worker:
     def outcome(self, one: OpenCase) -> FileOutcome:
         """Return the outcome of a case; nothing is saved of what is no file or not looked up."""
         decision = one.case.decision
-        before = one.file_before if decision.cause is not Cause.NOT_LOOKED_UP else None
+        is_kept = decision.cause is not Cause.NOT_LOOKED_UP and is_stored(one.path, decision)
+        before = one.file_before if is_kept else None
         stored = stored_case(one.case, one.path, before, self.versions) if before else None
         year = tagged_year(one.case)
         return FileOutcome(
