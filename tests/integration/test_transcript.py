@@ -6,8 +6,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from golden.bundles import year_only_single
 from integration.conftest import Canon, Start
-from integration.services import adjudicating, call
+from integration.services import adjudicating, answering, asking, call, file_of, final
+from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
 
@@ -47,3 +49,38 @@ def test_a_run_that_is_killed_leaves_all_it_had(
 
     told = "the transcript ends after reply 1, before the run does"
     canon("transcript", "replay", file).must_end(1, told)
+
+
+def test_runs_are_listed_and_shown_by_file_and_by_decision(canon: Canon, home: Path) -> None:
+    assert "no runs are kept" in canon("transcript", "list").must_end(0).err
+    bundle = year_only_single()
+    song = file_of(bundle, home)
+    with (
+        MusicBrainzStandIn([bundle]) as mb,
+        OllamaStandIn(answering(final(rationale="I cannot tell."))) as model,
+        Searxng() as search,
+    ):
+        settings = asking(mb) | adjudicating(model, search)
+        decided = canon("decide", song, **settings).must_end(3)
+    assert decided.out
+    folder = home / "data" / "canon" / "transcripts"
+    (file,) = folder.glob("*.jsonl")
+    (line,) = canon("transcript", "list", "--json").must_end(0).lines
+    assert (line["path"], line["transcript"]) == (str(song), str(file))
+    assert (line["model_id"], line["about"]) == ("llama3.2", "Queen - Bohemian Rhapsody")
+    listed = canon("transcript", "list").must_end(0).out.splitlines()
+    assert listed[0].endswith("  Queen - Bohemian Rhapsody (llama3.2)")
+    assert listed[1:] == [f"  {song}"]
+    shown = canon("transcript", "show", file).must_end(0, "I cannot tell.").out
+    for name in (song, line["decision"]):
+        assert canon("transcript", "show", name).must_end(0).out == shown
+        assert "I cannot tell." in canon("transcript", "html", name).must_end(0).out
+    file.unlink()  # the store has the run, too
+    assert canon("transcript", "show", song).must_end(0).out == shown
+    assert canon("transcript", "list", "--json").line == line | {"transcript": None}
+    (folder / "by-hand.jsonl").write_text('{"type": "run", "started_at": "soon"}\n')
+    (folder / "broken.jsonl").write_text("{\n")
+    canon("transcript", "list").must_end(1, "left out: ", "broken.jsonl: no transcript", str(song))
+    canon("transcript", "show", "absent").must_end(1, "absent: no file, no audio file with a dec")
+    undecided = file_of(bundle, home, "other.flac")
+    canon("transcript", "show", undecided).must_end(1, "no audio file with a decision")

@@ -43,7 +43,7 @@ COMMANDS = {
     "doctor": ("config", "doctor", "Check MusicBrainz, model, search service and store."),
     "model": ("model", "model", "Examine the configured model: may it decide by prose?"),
     "config": ("config", "config", "Show the configuration and where it comes from, or change it."),
-    "transcript": ("transcript", "transcript", "Read, replay or parse runs of a model."),
+    "transcript": ("transcript", "transcript", "List, read, replay or parse runs of a model."),
     "completion": ("shell", "completion", "Print the script that completes words in a shell."),
     "man": ("shell", "man", "Print the manual page."),
     "tools": ("config", "tools", "List what the model can call, or call it by hand."),

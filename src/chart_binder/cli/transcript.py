@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,15 @@ import msgspec
 from chart_binder import plugins
 from chart_binder.cli import decision_text, options, output
 from chart_binder.cli.progress import LiveRun, event_lines
+from chart_binder.domain.records import local_time
 from chart_binder.errors import PluginError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import transcripts
+from chart_binder.jobs.stored_decisions import path_from_bytes
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.transcript import Replied, Stepped, Turn
+from chart_binder.wiring import transcripts_folder
 
 _NOT_COMPARED = frozenset({"usage", "transcript"})
 """Keys of a result that differ between a run and its replay: its cost, and its file."""
@@ -29,24 +33,70 @@ _MAX_CANDIDATES = 40
 
 @options.group("transcript")
 def transcript() -> None:
-    """Read, replay or parse recorded runs of the adjudicator."""
+    """List, read, replay or parse recorded runs of the adjudicator."""
+
+
+@transcript.command("list")
+@options.option("--limit N", "List at most so many (20).", type=click.IntRange(1), default=20)
+@options.pass_session
+def list_runs(session: options.Session, limit: int) -> int:
+    """List the recorded runs, the newest first, each with what `show` takes; times are local.
+
+    Exit status: 0, or 1 where a transcript cannot be read.
+    """
+    skipped, is_empty = output.SkippedRecords(), True
+    with session.open_store() as store:
+        folder = transcripts_folder()
+        for listed in transcripts.list_recordings(store, folder, limit, skipped.record):
+            is_empty = False
+            session.show(_listed_fields(listed), _listed_lines(listed))
+    if is_empty:
+        output.print_notes(["no runs are kept: canon decide makes some, where a model is on"])
+    return skipped.status
+
+
+def _listed_fields(listed: transcripts.ListedRun) -> dict[str, Any]:
+    recorded, kept = listed.recorded, listed.decision
+    run, outcome = recorded.run, recorded.outcome
+    path = path_from_bytes(kept.path) if kept else None
+    return {
+        "started_at": run and run.started_at,
+        "model_id": run and run.model_id,
+        "outcome": outcome and outcome.outcome,
+        "about": recorded.bundle and recorded.bundle.name,
+        "decision": kept and kept.id,
+        "transcript": listed.file and path_text(listed.file),
+    } | (output.file_object(path, {}) if path else {"path": None})
+
+
+def _listed_lines(listed: transcripts.ListedRun) -> Iterator[str]:
+    fields = _listed_fields(listed)
+    began = "?"
+    with suppress(ValueError):  # a transcript may have been written by hand
+        began = local_time(fields["started_at"] or "")
+    outcome = fields["outcome"] or "no result"
+    yield f"{began}  {outcome:<9}  {fields['about'] or '?'} ({fields['model_id'] or '?'})"
+    yield f"  {fields['path'] or fields['transcript']}"
 
 
 @transcript.command("show")
-@click.argument("file", type=_FILE)
+@click.argument("name", metavar="FILE_OR_DECISION", type=options.PATH)
 @options.pass_session
-def show(session: options.Session, file: Path) -> None:
+def show(session: options.Session, name: str) -> None:
     """Print a recorded run as it happened.
 
-    Exit status: 0, or 1 where FILE is no transcript or cannot be read.
+    FILE_OR_DECISION is a transcript, an audio file, of which the last run is shown, or the id of a
+    decision.
+
+    Exit status: 0, or 1 where there is no such run, or it cannot be read.
     """
-    recorded = transcripts.read_recording(file)
+    recorded = transcripts.find_recording(session.open_store, name)
     for event in recorded.events:
         session.show(event, event_lines(event))
     if recorded.outcome and not session.as_json:
         output.print_lines(_outcome_lines(recorded.outcome, recorded))
     if recorded.missing:
-        head = f"canon: {path_text(file)}:" if session.as_json else "==="
+        head = f"canon: {path_text(name)}:" if session.as_json else "==="
         output.print_lines([f"{head} {recorded.missing}"], err=session.as_json)
 
 
@@ -101,21 +151,20 @@ def _outcome_lines(result: AdjudicationResult, recorded: transcripts.RecordedRun
 
 
 @transcript.command("html")
-@click.argument("file", type=_FILE)
+@click.argument("name", metavar="FILE_OR_DECISION", type=options.PATH)
 @options.option("-o --out", "Write this file; by default standard output.", type=_FILE)
 @options.pass_session
-def html(session: options.Session, file: Path, out: Path | None) -> None:
+def html(session: options.Session, name: str, out: Path | None) -> None:
     """Print a recorded run as one page for a browser, which needs nothing beside itself.
 
-    Exit status: 0, 1 where FILE is no transcript or something cannot be read or written, 2 where
+    Exit status: 0, 1 where there is no such run or something cannot be read or written, 2 where
     the page would replace the transcript, or what is called audio.
     """
-    del session
-    recorded = transcripts.read_recording(file)
-    page = run_page(path_text(file.name), recorded).encode("utf-8", "replace")
+    recorded = transcripts.find_recording(session.open_store, name)
+    page = run_page(path_text(Path(name).name), recorded).encode("utf-8", "replace")
     if out is not None:
         options.refuse_audio_file("--out", out)
-        if options.is_same_file(out, file):
+        if options.is_same_file(out, name):
             raise UsageError(f"--out: {out} is the transcript itself; name another file")
     output.write_file(out, page)
 

@@ -1,19 +1,22 @@
 """Recorded runs: read and replay transcripts; parse single replies of a model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from pydantic import BaseModel, ValidationError
 
 from chart_binder import errors, plugins
+from chart_binder.audio.file_access import AUDIO_SUFFIXES
 from chart_binder.config import Config, LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.records import DecisionRecord
 from chart_binder.files import convert_json, decode_json, read_file
+from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.llm.answer import ANSWER_KEYS, read_answer
 from chart_binder.llm.events import Read, ReplayedRun, Result, Run, read_run
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
@@ -25,6 +28,9 @@ from chart_binder.react.loop import RefusedError
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Toolbox, ToolError, find_tool
 from chart_binder.react.transcript import AnyEvent, Said, TranscriptDefectError, Turn, Watch, turns
+
+if TYPE_CHECKING:
+    from chart_binder.store import Store
 
 _Options = TypeVar("_Options", bound=BaseModel)
 
@@ -97,7 +103,71 @@ class RecordedRun:
 
 def read_recording(path: Path) -> RecordedRun:
     """Read a transcript file. Raises `CanonError`."""
-    lines = read_file(path).splitlines(keepends=True)
+    return _recorded_run(read_file(path), path)
+
+
+def find_recording(open_store: Callable[[], "Store"], name: str) -> RecordedRun:
+    """Return the run in a transcript file, or the last one on an audio file or of a decision.
+
+    `name` is a path or a decision's id. Raises `CanonError`.
+    """
+    path = Path(name)
+    is_audio = path.suffix.lower() in AUDIO_SUFFIXES
+    if name == "-" or (path.exists() and not is_audio):
+        return read_recording(path)
+    with open_store() as store:
+        by_id = None if path.exists() else store.decisions.by_id(name)
+        decisions = (by_id,) if by_id else store.decisions.history(path_bytes(name))
+        known = next((kept.transcript_id for kept in decisions if kept.transcript_id), None)
+        document = store.transcripts.get(known) if known else None
+    if document:
+        return _recorded_run(document.document, name)
+    if decisions:
+        raise errors.TranscriptError(f"{name}: no run is kept: no model was asked about it")
+    raise errors.FileError(
+        f"{name}: no file, no audio file with a decision, and no decision's id; canon transcript"
+        " list has the runs that are kept"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A run that is kept: in a file, with the last decision that it led to, or both."""
+
+    recorded: RecordedRun
+    file: Path | None
+    decision: DecisionRecord | None
+
+
+def list_recordings(
+    store: "Store", folder: Path, limit: int, unread: Callable[[str], None]
+) -> Iterator[ListedRun]:
+    """Yield the runs that are kept, the newest first; `unread` is told of those not readable."""
+    files = {file.stem: file for file in folder.glob("*.jsonl")}
+    decisions = {kept.transcript_id: kept for kept in store.decisions.by_model(limit)}
+    # The name of a file begins with when the run began, without colons.
+    moments = {name: name for name in files}
+    for name, kept in decisions.items():
+        if name:
+            moments.setdefault(name, kept.decided_at_utc.replace(":", ""))
+    for name in sorted(moments, key=lambda name: moments[name], reverse=True)[:limit]:
+        file = files.get(name)
+        try:
+            document = None if file else store.transcripts.get(name)
+            if file:
+                recorded = read_recording(file)
+            elif document:
+                recorded = _recorded_run(document.document, name)
+            else:
+                continue
+        except errors.CanonError as error:
+            unread(str(error))
+            continue
+        yield ListedRun(recorded, file, decisions.get(name))
+
+
+def _recorded_run(document: bytes, path: str | Path) -> RecordedRun:
+    lines = document.splitlines(keepends=True)
     try:
         events = tuple(read_run(lines))
     except TranscriptDefectError as error:

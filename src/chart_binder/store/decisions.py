@@ -170,6 +170,12 @@ class Decisions(Part):
         wanted = sa.select(decisions).where(decisions.c.id == decision)
         return self._database.record(DecisionRecord, wanted)
 
+    def by_model(self, limit: int) -> tuple[DecisionRecord, ...]:
+        """Return the last decisions that a recorded run of a model led to, the newest last."""
+        wanted = sa.select(decisions).where(decisions.c.transcript_id.is_not(None))
+        newest = wanted.order_by(decisions.c.seq.desc()).limit(limit)
+        return tuple(reversed(self._database.records(DecisionRecord, newest)))
+
     def paths_of(self, evidence_hash: str) -> tuple[bytes, ...]:
         """Return the paths of the files that were decided by this evidence."""
         wanted = sa.select(decisions.c.path).where(decisions.c.evidence_hash == evidence_hash)
