@@ -89,26 +89,57 @@ class Session:
             print_lines(lines)
 
 
-def common_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the common options; the last one given counts, `-v` adds up."""
+def flag(*names_and_help: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Return an option without a value: its names, then its help."""
+    *names, about = names_and_help
+    return click.option(*names, is_flag=True, help=about)
 
-    @option(
+
+def option(
+    names: str, about: str, into: str = "", **more: Any
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Return an option with a value: `-o --out FILE`, its help, and the name of its parameter."""
+    words = names.split()
+    metavar = None if words[-1].startswith("-") else words.pop()
+    return click.option(*words, *filter(None, [into]), metavar=metavar, help=about, **more)
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Return a decorator that gives a command several options, in this order in its help."""
+
+    def decorate(command: Callable[..., R]) -> Callable[..., R]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_common = together(
+    option(
         "--config",
         "Read this configuration file.",
         into="config_file",
         type=click.Path(path_type=Path, dir_okay=False, readable=False),
-    )
-    @flag("-q", "--quiet", "Print only results (a batch's summary too) and errors.")
-    @option("-v --verbose", "Say more; -vv shows the model's run.", count=True)
-    @flag("--offline", "Open no socket: cached evidence only.")
-    @option("--output", "Form of the results.", type=click.Choice(["text", "json"]))
-    @option(
+    ),
+    flag("-q", "--quiet", "Print only results (a batch's summary too) and errors."),
+    option("-v --verbose", "Say more; -vv shows the model's run.", count=True),
+    flag("--offline", "Open no socket: cached evidence only."),
+    option("--output", "Form of the results.", type=click.Choice(["text", "json"])),
+    click.option("--json", "output", flag_value="json", help="Short for --output json."),
+    option(
         "--color",
         "Colours: auto (on terminals).",
         into="colour",
         type=click.Choice(["auto", "always", "never"]),
-    )
-    @click.option("--json", "output", flag_value="json", help="Short for --output json.")
+    ),
+)
+
+
+def common_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the common options; the last one given counts, `-v` adds up."""
+
+    @_common
     @click.pass_context
     @wraps(command)
     def with_session(
@@ -148,32 +179,6 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
 def pass_session(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command the common options, and the session as its first argument."""
     return common_options(click.make_pass_decorator(Session)(command))
-
-
-def flag(*names_and_help: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Return an option without a value: its names, then its help."""
-    *names, about = names_and_help
-    return click.option(*names, is_flag=True, help=about)
-
-
-def option(
-    names: str, about: str, into: str = "", **more: Any
-) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Return an option with a value: `-o --out FILE`, its help, and the name of its parameter."""
-    words = names.split()
-    metavar = None if words[-1].startswith("-") else words.pop()
-    return click.option(*words, *filter(None, [into]), metavar=metavar, help=about, **more)
-
-
-def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Return a decorator that gives a command several options, in this order in its help."""
-
-    def decorate(command: Callable[..., R]) -> Callable[..., R]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def completed(
