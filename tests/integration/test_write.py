@@ -11,7 +11,7 @@ import pytest
 from mediafile import MediaFile
 from mutagen.flac import FLAC
 
-from audio.odd_files import bare, chunk, frame, id3, texts
+from audio.odd_files import JPEG, ape_tag, bare, chunk, frame, id3, texts
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from golden.bundles import golden, year_only_single
 from integration.conftest import Canon, Start, in_store
@@ -215,6 +215,42 @@ def test_the_preview_refuses_what_a_save_would(canon: Canon, home: Path) -> None
         assert "may be sound, and the file has" in ran.line["why"]
     assert canon("ls", "--output=json").line["state"] == "decided"
     assert "may be sound" in canon("review", "list").must_end(3).out
+
+
+def test_a_hard_link_gets_a_copy_on_request_and_undo_restores_the_bytes(
+    canon: Canon, song: Path, home: Path
+) -> None:
+    seeded = home / "seeded.flac"
+    seeded.hardlink_to(song)
+    before = song.read_bytes()
+    for options in ((), ("--apply",)):
+        ran = canon("write", song, "--output=json", *options).must_end(3)
+        assert ran.line["state"] == "refused"
+        assert "as --copy-links does" in ran.line["why"]
+    for options, state in (((), "planned"), (("--apply",), "written")):
+        ran = canon("write", song, "--copy-links", "--output=json", *options).must_end(0)
+        assert ran.line["state"] == state
+    assert (seeded.read_bytes(), seeded.stat().st_nlink) == (before, 1)
+    assert canon("verify", song).status == 0
+    canon("undo").must_end(0)
+    assert song.read_bytes() == before
+    assert not song.samefile(seeded)
+    canon("batch", song, "--write", "--copy-links").must_end(0)
+    assert tags_of(song)["originaldate"] == ["1975-10-31"]
+
+
+def test_what_is_not_copied_is_named_before_anything_is_written(canon: Canon, home: Path) -> None:
+    song = home / "song.mp3"
+    items = {"Title": "Bohemian Rhapsody", "Artist": "Queen", "MUSICBRAINZ_TRACKID": RECORDING}
+    song.write_bytes(bare("bare.mp3") + ape_tag(**items, Cover=b"front.jpg\0" + JPEG))
+    decide(canon, song)
+    hidden = ["APE Cover"]
+    ran = canon("write", song, "--output=json").must_end(0)
+    assert (ran.line["state"], ran.line["not_copied"]) == ("planned", hidden)
+    canon("write", song).must_end(0, "not copied: APE Cover")
+    ran = canon("write", song, "--apply", "--output=json").must_end(0)
+    assert (ran.line["state"], ran.line["not_copied"]) == ("written", hidden)
+    assert canon("write", song, "--output=json").must_end(0).line["not_copied"] == []
 
 
 def test_verify_tells_other_audio_from_other_tags(canon: Canon, song: Path, home: Path) -> None:

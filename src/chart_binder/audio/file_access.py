@@ -38,6 +38,7 @@ AUDIO_SUFFIXES = frozenset({
 
 _CHUNK_BYTES = 1 << 20  # how much of a file is in memory at a time
 _MAX_TAG_BYTES = 1 << 28  # a longer tag is a damaged length
+_STREAM_BYTES = 1 << 16  # so that most of a header is read at once
 
 LOCK_TIMEOUT_S = 10.0
 """How long another run may hold a file; a copy of an album's longest track takes about 1 s."""
@@ -139,7 +140,7 @@ class NewFile(Source):
 
     def stream(self) -> BinaryIO:
         """Return the content as a stream that has the file's name."""
-        return io.BufferedReader(_Stream(self))
+        return io.BufferedReader(_Stream(self), _STREAM_BYTES)
 
     def _in_old_file(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:

@@ -4,7 +4,7 @@ The file has to be of the kind that mutagen takes it for, since that decides whi
 every field that changed has to say there what was meant.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from mutagen import MutagenError
@@ -93,20 +93,21 @@ def _tags(kind: Any, stream: BinaryIO) -> Any:
 def _changed_texts(before: TagSet, after: TagSet) -> Iterator[tuple[str, Texts]]:
     """Yield the key and the texts of each key of a field that got other texts."""
     for block in after.blocks:
-        old = before.block(block.form)
-        if old == block:
-            continue
-        was, now = (_texts_by_key(each) if each else {} for each in (old, block))
+        old = before.block(block.form) or Block(block.form)
+        changed = {item.key for item in {*old.items} ^ {*block.items}}
+        was, now = (_texts_by_key(each, changed) for each in (old, block))
         for key, texts in now.items():
             if was.get(key) != texts and key not in _NEVER_READ:
                 yield key, texts
 
 
-def _texts_by_key(block: Block) -> dict[str, Texts]:
+def _texts_by_key(block: Block, keys: Collection[str]) -> dict[str, Texts]:
+    """Return the texts under those of the keys that are of fields."""
     found: dict[str, Texts] = {}
-    keys = keys_of_form(block.form)
+    fields_of = keys_of_form(block.form).fields_of if keys else None
     for item in block.items:
-        texts = item_texts(block.form, item) if keys.fields_of(item.key) else None
+        is_asked = fields_of and item.key in keys and fields_of(item.key)
+        texts = item_texts(block.form, item) if is_asked else None
         if texts is not None:
             key = long_key(block.form, item.key)
             found[key] = (*found.get(key, ()), *texts)

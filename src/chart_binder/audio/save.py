@@ -122,7 +122,7 @@ def check_tags(
 
     All that `save_tags` asks before it makes a copy is asked, and the same errors are raised.
     """
-    target = _resolved(path)
+    target = _resolved(path) if path.is_symlink() else path
     with file_access.open_audio(target) as source:
         draft = _draft(path, source, change, copy_links=copy_links)
     return draft.before, draft.after

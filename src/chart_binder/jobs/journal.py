@@ -38,6 +38,7 @@ from chart_binder.audio.save import (
 )
 from chart_binder.audio.tagset import TagChanges, TagSet, normalized
 from chart_binder.domain.records import WriteRecord, WriteState, new_id, now_utc
+from chart_binder.domain.tags import Fields
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.files import decode_json, quoted
 from chart_binder.jobs.stored_decisions import LazyRun, path_bytes, path_from_bytes
@@ -72,19 +73,24 @@ class ChangedKey(FieldChange, frozen=True, omit_defaults=True):
     before: Texts | None = None
 
 
-def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
-    """Return the fields that differ, in the order of the table, then other keys that differ."""
-    before, after = all_fields(old), all_fields(new)
+def field_changes(
+    old: TagSet, new: TagSet, fields: tuple[Fields, Fields] | None = None
+) -> tuple[FieldChange, ...]:
+    """Return the fields that differ, in the order of the table, then other keys that differ.
+
+    `fields` are those of both, where they are known.
+    """
+    before, after = (all_fields(old), all_fields(new)) if fields is None else fields
     every = (
         FieldChange(each.name, before.get(each.name, ()), after.get(each.name, ()))
         for each in FIELDS
     )
-    fields = tuple(each for each in every if each.old != each.new)
+    changed = tuple(each for each in every if each.old != each.new)
     keys = (
         FieldChange(each.key, shown_texts(each.form, each.old), shown_texts(each.form, each.new))
         for each in merged_by_key(tagset.changes_between(old, new).changes)
     )
-    return fields + tuple(key for key in keys if not _is_covered(key, fields))
+    return changed + tuple(key for key in keys if not _is_covered(key, changed))
 
 
 def merged_by_key(changes: tuple[tagset.Change, ...]) -> tuple[tagset.Change, ...]:

@@ -288,22 +288,25 @@ class Planner:
 
         Raises `AudioError` and `SaveError` where saving it would.
         """
-        wish: list[Wanted] = []
+        planned: list[tuple[Fields, Wanted]] = []
 
         def change(tags: TagSet) -> TagSet:
-            wish.append(wanted(all_fields(tags)))
-            return with_fields(tags, wish[-1].fields)
+            before = all_fields(tags)
+            planned.append((before, wanted(before)))
+            return with_fields(tags, planned[-1][1].fields)
 
         tags, new = check_tags(draft.path, change, copy_links=self.copy_links)
+        ((before, wish),) = planned
+        after = all_fields(new) if new != tags else before
         return Plan(
             draft=draft,
             policy=self.options.policy,
             wanted=wanted,
-            changes=journal.field_changes(tags, new),
+            changes=journal.field_changes(tags, new, (before, after)),
             is_changed=new != tags,
-            after=all_fields(new),
-            notes=(*draft.notes, *wish[-1].notes),
-            withheld=draft.withheld or wish[-1].withheld,
+            after=after,
+            notes=(*draft.notes, *wish.notes),
+            withheld=draft.withheld or wish.withheld,
             not_copied=not_copied(tags) if new != tags else (),
         )
 
