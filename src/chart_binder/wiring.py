@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from chart_binder.config import Config, LLMConfig
 from chart_binder.config.load import data_folder
 from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
+from chart_binder.domain.evidence_json import with_recordings
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import EntityKind, RecordingId, ReleaseGroupId, ReleaseId
@@ -32,10 +33,12 @@ from chart_binder.store import open_store, read_overrides
 if TYPE_CHECKING:
     from chart_binder.domain.evidence import Link, RecordingCandidate
     from chart_binder.domain.tags import WholeRelease
-    from chart_binder.jobs.overrides import Songs
+    from chart_binder.jobs.named_records import NamedRecord, Songs
     from chart_binder.jobs.write import ReleaseLookup
     from chart_binder.musicbrainz.client import Client
     from chart_binder.musicbrainz.source import MusicBrainzSource
+    from chart_binder.musicbrainz.web_service import Recording, Release
+    from chart_binder.musicbrainz.web_service import ReleaseGroup as Group
     from chart_binder.store import Store
 
 HOW_TO_ENABLE = (
@@ -205,20 +208,45 @@ def recording_evidence(config: Config, store: "Store", recording: RecordingId) -
     return musicbrainz_source(config, store).gather(TrackTags(recording_mbid=recording))
 
 
-def look_up_group(config: Config, group_id: ReleaseGroupId) -> ReleaseGroup | None:
-    """Return a release group, if MusicBrainz knows it. Raises `LookupFailedError`."""
+def look_up_record(config: Config, kind: EntityKind, mbid: str) -> "NamedRecord | None":
+    """Return a record that a person names, if MusicBrainz knows it. Raises `LookupFailedError`."""
+    from chart_binder.domain.vocabulary import minutes
+    from chart_binder.jobs.named_records import NamedRecord
+
+    found: Recording | Release | Group | None
+    details: tuple[str | None, ...] = ()
+    home = None
     with _musicbrainz(config) as client:
-        found = client.release_group(group_id)
+        if kind == "recording":
+            found = recording = client.recording(RecordingId(mbid))
+            if recording and recording.length_ms:
+                details = (minutes(recording.length_ms),)
+        elif kind == "release":
+            found = release = client.release(ReleaseId(mbid))
+            if release:
+                details = (release.country, release.date)
+                home = ReleaseGroup(release.release_group.id, release.release_group.title)
+        else:
+            found = group = client.release_group(ReleaseGroupId(mbid))
+            details = (group.primary_type, group.first_release_date) if group else ()
     if found is None:
         return None
-    return ReleaseGroup(found.id, title=found.title, artist_credit=found.artist_credit_phrase)
+    about = ", ".join(filter(None, (found.disambiguation, *details)))
+    date = details[-1] if kind != "recording" and details else None
+    return NamedRecord(kind, found.id, found.title, found.artist_credit_phrase, about, date, home)
 
 
-def look_up_home(config: Config, release_id: ReleaseId) -> ReleaseGroup | None:
-    """Return the group of a release, if MusicBrainz knows it; raise as `look_up_group`."""
+def said_performance(
+    config: Config, bundle: EvidenceBundle, recording_id: RecordingId
+) -> "RecordingCandidate":
+    """Return the recording that a person says is the same performance, as evidence.
+
+    Raises `LookupFailedError`, and `NothingFoundError` if it does not exist or is on no release.
+    """
+    from chart_binder.musicbrainz.sibling_lookup import bring_in_as_said
+
     with _musicbrainz(config) as client:
-        found = client.release(release_id)
-    return ReleaseGroup(found.release_group.id, found.release_group.title) if found else None
+        return bring_in_as_said(client, bundle, recording_id)
 
 
 def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) -> str:
@@ -232,12 +260,14 @@ def current_id(config: Config, kind: EntityKind, mbid: str, since: float = 0.0) 
 
 def current_override(
     config: Config, override: OverrideRecord, bundle: EvidenceBundle
-) -> OverrideRecord:
+) -> tuple[OverrideRecord, EvidenceBundle]:
     """Return an override under the ids that MusicBrainz has now, which the store then has too.
 
-    Only ids that the evidence lacks are looked up; where a look-up fails, they stay as they are.
+    The evidence gets the recording that it says is the same performance; `LookupFailedError` is
+    raised if that cannot be looked up. Only ids that the evidence lacks are looked up; where that
+    fails, they stay as they are.
     """
-    from chart_binder.jobs.overrides import with_current_ids  # not needed without overrides
+    from chart_binder.jobs.named_records import with_current_ids  # not needed without overrides
 
     current, notes = with_current_ids(override, bundle, partial(current_id, config))
     if notes:
@@ -246,7 +276,15 @@ def current_override(
     if current != override:
         with open_store(store_url(config)) as store:
             store.overrides.rename(override, current)
-    return current
+    if current.same_as is None or current.same_as in bundle.listed.ids:
+        return current, bundle
+    try:
+        said = said_performance(config, bundle, current.same_as)
+    except (LookupFailedError, NothingFoundError) as error:
+        what = f"recording {current.same_as}, which a person says is the same performance"
+        advice = "`canon override remove` takes that back"
+        raise LookupFailedError(f"{what}, could not be looked up: {error}; {advice}") from error
+    return current, with_recordings(bundle, [said])
 
 
 @dataclass(slots=True)
@@ -266,7 +304,7 @@ class MergedOverrides:
         """Return the override, if there is one. Raises `LookupFailedError` and `StoreError`."""
         if not overrides:
             return None
-        from chart_binder.jobs.overrides import merged_override  # not needed without overrides
+        from chart_binder.jobs.named_records import merged_override  # not needed without overrides
 
         since = 0.0 if self.config.musicbrainz.offline else self.since
         if not self.songs:
@@ -280,7 +318,8 @@ class MergedOverrides:
         )
 
     def _songs(self, overrides: Mapping[str, OverrideRecord]) -> "dict[OverrideRecord, Songs]":
-        from chart_binder.jobs.overrides import override_effect, songs_in
+        from chart_binder.jobs.named_records import songs_in
+        from chart_binder.jobs.overrides import override_effect
 
         with open_store(store_url(self.config)) as store:
             known = {

@@ -12,9 +12,10 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import local_time
+from chart_binder.domain.verdict import SaidBy
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decide import Case, Decider, Decision, State
-from chart_binder.jobs.overrides import accept, keep, reject
+from chart_binder.jobs.overrides import Named, accept, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
     find_case,
@@ -23,7 +24,7 @@ from chart_binder.jobs.review import (
     review_queue,
 )
 from chart_binder.jobs.stored_decisions import save_decisions
-from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome
 from chart_binder.store import Store
 from golden.bundles import golden, year_only_single
 
@@ -79,7 +80,7 @@ def queue(store: Store) -> list[str]:
 
 def test_a_proposal_too_unsure_to_decide_can_be_accepted(store: Store, put: Put) -> None:
     case = put("a", proposing(state=State.UNDECIDED))
-    ruled = accept(store, case)
+    ruled = accept(store, case, RULES)
     assert ruled.saved.override is not None
     assert ruled.saved.override.crg_mbid == ALBUM
     assert queue(store) == []
@@ -98,7 +99,7 @@ def test_what_the_rules_propose_by_cut_evidence_can_be_accepted(store: Store, pu
     case = put("a", made)
     assert case.proposal is not None
     assert (case.proposal.crg_mbid, case.proposal.label) == (ALBUM, "C2")
-    ruled = accept(store, case)
+    ruled = accept(store, case, RULES)
     assert ruled.saved.override is not None
     assert ruled.saved.override.crg_mbid == ALBUM
     again = Decider(RULES, overrides=store.overrides.all).decide(cut).decision
@@ -118,14 +119,14 @@ def test_what_the_rules_propose_by_cut_evidence_can_be_accepted(store: Store, pu
 def test_what_cannot_be_accepted_is_named(store: Store, put: Put, case: Case, problem: str) -> None:
     made = put("a", case)
     with pytest.raises(CanonError, match=problem):
-        accept(store, made)
+        accept(store, made, RULES)
     assert store.overrides.all() == {}
     assert store.verdicts.history(made.kept.id) == ()
 
 
 def test_a_proposed_release_of_another_group_is_left_to_the_rules(store: Store, put: Put) -> None:
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
-    ruled = accept(store, put("a", proposing(rr=of_the_single)))
+    ruled = accept(store, put("a", proposing(rr=of_the_single)), RULES)
     assert ruled.saved.override is not None
     assert ruled.saved.override.rr_mbid is None
     assert "the rules name one" in ruled.notes[0]
@@ -135,10 +136,10 @@ def test_of_several_recordings_on_the_record_one_must_be_named(store: Store, put
     other = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
     case = put("a", proposing(with_recordings(RECORDING, other)))
     with pytest.raises(CanonError, match="several recordings may be meant: name one with --rec"):
-        accept(store, case)
+        accept(store, case, RULES)
     with pytest.raises(CanonError, match=r"cannot be the file's; allowed: .*, "):
-        accept(store, case, recording=SINGLE)
-    assert accept(store, case, recording=OTHER).files == 1
+        accept(store, case, RULES, recording=SINGLE)
+    assert accept(store, case, RULES, recording=OTHER).files == 1
     assert queue(store) == []
 
 
@@ -151,7 +152,7 @@ def test_a_file_of_another_length_is_ruled_on_by_itself(
     for name, length in (("a", 355_000), ("b", 100_000), ("c", 355_000)):
         heard = msgspec.structs.replace(bundle, artifact=Artifact(length))
         put(name, proposing(heard))
-    ruled = accept(store, find_case(store, str(tmp_path / "a")))
+    ruled = accept(store, find_case(store, str(tmp_path / "a")), RULES)
     assert ruled.files == 2
     assert queue(store) == ["b"]
 
@@ -159,12 +160,12 @@ def test_a_file_of_another_length_is_ruled_on_by_itself(
 def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -> None:
     for name in "ab":
         case = put(name, proposing())
-    first = accept(store, case)
+    first = accept(store, case, RULES)
     assert first.files == 2
     assert reject(store, case, "no").files == 2
     assert store.overrides.all() == {}
     assert queue(store) == []
-    other = reject(store, case, "the single", SINGLE)
+    other = reject(store, case, "the single", Named(SINGLE))
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
     third = keep(store, case)
     assert "is removed: C1 'Bohemian Rhapsody', said 2" in third.notes[0]
@@ -174,18 +175,18 @@ def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -
 
 
 def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_path: Path) -> None:
-    accept(store, put("copy", proposing()), "heard it")
+    accept(store, put("copy", proposing()), RULES, "heard it")
     renamed = msgspec.structs.replace(RECORDING, title="Bohemian Rhapsody (2011 mix)")
     other = put("other", proposing(with_recordings(renamed), SINGLE))
     (first,) = store.overrides.all().values()
     when = local_time(first.set_at_utc)
     said = rf"decided otherwise .* C2 .*, said {when} \(heard it\), .*copy too; --repl"
     with pytest.raises(CanonError, match=said):
-        accept(store, other)
+        accept(store, other, RULES)
     with pytest.raises(CanonError, match="--replace"):
-        reject(store, other, "no", RECORDING.groups[2].mb_rg_id)
+        reject(store, other, "no", Named(RECORDING.groups[2].mb_rg_id))
     assert list(store.overrides.all().values()) == [first]
-    ruled = accept(store, other, replaces=True)
+    ruled = accept(store, other, RULES, replaces=True)
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
     assert "in place of C2" in ruled.notes[0]
     assert f"holds for {tmp_path / 'copy'} too" in ruled.notes[0]
@@ -229,3 +230,53 @@ def test_a_case_is_found_until_it_is_decided_again(store: Store, put: Put, tmp_p
     latest = find_case(store, str(tmp_path / "a"))
     with pytest.raises(CanonError, match="no transcript is kept"):
         read_case_transcript(store, latest)
+
+
+ON_31_OCTOBER = Fact(
+    SINGLE, "first_release_date", "1975-10-31", "https://one.example/", "31 October", verified=True
+)
+
+
+def answered(outcome: Outcome, *facts: Fact, checks: tuple[Check, ...] = ()) -> Case:
+    """Return the open case with a model's answer."""
+    result = AdjudicationResult(outcome, ALBUM, None, 0.5, facts=facts, checks=checks)
+    known = evidence_hash(BUNDLE)
+    decider = Decider(RULES)
+    return decider.apply_answer(
+        decider.decide(BUNDLE), msgspec.structs.replace(result, evidence_hash=known)
+    )
+
+
+@pytest.mark.parametrize("outcome", [Outcome.ACCEPTED, Outcome.REVIEW, Outcome.REJECTED])
+def test_a_verified_fact_counts_for_the_first_release(outcome: Outcome) -> None:
+    """With sources enough, and whatever becomes of the group."""
+    trusted = msgspec.structs.replace(ON_31_OCTOBER, trusted=True)
+    again = msgspec.structs.replace(ON_31_OCTOBER, source="https://two.example/")
+    denied = Check("contradiction", passed=False, detail="another page says otherwise")
+    cases = (
+        (answered(outcome, trusted), "1975-10-31"),
+        (answered(outcome, ON_31_OCTOBER, again), "1975-10-31"),
+        (answered(outcome, ON_31_OCTOBER), "1975"),
+        (answered(outcome, msgspec.structs.replace(trusted, verified=False)), "1975"),
+        (answered(outcome, trusted, checks=(denied,)), "1975"),
+    )
+    for case, date in cases:
+        first = case.decision.first_release
+        assert first is not None
+        assert (first.date, first.by is SaidBy.FACTS) == (date, date != "1975"), case.decision
+
+
+def test_accepting_a_proposal_keeps_its_facts(store: Store, put: Put) -> None:
+    """Those too that have too few sources to count by themselves."""
+    case = put("a", answered(Outcome.REVIEW, ON_31_OCTOBER))
+    override = accept(store, case, RULES).saved.override
+    assert override is not None
+    assert (override.crg_mbid, override.first_date) == (ALBUM, "1975-10-31")
+    decided = Decider(RULES, overrides=store.overrides.all).decide(BUNDLE).decision
+    first = decided.first_release
+    assert first is not None
+    assert (first.date, first.year_certain, first.by) == ("1975-10-31", True, SaidBy.PERSON)
+    assert (first.release_group_mbid, decided.crg_mbid) == (SINGLE, ALBUM)
+    nothing = accept(store, put("b", proposing()), RULES, replaces=True).saved.override
+    assert nothing is not None
+    assert nothing.first_date == "1975-10-31", "it holds for the recording"

@@ -21,7 +21,7 @@ from chart_binder.cli.output import (
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.verdict import Considered, FirstRelease, Verdict
+from chart_binder.domain.verdict import Considered, FirstRelease, SaidBy, Verdict
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import counted
 from chart_binder.jobs.decide import NOT_NEEDED, Case, Cause, Decision, State, advice_for
@@ -178,7 +178,8 @@ def first_release_text(found: FirstRelease) -> str:
     place = ", ".join(filter(None, (record, found.label, found.country)))
     earlier = "" if found.year_certain else " or earlier"
     through = ", through a sibling recording" if found.via_sibling else ""
-    return f"{found.date}{earlier}{f' ({place})' if place else ''}{through}"
+    said = ", as a person says" if found.by is SaidBy.PERSON else ""
+    return f"{found.date}{earlier}{f' ({place})' if place else ''}{through}{said}"
 
 
 _ANSWERS_TOLD = re.compile(r"(?<=[0-9])\? Before: .*; on that day or later: .*")

@@ -32,7 +32,7 @@ COMMANDS = {
     "undo": ("write", "undo", "Put tags back as they were before they were written."),
     "verify": ("write", "verify", "Compare tags and audio with what was written."),
     "review": ("review", "review", "List what waits for a person, and keep a verdict."),
-    "override": ("review", "override", "Say where a recording belongs, against the rules."),
+    "override": ("override", "override", "Have the last word on a recording: where, and when."),
     "ls": ("listing", "ls", "List what was decided: a table, CSV, JSON Lines or paths."),
     "forget": ("listing", "forget", "Take files out of the store, also those that are gone."),
     "audit": ("listing", "audit", "Judge a sample of decisions, and see the share of errors."),

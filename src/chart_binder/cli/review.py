@@ -1,7 +1,6 @@
-"""`canon review` and `canon override`: what a person has to look at, and their verdict."""
+"""`canon review`: what a person has to look at, and their verdict."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -10,33 +9,24 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from chart_binder import wiring
 from chart_binder.cli import options, output, review_text
-from chart_binder.cli.decide import read_bundle_file
-from chart_binder.cli.decision_text import entity_names, musicbrainz_page
+from chart_binder.cli.override import (
+    asks,
+    check_options,
+    name_records,
+    read_label,
+    read_record,
+    said_options,
+)
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.review_walk import Walk
-from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.records import is_new_id, local_time, now_utc
-from chart_binder.domain.verdict import OverrideRecord
-from chart_binder.domain.vocabulary import (
-    MBID,
-    EntityKind,
-    RecordingId,
-    ReleaseGroupId,
-    ReleaseId,
-    bare_id,
-)
 from chart_binder.errors import (
-    CanonError,
-    LookupFailedError,
-    NothingFoundError,
     UsageError,
     counted,
 )
 from chart_binder.files import path_text
 from chart_binder.jobs import overrides
-from chart_binder.jobs.decide import WAITING_STATES, State, override_for, read_states
+from chart_binder.jobs.decide import WAITING_STATES, State, read_states
 from chart_binder.jobs.review import (
     OPEN_STATES,
     ReviewCase,
@@ -48,7 +38,7 @@ from chart_binder.jobs.review import (
     review_queue,
     unwritten_files,
 )
-from chart_binder.jobs.stored_decisions import path_from_bytes, stored_bundle
+from chart_binder.jobs.stored_decisions import path_from_bytes
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -116,9 +106,6 @@ _STATES = options.option(
     default=",".join(WAITING_STATES),
     show_default=True,
     callback=_states,
-)
-FORCE = options.flag(
-    "--force", "Also where the group seems to be of other music, or the release of another group."
 )
 _REASON = partial(options.option, "--reason", callback=_reason)
 _SHOWN_REASON = _REASON("Why, in your words: shown with the decision.", default="")
@@ -231,27 +218,58 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
 @_override_options
 @options.pass_session
 def accept_proposal(session: options.Session, name: str, reason: str, **flags: Any) -> None:
-    """Take what is proposed: kept as an override, which `decide`, `batch` and `write` use."""
-    _give(session, name, "accepted", overrides.accept, reason, **flags)
+    """Take what is proposed: kept as an override, which `decide`, `batch` and `write` use.
+
+    The verified facts of the proposal count for the first release.
+    """
+    accept = partial(overrides.accept, rules=session.config.rules)
+    _give(session, name, "accepted", accept, reason, **flags)
 
 
 @review.command("choose", epilog=_STATUS)
 @_NAME
-@click.argument("candidate", metavar="CANDIDATE")
+@click.argument("candidate", metavar="[CANDIDATE]", required=False)
 @_RR
+@options.flag("--there", "It first came out there: the date of that record counts.")
 @_SHOWN_REASON
 @_override_options
-@FORCE
+@said_options
+@check_options
 @options.pass_session
 def choose_candidate(
-    session: options.Session, name: str, candidate: str, reason: str, **flags: Any
+    session: options.Session,
+    name: str,
+    candidate: str | None,
+    rr: str | None,
+    reason: str,
+    first_date: str | None,
+    same_as: str | None,
+    recording: str | None,
+    *,
+    there: bool,
+    **flags: bool,
 ) -> None:
-    """Say which candidate is right, the proposed one or another; it becomes an override.
+    """Say what is right: a candidate, the first date, or another recording; an override.
 
-    CANDIDATE is a label of `show` (C2), an id or an address.
+    CANDIDATE is a label of `show` (C2, C2.R1), or the id or address of a release group or release,
+    also of one that is not listed: it is looked up and shown.
     """
-    done = f"{candidate} is right"
-    _give(session, name, done, overrides.choose, reason, crg=candidate, **flags)
+    if not (candidate or first_date or same_as):
+        raise UsageError("say what is right: CANDIDATE, --first or --same-as")
+    if not candidate and (rr or there):
+        raise UsageError("--rr and --there are about CANDIDATE: name it")
+
+    def written(case: ReviewCase) -> overrides.Named:
+        crg, release = (
+            read_record(session.config, case.labels, candidate) if candidate else (None, None)
+        )
+        release = read_label(case.labels, rr, "release") if rr else release
+        return overrides.Named(crg, release, first_date, same_as, _recording(recording))
+
+    said = (candidate, first_date, same_as and f"the same as {same_as}")
+    done = f"{', '.join(filter(None, said))} is right"
+    choose = partial(overrides.choose, rules=session.config.rules)
+    _give(session, name, done, choose, reason, written, there=there, **flags)
 
 
 @review.command("reject", epilog=_STATUS)
@@ -260,10 +278,16 @@ def choose_candidate(
 @options.option("--crg", "What is right: a label of `show` (C2), an id or an address.")
 @_RR
 @_override_options
-@FORCE
+@check_options
 @options.pass_session
 def reject_proposal(
-    session: options.Session, name: str, reason: str, crg: str | None, rr: str | None, **flags: Any
+    session: options.Session,
+    name: str,
+    reason: str,
+    crg: str | None,
+    rr: str | None,
+    recording: str | None,
+    **flags: bool,
 ) -> None:
     """Say that what is proposed is wrong; with --crg what is right becomes an override.
 
@@ -271,7 +295,17 @@ def reject_proposal(
     """
     if rr and not crg:
         raise UsageError("--rr names a release of what --crg names: give both")
-    _give(session, name, "rejected", overrides.reject, reason, crg=crg, rr=rr, **flags)
+
+    def written(case: ReviewCase) -> overrides.Named:
+        release = read_label(case.labels, rr, "release") if rr else None
+        group = read_label(case.labels, crg, "release-group") if crg else None
+        return overrides.Named(group, release, recording_mbid=_recording(recording))
+
+    _give(session, name, "rejected", overrides.reject, reason, written, **flags)
+
+
+def _recording(written: str | None) -> str | None:
+    return None if written is None else options.read_mbid(written, "recording")
 
 
 @review.command("keep", epilog=_STATUS)
@@ -283,43 +317,27 @@ def keep_open(session: options.Session, name: str, reason: str) -> None:
     _give(session, name, "kept out of the queue", overrides.keep, reason)
 
 
-_PARAMETERS: Mapping[EntityKind, str] = {
-    "recording": "recording",
-    "release-group": "crg",
-    "release": "rr",
-}
-
-
 def _give(
     session: options.Session,
     name: str,
     done: str,
     give: Callable[..., overrides.VerdictResult],
     reason: str,
+    written: Callable[[ReviewCase], overrides.Named] | None = None,
     *,
-    crg: str | None = None,
-    rr: str | None = None,
-    recording: str | None = None,
     force: bool = False,
-    **flags: bool,
+    yes: bool = False,
+    there: bool = False,
+    **arguments: Any,
 ) -> None:
     notes: tuple[str, ...] = ()
-    named: dict[EntityKind, str] = {}
     with session.open_store() as store:
         case = find_case(store, name)
-        if rr:
-            named["release"] = _read_label(case, rr, "release")
-        if crg:
-            named["release-group"] = _read_label(case, crg, "release-group")
-        if recording is not None:
-            named["recording"] = options.read_mbid(recording, "recording")
-        find = None if force else partial(wiring.current_id, session.config)
-        ids, merged = overrides.current_ids(named, case.bundle, find)
-        if group := ids.get("release-group"):
-            checked = check_ids(session, case.bundle, group, ids.get("release"), force=force)
-            notes = (*merged, *checked)
-        parameters = {_PARAMETERS[kind]: mbid for kind, mbid in ids.items()}
-        ruled = give(store, case, reason=reason, **parameters, **flags)
+        if written:
+            flags = {"asks": asks(session, yes=yes), "force": force, "there": there}
+            named, notes = name_records(session.config, case.bundle, written(case), **flags)
+            arguments["named"] = named
+        ruled = give(store, case, reason=reason, **arguments)
     ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
     fields = output.file_object(case.path, review_text.ruled_object(case, done, ruled))
     session.show(fields, review_text.ruled_lines(case, done, ruled))
@@ -341,236 +359,3 @@ def walk_queue(session: options.Session, paths: tuple[str, ...], states: frozens
         raise UsageError("walking the queue is for a terminal: take --output text")
     with session.open_store() as store:
         return Walk(store, session.config, states).run(list(map(Path, paths)))
-
-
-def _read_label(case: ReviewCase, written: str, entity: str) -> str:
-    of_entity = {
-        label: mbid
-        for label, mbid in case.labels.ids.items()
-        if ("." in label) == (entity == "release")
-    }
-    label = written.strip().upper()
-    if label in of_entity:
-        return of_entity[label]
-    more = " ..." if len(of_entity) > _LABELS_NAMED else ""
-    some = f"one of {', '.join([*of_entity][:_LABELS_NAMED])}{more}, " if of_entity else ""
-    return options.read_mbid(written, entity, or_else=some)
-
-
-_SUBJECT = click.argument("name", metavar="PATH_OR_ID", type=options.PATH)
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """What a path or an id leads to: a recording, its evidence, or both."""
-
-    recording: RecordingId | None
-    bundle: EvidenceBundle | None
-    notes: tuple[str, ...] = ()
-
-
-@options.group("override")
-def override() -> None:
-    """Say where a recording belongs, against the rules; `decide` and `explain` keep to it."""
-
-
-@override.command("set")
-@_SUBJECT
-@options.option("--crg", "Where it belongs: `canon review show` has the ids.", required=True)
-@options.option("--rr", "The release; else the rules choose one of it.")
-@_REASON("Why, in your words: shown with the decision.", required=True)
-@FORCE
-@options.pass_session
-def set_override(
-    session: options.Session, name: str, crg: str, rr: str | None, reason: str, *, force: bool
-) -> None:
-    """Say where a recording belongs: named by its id, a file of it, or a decision on one.
-
-    PATH is an audio file, or an evidence bundle (.json). Ids of MusicBrainz may be bare or the
-    addresses of pages; that of a decision is shown by `review`, `write` and `drift`.
-
-    A release group that MusicBrainz does not list the recording on, and of which neither artist nor
-    title fits, is refused without --force; so is a release that is of another group.
-
-    Exit status: 0 the override is kept; 1 no recording was found, the release is of another group,
-    or the group has nothing to do with the recording; 2 what was named is neither a file nor an id.
-    """
-    group = ReleaseGroupId(options.read_mbid(crg, "release-group"))
-    release = ReleaseId(options.read_mbid(rr, "release")) if rr is not None else None
-    subject = _decision(session, name) or _look_up(
-        session, options.read_path_or_mbid(name), asks=True
-    )
-    recording = subject.recording or _only_recording(subject, name)
-    find = None if force else partial(wiring.current_id, session.config)
-    named = OverrideRecord(recording, group, release, reason, now_utc())
-    kept, merged = overrides.with_current_ids(named, subject.bundle, find)
-    checked = check_ids(session, subject.bundle, kept.crg_mbid, kept.rr_mbid, force=force)
-    if subject.bundle:
-        overrides.require_home(subject.bundle, kept.crg_mbid, kept.rr_mbid)
-    before = session.overrides.get(kept.recording_mbid)
-    with session.open_store() as store:
-        decisions = store.verdicts.reached_by(kept)
-        store.overrides.put(kept)
-    others = overrides.list_files(each for each in decisions if each.crg_mbid != kept.crg_mbid)
-    notes = (
-        *subject.notes,
-        *merged,
-        *checked,
-        *(overrides.unknown_ids(subject.bundle, kept) if subject.bundle else ()),
-        *([f"{overrides.DECIDE_AGAIN}: {others}"] if others else ()),
-    )
-    lines = list(override_lines(kept, overrides.OverrideEffect(bundle=subject.bundle)))
-    if before:
-        where = musicbrainz_page("release-group", before.crg_mbid)
-        lines += output.labelled("in place of", f"{where} ({before.reason})")
-    for note in notes:
-        lines += output.labelled("note", note)
-    session.show(msgspec.to_builtins(kept) | {"in_place_of": before, "notes": notes}, lines)
-
-
-@override.command("list")
-@click.argument("name", metavar="[PATH_OR_ID]", required=False, type=options.PATH)
-@options.pass_session
-def list_overrides(session: options.Session, name: str | None) -> None:
-    """Print every override, the oldest first, or the one that holds for a file or an id.
-
-    Names are those of the evidence in the store; files are those decided that it holds for.
-
-    Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
-    """
-    all_kept = session.overrides
-    listed = [*all_kept.values()] if name is None else [_override_named(session, name, all_kept)]
-    if not listed:
-        if not session.as_json:
-            output.print_lines(["no overrides: `canon override set` makes one"])
-        return
-    listed.sort(key=lambda one: one.set_at_utc)
-    with session.open_store() as store:
-        for number, kept in enumerate(listed):
-            known = overrides.override_effect(store, kept)
-            if known.bundle is None:
-                bundle = wiring.kept_evidence(session.config, store, kept.recording_mbid)
-                known = overrides.OverrideEffect(known.files, bundle)
-            groups = known.bundle.groups if known.bundle else ()
-            fields = msgspec.to_builtins(kept) | {
-                "name": known.bundle.name if known.bundle else None,
-                "crg_title": next((x.title for x in groups if x.mb_rg_id == kept.crg_mbid), None),
-                "files": [path_text(path) for path in known.files],
-            }
-            session.show(fields, (*[""] * bool(number), *override_lines(kept, known)))
-
-
-@override.command("remove")
-@_SUBJECT
-@options.pass_session
-def remove(session: options.Session, name: str) -> None:
-    """Take an override back: the rules decide again, by `canon decide` or `canon batch`.
-
-    Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
-    """
-    kept = _override_named(session, name, session.overrides)
-    with session.open_store() as store:
-        decisions = overrides.decisions_by_override(store, kept)
-        store.overrides.remove(kept.recording_mbid)
-    files = [path_text(each.path) for each in decisions]
-    lines = ["removed:", *override_lines(kept, overrides.OverrideEffect())]
-    if decisions:
-        lines += output.labelled(
-            "note", f"decided by it, so {overrides.DECIDE_AGAIN}: {overrides.list_files(decisions)}"
-        )
-    session.show(msgspec.to_builtins(kept) | {"to_decide_again": files}, lines)
-
-
-def check_ids(
-    session: options.Session,
-    bundle: EvidenceBundle | None,
-    crg: str,
-    rr: str | None,
-    *,
-    force: bool,
-) -> tuple[str, ...]:
-    """Return what could not be checked of a group and release; raise if they do not fit."""
-    if force or bundle is None:
-        return ()
-    related = overrides.require_related(bundle, crg, partial(wiring.look_up_group, session.config))
-    look_up = partial(wiring.look_up_home, session.config)
-    return (*related, *overrides.require_home(bundle, crg, rr, look_up))
-
-
-def _override_named(
-    session: options.Session, name: str, kept: Mapping[str, OverrideRecord]
-) -> OverrideRecord:
-    found = kept.get(bare_id(name))  # also an id that is no UUID, as it is listed
-    if found is None:
-        named = _decision(session, name) or options.read_path_or_mbid(name)
-        if isinstance(named, str):
-            find = partial(wiring.current_id, session.config)
-            (recording,) = overrides.current_ids({"recording": named}, None, find)[0].values()
-            found = kept.get(named) or kept.get(recording)
-        elif kept:
-            subject = named if isinstance(named, _Subject) else _look_up(session, named)
-            found = kept.get(subject.recording or "")
-            if subject.bundle:
-                merged = wiring.MergedOverrides(session.config)
-                found = override_for(subject.bundle, kept) or found or merged(subject.bundle, kept)
-    if found is None:
-        raise CanonError(f"no override is kept for {path_text(name)}; see `canon override list`")
-    return found
-
-
-def _decision(session: options.Session, name: str) -> _Subject | None:
-    """Return what a stored decision is about, if it has that id and no file has that name."""
-    if not is_new_id(name) or Path(name).exists():
-        return None
-    with session.open_store() as store:
-        kept = store.decisions.by_id(name)
-        if kept is None:
-            return None
-        recording = bare_id(kept.recording_mbid or "")
-        known = RecordingId(recording) if MBID.fullmatch(recording) else None
-        return _Subject(known, stored_bundle(store, kept))
-
-
-def _look_up(session: options.Session, named: str | Path, *, asks: bool = False) -> _Subject:
-    """Return what an id or a path leads to; if it `asks`, MusicBrainz. Raises `CanonError`."""
-    recording = RecordingId(named) if isinstance(named, str) else None
-    if not recording and Path(named).suffix.casefold() == ".json":
-        return _Subject(None, read_bundle_file(str(named)))
-    config = session.config
-    try:
-        with session.open_store() as store:
-            if recording is None:
-                return _Subject(None, wiring.evidence_of_files(config, store)(Path(named)))
-            found = wiring.kept_evidence(config, store, recording)
-            if asks and not found:
-                found = wiring.recording_evidence(config, store, recording)
-            return _Subject(recording, found)
-    except (LookupFailedError, NothingFoundError) as error:
-        known = recording or wiring.tagged_recording(Path(named))
-        if known is None:
-            raise
-        return _Subject(known, None, (f"the ids could not be held against evidence: {error}",))
-
-
-def _only_recording(subject: _Subject, name: str) -> RecordingId:
-    if subject.bundle is None:
-        raise CanonError(f"{path_text(name)} leads to no recording")
-    try:
-        return overrides.recording_meant(subject.bundle)
-    except CanonError as error:
-        raise CanonError(f"{path_text(name)}: {error}") from error
-
-
-def override_lines(kept: OverrideRecord, known: overrides.OverrideEffect) -> Iterator[str]:
-    """Yield an override as a short block, with the names and files that are `known`."""
-    names = entity_names(known.bundle)
-    yield musicbrainz_page("recording", kept.recording_mbid)
-    if known.bundle:
-        yield from output.labelled("recording", known.bundle.name)
-    page = musicbrainz_page("release-group", kept.crg_mbid)
-    yield from output.labelled_list("belongs to", filter(None, (names.get(kept.crg_mbid), page)))
-    page = musicbrainz_page("release", kept.rr_mbid) if kept.rr_mbid else "by the rules"
-    yield from output.labelled_list("release", filter(None, (names.get(kept.rr_mbid or ""), page)))
-    yield from output.labelled("because", kept.reason)
-    yield from output.labelled("set at", local_time(kept.set_at_utc))
-    yield from output.labelled_list("files", (path_text(path) for path in known.files))

@@ -1,7 +1,7 @@
 """Cases of the review queue as text and as JSON."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ from chart_binder.cli.output import (
     wrap,
 )
 from chart_binder.domain.records import UnwrittenRecord, VerdictRecord, local_time
-from chart_binder.domain.verdict import Decided, Open, Verdict
+from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Verdict
+from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import State, advice_for
@@ -114,6 +115,7 @@ def case_lines(
         yield from _table(case.rows)
     for row in case.rows:
         yield from _releases(row, None if whole else _FEW_RELEASES)
+    yield from labelled_list("to mend", mending_pages(case, rules))
     yield from _proposal(case)
 
 
@@ -128,6 +130,43 @@ def settled_lines(case: ReviewCase, verdict: VerdictRecord | None) -> Iterator[s
         yield from _decision(case)
     else:
         yield from labelled("decided", "an override for its recording decides it")
+
+
+_MENDED: Mapping[str, Sequence[str]] = {
+    "date": ("release", "release-group"),
+    "status": ("release",),
+    "type": ("release-group",),
+    "contradiction": ("release", "release-group"),
+    "missing_original": ("recording", "release"),
+    "which_copy": ("recording",),
+    "tie": ("release",),
+}
+"""What is to be edited at MusicBrainz to answer a question, by its kind, the best first."""
+_MOST_PAGES = 3
+
+
+def mending_pages(case: ReviewCase, rules: Verdict | None) -> Sequence[str]:
+    """Return the pages at MusicBrainz on which what a case lacks can be added."""
+    if case.bundle is None or not isinstance(rules, Open):
+        return ()
+    groups = {group.mb_rg_id: group for group in case.bundle.groups}
+    recordings = [one for one in case.bundle.recording_candidates if not one.is_sibling]
+    pages: dict[str, None] = {}
+    for question in rules.questions:
+        ids: dict[str, list[str]] = {"recording": [], "release-group": [], "release": []}
+        for mbid in question.about:
+            group = groups.get(ReleaseGroupId(mbid))
+            kind = "release" if mbid in case.labels.home else "recording"
+            ids["release-group" if group else kind].append(mbid)
+            if group and question.kind in ("date", "tie"):
+                vague = (one for one in group.editions if one.when.first < one.when.last)
+                ids["release"] += [one.mb_release_id for one in vague if one.is_official]
+        kinds = _MENDED[question.kind]
+        mended = next((kind for kind in kinds if ids[kind]), kinds[0])
+        named = ids[mended] or [one.mb_recording_id for one in recordings]
+        if ids[mended] or mended == "recording":
+            pages |= {f"{musicbrainz_page(mended, mbid)}/edit": None for mbid in named}
+    return [*pages][:_MOST_PAGES]
 
 
 def brief_lines(case: ReviewCase, rules: Verdict | None, *, lapsed: bool = False) -> list[str]:
@@ -181,6 +220,7 @@ def case_object(case: ReviewCase, rules: Verdict | None) -> dict[str, Any]:
         "question": question,
         "decided_by_rules_now": rules.crg if isinstance(rules, Decided) else None,
         "candidates": case.rows,
+        "to_mend": mending_pages(case, rules),
         "adjudication": msgspec.to_builtins(case.result),
         "error": case.decision.error,
         "transcript_id": case.kept.transcript_id,
@@ -192,17 +232,25 @@ def ruled_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[s
     files = f", with {counted(ruled.files - 1, 'more file')}" if ruled.files > 1 else ""
     yield f"{path_text(case.path)}: {done}{files}"
     override = ruled.saved.override
-    if override:
+    if override and override.crg_mbid:
         is_known = case.labels.label_of(override.crg_mbid)
         name = case.labels.name_of(override.crg_mbid) if is_known else NO_GROUP
         yield from labelled("belongs to", name)
         yield from labelled("", musicbrainz_page("release-group", override.crg_mbid))
         release = override.rr_mbid and musicbrainz_page("release", override.rr_mbid)
         yield from labelled("release", release)
+    if override:
+        yield from date_lines(override)
         yield from labelled("recording", musicbrainz_page("recording", override.recording_mbid))
         yield from labelled("because", override.reason)
     for note in ruled.notes:
         yield from labelled("note", note)
+
+
+def date_lines(override: OverrideRecord) -> Iterator[str]:
+    """Yield what an override says of the first date and of another recording."""
+    yield from labelled("first out", override.first_date)
+    yield from labelled("same as", musicbrainz_page("recording", override.same_as or ""))
 
 
 def ruled_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str, Any]:

@@ -11,14 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
-from chart_binder.cli import output, progress
+from chart_binder.cli import options, output, progress
 from chart_binder.cli.decision_text import musicbrainz_page
-from chart_binder.cli.review_text import NO_ALBUM, brief_lines, case_lines, ruled_lines
+from chart_binder.cli.override import name_records, read_record
+from chart_binder.cli.review_text import (
+    NO_ALBUM,
+    brief_lines,
+    case_lines,
+    mending_pages,
+    ruled_lines,
+)
 from chart_binder.config import Config
+from chart_binder.domain.records import now_utc
 from chart_binder.errors import CanonError, StoreError, UsageError, counted
 from chart_binder.files import path_text
-from chart_binder.jobs.overrides import VerdictResult, accept, choose, keep, reject
+from chart_binder.jobs.named_records import read_first_date
+from chart_binder.jobs.overrides import Named, VerdictResult, accept, choose, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
     is_overridden,
@@ -155,6 +165,12 @@ class Walk:
             "1": ("choose that candidate",
                   "the candidate of this number is right: an override, too",
                   self._legend, case.rows),
+            "d": ("date", "say when it first came out: that becomes an override, too",
+                  self._say_date, case.bundle),
+            "w": ("where", "say where it first came out, listed or not: its date counts",
+                  self._say_where, case.bundle),
+            "=": ("same as", "name another recording at MusicBrainz of the same performance",
+                  self._say_same, case.bundle),
             "r": ("reject",
                   "what is proposed is wrong: asks for the reason and for what is right",
                   self._reject, found),
@@ -177,7 +193,7 @@ class Walk:
             "s": ("skip", "decide nothing now: it stays in the queue", self._skip, True),
             "t": ("transcript", "show what the model did",
                   self._transcript, case.kept.transcript_id),
-            "o": ("addresses", "show the pages of the candidates and of cited facts",
+            "o": ("addresses", "show the pages of candidates and cited facts, and where to mend",
                   self._addresses, case.rows),
             "u": ("undo", "take back the verdict on this case, else the last one of this walk",
                   self._undo, self.done),
@@ -212,7 +228,7 @@ class Walk:
     def _accept(self, case: ReviewCase) -> _Next:
         if case.proposal is None:
             raise CanonError("nothing is proposed: press the number of the candidate that is right")
-        return self._ruled(case, "accepted", accept(self.store, case))
+        return self._ruled(case, "accepted", accept(self.store, case, self.config.rules))
 
     def _reject(self, case: ReviewCase) -> _Next:
         _require_candidates(case)
@@ -257,7 +273,7 @@ class Walk:
             return self._say("none accepted")
         for one in alike:
             try:
-                self._ruled(one, "accepted", accept(self.store, one))
+                self._ruled(one, "accepted", accept(self.store, one, self.config.rules))
             except StoreError:
                 raise
             except CanonError as error:
@@ -298,7 +314,42 @@ class Walk:
         if group is None:
             there = ", ".join(row.label for row in case.rows) or "none"
             raise CanonError(f"{label}: no such candidate; there is {there}")
-        return self._ruled(case, f"{label} is right", choose(self.store, case, group, reason))
+        return self._named(case, f"{label} is right", Named(group), reason)
+
+    def _say_date(self, case: ReviewCase) -> _Next:
+        written = _ask("when it first came out: YYYY, YYYY-MM or YYYY-MM-DD (Enter: back)")
+        if not written:
+            return self._say("no date is kept")
+        date = read_first_date(written, now_utc())
+        return self._named(case, f"{date} is right", Named(first_date=date))
+
+    def _say_where(self, case: ReviewCase) -> _Next:
+        written = _ask(
+            "where it first came out: a candidate's number, or the id or address of a release group"
+            " or a release (Enter: back)"
+        )
+        if not written:
+            return self._say("no record is kept")
+        label = f"C{written}" if written.isdecimal() else written
+        crg, rr = read_record(self.config, case.labels, label)
+        return self._named(case, f"it came out on {label}", Named(crg, rr), there=True)
+
+    def _say_same(self, case: ReviewCase) -> _Next:
+        written = _ask("the id or address of the recording that is the same (Enter: back)")
+        if not written:
+            return self._say("no recording is kept")
+        same = options.read_mbid(written, "recording")
+        return self._named(case, f"it is the same as {same}", Named(same_as=same))
+
+    def _named(
+        self, case: ReviewCase, done: str, named: Named, reason: str = "", *, there: bool = False
+    ) -> _Next:
+        """Keep what a person says is right; what the evidence lacks is shown before."""
+        found, notes = name_records(
+            self.config, case.bundle, named, asks=True, force=False, there=there
+        )
+        ruled = choose(self.store, case, found, reason, self.config.rules)
+        return self._ruled(case, done, replace(ruled, notes=(*notes, *ruled.notes)))
 
     def _transcript(self, case: ReviewCase) -> _Next:
         for event in read_case_transcript(self.store, case):
@@ -311,6 +362,8 @@ class Walk:
             output.print_lines([f"{each.label:<4} {page}"])
         sources = (fact.source for fact in (case.result.facts if case.result else ()))
         output.print_lines(f"fact {source}" for source in dict.fromkeys(filter(None, sources)))
+        pages = mending_pages(case, case.question(self.config.rules))
+        output.print_lines(f"to mend: {page}" for page in pages)
         return self._legend(case)
 
     def _given_on(self, case: ReviewCase) -> _Given | None:

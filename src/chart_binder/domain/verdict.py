@@ -1,5 +1,6 @@
 """Verdicts of the rules: decided, or open with the questions that would settle it."""
 
+from enum import StrEnum
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -89,12 +90,23 @@ class Open(msgspec.Struct, frozen=True, tag="open"):
 
 Verdict: TypeAlias = Decided | Open
 
+PERSON_SAYS = "a person says so"
+"""Why a recording is a sibling, or a date counts, if a person said it."""
+
+
+class SaidBy(StrEnum):
+    """What a first release rests on, other than the evidence by itself."""
+
+    PERSON = "person"
+    FACTS = "facts"
+
 
 class FirstRelease(msgspec.Struct, frozen=True):
     """The earliest official release of a performance in the evidence, as precise as is known.
 
     Where several release groups may be the first, there is no group, release, title, type, country
-    or label; where several recordings may be, no recording. `because` is about the year.
+    or label; where several recordings may be, no recording. `because` is about the year. `by` is
+    absent if the evidence by itself says so.
     """
 
     date: str
@@ -108,6 +120,7 @@ class FirstRelease(msgspec.Struct, frozen=True):
     via_sibling: bool = False
     type: str | None = None
     label: str | None = None
+    by: SaidBy | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def year(self) -> int:
@@ -127,18 +140,48 @@ class SiblingLookup(msgspec.Struct, frozen=True):
 
 
 class OverrideRecord(msgspec.Struct, frozen=True):
-    """A person's decision on a recording as it is stored; without `rr_mbid` the rules choose one.
+    """What a person says of a recording, as it is stored; the rules decide what they leave open.
 
+    `first_date` is when it first came out, `same_as` another recording of the same performance.
     `set_at_utc` is ISO 8601 with microseconds, so that the newer of two sorts last.
     """
 
     recording_mbid: RecordingId
-    crg_mbid: ReleaseGroupId
+    crg_mbid: ReleaseGroupId | None
     rr_mbid: ReleaseId | None
     reason: str
     set_at_utc: str
+    first_date: str | None = None
+    same_as: RecordingId | None = None
 
     @property
-    def ruling(self) -> Override:
-        """The override for the rules."""
-        return Override(self.crg_mbid, self.rr_mbid, self.reason)
+    def ruling(self) -> Override | None:
+        """The override for the rules, if it names a release group."""
+        return Override(self.crg_mbid, self.rr_mbid, self.reason) if self.crg_mbid else None
+
+    @property
+    def settles(self) -> bool:
+        """Whether nobody has to look at the recording any more."""
+        return bool(self.crg_mbid or self.first_date)
+
+    @property
+    def because(self) -> str:
+        """Why what it says counts."""
+        return f"{PERSON_SAYS}: {self.reason}" if self.reason else PERSON_SAYS
+
+    def amending(self, before: "OverrideRecord | None") -> "OverrideRecord":
+        """Return it with what an earlier override for the recording says and this one does not.
+
+        A release and a date of another release group are left out.
+        """
+        if before is None:
+            return self
+        moves = self.crg_mbid and before.crg_mbid not in (None, self.crg_mbid)
+        rr, date = (None, None) if moves else (before.rr_mbid, before.first_date)
+        return msgspec.structs.replace(
+            self,
+            crg_mbid=self.crg_mbid or before.crg_mbid,
+            rr_mbid=self.rr_mbid or rr,
+            first_date=self.first_date or date,
+            same_as=self.same_as or before.same_as,
+        )

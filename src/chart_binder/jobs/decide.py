@@ -20,17 +20,19 @@ from chart_binder.domain.evidence_json import evidence_hash, with_recordings
 from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.tags import TrackTags, artifact_of
 from chart_binder.domain.verdict import (
+    PERSON_SAYS,
     Decided,
     FirstRelease,
     Open,
     OverrideRecord,
     Question,
+    SaidBy,
     SiblingLookup,
     Verdict,
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
-from chart_binder.rules.first_release import first_release
+from chart_binder.rules.first_release import first_release, said_by_person
 from chart_binder.rules.missing_original import needs_siblings
 from chart_binder.rules.recordings import sorted_recordings
 
@@ -50,6 +52,8 @@ MAX_FAILED_LOOKUPS = 3
 """Failed look-ups in a row, each after tries of its own, after which no more are made."""
 
 _NAMED = "no model is asked about a file that only its name identifies: give it tags"
+_DOUBTS = ("contradiction", "evidence")
+"""Checks of an answer that fail if something contradicts its facts."""
 _BY_NAME = "only the file's name says which recording it is"
 _GIVEN_UP = "{count} look-ups in a row had failed, so no more were made: {last}"
 _log = logging.getLogger(__name__)
@@ -162,6 +166,8 @@ class Decision(msgspec.Struct, frozen=True):
     crg_type: str | None = None
     hint: str | msgspec.UnsetType = UNSET
     siblings: SiblingLookup | None = None
+    overruled_at: str | msgspec.UnsetType = UNSET
+    """When the override was set that it follows, if a person said anything."""
 
     @property
     def failure(self) -> str:
@@ -177,6 +183,7 @@ class Case:
     bundle: EvidenceBundle | None = None
     verdict: Verdict | None = None
     artifact: Artifact | None = None
+    override: OverrideRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +237,11 @@ def no_overrides() -> Mapping[str, OverrideRecord]:
     return {}
 
 
-def as_stored(override: OverrideRecord, _: EvidenceBundle) -> OverrideRecord:
-    """Return an override under the ids that it was set with."""
-    return override
+def as_stored(
+    override: OverrideRecord, bundle: EvidenceBundle
+) -> tuple[OverrideRecord, EvidenceBundle]:
+    """Return an override under the ids that it was set with, and the evidence as it is."""
+    return override, bundle
 
 
 def none_merged(_: EvidenceBundle, __: Mapping[str, OverrideRecord]) -> None:
@@ -247,8 +256,11 @@ class Decider:
     adjudicator: Adjudicator | None = None
     why_not: str = ""
     overrides: Overrides = no_overrides
-    current: Callable[[OverrideRecord, EvidenceBundle], OverrideRecord] = as_stored
-    """Returns an override under the ids that MusicBrainz has now."""
+    current: Callable[[OverrideRecord, EvidenceBundle], tuple[OverrideRecord, EvidenceBundle]] = (
+        as_stored
+    )
+    """Returns an override under the ids that MusicBrainz has now, and the evidence with the
+    recording that it says is the same performance."""
     merged: MergedLookup = none_merged
     """Returns the override whose recording was merged with one of the evidence, if there is one."""
 
@@ -265,14 +277,17 @@ class Decider:
         """Decide by override, else by rules, or leave the case open. Raises `StoreError`."""
         overrides = self.overrides()
         override = override_for(bundle, overrides) or self.merged(bundle, overrides)
+        bundle = _without_said(bundle, override.same_as if override else None)
         if override:
-            override = self.current(override, bundle)
-        verdict = decide(bundle, self.rules, override.ruling if override else None)
+            override, bundle = self.current(override, bundle)
+        ruling = override.ruling if override else None
+        verdict = decide(bundle, self.rules, ruling)
         if override and isinstance(verdict, Decided):
             verdict = replace(verdict, recording=override.recording_mbid)
         is_decided = isinstance(verdict, Decided)
         proposal = verdict if isinstance(verdict, Decided) else verdict.proposal
-        by = "override" if override and is_decided else "rules"
+        by = "override" if ruling else "rules"
+        meant = override.recording_mbid if override else None
         left_open = State.REVIEW if proposal else State.UNDECIDED
         hint = _NAMED if bundle.is_named_by_file else self.why_not
         decision = Decision(
@@ -280,7 +295,7 @@ class Decider:
             decided_by=by if proposal else None,
             crg_mbid=proposal.crg if proposal else None,
             rr_mbid=proposal.rr if proposal else None,
-            recording_mbid=proposal.recording if proposal else None,
+            recording_mbid=meant or (proposal.recording if proposal else None),
             crg_rule=proposal.crg_rule if proposal else f"CRG:{INDETERMINATE}",
             rr_rule=proposal.rr_rule if proposal else f"RR:{INDETERMINATE}",
             confidence=1.0 if is_decided else 0.0,
@@ -290,7 +305,7 @@ class Decider:
             questions=() if isinstance(verdict, Decided) else verdict.questions,
             evidence_hash=evidence_hash(bundle),
         )
-        return self._case(decision, bundle, verdict)
+        return self._case(decision, bundle, verdict, override)
 
     def needs_adjudicator(self, case: Case) -> bool:
         """Return whether there is an adjudicator to ask about a case.
@@ -338,9 +353,15 @@ class Decider:
             error=result.problem if state is State.ERROR else None,
             cause=Cause.MODEL if state is State.ERROR else UNSET,
         )
-        return self._case(decision, bundle, case.verdict)
+        return self._case(decision, bundle, case.verdict, case.override)
 
-    def _case(self, decision: Decision, bundle: EvidenceBundle, verdict: Verdict) -> Case:
+    def _case(
+        self,
+        decision: Decision,
+        bundle: EvidenceBundle,
+        verdict: Verdict,
+        override: OverrideRecord | None,
+    ) -> Case:
         """Return the case of a decision, which gets its first release and its trace."""
         used = (bundle.provenance and bundle.provenance.sources_used) or ("bundle",)
         parts = {
@@ -351,14 +372,32 @@ class Decider:
             "cfg": f"lw{self.rules.lead_window_days},rg{self.rules.reissue_long_gap_years}",
         }
         trace = ";".join(f"{key}={value}" for key, value in parts.items())
-        named = _with_names(replace(decision, trace=trace), bundle, verdict, self.rules)
-        return Case(named, bundle, verdict)
+        first = _first_release(decision, bundle, verdict, self.rules)
+        if override:
+            first = said_by_person(first, override, bundle)
+        decision = replace(
+            decision,
+            trace=trace,
+            first_release=first,
+            overruled_at=override.set_at_utc if override else UNSET,
+        )
+        return Case(_with_names(decision, bundle), bundle, verdict, override=override)
 
 
-def _with_names(
-    decision: Decision, bundle: EvidenceBundle, verdict: Verdict, rules: RulesConfig
-) -> Decision:
-    """Return a decision with its first release and the names of what it is about."""
+def _without_said(bundle: EvidenceBundle, same_as: str | None) -> EvidenceBundle:
+    """Return evidence without the recordings that a person added and says no more to be the same.
+
+    They are in stored evidence.
+    """
+    recordings = bundle.recording_candidates
+    left = tuple(
+        one for one in recordings if one.because != PERSON_SAYS or one.mb_recording_id == same_as
+    )
+    return bundle if len(left) == len(recordings) else replace(bundle, recording_candidates=left)
+
+
+def _with_names(decision: Decision, bundle: EvidenceBundle) -> Decision:
+    """Return a decision with the names of what it is about."""
     group = next((one for one in bundle.groups if one.mb_rg_id == decision.crg_mbid), None)
     primary, secondary = group.types if group else (None, ())
     return replace(
@@ -368,7 +407,6 @@ def _with_names(
         or next((one.title for one in bundle.recording_candidates), None),
         crg_title=group.title if group else None,
         crg_type=" + ".join(filter(None, (primary, *secondary))) or None,
-        first_release=_first_release(decision, bundle, verdict, rules),
         siblings=SiblingLookup(
             looked_up=bundle.siblings == "looked_up",
             found=sum(one.is_sibling for one in bundle.recording_candidates),
@@ -380,18 +418,40 @@ def _with_names(
 def _first_release(
     decision: Decision, bundle: EvidenceBundle, verdict: Verdict, rules: RulesConfig
 ) -> FirstRelease | None:
-    """Return the first release, by the facts too that a model's decision turns on."""
+    """Return the first release, by the verified facts too unless something contradicts them."""
     result = decision.adjudication
-    is_decided = decision.state is State.DECIDED
-    if result and is_decided and any(fact.verified for fact in result.facts):
-        from chart_binder.llm.open_case import weigh_facts  # compiles 0.1 s of expressions
-
-        weighed = weigh_facts(bundle, result.facts, rules)
-        bundle, verdict = weighed.bundle, weighed.verdict
     first = first_release(bundle, verdict, rules)
-    if first and bundle.is_named_by_file and not is_decided:
+    if result and not any(not check.passed and check.name in _DOUBTS for check in result.checks):
+        first = first_by_facts(bundle, first, result, rules)
+    if first and bundle.is_named_by_file and decision.state is not State.DECIDED:
         return replace(first, year_certain=False, because=_BY_NAME)
     return first
+
+
+def first_by_facts(
+    bundle: EvidenceBundle,
+    first: FirstRelease | None,
+    result: AdjudicationResult,
+    rules: RulesConfig,
+    *,
+    are_accepted: bool = False,
+) -> FirstRelease | None:
+    """Return the first release with the verified facts of an answer that change it.
+
+    They need sources enough, unless a person accepted them.
+    """
+    if not any(fact.verified for fact in result.facts):
+        return first
+    from chart_binder.llm.open_case import with_facts  # compiles 0.1 s of expressions
+
+    patched = with_facts(bundle, result.facts, rules, are_accepted=are_accepted)
+    if patched is bundle:
+        return first
+    found = first_release(patched, decide(patched, rules), rules)
+    if found is None or found == first:
+        return first
+    because = f"{found.because}, with the verified facts in"
+    return replace(found, because=because, by=SaidBy.FACTS)
 
 
 def limited_lookup(
@@ -467,12 +527,12 @@ def override_for(
 ) -> OverrideRecord | None:
     """Return the override for the recording in a bundle, of several that may be meant the newest.
 
-    If an override `decided` it, that of the recording it was decided for counts too.
+    That of the recording that it was `decided` for counts too.
     """
     if not overrides:
         return None
     ids = recordings_meant(bundle)
-    if decided and decided.decided_by == "override":
+    if decided:
         ids.add(decided.recording_mbid or "")
     found = [overrides[recording] for recording in ids if recording in overrides]
     return max(found, key=lambda one: (one.set_at_utc, one.recording_mbid), default=None)
@@ -481,10 +541,12 @@ def override_for(
 def recordings_meant(bundle: EvidenceBundle) -> set[str]:
     """Return the ids of the recordings that a file may have.
 
-    Those that the rules leave out do not count. That of the file's tags does, because it may have
-    been merged into another.
+    Those that the rules leave out do not count, nor does one that a person says is the same. That
+    of the file's tags does, because it may have been merged into another.
     """
-    candidates = (one.mb_recording_id for one in sorted_recordings(bundle).kept)
+    candidates = (
+        one.mb_recording_id for one in sorted_recordings(bundle).kept if one.because != PERSON_SAYS
+    )
     known = (*candidates, bundle.tags.get("recording_mbid"))
     return {one.strip().casefold() for one in known if one}
 

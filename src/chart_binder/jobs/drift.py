@@ -130,7 +130,8 @@ class DriftCheck:
     def _causes(
         self, record: DecisionRecord, before: Decision, after: Decision
     ) -> tuple[DriftCause, ...]:
-        if "override" in (before.decided_by, after.decided_by):
+        is_overruled = "override" in (before.decided_by, after.decided_by)
+        if is_overruled or before.overruled_at != after.overruled_at:
             return (DriftCause.OVERRIDE,)
         causes = []
         if before.evidence_hash != after.evidence_hash:

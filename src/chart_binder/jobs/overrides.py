@@ -4,13 +4,14 @@ An override applies to every file of its recording. A verdict is kept for all fi
 the same evidence, and comes with an override unless the case is left as it is.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.records import (
     DecisionRecord,
     VerdictKind,
@@ -18,22 +19,19 @@ from chart_binder.domain.records import (
     local_time,
     now_utc,
 )
-from chart_binder.domain.remarks import set_off
-from chart_binder.domain.verdict import OverrideRecord
+from chart_binder.domain.verdict import PERSON_SAYS, OverrideRecord
 from chart_binder.domain.vocabulary import (
     MBID,
-    EntityKind,
     RecordingId,
     ReleaseGroupId,
     ReleaseId,
     bare_id,
-    spaced_words,
 )
-from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedError
-from chart_binder.jobs.decide import State, override_for, recordings_meant
+from chart_binder.errors import CanonError, DamagedRecordError
+from chart_binder.jobs.decide import State, first_by_facts, override_for
+from chart_binder.jobs.named_records import release_ids, require_home
 from chart_binder.jobs.review import ReviewCase, override_removed, same_evidence
-from chart_binder.jobs.stored_decisions import stored_bundle
-from chart_binder.rules.names import is_named, is_various
+from chart_binder.jobs.stored_decisions import read_decision, stored_bundle
 from chart_binder.rules.recordings import format_length, sorted_recordings
 
 if TYPE_CHECKING:
@@ -44,8 +42,18 @@ DECIDE_AGAIN = "to be decided again: canon decide, or canon batch"
 ACCEPTED = "the model's answer, accepted in review"
 CHOSEN = "chosen in review"
 _MAX_FILES_NAMED = 3
+SAID = "said in review"
 _NO_MBID = "{}{!r} is no MusicBrainz id (a UUID)"
-_UNCHECKED = "whether {} was not checked: {}"
+
+
+class Named(msgspec.Struct, frozen=True):
+    """What a person says is right of a case; `recording` is which one is meant of several."""
+
+    crg_mbid: str | None = None
+    rr_mbid: str | None = None
+    first_date: str | None = None
+    same_as: str | None = None
+    recording_mbid: str | None = None
 
 
 class VerdictResult(msgspec.Struct, frozen=True):
@@ -59,12 +67,13 @@ class VerdictResult(msgspec.Struct, frozen=True):
 def accept(
     store: "Store",
     case: ReviewCase,
+    rules: RulesConfig,
     reason: str = "",
     recording: str | None = None,
     *,
     replaces: bool = False,
 ) -> VerdictResult:
-    """Accept the proposed release group as an override for the recording.
+    """Accept the proposed release group, with the verified facts, as an override.
 
     Raises `CanonError` if nothing can be accepted, if it is unclear which recording is meant, or if
     another override contradicts it and `replaces` is false.
@@ -84,7 +93,8 @@ def accept(
     release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
     is_of_it = case.labels.home.get(proposal.rr_mbid or "") == proposal.crg_mbid
     kept = release if is_of_it else None
-    override = _new_override(store, case, proposal.crg_mbid, kept, reason or ACCEPTED, recording)
+    named = Named(proposal.crg_mbid, kept, _date_by_facts(case, rules), None, recording)
+    override = _new_override(store, case, named, reason or ACCEPTED)
     result = _save(store, case, VerdictKind.ACCEPT, reason, override, replaces=replaces)
     if kept == release:
         return result
@@ -92,29 +102,40 @@ def accept(
     return msgspec.structs.replace(result, notes=(note, *result.notes))
 
 
+def _date_by_facts(case: ReviewCase, rules: RulesConfig) -> str | None:
+    """Return the first date by the verified facts of a proposal, if they change it."""
+    before = case.decision.first_release
+    if case.bundle is None or case.result is None:
+        return None
+    first = first_by_facts(case.bundle, before, case.result, rules, are_accepted=True)
+    if first is None or "/" in first.date or (before and first.date == before.date):
+        return None
+    return first.date
+
+
 def reject(
     store: "Store",
     case: ReviewCase,
     reason: str,
-    crg: str | None = None,
-    rr: str | None = None,
-    recording: str | None = None,
+    named: Named | None = None,
     *,
     replaces: bool = False,
 ) -> VerdictResult:
     """Reject the proposal; the right release group, if named, becomes an override.
 
-    Raises `CanonError` if `crg` is the proposal itself or not the release's, and as `accept` does.
+    Raises `CanonError` if it is the proposal itself or not the release's, and as `accept` does.
     """
-    if crg is None:
+    crg = named.crg_mbid if named else None
+    if named is None or crg is None:
         return _save(store, case, VerdictKind.REJECT, reason)
-    if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg) and not rr:
+    says_more = named.rr_mbid or named.first_date or named.same_as
+    if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg) and not says_more:
         raise CanonError(
             f"{case.path}: that is what is proposed: canon review accept {case.kept.id}"
         )
-    override = _new_override(store, case, crg, rr and bare_id(rr), reason, recording)
+    override = _new_override(store, case, named, reason)
     if case.bundle:
-        require_home(case.bundle, crg, rr)
+        require_home(case.bundle, crg, named.rr_mbid)
     kept = _save(store, case, VerdictKind.REJECT, reason, override, replaces=replaces)
     return msgspec.structs.replace(kept, notes=(*kept.notes, DECIDE_AGAIN))
 
@@ -127,18 +148,25 @@ def keep(store: "Store", case: ReviewCase, reason: str = "") -> VerdictResult:
 def choose(
     store: "Store",
     case: ReviewCase,
-    crg: str,
+    named: Named,
     reason: str,
-    rr: str | None = None,
-    recording: str | None = None,
+    rules: RulesConfig,
     *,
     replaces: bool = False,
 ) -> VerdictResult:
-    """Accept the proposal if `crg` is the proposed one, else reject it for `crg` or `rr`."""
+    """Keep what a person says is right: a date or a recording alone leaves the group as it is.
+
+    Naming the proposed release group alone accepts the proposal.
+    """
+    crg = named.crg_mbid
+    if crg is None:
+        override = _new_override(store, case, named, reason or SAID)
+        result = _save(store, case, VerdictKind.KEEP, reason, override, replaces=replaces)
+        return msgspec.structs.replace(result, notes=(*result.notes, DECIDE_AGAIN))
     is_proposed = case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg)
-    if is_proposed and rr is None:
-        return accept(store, case, reason, recording, replaces=replaces)
-    return reject(store, case, reason or CHOSEN, crg, rr, recording, replaces=replaces)
+    if is_proposed and not (named.rr_mbid or named.first_date or named.same_as):
+        return accept(store, case, rules, reason, named.recording_mbid, replaces=replaces)
+    return reject(store, case, reason or CHOSEN, named, replaces=replaces)
 
 
 class OverrideEffect(msgspec.Struct, frozen=True):
@@ -157,9 +185,20 @@ def override_effect(store: "Store", override: OverrideRecord) -> OverrideEffect:
 
 
 def decisions_by_override(store: "Store", override: OverrideRecord) -> tuple[DecisionRecord, ...]:
-    """Return the latest decisions that an override made. Raises `StoreError`."""
+    """Return the latest decisions that follow an override. Raises `StoreError`."""
     reached = store.verdicts.reached_by(override)
-    return tuple(each for each in reached if each.decided_by == "override")
+    return tuple(
+        each
+        for each in reached
+        if each.decided_by == "override" or follows(each, override.set_at_utc)
+    )
+
+
+def follows(kept: DecisionRecord, set_at_utc: str) -> bool:
+    """Return whether a decision follows the override that was set then."""
+    with suppress(DamagedRecordError):
+        return read_decision(kept).overruled_at == set_at_utc
+    return False
 
 
 def list_files(kept: Iterable[DecisionRecord]) -> str:
@@ -175,198 +214,46 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     return _only_recording(kept, "by its id")
 
 
-GroupLookup = Callable[[ReleaseGroupId], ReleaseGroup | None]
-HomeLookup = Callable[[ReleaseId], ReleaseGroup | None]
-
-
-def require_home(
-    bundle: EvidenceBundle, crg: str, rr: str | None, look_up: HomeLookup | None = None
-) -> Sequence[str]:
-    """Check that a release is of a group, and return a remark if that is unknown.
-
-    Raises `CanonError` if it is only in other groups.
-    """
-    if rr is None:
-        return ()
-    release, group = bare_id(rr), bare_id(crg)
-    groups = bundle.groups
-    homes = [one for one in groups if release in _release_ids([one])]
-    if not homes and look_up:
-        try:
-            home = look_up(ReleaseId(release))
-        except LookupFailedError as error:
-            return [_UNCHECKED.format("the release is of that release group", error)]
-        homes = [home] if home else []
-    titles = {bare_id(one.mb_rg_id): f" {one.title!r}" for one in (*groups, *homes) if one.title}
-    found = [bare_id(one.mb_rg_id) for one in homes]
-    if found and group not in found:
-        raise CanonError(
-            f"release {release} is of release group {found[0]}{titles.get(found[0], '')}, not of"
-            f" {group}{titles.get(group, '')}: name the two that go together, or no release, and"
-            f" the rules choose one{'; --force keeps it all the same' if look_up else ''}"
-        )
-    return ()
-
-
-def require_related(bundle: EvidenceBundle, crg: str, look_up: GroupLookup) -> Iterator[str]:
-    """Check that a release group has to do with a recording; yield a remark if that is unknown.
-
-    Artist or title must fit, unless it is a candidate or by various artists. Raises `CanonError`.
-    """
-    groups = {bare_id(group.mb_rg_id): group for group in bundle.groups}
-    if bare_id(crg) in groups:
-        return
-    try:
-        found = look_up(ReleaseGroupId(crg))
-    except LookupFailedError as error:
-        yield _UNCHECKED.format("it has to do with the recording", error)
-        return
-    if found is None:
-        raise CanonError(
-            f"MusicBrainz knows no release group {crg}: check the id; --force keeps it all the same"
-        )
-    tags = bundle.tags
-    artists = filter(None, (bundle.performer.name, tags.get("artist"), tags.get("album_artist")))
-    titles = (bundle.recording_title, tags.get("album"), *(one.title for one in groups.values()))
-    if (
-        bare_id(found.mb_rg_id) not in groups
-        and not is_various(found, ())
-        and is_named(artists, found, ()) is False
-        and spaced_words(found.title or "") not in map(spaced_words, filter(None, titles))
-    ):
-        raise CanonError(
-            f"the release group {found.title!r} by {found.artist_credit!r} ({crg}) has nothing to"
-            f" do with the recording {bundle.name!r}: neither artist nor title fits, and"
-            " MusicBrainz does not list the recording on it; check the id, or keep it all the same"
-            " with --force"
-        )
-
-
-CurrentId = Callable[[EntityKind, str], str]
-"""Returns the id under which MusicBrainz has a record; raises `LookupFailedError`."""
-
-
-def current_ids(
-    named: Mapping[EntityKind, str], bundle: EvidenceBundle | None, current_id: CurrentId | None
-) -> tuple[dict[EntityKind, str], tuple[str, ...]]:
-    """Return the ids that MusicBrainz has now, with a note on each that was merged into another.
-
-    Ids in the evidence are not looked up. All ids stay unchanged without `current_id`, or if a
-    look-up fails, which a note says.
-    """
-    in_evidence = set(map(bare_id, bundle.listed.ids)) if bundle else set()
-    current = {**named}
-    try:
-        for kind, mbid in named.items():
-            if current_id and MBID.fullmatch(mbid) and bare_id(mbid) not in in_evidence:
-                current[kind] = current_id(kind, mbid)
-    except LookupFailedError as error:
-        return {**named}, (_UNCHECKED.format("an id was merged into another", error),)
-    merged = ((kind, mbid) for kind, mbid in named.items() if current[kind] != mbid)
-    notes = (f"{kind.replace('-', ' ')} {mbid} is now {current[kind]}" for kind, mbid in merged)
-    return current, (*notes,)
-
-
-def with_current_ids(
-    override: OverrideRecord, bundle: EvidenceBundle | None, current_id: CurrentId | None
-) -> tuple[OverrideRecord, tuple[str, ...]]:
-    """Return an override under the ids that MusicBrainz has now, with notes as `current_ids`."""
-    named: dict[EntityKind, str] = {
-        "recording": override.recording_mbid,
-        "release-group": override.crg_mbid,
-    }
-    if override.rr_mbid:
-        named["release"] = override.rr_mbid
-    ids, notes = current_ids(named, bundle, current_id)
-    current = msgspec.structs.replace(
-        override,
-        recording_mbid=RecordingId(ids["recording"]),
-        crg_mbid=ReleaseGroupId(ids["release-group"]),
-        rr_mbid=ReleaseId(ids["release"]) if "release" in ids else None,
-    )
-    return current, notes
-
-
-Songs: TypeAlias = frozenset[frozenset[str]]
-"""Titles, each as its words without remarks."""
-
-
-def songs_in(bundle: EvidenceBundle) -> Songs:
-    """Return the titles that a bundle has for its recording."""
-    titles = {bundle.recording_title, bundle.tags.get("title")}
-    titles.update(one.title for one in bundle.recording_candidates)
-    return frozenset(map(_song, filter(None, titles)))
-
-
-def _song(title: str) -> frozenset[str]:
-    words = frozenset(spaced_words(title).split())
-    return words.difference(spaced_words(set_off(title)).split()) or words
-
-
-def merged_override(
-    bundle: EvidenceBundle,
-    overrides: Iterable[OverrideRecord],
-    songs_of: Callable[[OverrideRecord], Songs],
-    current_id: CurrentId,
-    known_id: CurrentId,
-) -> OverrideRecord | None:
-    """Return the newest override for a recording that was merged with one that a file may have.
-
-    Looked up are overrides whose release group or song the evidence has, but not their recording;
-    of an unknown song all are. `known_id` may be older than `current_id`: it tells whether it is
-    the evidence that has an old id. Raises `LookupFailedError`.
-    """
-    in_evidence, songs = set(map(bare_id, bundle.listed.ids)), songs_in(bundle)
-    suspects = {
-        current_id("recording", one.recording_mbid): one
-        for one in sorted(overrides, key=lambda one: one.set_at_utc)
-        if one.recording_mbid not in in_evidence
-        and (one.crg_mbid in in_evidence or not songs.isdisjoint(songs_of(one) or songs))
-    }
-    if not suspects:
-        return None
-    ids = recordings_meant(bundle)
-    if ids.isdisjoint(suspects):
-        ids = {known_id("recording", one) for one in ids if MBID.fullmatch(one)}
-    found = [suspects[one] for one in ids & suspects.keys()]
-    return max(found, key=lambda one: one.set_at_utc, default=None)
-
-
 def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[str]:
     """Yield a remark for each id of an override that evidence does not have."""
-    crg, rr = bare_id(override.crg_mbid), bare_id(override.rr_mbid or "")
+    crg, rr = bare_id(override.crg_mbid or ""), bare_id(override.rr_mbid or "")
     carrying = [group for group in bundle.groups if bare_id(group.mb_rg_id) == crg]
-    if not carrying:
+    if crg and not carrying:
         advice = "" if rr else "; --rr names a release of it, if you know one"
         yield f"release group {crg} is not in the evidence: kept all the same{advice}"
-    if rr and rr not in _release_ids(carrying):
+    if rr and rr not in release_ids(carrying):
         yield f"release {rr} is not in the evidence: kept all the same"
 
 
-def _new_override(
-    store: "Store", case: ReviewCase, crg: str, rr: str | None, reason: str, recording: str | None
-) -> OverrideRecord:
+def _new_override(store: "Store", case: ReviewCase, named: Named, reason: str) -> OverrideRecord:
     """Return the override for a verdict on an open case. Raises `CanonError`."""
     _require_open(store, case)
+    crg, rr, same = (
+        bare_id(mbid) if mbid else None for mbid in (named.crg_mbid, named.rr_mbid, named.same_as)
+    )
     override = OverrideRecord(
-        _recording_of(case, crg, recording),
-        ReleaseGroupId(bare_id(crg)),
+        _recording_of(case, crg, named.recording_mbid),
+        ReleaseGroupId(crg) if crg else None,
         ReleaseId(rr) if rr else None,
         reason,
         now_utc(),
+        named.first_date,
+        RecordingId(same) if same else None,
     )
-    for named in filter(None, (override.crg_mbid, override.rr_mbid)):
-        if not MBID.fullmatch(named):
-            raise CanonError(_NO_MBID.format(f"{case.path}: ", named))
-    return override
+    for mbid in filter(None, (crg, rr, same)):
+        if not MBID.fullmatch(mbid):
+            raise CanonError(_NO_MBID.format(f"{case.path}: ", mbid))
+    return override.amending(store.overrides.all().get(override.recording_mbid))
 
 
-def _recording_of(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
+def _recording_of(case: ReviewCase, wanted: str | None, named: str | None) -> RecordingId:
     """Return the recording named, else the only one on the group, or raise `CanonError`."""
-    kept = sorted_recordings(case.bundle).kept if case.bundle else ()
-    wanted = bare_id(crg)
+    recordings = sorted_recordings(case.bundle).kept if case.bundle else ()
+    kept = [one for one in recordings if one.because != PERSON_SAYS]
     carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
     if named is None:
+        if wanted is None:
+            carrying = [one for one in kept if not one.is_sibling]
         return _only_recording(carrying or kept, "with --recording", f"{case.path}: ")
     ids = [bare_id(one.mb_recording_id) for one in kept]
     if bare_id(named) not in ids:
@@ -470,8 +357,12 @@ def _replacements(
 
 
 def _contradicts(new: OverrideRecord, old: OverrideRecord) -> bool:
-    releases = {each.rr_mbid for each in (new, old) if each.rr_mbid}
-    return new.crg_mbid != old.crg_mbid or len(releases) > 1
+    """Return whether an override says something else than another one says."""
+    pairs = (
+        (getattr(old, name), getattr(new, name))
+        for name in ("crg_mbid", "rr_mbid", "first_date", "same_as")
+    )
+    return any(before and before != now for before, now in pairs)
 
 
 def _other_files(store: "Store", case: ReviewCase, override: OverrideRecord) -> str:
@@ -482,8 +373,13 @@ def _other_files(store: "Store", case: ReviewCase, override: OverrideRecord) -> 
 
 def _override_text(case: ReviewCase, override: OverrideRecord) -> str:
     known = next((one for one in case.labels.titles if bare_id(one) == override.crg_mbid), None)
-    named = case.labels.name_of(known) if known else f"release group {override.crg_mbid}"
-    return f"{named}, said {local_time(override.set_at_utc)} ({override.reason})"
+    named = [case.labels.name_of(known)] if known else []
+    if override.crg_mbid and not known:
+        named = [f"release group {override.crg_mbid}"]
+    named += [f"first released {override.first_date}"] if override.first_date else []
+    named += [f"the same as recording {override.same_as}"] if override.same_as else []
+    why = f" ({override.reason})" if override.reason else ""
+    return f"{', '.join(named)}, said {local_time(override.set_at_utc)}{why}"
 
 
 def _decisions_concerned(
@@ -530,7 +426,3 @@ def _require_open(store: "Store", case: ReviewCase) -> None:
     if decision.state is State.DECIDED and decision.adjudication is None:
         by = "a person's override" if decision.decided_by == "override" else "the rules"
         raise CanonError(f"{case.path}: decided by {by}; `canon override set` decides otherwise")
-
-
-def _release_ids(groups: Sequence[ReleaseGroup]) -> set[str]:
-    return {bare_id(release.mb_release_id) for group in groups for release in group.editions}

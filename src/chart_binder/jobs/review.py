@@ -175,13 +175,14 @@ def same_evidence(store: "Store", kept: DecisionRecord) -> tuple[DecisionRecord,
 
 
 def is_overridden(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> bool:
-    """Return whether an override applies to the case, so that it is decided by that."""
-    return bool(case.bundle and override_for(case.bundle, overrides))
+    """Return whether an override applies to the case after which nobody has to look at it."""
+    override = override_for(case.bundle, overrides) if case.bundle else None
+    return override is not None and override.settles
 
 
 def override_removed(case: ReviewCase, overrides: Mapping[str, OverrideRecord]) -> bool:
-    """Return whether the case was decided by an override that was removed since."""
-    if case.kept.decided_by != "override":
+    """Return whether the case follows an override that was removed since."""
+    if case.kept.decided_by != "override" and not case.decision.overruled_at:
         return False
     if case.bundle:
         return override_for(case.bundle, overrides, case.kept) is None

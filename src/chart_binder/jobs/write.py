@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.field_table import written_keys
 from chart_binder.audio.fields import all_fields, item_texts, not_copied, with_fields
@@ -36,6 +38,7 @@ from chart_binder.files import absolute_path
 from chart_binder.jobs import journal, stored_decisions
 from chart_binder.jobs.decide import WAITING_STATES, Decision, State, advice_for, override_for
 from chart_binder.llm.result import why_not_written
+from chart_binder.rules.first_release import said_by_person
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -46,6 +49,7 @@ _OPEN = (
     "its release group is undecided, and waits in `canon review`; its date does not depend on it"
 )
 _DATES = WriteOptions()
+_NOTHING = EvidenceBundle(())
 
 ReleaseLookup: TypeAlias = Callable[[str], WholeRelease | None]
 
@@ -261,20 +265,21 @@ class Planner:
             found = StoredDecision(kept, partial(stored_decisions.stored_bundle, self.store, kept))
         kept, evidence = found.record, found.evidence
         decision = stored_decisions.read_decision(kept)
+        override, decision = self._overruled(found, decision)
         chosen = self._writable(decision, kept)
         withheld = chosen if isinstance(chosen, str) else None
         if isinstance(chosen, str):
             if not self.options.also_date or file.album.release or file.problem:
-                return self._refusal(file, found, decision, chosen)
+                return self._refusal(file, kept, decision, chosen, override)
             chosen = Chosen(None, None, None, None)
         if file.problem:
             raise file.problem
         bundle = evidence()
         if bundle is None and withheld:
-            bundle = EvidenceBundle(())
+            bundle = _NOTHING
         if bundle is None:
             return refused(file, _NO_EVIDENCE, kept)
-        if contradiction := self._contradiction(kept, bundle, chosen):
+        if contradiction := self._contradiction(kept, decision, bundle, chosen, override):
             return refused(file, contradiction, kept)
         if changed := identity_change(self.store, file.path, kept):
             return refused(file, changed, kept)
@@ -344,12 +349,26 @@ class Planner:
             return Chosen(None, None, None, decision.trace)
         return chosen
 
-    def _refusal(
-        self, file: TaggedFile, found: StoredDecision, decision: Decision, why: str
-    ) -> WriteReport:
-        kept = found.record
+    def _overruled(
+        self, found: StoredDecision, decision: Decision
+    ) -> tuple[OverrideRecord | None, Decision]:
+        """Return the override for a file, and its decision with the date that a person said."""
         bundle = found.evidence() if self.overrides and not decision.failure else None
-        if bundle and override_for(bundle, self.overrides):
+        override = override_for(bundle, self.overrides, found.record) if bundle else None
+        if bundle is None or override is None:
+            return None, decision
+        first = said_by_person(decision.first_release, override, bundle)
+        return override, msgspec.structs.replace(decision, first_release=first)
+
+    def _refusal(
+        self,
+        file: TaggedFile,
+        kept: records.DecisionRecord,
+        decision: Decision,
+        why: str,
+        override: OverrideRecord | None,
+    ) -> WriteReport:
+        if override and override.set_at_utc != decision.overruled_at:
             why = "a person decided on it since: decide again"
         elif decision.failure:  # what failed then may be well by now
             when = records.local_time(kept.decided_at_utc)
@@ -357,14 +376,18 @@ class Planner:
         return refused(file, why, kept)
 
     def _contradiction(
-        self, kept: records.DecisionRecord, bundle: EvidenceBundle, chosen: Chosen
+        self,
+        kept: records.DecisionRecord,
+        decision: Decision,
+        bundle: EvidenceBundle,
+        chosen: Chosen,
+        override: OverrideRecord | None,
     ) -> str | None:
-        override = override_for(bundle, self.overrides, kept)
-        if override and chosen.release_group is None:
+        if override and override.crg_mbid and chosen.release_group is None:
             return "a person decided on it since: decide again"
-        if override and _contradicts(override, chosen):
+        if override and _contradicts(override, decision, bundle, chosen):
             return "a person decided otherwise since: decide again"
-        was_overridden = kept.decided_by == "override"
+        was_overridden = kept.decided_by == "override" or decision.overruled_at
         if was_overridden and not override and not stored_decisions.verdict_on(self.store, kept):
             return "the override that decided it was removed since: decide again"
         return None
@@ -450,9 +473,15 @@ def _written_dates(store: "Store", file: TaggedFile) -> frozenset[str]:
     return frozenset()
 
 
-def _contradicts(override: OverrideRecord, chosen: Chosen) -> bool:
-    """Return whether an override names another release group, or another release of it."""
-    if bare_id(override.crg_mbid) != bare_id(chosen.release_group or ""):
+def _contradicts(
+    override: OverrideRecord, decision: Decision, bundle: EvidenceBundle, chosen: Chosen
+) -> bool:
+    """Return whether a decision follows another override, or one says what it does not."""
+    if decision.overruled_at and decision.overruled_at != override.set_at_utc:
+        return True
+    if override.same_as and override.same_as not in map(bare_id, bundle.listed.ids):
+        return True
+    if override.crg_mbid and bare_id(override.crg_mbid) != bare_id(chosen.release_group or ""):
         return True
     release = bare_id(chosen.release) if chosen.release else None
     return override.rr_mbid is not None and bare_id(override.rr_mbid) != release

@@ -45,8 +45,6 @@ class Weighed:
     """What verified facts lead to: the verdict, and those among them that it turns on."""
 
     verdict: Verdict
-    bundle: EvidenceBundle
-    """The evidence with those facts in."""
     turns_on: tuple[Patch, ...] = ()
     sources: int = 0
     """The independent sources of the fact that has the fewest, of those the verdict turns on."""
@@ -123,21 +121,30 @@ class OpenCase:
         patches = [patch for patch in cited if adds_to(self.bundle, patch)]
         patches.sort(key=lambda patch: (len(cited[patch]), patch.about))
         verdict, needed = self.verdict(patches), self.needed(patches)
-        least = {
-            patch: self.sources_needed(is_cited=any(fact.cited for fact in cited[patch]))
-            for patch in needed
-        }
-        sources = {
-            patch: len(independent_sources(fact.source for fact in cited[patch]))
-            for patch in needed
-        }
-        short = tuple(
-            (patch, least[patch] - count)
-            for patch, count in sources.items()
-            if count < least[patch] and not any(fact.trusted for fact in cited[patch])
-        )
-        patched = self.patched(needed)
-        return Weighed(verdict, patched, needed, min(sources.values(), default=0), short)
+        sources = [
+            len(independent_sources(fact.source for fact in cited[patch])) for patch in needed
+        ]
+        lacking = [(patch, self.sources_lacking(cited[patch])) for patch in needed]
+        short = tuple((patch, count) for patch, count in lacking if count > 0)
+        return Weighed(verdict, needed, min(sources, default=0), short)
+
+    def sources_lacking(self, facts: Sequence[Fact]) -> int:
+        """Return how many more sources verified facts that say the same need, if above zero."""
+        if any(fact.trusted for fact in facts):
+            return 0
+        least = self.sources_needed(is_cited=any(fact.cited for fact in facts))
+        return least - len(independent_sources(fact.source for fact in facts))
+
+
+def with_facts(
+    bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfig, *, are_accepted: bool = False
+) -> EvidenceBundle:
+    """Return evidence with the verified facts that have sources enough, or `are_accepted`."""
+    case = OpenCase(bundle, Labels.of(bundle), rules, LLMConfig())
+    verified = case.verified_patches(facts)
+    return case.patched(
+        patch for patch, same in verified.items() if are_accepted or case.sources_lacking(same) <= 0
+    )
 
 
 def weigh_facts(bundle: EvidenceBundle, facts: Sequence[Fact], rules: RulesConfig) -> Weighed:

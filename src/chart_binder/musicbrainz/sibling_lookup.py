@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Provenance, RecordingCandidate
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.verdict import PERSON_SAYS
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, isrc
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.musicbrainz import web_service as ws
@@ -424,6 +425,23 @@ def bring_in(
     if not found:
         raise NothingFoundError(f"{described(siblings[0][0])} is on no release")
     return tuple(found)
+
+
+def bring_in_as_said(
+    client: Client, bundle: EvidenceBundle, recording_id: RecordingId
+) -> RecordingCandidate:
+    """Return the recording that a person says is the same performance, as a sibling.
+
+    Raises `LookupFailedError`, and `NothingFoundError` if it has no release or does not exist.
+    """
+    recording = client.recording(recording_id)
+    if recording is None:
+        raise NothingFoundError(f"MusicBrainz knows no recording {recording_id}")
+    releases = client.releases_of(recording.id)
+    if not releases:
+        raise NothingFoundError(f"{described(recording)} is on no release")
+    found = candidate_of(recording, releases, bundle.performer.country)
+    return replace(found, relation=SIBLING, because=PERSON_SAYS)
 
 
 def _played(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str, str]:

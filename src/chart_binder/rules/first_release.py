@@ -12,11 +12,26 @@ from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, PartialDate
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.media import is_before_its_time
-from chart_binder.domain.verdict import Decided, FirstRelease, Open, Verdict
-from chart_binder.domain.vocabulary import ReleaseGroupId, isrc
-from chart_binder.rules.candidates import Candidate, Role, candidates_of, either, is_soundtrack
+from chart_binder.domain.patches import is_overlapping
+from chart_binder.domain.verdict import (
+    Decided,
+    FirstRelease,
+    Open,
+    OverrideRecord,
+    SaidBy,
+    Verdict,
+)
+from chart_binder.domain.vocabulary import ReleaseGroupId, bare_id, isrc
+from chart_binder.rules.candidates import (
+    Candidate,
+    Role,
+    candidates_of,
+    either,
+    is_soundtrack,
+    role_and_noun,
+)
 from chart_binder.rules.contest import (
     Contest,
     build_contest,
@@ -71,6 +86,56 @@ def _doubted(first: FirstRelease | None, verdict: Verdict) -> FirstRelease | Non
     if first is None or missing is None or not first.year_certain:
         return first
     return replace(first, year_certain=False, because=missing)
+
+
+def said_by_person(
+    first: FirstRelease | None, override: OverrideRecord, bundle: EvidenceBundle
+) -> FirstRelease | None:
+    """Return the first release as a person says it is.
+
+    Their date always counts, with the record that may have it, their release group before others.
+    Without a date the release group makes the year certain if the first release is on it.
+    """
+    crg = bare_id(override.crg_mbid or "")
+    is_there = first is not None and bare_id(first.release_group_mbid or "none") == crg
+    sure = {"year_certain": True, "because": override.because, "by": SaidBy.PERSON}
+    if override.first_date is None:
+        return replace(first, **sure) if first and is_there and not first.year_certain else first
+    date = PartialDate.parse(override.first_date)
+    groups = {bare_id(one.mb_rg_id): one for one in bundle.groups}
+    carriers = {name: found for name, one in groups.items() if (found := _dated_so(one, date))}
+    chosen = crg if crg and (crg in carriers or crg not in groups) else None
+    if chosen is None or is_there:
+        near = first if first and is_overlapping(PartialDate.parse(first.date), date) else None
+        if near and (near.release_group_mbid or len(carriers) != 1):
+            return replace(near, date=date.text, **sure)
+        chosen = next(iter(carriers)) if len(carriers) == 1 else crg
+    editions = carriers.get(chosen, ())
+    release = next((one for one in editions if one.mb_release_id == override.rr_mbid), None)
+    release = release or (editions[0] if len(editions) == 1 else None)
+    group = groups.get(chosen)
+    return FirstRelease(
+        date.text,
+        year_certain=True,
+        because=override.because,
+        release_mbid=release.mb_release_id if release else None,
+        release_group_mbid=group.mb_rg_id if group else override.crg_mbid,
+        title=group.title if group else None,
+        country=release.place if release else None,
+        recording_mbid=override.recording_mbid,
+        type=role_and_noun(*group.types)[1] if group else None,
+        label=release.label if release else None,
+        by=SaidBy.PERSON,
+    )
+
+
+def _dated_so(group: ReleaseGroup, date: PartialDate) -> Sequence[Release]:
+    """Return the official releases of a group that may be of a date."""
+    return [
+        one
+        for one in group.editions
+        if one.is_official and one.when.is_known and is_overlapping(one.when, date)
+    ]
 
 
 # Readings: which recording is meant, and which description of a record is right.

@@ -76,7 +76,7 @@ def remove_override(connection: sa.Connection, recording: str) -> None:
         .where(
             overrides.c.recording_mbid == recording,
             overrides.c.set_at_utc == verdicts.c.at_utc,
-            overrides.c.crg_mbid == verdicts.c.crg_mbid,
+            overrides.c.crg_mbid.is_not_distinct_from(verdicts.c.crg_mbid),
         )
         .exists()
     )
@@ -325,7 +325,8 @@ def _given(override: OverrideRecord) -> sa.Select[tuple[Any, ...]]:
 
 def _came_with(override: OverrideRecord) -> sa.ColumnElement[bool]:
     return sa.and_(
-        verdicts.c.at_utc == override.set_at_utc, verdicts.c.crg_mbid == override.crg_mbid
+        verdicts.c.at_utc == override.set_at_utc,
+        verdicts.c.crg_mbid.is_not_distinct_from(override.crg_mbid),
     )
 
 

@@ -56,8 +56,8 @@ overrides = sa.Table(
     "overrides",
     METADATA,
     _key("recording_mbid"),
-    *_columns(sa.Text, "crg_mbid", "reason", "set_at_utc"),
-    *_optional(sa.Text, "rr_mbid"),
+    *_columns(sa.Text, "reason", "set_at_utc"),
+    *_optional(sa.Text, "crg_mbid", "rr_mbid", "first_date", "same_as"),
 )
 
 runs = sa.Table(

@@ -129,9 +129,9 @@ class ResumeCheck:
             # An open case names no recording, and a model's answer perhaps another one.
             bundle = stored_decisions.stored_bundle(self.store, kept)
             override = override_for(bundle, overrides) if bundle else None
-        if override is None:
-            return kept.decided_by != "override"
-        return kept.decided_by == "override" and kept.crg_mbid == override.crg_mbid
+        is_overruled = b'"overruled_at"' in kept.document
+        followed = is_overruled and stored_decisions.read_decision(kept).overruled_at
+        return followed == override.set_at_utc if override else not followed
 
 
 def _is_final(kept: records.DecisionRecord) -> bool:

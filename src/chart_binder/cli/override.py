@@ -1,0 +1,450 @@
+"""`canon override`: a person's last word on a recording, and the records that it names."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+import click
+import msgspec
+
+from chart_binder import wiring
+from chart_binder.cli import options, output
+from chart_binder.cli.decide import read_bundle_file
+from chart_binder.cli.decision_text import entity_names, musicbrainz_page
+from chart_binder.cli.review_text import date_lines
+from chart_binder.config import Config
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.records import is_new_id, local_time, now_utc
+from chart_binder.domain.verdict import OverrideRecord
+from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError, UsageError
+from chart_binder.files import path_text
+from chart_binder.jobs import named_records, overrides
+from chart_binder.jobs.decide import override_for
+from chart_binder.jobs.named_records import ID_KINDS
+from chart_binder.jobs.stored_decisions import stored_bundle
+from chart_binder.rules.labels import Labels
+
+_LABELS_NAMED = 6
+_UNKNOWN = "MusicBrainz knows no {} {}: check the id"
+_BY_FORCE = "; --force keeps it all the same"
+
+
+def _first_date(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
+    del ctx, param
+    if text is None:
+        return None
+    try:
+        return named_records.read_first_date(text, now_utc())
+    except UsageError as error:
+        raise UsageError(f"--first: {error}") from error
+
+
+def _same_as(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
+    del ctx, param
+    return None if text is None else options.read_mbid(text, "recording")
+
+
+said_options = options.together(
+    options.option(
+        "--first DATE",
+        "When it first came out: YYYY, YYYY-MM or YYYY-MM-DD.",
+        into="first_date",
+        callback=_first_date,
+    ),
+    options.option(
+        "--same-as RECORDING",
+        "Another recording at MusicBrainz of the same performance.",
+        callback=_same_as,
+    ),
+)
+check_options = options.together(
+    options.flag("--yes", "Keep what MusicBrainz was asked about without a question."),
+    options.flag(
+        "--force",
+        "Also where the group seems to be of other music, or the release of another group.",
+    ),
+)
+
+
+def asks(session: options.Session, *, yes: bool) -> bool:
+    """Return whether the person is asked before what was looked up is kept."""
+    return not (yes or session.as_json) and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def name_records(
+    config: Config,
+    bundle: EvidenceBundle | None,
+    named: overrides.Named,
+    *,
+    asks: bool,
+    force: bool,
+    there: bool = False,
+) -> tuple[overrides.Named, tuple[str, ...]]:
+    """Return what a person names under the ids of today, with notes; `there` adds its date.
+
+    What the evidence lacks is looked up and shown, and the person is asked if `asks`. Raises
+    `CanonError` if it does not fit, and `LookupFailedError` for a recording.
+    """
+    find = None if force else partial(wiring.current_id, config)
+    look_up = partial(wiring.look_up_record, config)
+    ids, notes = named_records.current_ids(named_records.named_ids(named), bundle, find)
+    named = msgspec.structs.replace(named, **ids)
+    notes += _check_records(config, bundle, ids, asks=asks, force=force)
+    if bundle and named.crg_mbid and not force:
+        crg, rr = named.crg_mbid, named.rr_mbid
+        notes = (*notes, *named_records.require_home(bundle, crg, rr, look_up))
+    if there and named.crg_mbid and not named.first_date:
+        date = named_records.date_there(bundle, named.crg_mbid, named.rr_mbid, look_up)
+        named = msgspec.structs.replace(named, first_date=date)
+    return named, notes
+
+
+def _check_records(
+    config: Config,
+    bundle: EvidenceBundle | None,
+    ids: Mapping[str, str],
+    *,
+    asks: bool,
+    force: bool,
+) -> tuple[str, ...]:
+    listed = set(map(bare_id, bundle.listed.ids)) if bundle else set()
+    is_checked = bundle is not None and not force
+    notes: list[str] = []
+    found: list[named_records.NamedRecord] = []
+    for field, mbid in ids.items():
+        is_said = field == "same_as"
+        if mbid in listed or field == "recording_mbid" or not (is_said or is_checked):
+            continue
+        try:
+            record = wiring.look_up_record(config, ID_KINDS[field], mbid)
+            if record and is_said:
+                wiring.said_performance(config, bundle or EvidenceBundle(()), RecordingId(mbid))
+        except LookupFailedError as error:
+            if is_said:
+                raise
+            if field == "crg_mbid":
+                unchecked = named_records.UNCHECKED
+                notes.append(unchecked.format("it has to do with the recording", error))
+            continue
+        if record:
+            found.append(record)
+        elif field != "rr_mbid":
+            advice = "" if is_said else _BY_FORCE
+            raise CanonError(_UNKNOWN.format(ID_KINDS[field].replace("-", " "), mbid) + advice)
+    reasons = (named_records.why_unrelated(bundle, one) for one in found if is_checked and bundle)
+    _confirm(found, next(filter(None, reasons), None), asks=asks)
+    return (*notes, *(f"{one}, by MusicBrainz" for one in found))
+
+
+def _confirm(found: list[named_records.NamedRecord], problem: str | None, *, asks: bool) -> None:
+    """Show what was looked up, and ask, or raise `CanonError` for what does not fit."""
+    if problem and not asks:
+        raise CanonError(f"{problem}; check the id, or keep it all the same with --force")
+    if found and asks:
+        output.print_lines(chain.from_iterable(output.wrap(str(one)) for one in found), err=True)
+        question = f"{problem}; keep it all the same?" if problem else "keep it?"
+        answer = click.prompt(
+            f"{question} (y, Enter: no)", default="", show_default=False, err=True
+        )
+        if answer.strip().casefold() != "y":
+            raise CanonError("nothing was kept")
+
+
+def read_record(config: Config, labels: Labels, written: str) -> tuple[str, str | None]:
+    """Return the release group, and the release, that a label, an id or an address names.
+
+    An id that the evidence lacks is looked up: as a group, then as a release. Raises `CanonError`.
+    """
+    mbid = labels.ids.get(written.strip().upper())
+    is_release = mbid is None and "/release/" in written
+    if is_release:
+        mbid = options.read_mbid(written, "release")
+    mbid = mbid or read_label(labels, written, "release-group")
+    if mbid in labels.home:
+        return labels.home[mbid], mbid
+    if mbid in labels.titles or (not is_release and "/" in written):
+        return mbid, None
+    try:
+        if not is_release and wiring.look_up_record(config, "release-group", mbid):
+            return mbid, None
+        record = wiring.look_up_record(config, "release", mbid)
+    except LookupFailedError:
+        if is_release:
+            raise
+        return mbid, None
+    if record and record.home:
+        return record.home.mb_rg_id, record.mbid
+    if is_release:
+        raise CanonError(_UNKNOWN.format("release", mbid))
+    return mbid, None
+
+
+def read_label(labels: Labels, written: str, entity: str) -> str:
+    """Return the id of a release group or a release by its label, id or address."""
+    of_entity = {
+        label: mbid for label, mbid in labels.ids.items() if ("." in label) == (entity == "release")
+    }
+    label = written.strip().upper()
+    if label in of_entity:
+        return of_entity[label]
+    more = " ..." if len(of_entity) > _LABELS_NAMED else ""
+    some = f"one of {', '.join([*of_entity][:_LABELS_NAMED])}{more}, " if of_entity else ""
+    return options.read_mbid(written, entity, or_else=some)
+
+
+_SUBJECT = click.argument("name", metavar="PATH_OR_ID", type=options.PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What a path or an id leads to: a recording, its evidence, or both."""
+
+    recording: RecordingId | None
+    bundle: EvidenceBundle | None
+    notes: tuple[str, ...] = ()
+
+
+@options.group("override")
+def override() -> None:
+    """Say where a recording belongs, against the rules; `decide` and `explain` keep to it."""
+
+
+@override.command("set")
+@_SUBJECT
+@options.option("--crg", "Where it belongs: `canon review show` has the ids.")
+@options.option("--rr", "The release; else the rules choose one of it.")
+@options.option("--reason", "Why, in your words: shown with the decision.", default="")
+@said_options
+@check_options
+@options.pass_session
+def set_override(
+    session: options.Session,
+    name: str,
+    crg: str | None,
+    rr: str | None,
+    reason: str,
+    first_date: str | None,
+    same_as: str | None,
+    **flags: bool,
+) -> None:
+    """Say where a recording belongs, when it first came out, or which other one it is.
+
+    Named by its id, a file of it, or a decision on one. What an earlier override for it says, and
+    this one does not, stays. PATH is an audio file, or an evidence bundle (.json). Ids of
+    MusicBrainz may be bare or the addresses of pages; that of a decision is shown by `review`,
+    `write` and `drift`.
+
+    What the evidence lacks is looked up at MusicBrainz and shown; on a terminal you are asked. A
+    recording by another artist is refused, and without --force a release group of which neither
+    artist nor title fits, or a release of another group.
+
+    Exit status: 0 the override is kept; 1 no recording was found, or what was named does not fit or
+    cannot be looked up; 2 what was named is neither a file nor an id, or is no date.
+    """
+    if not (crg or first_date or same_as):
+        raise UsageError("say what is right: --crg, --first or --same-as")
+    if rr and not crg:
+        raise UsageError("--rr names a release of what --crg names: give both")
+    group = options.read_mbid(crg, "release-group") if crg is not None else None
+    release = options.read_mbid(rr, "release") if rr is not None else None
+    subject = _decision(session, name) or _look_up(
+        session, options.read_path_or_mbid(name), asks=True
+    )
+    recording = subject.recording or _only_recording(subject, name)
+    kept, notes = _override(
+        session,
+        subject,
+        overrides.Named(group, release, first_date, same_as, recording),
+        output.one_line(reason),
+        **flags,
+    )
+    before = session.overrides.get(kept.recording_mbid)
+    kept = kept.amending(before)
+    with session.open_store() as store:
+        decisions = store.verdicts.reached_by(kept)
+        store.overrides.put(kept)
+    says_more = kept.first_date or kept.same_as
+    others = [each for each in decisions if says_more or each.crg_mbid != kept.crg_mbid]
+    again = f"{overrides.DECIDE_AGAIN}: {overrides.list_files(others)}"
+    notes = (*subject.notes, *notes, *([again] if others else ()))
+    lines = list(override_lines(kept, overrides.OverrideEffect(bundle=subject.bundle)))
+    if before:
+        lines += output.labelled("in place of", _summary(before))
+    for note in notes:
+        lines += output.labelled("note", note)
+    session.show(msgspec.to_builtins(kept) | {"in_place_of": before, "notes": notes}, lines)
+
+
+def _override(
+    session: options.Session,
+    subject: "_Subject",
+    named: overrides.Named,
+    reason: str,
+    *,
+    yes: bool,
+    force: bool,
+) -> tuple[OverrideRecord, tuple[str, ...]]:
+    bundle = subject.bundle
+    found, notes = name_records(
+        session.config, bundle, named, asks=asks(session, yes=yes), force=force
+    )
+    if bundle and found.crg_mbid:
+        named_records.require_home(bundle, found.crg_mbid, found.rr_mbid)
+    kept = OverrideRecord(
+        RecordingId(found.recording_mbid or ""),
+        ReleaseGroupId(found.crg_mbid) if found.crg_mbid else None,
+        ReleaseId(found.rr_mbid) if found.rr_mbid else None,
+        reason,
+        now_utc(),
+        found.first_date,
+        RecordingId(found.same_as) if found.same_as else None,
+    )
+    return kept, (*notes, *(overrides.unknown_ids(bundle, kept) if bundle else ()))
+
+
+@override.command("list")
+@click.argument("name", metavar="[PATH_OR_ID]", required=False, type=options.PATH)
+@options.pass_session
+def list_overrides(session: options.Session, name: str | None) -> None:
+    """Print every override, the oldest first, or the one that holds for a file or an id.
+
+    Names are those of the evidence in the store; files are those decided that it holds for.
+
+    Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
+    """
+    all_kept = session.overrides
+    listed = [*all_kept.values()] if name is None else [_override_named(session, name, all_kept)]
+    if not listed:
+        if not session.as_json:
+            output.print_lines(["no overrides: `canon override set` makes one"])
+        return
+    listed.sort(key=lambda one: one.set_at_utc)
+    with session.open_store() as store:
+        for number, kept in enumerate(listed):
+            known = overrides.override_effect(store, kept)
+            if known.bundle is None:
+                bundle = wiring.kept_evidence(session.config, store, kept.recording_mbid)
+                known = overrides.OverrideEffect(known.files, bundle)
+            groups = known.bundle.groups if known.bundle else ()
+            fields = msgspec.to_builtins(kept) | {
+                "name": known.bundle.name if known.bundle else None,
+                "crg_title": next((x.title for x in groups if x.mb_rg_id == kept.crg_mbid), None),
+                "files": [path_text(path) for path in known.files],
+            }
+            session.show(fields, (*[""] * bool(number), *override_lines(kept, known)))
+
+
+@override.command("remove")
+@_SUBJECT
+@options.pass_session
+def remove(session: options.Session, name: str) -> None:
+    """Take an override back: the rules decide again, by `canon decide` or `canon batch`.
+
+    Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
+    """
+    kept = _override_named(session, name, session.overrides)
+    with session.open_store() as store:
+        decisions = overrides.decisions_by_override(store, kept)
+        store.overrides.remove(kept.recording_mbid)
+    files = [path_text(each.path) for each in decisions]
+    lines = ["removed:", *override_lines(kept, overrides.OverrideEffect())]
+    if decisions:
+        lines += output.labelled(
+            "note", f"decided by it, so {overrides.DECIDE_AGAIN}: {overrides.list_files(decisions)}"
+        )
+    session.show(msgspec.to_builtins(kept) | {"to_decide_again": files}, lines)
+
+
+def _override_named(
+    session: options.Session, name: str, kept: Mapping[str, OverrideRecord]
+) -> OverrideRecord:
+    found = kept.get(bare_id(name))  # also an id that is no UUID, as it is listed
+    if found is None:
+        named = _decision(session, name) or options.read_path_or_mbid(name)
+        if isinstance(named, str):
+            find = partial(wiring.current_id, session.config)
+            ids, _ = named_records.current_ids({"recording_mbid": named}, None, find)
+            recording = ids["recording_mbid"]
+            found = kept.get(named) or kept.get(recording)
+        elif kept:
+            subject = named if isinstance(named, _Subject) else _look_up(session, named)
+            found = kept.get(subject.recording or "")
+            if subject.bundle:
+                merged = wiring.MergedOverrides(session.config)
+                found = override_for(subject.bundle, kept) or found or merged(subject.bundle, kept)
+    if found is None:
+        raise CanonError(f"no override is kept for {path_text(name)}; see `canon override list`")
+    return found
+
+
+def _decision(session: options.Session, name: str) -> _Subject | None:
+    """Return what a stored decision is about, if it has that id and no file has that name."""
+    if not is_new_id(name) or Path(name).exists():
+        return None
+    with session.open_store() as store:
+        kept = store.decisions.by_id(name)
+        if kept is None:
+            return None
+        recording = bare_id(kept.recording_mbid or "")
+        known = RecordingId(recording) if MBID.fullmatch(recording) else None
+        return _Subject(known, stored_bundle(store, kept))
+
+
+def _look_up(session: options.Session, named: str | Path, *, asks: bool = False) -> _Subject:
+    """Return what an id or a path leads to; if it `asks`, MusicBrainz. Raises `CanonError`."""
+    recording = RecordingId(named) if isinstance(named, str) else None
+    if not recording and Path(named).suffix.casefold() == ".json":
+        return _Subject(None, read_bundle_file(str(named)))
+    config = session.config
+    try:
+        with session.open_store() as store:
+            if recording is None:
+                return _Subject(None, wiring.evidence_of_files(config, store)(Path(named)))
+            found = wiring.kept_evidence(config, store, recording)
+            if asks and not found:
+                found = wiring.recording_evidence(config, store, recording)
+            return _Subject(recording, found)
+    except (LookupFailedError, NothingFoundError) as error:
+        known = recording or wiring.tagged_recording(Path(named))
+        if known is None:
+            raise
+        return _Subject(known, None, (f"the ids could not be held against evidence: {error}",))
+
+
+def _only_recording(subject: _Subject, name: str) -> RecordingId:
+    if subject.bundle is None:
+        raise CanonError(f"{path_text(name)} leads to no recording")
+    try:
+        return overrides.recording_meant(subject.bundle)
+    except CanonError as error:
+        raise CanonError(f"{path_text(name)}: {error}") from error
+
+
+def _summary(before: OverrideRecord) -> str:
+    where = before.crg_mbid and musicbrainz_page("release-group", before.crg_mbid)
+    same = before.same_as and musicbrainz_page("recording", before.same_as)
+    said = ", ".join(filter(None, (where, before.first_date, same)))
+    return f"{said} ({before.reason})" if before.reason else said
+
+
+def override_lines(kept: OverrideRecord, known: overrides.OverrideEffect) -> Iterator[str]:
+    """Yield an override as a short block, with the names and files that are `known`."""
+    yield musicbrainz_page("recording", kept.recording_mbid)
+    if known.bundle:
+        yield from output.labelled("recording", known.bundle.name)
+    names = entity_names(known.bundle)
+    if kept.crg_mbid:
+        page = musicbrainz_page("release-group", kept.crg_mbid)
+        named = filter(None, (names.get(kept.crg_mbid), page))
+        yield from output.labelled_list("belongs to", named)
+        page = musicbrainz_page("release", kept.rr_mbid) if kept.rr_mbid else "by the rules"
+        named = filter(None, (names.get(kept.rr_mbid or ""), page))
+        yield from output.labelled_list("release", named)
+    yield from date_lines(kept)
+    yield from output.labelled("because", kept.reason)
+    yield from output.labelled("set at", local_time(kept.set_at_utc))
+    yield from output.labelled_list("files", (path_text(path) for path in known.files))

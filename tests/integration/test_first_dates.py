@@ -1,0 +1,250 @@
+"""A person's last word on the first date: `override set --first`, `--same-as`, and in review."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mutagen.flac import FLAC
+
+from integration.conftest import Canon, in_store
+from integration.services import asking, flac
+from integration.terminal import walking
+from servers.musicbrainz import BUSY, MusicBrainzStandIn
+from servers.musicbrainz_world import id_of, world
+
+WORLD = """
+Trams | Album | Night Opera | 1975-11-21 GB | tram Night Tram 5:55
+Trams | Album+Compilation | Hits | 2004 GB | again Night Tram 5:20
+Trams | Album | Late Opera | 1976-05-01 GB | late Night Tram 5:20
+Trams | Single | Late Single | 1976 GB | late Night Tram 5:20
+Others | Album | Covers | 1974-02-01 GB | cover Night Tram 5:55
+"""
+AGAIN, LATE, TRAM, COVER = map(id_of, ("again", "late", "tram", "cover"))
+HITS, OPERA, COVERS = map(id_of, ("Hits", "Night Opera", "Covers"))
+OPERA_1975 = id_of("Night Opera 1975-11-21 GB")
+UNKNOWN = "99999999-9999-4999-8999-999999999999"
+SITE = "https://musicbrainz.org"
+
+
+@pytest.fixture
+def mb() -> Iterator[MusicBrainzStandIn]:
+    with MusicBrainzStandIn(world(WORLD)) as server:
+        yield server
+
+
+@pytest.fixture
+def alone(mb: MusicBrainzStandIn) -> dict[str, str]:
+    """The settings with which no other recordings of a song are looked up."""
+    return asking(mb) | {"CANON_MUSICBRAINZ__SIBLINGS": "never"}
+
+
+@pytest.fixture
+def song(home: Path) -> Path:
+    return flac(home / "work", recording=AGAIN, title="Night Tram", artist="Trams", date="2004")
+
+
+def first_of(canon: Canon, song: Path, **settings: str) -> dict[str, Any]:
+    line = canon("decide", song, "--output=json", **settings).line
+    assert line["first_release"] is not None, line
+    return {**line, **line["first_release"]}
+
+
+def original(song: Path) -> list[str]:
+    return list(FLAC(song).get("originaldate", []))
+
+
+def test_a_date_by_a_person_holds_everywhere_until_it_is_removed(
+    canon: Canon, song: Path, alone: dict[str, str]
+) -> None:
+    before = first_of(canon, song, **alone)
+    assert (before["date"], before["year_certain"]) == ("2004", False)
+    assert "by" not in before["first_release"]
+    canon(
+        "override", "set", song, "--first=7 October 1977", "--reason=the label", **alone
+    ).must_end(0, "first out    1977-10-07", "to be decided again", str(song))
+    canon("write", song, "--apply", **alone).must_end(0)
+    assert original(song) == ["1977-10-07"]
+    canon("drift", song, **alone).must_end(3, "by override")
+    canon("batch", "--frozen", song, **alone)
+    now = first_of(canon, song, **alone)
+    assert (now["date"], now["year_certain"], now["by"]) == ("1977-10-07", True, "person")
+    assert now["because"] == "a person says so: the label"
+    assert [now[key] for key in ("state", "crg_mbid")] == [
+        before[key] for key in ("state", "crg_mbid")
+    ]
+    assert now["decided_by"] != "override"
+    canon("drift", song, **alone).must_end(0)
+    canon("batch", song, **alone).must_end(0 if now["state"] == "decided" else 3, "decided before")
+    canon("explain", song, **alone).must_end(
+        0 if now["state"] == "decided" else 3, "certain: a person says so: the label"
+    )
+    (listed,) = canon("ls", "--output=json", **alone).lines
+    assert listed["first_release"]["date"] == "1977-10-07"
+    (kept,) = canon("override", "list", "--output=json", **alone).lines
+    assert (kept["first_date"], kept["crg_mbid"]) == ("1977-10-07", None)
+    assert kept["files"] == [str(song)]
+    canon("override", "remove", song, **alone).must_end(0, "first out    1977-10-07", str(song))
+    canon("write", song, **alone).must_end(3, "the override that decided it was removed")
+    after = first_of(canon, song, **alone)
+    assert (after["date"], after["year_certain"]) == ("2004", False)
+
+
+def test_a_recording_that_a_person_names_is_evidence_as_long_as_they_say_so(
+    canon: Canon, song: Path, mb: MusicBrainzStandIn, alone: dict[str, str]
+) -> None:
+    first_of(canon, song, **alone)
+    page = f"{SITE}/recording/{TRAM}"
+    canon("override", "set", song, f"--same-as={page}", **alone).must_end(
+        0, "the recording 'Night Tram' by 'Trams', 5:55", page
+    )
+    canon("write", song, **alone).must_end(3, "a person decided")
+    offline = alone | {"CANON_MUSICBRAINZ__OFFLINE": "true"}
+    canon("batch", "--frozen", song, **offline).must_end(0)
+    for settings in (offline, alone):
+        now = first_of(canon, song, **settings)
+        assert (now["date"], now["crg_mbid"]) == ("1975-11-21", OPERA)
+        assert (now["via_sibling"], now["recording_mbid"]) == (True, TRAM)
+        assert now["siblings"]["found"] == 1
+    canon("explain", song, **alone).must_end(0, "a person says so")
+    canon("drift", song, **alone).must_end(0)
+    canon("override", "remove", song, **alone).must_end(0, page)
+    canon("batch", "--frozen", song, **offline)
+    after = first_of(canon, song, **offline)
+    assert (after["date"], after["siblings"]["found"]) == ("2004", 0)
+
+
+def test_a_recording_that_cannot_be_looked_up_is_an_error(
+    canon: Canon, home: Path, song: Path, mb: MusicBrainzStandIn, alone: dict[str, str]
+) -> None:
+    first_of(canon, song, **alone)
+    for named, said in ((UNKNOWN, "MusicBrainz knows no recording"), (COVER, "another artist")):
+        canon("override", "set", song, f"--same-as={named}", **alone).must_end(1, said)
+    mb.behave = lambda _, request, honest: BUSY if TRAM in request.target else honest
+    canon("override", "set", song, f"--same-as={TRAM}", **alone).must_end(1, "MusicBrainz")
+    assert canon("override", "list", "--output=json", **alone).lines == []
+    mb.behave = None
+    canon("override", "set", song, f"--same-as={TRAM}", **alone).must_end(0)
+    mb.behave = lambda _, request, honest: BUSY if TRAM in request.target else honest
+    in_store(home, "DELETE FROM cached_answers WHERE key LIKE ?", f"%{TRAM}%")
+    canon("decide", song, **alone).must_end(
+        1, f"recording {TRAM}, which a person says is the same performance, could not be looked up"
+    )
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        (("--first=2999",), "2999 is in the future"),
+        (("--first=1859-12-31",), "before 1860"),
+        (("--first=10/11/1974",), "'10/11/1974' is no date"),
+        (("--first=1977-13",), "is no date"),
+        ((), "say what is right"),
+        (("--first=1977", f"--rr={OPERA_1975}"), "give both"),
+        ((f"--same-as={SITE}/release/{OPERA_1975}",), "the address of a release"),
+    ],
+)
+def test_what_is_no_word_on_a_date_is_refused(
+    canon: Canon, song: Path, alone: dict[str, str], named: tuple[str, ...], said: str
+) -> None:
+    canon("override", "set", song, *named, **alone).must_end(2, said)
+
+
+def test_a_later_word_leaves_the_earlier_ones(
+    canon: Canon, song: Path, alone: dict[str, str]
+) -> None:
+    canon("override", "set", song, "--first=1975", **alone).must_end(0)
+    there = canon("override", "set", song, f"--crg={OPERA}", "--reason=there", **alone)
+    there.must_end(0, "group 'Night Opera' by 'Trams', Album, 1975-11-21", "in place of")
+    now = first_of(canon, song, **alone)
+    assert (now["decided_by"], now["crg_mbid"], now["date"]) == ("override", OPERA, "1975")
+    assert (now["release_group_mbid"], now["by"]) == (OPERA, "person")
+    canon("override", "set", song, f"--crg={HITS}", **alone).must_end(0)
+    now = first_of(canon, song, **alone)
+    assert (now["crg_mbid"], now["date"], now["year_certain"]) == (HITS, "2004", True)
+    assert now["by"] == "person"
+
+
+@pytest.fixture
+def open_song(canon: Canon, home: Path, alone: dict[str, str]) -> Path:
+    """A file that the rules leave open: its single is dated by the year alone."""
+    song = flac(home / "work", "open.flac", recording=LATE, title="Night Tram", artist="Trams")
+    assert canon("decide", song, "--output=json", **alone).line["state"] == "undecided"
+    return song
+
+
+def test_review_takes_a_date_a_record_and_a_recording(
+    canon: Canon, open_song: Path, alone: dict[str, str]
+) -> None:
+    for named, said in (
+        ((), "say what is right"), (("--there", "--first=1975"), "are about CANDIDATE"),
+        (("--first=2999",), "in the future"),
+    ):  # fmt: skip
+        canon("review", "choose", open_song, *named, **alone).must_end(2, said)
+    canon("review", "choose", open_song, "--first=1975-10", **alone).must_end(0, "1975-10 is right")
+    canon("review", "list", **alone).must_end(0)
+    now = first_of(canon, open_song, **alone)
+    assert (now["state"], now["date"], now["by"]) == ("undecided", "1975-10", "person")
+    canon("review", "list", **alone).must_end(0)
+    canon("write", open_song, "--apply", **alone).must_end(3, "open.flac: written")
+    assert original(open_song) == ["1975-10"]
+    canon("override", "remove", open_song, **alone).must_end(0)
+    canon("decide", open_song, **alone).must_end(3)
+    release = f"{SITE}/release/{OPERA_1975}"
+    for record in (release, OPERA_1975, OPERA, f"{SITE}/release-group/{OPERA}"):
+        canon("review", "choose", open_song, record, "--there", **alone).must_end(
+            0, "'Night Opera' by 'Trams'", "first out    1975-11-21"
+        )
+        now = first_of(canon, open_song, **alone)
+        assert (now["decided_by"], now["crg_mbid"]) == ("override", OPERA)
+        assert (now["date"], now["year_certain"], now["by"]) == ("1975-11-21", True, "person")
+        canon("override", "remove", open_song, **alone).must_end(0)
+        canon("decide", open_song, **alone).must_end(3)
+    canon("review", "choose", open_song, COVERS, **alone).must_end(1, "has nothing to do with")
+    canon("review", "choose", open_song, UNKNOWN, **alone).must_end(1, "knows no release group")
+    canon("review", "choose", open_song, "--same-as", TRAM, **alone).must_end(0, "Night Tram")
+    now = first_of(canon, open_song, **alone)
+    assert (now["state"], now["crg_mbid"], now["date"]) == ("decided", OPERA, "1975-11-21")
+
+
+def test_the_keys_of_a_walk(
+    canon: Canon, home: Path, environment: dict[str, str], open_song: Path, alone: dict[str, str]
+) -> None:
+    with walking(home, environment | alone, "review", "walk") as terminal:
+        assert "d date, w where, = same as" in " ".join(terminal.until("? keys").split())
+        terminal.press(("d", "when it first came out"))
+        terminal.enter("2999", "2999 is in the future")
+        terminal.press(("w", "where it first came out"))
+        terminal.enter(OPERA_1975, "the release 'Night Opera' by 'Trams', GB, 1975-11-21")
+        terminal.until("keep it?")
+        terminal.enter("", "nothing was kept")
+        terminal.press(("=", "the id or address of the recording"))
+        terminal.enter(COVER, "another artist")
+        terminal.enter("", "nothing was kept")
+        terminal.press(("w", "where it first came out"))
+        terminal.enter(OPERA, "keep it?")
+        terminal.enter("y", "first out")
+        terminal.press(("u", "taken back"))
+        terminal.press(("d", "when it first came out"))
+        terminal.enter("1975", "1975 is right")
+        terminal.press(("q", ""))
+        assert terminal.ended() == 0
+    (kept,) = canon("override", "list", "--output=json", **alone).lines
+    assert (kept["first_date"], kept["crg_mbid"]) == ("1975", None)
+
+
+def test_on_a_terminal_what_was_looked_up_is_asked_about(
+    canon: Canon, home: Path, environment: dict[str, str], song: Path, alone: dict[str, str]
+) -> None:
+    call = ("override", "set", "song.flac", f"--crg={COVERS}")
+    with walking(home, environment | alone, *call) as terminal:
+        terminal.until("keep it all the same?")
+        terminal.enter("n", "nothing was kept")
+        assert terminal.ended() == 1
+    with walking(home, environment | alone, *call, "--yes") as terminal:
+        terminal.until("has nothing to do with")
+        assert terminal.ended() == 1
+    with walking(home, environment | alone, *call) as terminal:
+        terminal.until("keep it all the same?")
+        terminal.enter("y", "belongs to")
+        assert terminal.ended() == 0
