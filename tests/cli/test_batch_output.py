@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -101,19 +102,47 @@ def test_the_metrics_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
 def test_a_summary_gives_one_example_of_each_failure_and_counts_what_was_spent() -> None:
     lines = list(summary_lines(BatchResult("r1", MEASURES, 1), "", is_dry=False))
-    assert lines[lines.index("failures       13 cannot be read") :] == [
+    assert lines[:7] == [
+        "14 tracks, none of them with a certain first year",
+        "error          13; 1 folder among them, which files do not count",
+        "decided        2",
+        "tags           2 not written",
+        "not written    c/3.flac: it was left open (and 1 other alike)",
         "failures       13 cannot be read",
         "reasons        'a/1.flac' is empty (and 11 others alike)",
-        "               b/2.flac: no title",
+    ]
+    assert lines[-3:] == [
         "               (`--report FILE` has every one of them)",
         "run            r1 (`canon runs show` has it all)",
+        "next: canon review",
     ]
-    folder = "error          13; 1 folder among them, which files do not count"
-    assert folder in lines
-    assert "not written    c/3.flac: it was left open (and 1 other alike)" in lines
     text = " ".join(" ".join(lines).split())  # whatever the terminal's width
     spent = "1 request to MusicBrainz, 1 case for the model, 2 replies of it, 1,200 tokens read"
     assert f"spent {spent}" in text
+
+
+@pytest.mark.parametrize(
+    ("counts", "paths", "head", "last"),
+    [
+        (
+            {"earlier": 36},
+            ["My Music"],
+            "36 of 56 tracks",
+            "next: canon write 'My Music'",
+        ),
+        ({"earlier": 1}, [], "1 of 56 tracks is older", "run "),
+        ({"earlier": 2, "tags": {"written": 2}}, ["."], "2 of 56 tracks are older", "run "),
+        ({"states": {"review": 1}}, ["."], "56 tracks, none of them with a", "next: canon review"),
+        ({"first_releases": {"certain": 9}}, ["."], "56 tracks, none of them older", "run "),
+    ],
+)
+def test_a_summary_begins_with_the_result_and_ends_with_the_next_step(
+    counts: dict[str, Any], paths: list[str], head: str, last: str
+) -> None:
+    found = Measures(files=56, **counts)
+    lines = list(summary_lines(BatchResult("r1", found, 0), "", is_dry=False, paths=paths))
+    assert lines[0].startswith(head)
+    assert lines[-1].startswith(last)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pty
 import signal
 import sys
 import termios
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from chart_binder.cli.progress import LiveRun, bar_line, progress, stop_after_cu
 from chart_binder.config import LogConfig
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.llm.events import Result, Run
+from chart_binder.musicbrainz.client import Server
 from chart_binder.react.transcript import Observed, Replied
 
 REPLY = "Thought: hm\nAction: x"
@@ -129,6 +131,23 @@ def test_a_real_terminal_shows_the_bar_on_one_line_and_nothing_of_it_afterwards(
     assert len(first) == width - 1
     assert ("3 error" in first) == (width >= 60)
     assert rest == " " * (width - 1) + "\r"
+
+
+def test_the_bar_moves_while_nothing_ends(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It begins after a second where little is to be done, and counts the requests."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(Server, "sent_by_all", 12)
+    with progress([tmp_path], after_s=0.5) as bar:
+        bar.show()
+        assert terminal.getvalue() == ""
+        while "12 requests, 1 s" not in terminal.getvalue():
+            time.sleep(0.05)
+        with bar.hidden():
+            assert terminal.getvalue().endswith("\r")
+            shown = terminal.getvalue()
+            time.sleep(1.2)
+            assert terminal.getvalue() == shown
 
 
 def test_without_a_terminal_lines_are_printed(

@@ -246,7 +246,8 @@ def _decide_files(
     begins_anew = wanted.dry_run or (wanted.refresh and "-" in paths)
     what_next = f"the same command {'starts again' if begins_anew else 'goes on'}"
     show = output.print_notes if session.as_json else output.print_lines
-    show(summary_lines(result, what_next, is_dry=wanted.dry_run))
+    named_again = () if "-" in paths else paths
+    show(summary_lines(result, what_next, is_dry=wanted.dry_run, paths=named_again))
     return _FAILED if written.is_broken else result.status
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -89,13 +90,13 @@ class _Results:
     def show(self, path: str, case: Case) -> None:
         """Print one case; `path` is as given."""
         self.status = output.worst(self.status, _STATUS[case.decision.state])
-        self.bar.clear()
-        if self.as_json:
-            fields = decision_text.decision_object(case.decision) | self.more(case)
-            output.print_json(output.file_object(path, fields))
-        else:
-            lines = self.lines(path_text(path), case)
-            output.print_lines(chain([""] * bool(self.printed), lines))
+        with self.bar.hidden():
+            if self.as_json:
+                fields = decision_text.decision_object(case.decision) | self.more(case)
+                output.print_json(output.file_object(path, fields))
+            else:
+                lines = self.lines(path_text(path), case)
+                output.print_lines(chain([""] * bool(self.printed), lines))
         self.printed += 1
 
 
@@ -207,6 +208,7 @@ def _decide_files(
     keeps: bool,
 ) -> None:
     # Slow to import, and not needed for a decision on an evidence bundle.
+    from chart_binder.cli.runs import next_lines
     from chart_binder.jobs.batch import FileOutcome
     from chart_binder.jobs.batch.report import Tally
     from chart_binder.jobs.batch.run import CircuitBreaker
@@ -217,8 +219,9 @@ def _decide_files(
     tally, lookups = Tally(), CircuitBreaker(max_failures=MAX_FAILED_LOOKUPS)
     with session.open_store() as store, _saver(store, config, keeps) as saver:
         gather = evidence_of_files(config, store)
-        is_quiet = session.quiet or session.shows_run or not is_whole
-        with progress([Path(one) for one in named], is_quiet=is_quiet) as results.bar:
+        is_quiet = session.quiet or session.shows_run or not (is_whole or sys.stderr.isatty())
+        after_s = 0.0 if is_whole else 1.0
+        with progress([*map(Path, named)], is_quiet=is_quiet, after_s=after_s) as results.bar:
             left = _named_files(named)
             for name, item in left:
                 results.bar.show(tally)
@@ -234,8 +237,11 @@ def _decide_files(
                 results.bar.show(tally)
                 if not config.musicbrainz.offline and _is_given_up(case.decision, lookups):
                     break
+        written_next = paths if keeps and "-" not in paths else ()
         if is_whole:
-            _print_summary(tally, lookups, sum(1 for _ in left))
+            _print_summary(tally, lookups, sum(1 for _ in left), written_next)
+        elif written_next and not session.as_json:
+            output.print_notes(next_lines(tally.measures(), paths))
         if saver:
             saver.end(results.status)
 
@@ -287,11 +293,14 @@ def _is_given_up(decision: Decision, lookups: "CircuitBreaker") -> bool:
     return lookups.is_open
 
 
-def _print_summary(tally: "Tally", lookups: "CircuitBreaker", left: int) -> None:
+def _print_summary(
+    tally: "Tally", lookups: "CircuitBreaker", left: int, paths: Sequence[str]
+) -> None:
     """Print beside the results what they come to, as a batch does, and how many were not tried."""
-    from chart_binder.cli.runs import measure_lines
+    from chart_binder.cli.runs import headline, measure_lines, next_lines
 
-    lines = measure_lines(msgspec.structs.replace(tally.measures(), errors={}))
+    found = msgspec.structs.replace(tally.measures(), errors={})
+    lines = chain([headline(found)], measure_lines(found), next_lines(found, paths))
     if lookups.is_open:
         failed = counted(lookups.failures_in_a_row, "time")
         why = f"stopped: MusicBrainz failed {failed} in a row, and no more is looked up"

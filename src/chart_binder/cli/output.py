@@ -42,7 +42,7 @@ _TENTHS_BELOW_S = 10
 # A space that is no ASCII, such as U+00A0 and U+3000, is part of a name.
 _WORD = re.compile(r"([ \t\n\r\f\v]*)([^ \t\n\r\f\v]+)")
 _ADDRESS = re.compile(r"\W?https?://")
-_CALL = re.compile(r"(?:(\S.*\S)? {2,})?(canon .*)")
+_CALL = re.compile(r"(?:(\S.*\S)? {2,}|(next:) )?(canon .*)")
 """A call of this program in a line of its own, or behind a label."""
 _UNSAFE = dict.fromkeys(
     (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 CTRL_D = "\x04"
 _LINE_EVERY_S = 10.0
 _DRAW_EVERY_S = 0.1
+_TICK_S = 1.0
 _ESTIMATE_AFTER_S = 10.0
 _ESTIMATE_AFTER_FILES, _ESTIMATE_AFTER_SHARE, _ENOUGH_FILES = 3, 0.03, 30
 _MAX_BAR, _MIN_BAR = 30, 8
@@ -156,24 +157,29 @@ def progress(
     noun: str = "files",
     is_drawn: bool = True,
     is_quiet: bool = False,
+    after_s: float = 0.0,
 ) -> Iterator["Progress"]:
-    """Yield what shows progress: a bar, or lines; `named` files are counted in a thread."""
+    """Yield what shows progress: a bar, or lines; `named` files are counted in a thread.
+
+    A bar is drawn from `after_s` on; from the first second it moves while nothing ends.
+    """
     if is_quiet:
         yield Progress()
         return
     is_bar = is_drawn and sys.stderr.isatty()
-    shown = _Bar(sys.stderr) if is_bar else _Lines()
+    shown = _Bar(sys.stderr, after_s) if is_bar else _Lines()
     shown.total, shown.noun = total, noun
     if named:
         threading.Thread(target=shown.count_files, args=(named,), daemon=True).start()
     if not isinstance(shown, _Bar):
         yield shown
         return
+    threading.Thread(target=shown.tick, daemon=True).start()
     with redirect_stderr(cast("TextIO", _AboveBar(shown))):
         try:
             yield shown
         finally:
-            shown.is_over = True
+            shown.is_over.set()
             shown.clear()
 
 
@@ -197,7 +203,12 @@ class Progress:
         """Show how far the run is, where that is due; called without a tally while no file ends."""
 
     def clear(self) -> None:
-        """Remove what is shown, so that a result can be printed in its place."""
+        """Remove what is shown."""
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Show nothing while a result is printed."""
+        yield
 
 
 class _Lines(Progress):
@@ -211,20 +222,29 @@ class _Lines(Progress):
 class _Bar(Progress):
     """A line at the bottom of the terminal, drawn again and again; rich takes 50 ms to load."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, after_s: float) -> None:
         super().__init__()
         self.stream = stream
+        self.after_s = after_s
         self.shown_at = 0.0
         self.drawn = 0
-        self.is_over = False
+        self.is_over = threading.Event()
         self.lock = threading.RLock()
+
+    def tick(self) -> None:
+        """Draw the line again and again until all is over."""
+        while not self.is_over.wait(_TICK_S):
+            self.show()
 
     def show(self, tally: "Tally | None" = None) -> None:
         self.tally = tally or self.tally
         now = time.monotonic()
-        if self.is_over or (self.drawn and now - self.shown_at < _DRAW_EVERY_S):
+        is_shown = self.drawn and now - self.shown_at < _DRAW_EVERY_S
+        if is_shown or now - self.began < self.after_s:
             return
         with self.lock:
+            if self.is_over.is_set():
+                return
             self.shown_at = now
             self.drawn = self._width()
             line = bar_line(self.tally, self.total, now - self.began, self.drawn, self.noun)
@@ -237,6 +257,12 @@ class _Bar(Progress):
                 self.stream.write("\r" + " " * min(self.drawn, self._width()) + "\r")
                 self.stream.flush()
             self.drawn = 0
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        with self.lock:
+            self.clear()
+            yield
 
     def _width(self) -> int:
         """Return how wide the line may be; in the last column the cursor would wrap."""
@@ -271,8 +297,9 @@ def bar_line(
 ) -> str:
     """Return a bar and as many words as fit into `width` columns; the first part always stands."""
     files = tally.files if tally else 0
-    started = f"{_count(0, total, noun)}, {elapsed_s:.0f} s"
-    parts = [*_parts(tally, total, noun)] if tally else [started]
+    parts = [*_parts(tally, total, noun)] if tally else [_count(0, total, noun), *_requests()]
+    if not files:
+        parts.append(f"{elapsed_s:.0f} s")
     while len(parts) > 1 and len(", ".join(parts)) > width:
         parts.pop()
     words = ", ".join(parts)
@@ -291,6 +318,7 @@ def _parts(tally: "Tally", total: int, noun: str) -> Iterator[str]:
         yield f"about {duration((total - tally.files) / tally.rate)} left"
     if tally.worked:
         yield rate_text(tally.rate)
+    yield from _requests(tally.spent["musicbrainz_requests"])
     if dated := tally.first_releases["certain"]:
         yield counted(dated, "first release")
     if tally.earlier:
@@ -298,6 +326,13 @@ def _parts(tally: "Tally", total: int, noun: str) -> Iterator[str]:
     for state in _SHOWN_STATES:
         if tally.states[state]:
             yield f"{tally.states[state]:,} {state}"
+
+
+def _requests(of_workers: int = 0) -> Iterator[str]:
+    """Yield how many requests were sent; on a cluster only its workers count them."""
+    client: Any = sys.modules.get("chart_binder.musicbrainz.client")  # where something is asked
+    if sent := max(of_workers, client.Server.sent_by_all if client else 0):
+        yield counted(sent, "request")
 
 
 def _count(done: int, total: int, noun: str) -> str:

@@ -55,6 +55,8 @@ class _WalkIfInteractive(options.Group):
     """Takes `canon review --interactive [PATH...]` for `canon review walk [PATH...]`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:
+            args = ["list"]
         others = [each for each in args if each != _INTERACTIVE]
         is_help = {*args} & {"-h", "--help"}
         if _INTERACTIVE in args and not is_help and not {*others[:1]} & {*self.commands}:

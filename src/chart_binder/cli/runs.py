@@ -1,7 +1,7 @@
 """`canon runs`: what earlier calls did, cost and left undone; and the text of a batch's results."""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,7 +18,7 @@ from chart_binder.domain.records import Measures, RunRecord, WriteState, local_t
 from chart_binder.errors import CanonError, counted
 from chart_binder.files import decode_json, path_text
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text
-from chart_binder.jobs.decide import State
+from chart_binder.jobs.decide import WAITING_STATES, State
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 _LABEL_WIDTH = 13
 _STATES = {
-    "decided": "",
-    "review": ", a proposal waits: `canon review list`",
-    "undecided": ": `canon review list`",
-    "unmatched": ", no recording was found: `canon review list`",
-    "unreadable": ", no audio that can be read: `canon review list`",
     "error": "",
+    "review": ", a proposal waits",
+    "undecided": ", a fact is missing",
+    "unmatched": ", no recording was found",
+    "unreadable": ", no audio that can be read",
+    "decided": "",
 }
+"""What is said of each state, in the order of what needs doing."""
 _OUTCOMES = {state: state for state in map(str, State)} | WORDS
 _DECIDED_BY = {"rules": "by rules", "llm": "by a model", "override": "by a person"}
 _MAX_ERRORS, _MAX_UNWRITTEN = 10, 3
@@ -190,9 +191,12 @@ def log_fields(file: "FileResult") -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Iterator[str]:
-    """Yield the summary of a batch; `what_next` is added where it was stopped."""
+def summary_lines(
+    result: "BatchResult", what_next: str, *, is_dry: bool, paths: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the summary of a batch of `paths`; `what_next` is added where it was stopped."""
     found = result.measures
+    yield headline(found)
     if result.stopped:
         yield f"stopped: {result.stopped}; {what_next}"
     yield from measure_lines(found)
@@ -200,30 +204,55 @@ def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Ite
         yield from summary_line("", "(`--report FILE` has every one of them)")
     if is_dry:
         yield from summary_line("run", "dry run: nothing was kept or written")
-    else:
-        yield from summary_line("run", f"{result.run_id} (`canon runs show` has it all)")
+        return
+    yield from summary_line("run", f"{result.run_id} (`canon runs show` has it all)")
+    yield from next_lines(found, paths)
+
+
+def headline(found: Measures) -> str:
+    """Return what a run came to in a sentence: how many tracks are older than their tags say."""
+    if not found.files:
+        return "no audio file was there to decide"
+    tracks = counted(found.files, "track")
+    if found.earlier == 1:
+        return f"1 of {tracks} is older than its tags say"
+    if found.earlier:
+        return f"{found.earlier:,} of {tracks} are older than their tags say"
+    if found.first_releases.get("certain"):
+        return f"{tracks}, none of them older than its tags say"
+    return f"{tracks}, none of them with a certain first year"
+
+
+def next_lines(found: Measures, paths: Sequence[str]) -> Iterator[str]:
+    """Yield the next command: to write the tags of `paths`, else to review what waits."""
+    if found.earlier and paths and not found.tags:
+        yield f"next: {shlex.join(['canon', 'write', *map(path_text, paths)])}"
+    elif found.tags.get("refused") or any(map(found.states.get, WAITING_STATES)):
+        yield "next: canon review"
 
 
 def measure_lines(found: Measures) -> Iterator[str]:
-    """Yield what a run came to: files by state, first releases, rules, costs, failures."""
-    yield from _file_lines(found)
+    """Yield what a run came to: states in the order of what needs doing, failures, tags, costs."""
+    for state, words in _STATES.items():
+        if count := found.states.get(state):
+            more = _about_errors(found) if state == "error" else words
+            if state == "decided" and found.decided_by:
+                more = f" ({output.count_text(found.decided_by, _DECIDED_BY)})"
+            yield from summary_line(state, f"{count:,}{more}")
     certain = f"{found.first_releases.get('certain', 0):,} of a certain year"
     if found.certain_undecided:
         certain += f" ({found.certain_undecided:,} of them undecided between release groups)"
     if count := found.first_releases.get("uncertain"):
         certain += f", {count:,} of an uncertain one"
-    if found.earlier:
-        certain += f", {found.earlier:,} earlier than the year in the tags"
     yield from summary_line("first release", certain if found.first_releases else "")
-    rules = {name.removeprefix("CRG:"): count for name, count in found.rules.items()}
-    yield from summary_line("rules", output.count_text(rules, WORDS))
     yield from summary_line("tags", output.count_text(found.tags, WORDS))
     yield from _reasons("not written", found, found.unwritten, _MAX_UNWRITTEN)
+    yield from summary_line("failures", output.count_text(_failures(found), _CAUSES))
+    yield from _reasons("reasons", found, found.errors, _MAX_ERRORS)
+    yield from summary_line("files", _files_text(found))
     spent = (counted(count, *_SPENT.get(name, (name, name)))
              for name, count in found.spent.items() if count)  # fmt: skip
     yield from summary_line("spent", ", ".join(spent))
-    yield from summary_line("failures", output.count_text(_failures(found), _CAUSES))
-    yield from _reasons("reasons", found, found.errors, _MAX_ERRORS)
 
 
 def _failures(found: Measures) -> Mapping[str, int]:
@@ -234,7 +263,7 @@ def _failures(found: Measures) -> Mapping[str, int]:
     return {name.replace("_", " "): count for name, count in counts.items() if count > 0}
 
 
-def _file_lines(found: Measures) -> Iterator[str]:
+def _files_text(found: Measures) -> str:
     files = f"{found.files:,} in {output.duration(found.seconds)}"
     if found.seconds > 1 and found.files:
         files += f", {output.rate_text(found.files / found.seconds)}"
@@ -242,13 +271,7 @@ def _file_lines(found: Measures) -> Iterator[str]:
         files += f", {found.resumed:,} decided before"
     if found.unsaved:
         files += f", {found.unsaved:,} with a model's earlier answer, which is kept"
-    yield from summary_line("files", files)
-    for state, words in _STATES.items():
-        if count := found.states.get(state):
-            more = _about_errors(found) if state == "error" else words
-            if state == "decided":
-                more = f" ({output.count_text(found.decided_by, _DECIDED_BY)})"
-            yield from summary_line(state, f"{count:,}{more}")
+    return files
 
 
 def _about_errors(found: Measures) -> str:
@@ -327,7 +350,10 @@ def run_lines(
     yield from summary_line("ended", _end(summary))
     if summary.measures:
         yield from summary_line("stopped", summary.measures.stopped or "")
+        yield from summary_line("result", headline(summary.measures))
         yield from measure_lines(summary.measures)
+        rules = {name.removeprefix("CRG:"): count for name, count in summary.measures.rules.items()}
+        yield from summary_line("rules", output.count_text(rules, {}))
         yield from _costs(summary.measures)
     else:
         yield from summary_line("files", output.count_text(run.counts, _OUTCOMES))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import httpcore
@@ -75,12 +75,17 @@ class _Response(NamedTuple):
 
 
 class Server:
-    """MusicBrainz at one host; `sent` counts requests, failed ones too. Threads may share it."""
+    """MusicBrainz at one host; `sent` counts requests, failed ones too. Threads may share it.
+
+    `sent_by_all` counts those of all servers in this process: to show that something happens.
+    """
+
+    sent_by_all: ClassVar[int] = 0
+    _lock = threading.Lock()
 
     def __init__(self, config: MusicBrainzConfig, throttle: Throttle) -> None:
         """Set up; no socket is opened yet. Raises `ConfigError` for an impossible proxy."""
         self.sent = 0
-        self._lock = threading.Lock()
         self._host = config.hostname
         self._scheme = "https" if config.https else "http"
         self._timeout_s = config.timeout_s
@@ -109,6 +114,7 @@ class Server:
         self._throttle.wait_turn(f"musicbrainz {self._host}")
         with self._lock:
             self.sent += 1
+            Server.sent_by_all += 1
         started = time.monotonic()
         pool = httpcore.ConnectionPool(
             ssl_context=self._ssl_context,
