@@ -17,7 +17,8 @@ from audio.tagging import VARIANTS, Variant
 from chart_binder.audio.containers import audio_hash, layout_of, read_tag_set
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.file_access import Span, open_audio
-from chart_binder.audio.save import PreparedCopy, restore_file, save_tags
+from chart_binder.audio.save import PreparedCopy, check_tags, restore_file, save_tags
+from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
 
 try:
@@ -143,16 +144,25 @@ def outcome(path: Path, sound: bytes) -> str:
     content = path.read_bytes()
     prepared: list[PreparedCopy] = []
     before = as_played(path)
+
+    def change(tags: TagSet) -> TagSet:
+        return with_fields(tags, FIELDS)
+
+    planned: tuple[TagSet, TagSet] | str
+    try:
+        planned = check_tags(path, change)
+    except (AudioError, SaveError) as error:
+        planned = str(error)
     try:
         tags, hashed = read_tag_set(path), audio_hash(path)
-        saved = save_tags(
-            path, lambda tags: with_fields(tags, FIELDS), before_replace=prepared.append
-        )
+        saved = save_tags(path, change, before_replace=prepared.append)
     except (AudioError, SaveError) as error:
         assert "\n" not in str(error)  # noqa: PT017
         assert path.read_bytes() == content
+        assert isinstance(planned, str), f"the preview plans what the save refuses: {error}"  # noqa: PT017
         return "refused"
     new = path.read_bytes()
+    assert planned == (saved.before, saved.after)
     assert (saved.audio_hash, saved.before, saved.after) == (hashed, tags, read_tag_set(path))
     assert audio_hash(path) == hashed
     assert sound not in content or sound in new

@@ -14,7 +14,7 @@ from mutagen.apev2 import APEv2File
 from mutagen.asf import ASF
 from mutagen.dsf import DSF
 from mutagen.flac import FLAC
-from mutagen.id3 import ID3, UFID, ID3FileType, ID3TimeStamp, TimeStampTextFrame
+from mutagen.id3 import UFID, ID3FileType, ID3TimeStamp, TimeStampTextFrame
 from mutagen.monkeysaudio import MonkeysAudio
 from mutagen.mp3 import MP3
 from mutagen.mp4 import MP4
@@ -83,9 +83,7 @@ def _kind(stream: BinaryIO, name: str) -> Any:
 def _tags(kind: Any, stream: BinaryIO) -> Any:
     """Return the tags that mutagen reads, those of ID3 without a change of their version."""
     stream.seek(0)
-    if kind is MP3:
-        return ID3(stream, translate=False, load_v1=False)
-    if kind in (AIFF, WAVE, DSF):
+    if kind in (MP3, AIFF, WAVE, DSF):
         return kind(stream, translate=False, load_v1=False).tags
     return kind(stream).tags
 
