@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from chart_binder.config import FetchConfig, LLMConfig, WikipediaConfig
-from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Link
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.web.documents import is_checked_page
-from chart_binder.web.linked import LinkedSource, groups_about, merge_dates, read_linked
+from chart_binder.web.linked import LinkedSource, groups_about, read_linked
 from servers.http import Request, Response
 from servers.pages import gzip_bomb, huge, redirect
 from servers.wikidata import Behave, WikidataStandIn, WikiItem, published
@@ -136,9 +135,6 @@ def test_an_item_dates_its_group_and_leads_to_articles_in_english_and_the_artist
     assert english.document
     assert "A song." in english.document.text
     assert english.address.endswith("/wiki/Night_Tram_(song)")
-    (merged,) = merge_dates(sources)
-    assert str(merged.date) == "1981-01-12"
-    assert len(merged.sources) == 3
 
 
 def test_addresses_are_those_that_trusted_sources_name() -> None:
@@ -512,43 +508,6 @@ def test_all_links_of_a_case_end_with_one_deadline() -> None:
     assert len(sources) == 6
     assert {source.group for source in sources} == {SINGLE, ALBUM}
     assert all(source.problem and source.date is None for source in sources)
-
-
-# Dates of a group.
-
-
-def dated(*dates: str, group: ReleaseGroupId = SINGLE) -> list[LinkedSource]:
-    return [
-        LinkedSource(group, f"https://x/{date}", date=PartialDate.parse(date)) for date in dates
-    ]
-
-
-@pytest.mark.parametrize(
-    ("dates", "merged", "sources"),
-    [
-        (["1981"], "1981", ["1981"]),
-        (["1981", "1981-01-12", "1981-01"], "1981-01-12", ["1981-01-12", "1981-01", "1981"]),
-        (["1981-01-12", "1981-01-12"], "1981-01-12", ["1981-01-12", "1981-01-12"]),
-        (["1981-01-12", "1982"], "None", ["1981-01-12", "1982"]),
-        (["1981", "1981-01-12", "1981-02"], "None", ["1981-01-12", "1981-02", "1981"]),
-        (["1981-01-12", "1981-01-13"], "None", ["1981-01-12", "1981-01-13"]),
-    ],
-)
-def test_a_vaguer_date_is_no_contradiction(
-    dates: Sequence[str], merged: str, sources: Sequence[str]
-) -> None:
-    (found,) = merge_dates(dated(*dates))
-    assert str(found.date) == merged
-    assert [str(source.date) for source in found.sources] == sources
-
-
-def test_each_group_has_its_own_date_and_an_undated_one_none() -> None:
-    sources = [*dated("1981"), *dated("1982", group=ALBUM), LinkedSource(SINGLE, "https://y")]
-    assert [(one.group, str(one.date)) for one in merge_dates(sources)] == [
-        (SINGLE, "1981"),
-        (ALBUM, "1982"),
-    ]
-    assert merge_dates([]) == ()
 
 
 def test_a_question_about_a_release_or_a_recording_is_about_its_groups() -> None:

@@ -28,7 +28,7 @@ SINGLE = Subject.of(EVIDENCE.ids["S"], EVIDENCE.bundle)
 
 
 def links(markup: str) -> tuple[tuple[str, str], ...]:
-    return links_of(Page(HERE, HERE, "text/html", from_html(markup), cut=False), ABOUT)
+    return links_of(Page(HERE, HERE, from_html(markup), cut=False), ABOUT)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def shown(answer: dict[str, object], *read: Page | FetchError) -> Observation:
 
 
 def page_of(html: str, url: str = WIKI, asked: str = "") -> Page:
-    return Page(url, asked or url, "text/html", from_html(html), cut=False)
+    return Page(url, asked or url, from_html(html), cut=False)
 
 
 def one_page(url: str, text: str, *aliases: str, number: int | None = None) -> Observation:

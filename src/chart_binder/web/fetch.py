@@ -70,7 +70,6 @@ class Page:
 
     url: str
     asked: str
-    content_type: str
     extract: Extract
     cut: bool
     via: tuple[str, ...] = ()
@@ -230,7 +229,7 @@ def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Pag
         content_type = "text/html" if text.lstrip()[:1] == "<" else "text/plain"
     extract = READERS[content_type](text)
     via = tuple(map(str, trail[1:-1]))
-    return Page(url, asked, content_type, extract, body.cut or extract.cut, via)
+    return Page(url, asked, extract, body.cut or extract.cut, via)
 
 
 def _status(answer: httpx.Response) -> str:

@@ -18,7 +18,7 @@ from chart_binder.errors import FetchError
 from chart_binder.net import Deadline
 from chart_binder.react.steps import Document
 from chart_binder.web.documents import SourceText
-from chart_binder.web.infobox import LINKED_WORDS, is_titled, is_vaguer, read_release
+from chart_binder.web.infobox import LINKED_WORDS, is_titled, read_release
 from chart_binder.web.passages import CELLS, document_of, excerpt
 from chart_binder.web.transport import Resolve, resolve_by_system
 from chart_binder.web.wikidata import Item, read_item
@@ -47,18 +47,6 @@ class LinkedSource:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedDate:
-    """The first date of a group by its `sources`, the most precise first.
-
-    It is None where two contradict each other; those are the first two sources.
-    """
-
-    group: ReleaseGroupId
-    date: PartialDate | None
-    sources: tuple[LinkedSource, ...]
-
-
 def languages_of(country: str | None) -> tuple[str, ...]:
     """Return the language whose Wikipedia says most of a country's artists; none for English."""
     return tuple(name for name, homes in LINKED_WORDS["languages"].items() if country in homes)
@@ -77,30 +65,6 @@ def groups_about(about: Iterable[str], bundle: EvidenceBundle) -> tuple[ReleaseG
             or any(identifier == release.mb_release_id for release in group.editions)
         )
     )
-
-
-def merge_dates(sources: Iterable[LinkedSource]) -> tuple[LinkedDate, ...]:
-    """Return the most precise date of each group that has one.
-
-    Two dates contradict each other unless they are the same or one contains the other.
-    """
-    dated: dict[ReleaseGroupId, list[tuple[PartialDate, LinkedSource]]] = {}
-    for source in sources:
-        if source.date:
-            dated.setdefault(source.group, []).append((source.date, source))
-    merged = []
-    for group, pairs in dated.items():
-        pairs.sort(key=lambda pair: pair[0].last - pair[0].first)
-        best = pairs[0][0]
-        # Contradictions are put in front, behind the best.
-        pairs[1:] = sorted(pairs[1:], key=lambda pair: _agree(pair[0], best))
-        date = best if all(_agree(each, best) for each, _ in pairs) else None
-        merged.append(LinkedDate(group, date, tuple(source for _, source in pairs)))
-    return tuple(merged)
-
-
-def _agree(date: PartialDate, other: PartialDate) -> bool:
-    return date == other or is_vaguer(date, other)
 
 
 def read_linked(

@@ -124,7 +124,6 @@ class Article:
     disambiguation page.
     """
 
-    title: str
     page: Page
     markup: str
     is_section: bool
@@ -199,8 +198,7 @@ class Wikipedia:
         address = self.address(found.title)
         extract = from_html(f"<title>{html.escape(found.title)}</title>{found.text}")
         return Article(
-            found.title,
-            Page(address, address, "text/html", extract, cut or extract.cut),
+            Page(address, address, extract, cut or extract.cut),
             found.text,
             any(each.tofragment for each in found.redirects),
             "disambiguation" in found.properties,
