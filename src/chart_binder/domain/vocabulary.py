@@ -77,6 +77,11 @@ def spaced_words(text: str) -> str:
     return f" {_NO_WORDS.sub(' ', plain).strip()} ".replace(" pt ", " part ")
 
 
+def letters_and_digits(text: str) -> str:
+    """Return a text folded, without everything that is neither a letter nor a digit."""
+    return "".join(filter(str.isalnum, fold(text)))
+
+
 def find_words(
     words: Iterable[str], text: str, plain: tuple[str, list[int]] | None = None
 ) -> Iterator[tuple[int, int]]:

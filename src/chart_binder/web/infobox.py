@@ -16,7 +16,7 @@ import tomli
 from chart_binder.domain.clauses import Subject
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.patches import PRIMARY_TYPE, fact_words
-from chart_binder.domain.vocabulary import find_words, fold, spaced_words
+from chart_binder.domain.vocabulary import find_words, letters_and_digits, spaced_words
 from chart_binder.web.documents import SourceText
 from chart_binder.web.markup import attributes_of, tokens
 from chart_binder.web.page_text import from_html
@@ -91,17 +91,13 @@ def _infoboxes(markup: str) -> Iterator[Sequence[str]]:
 
 def _label(line: str) -> str:
     label, *values = line.split(CELLS)
-    return _letters(label) if len(values) == 1 else ""
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, fold(text)))
+    return letters_and_digits(label) if len(values) == 1 else ""
 
 
 @cache
 def _release_labels() -> frozenset[str]:
     return frozenset(
-        _letters(each) for row in LINKED_WORDS["release_rows"].values() for each in row
+        letters_and_digits(each) for row in LINKED_WORDS["release_rows"].values() for each in row
     )
 
 
@@ -129,7 +125,7 @@ def is_titled(text: str, subject: Subject) -> bool:
 def _names_artist(line: str, subject: Subject) -> bool:
     unspaced = ("".join(name.split()) for name in subject.artists if _UNSPACED.search(name))
     named = subject.has_artist_in(_ELISION.sub(" ", line))
-    return named or any(name in _letters(line) for name in unspaced)
+    return named or any(name in letters_and_digits(line) for name in unspaced)
 
 
 def _kind(head: Sequence[str], subject: Subject) -> str:

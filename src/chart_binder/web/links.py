@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from chart_binder.domain.clauses import Subject
-from chart_binder.domain.vocabulary import fold, spaced_words
+from chart_binder.domain.vocabulary import spaced_words
 from chart_binder.web.documents import SourceText, is_checked_page, normal_address
+from chart_binder.web.places import names_number
 from chart_binder.web.structure import CODE, lists_records
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ _NO_RANK: Final = 3
 
 def _rank(text: str, document: SourceText, subject: Subject) -> int:
     """Return how far a link leads to a record: 0 to its page, 1 to a list, 2 to another record."""
-    if subject.is_named_in(text) or any(code in fold(text) for code in subject.codes):
+    if subject.is_named_in(text) or names_number(text, subject):
         return 0
     if lists_records(text) and subject.is_told_apart_in(f"{document.title} {text}"):
         return 1

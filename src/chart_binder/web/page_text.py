@@ -212,21 +212,24 @@ def from_xml(text: str) -> Extract:
     return Extract("", "", tidy(_lines_of(members)), cut)
 
 
-def _lines_of(value: object, path: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield a document as lines, in its order; an object in a list is a record, and one of them."""
-    if isinstance(value, Mapping) and path.endswith("]"):
-        yield from _record_lines(path, value)
+def _lines_of(document: object) -> Iterator[str]:
+    """Yield a document as lines, in its order; each object in a list is a record."""
+    for path, value in _leaves(document, with_records=True):
+        if isinstance(value, Mapping):
+            yield from _record_lines(path, value)
+        else:
+            yield f"{path}: {value}" if path else str(value)
+
+
+def _leaves(
+    value: object, path: str = "", depth: int = 0, *, with_records: bool = False
+) -> Iterator[tuple[str, object]]:
+    """Yield the path and value of each leaf; `with_records` an object in a list is a leaf, too."""
+    if with_records and isinstance(value, Mapping) and path.endswith("]"):
+        yield path, value
     elif isinstance(value, Mapping | list):
         for inner, member in _members(path, value) if depth < _DEEPEST else ():
-            yield from _lines_of(member, inner, depth + 1)
-    elif value not in (None, ""):
-        yield f"{path}: {value}" if path else str(value)
-
-
-def _leaves(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
-    if isinstance(value, Mapping | list):
-        for inner, member in _members(path, value) if depth < _DEEPEST else ():
-            yield from _leaves(member, inner, depth + 1)
+            yield from _leaves(member, inner, depth + 1, with_records=with_records)
     elif value not in (None, ""):
         yield path, value
 

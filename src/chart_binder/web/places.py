@@ -47,6 +47,22 @@ class Place:
         return self.document.text[slice(*self.document.line(self.start))]
 
     @property
+    def offset(self) -> int:
+        """How many characters of its line stand before it."""
+        return self.start - self.document.line(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        """How many cells of its row stand before its own."""
+        return self.line[: self.offset].count(CELLS)
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """The names of the columns of its table; empty if nothing names them."""
+        headings = reversed(self.document.headings(self.start))
+        return next((heading.split(CELLS) for heading in headings if CELLS in heading), ())
+
+    @property
     def clause(self) -> str:
         """The clause in which it stands."""
         return clauses.clause_around(self.document.text, self.start, self.end)
@@ -59,7 +75,7 @@ class Place:
     @property
     def begins_line(self) -> bool:
         """Whether its line begins with it."""
-        return self.document.line(self.start)[0] == self.start
+        return self.offset == 0
 
     @property
     def above(self) -> tuple[str, ...]:
@@ -83,8 +99,7 @@ class Place:
     def is_prose(self) -> bool:
         """Whether it stands in no row, and behind no label in its line."""
         label = _LABELLED.match(self.line)
-        begin = self.document.line(self.start)[0]
-        return not (self.is_row or (label and begin + label.end() <= self.start))
+        return not (self.is_row or (label and label.end() <= self.offset))
 
 
 _CREDIT = re.compile(r"( [-–—] )")
@@ -178,8 +193,7 @@ def _other_type(line: str, subject: Subject) -> str | None:
     words = fact_words()[PRIMARY_TYPE]
 
     def is_said(*types: str) -> bool:
-        named = (word for each in types for word in words.get(each, ()))
-        return any(True for _ in find_words(named, line))
+        return any(find_words((word for name in types for word in words.get(name, ())), line))
 
     named = () if is_said(own, "Song") else filter(is_said, sorted(others))
     return next((f"of type {each}" for each in named), None)
@@ -202,7 +216,7 @@ def date_doubt(document: SourceText, mention: Mention, subject: Subject) -> str 
         said := clauses.other_issue(document.text, mention, sides, abroad)
     ):
         return said
-    column = document.text[document.line(mention.start)[0] : mention.start].count(CELLS)
+    column = Place(document, mention.start, mention.end).column
     for above in reversed(document.headings(mention.start)):
         columns = dict(enumerate(above.split(CELLS))) if CELLS in above else {}
         heading = columns.get(column, above)
@@ -276,15 +290,16 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
         yield f"it is said of {subject.title!r} by {name!r}"
     if patch.field in (STATUS, COUNTRY) and _is_other_edition(document, subject):
         yield f"the page is of another release of {subject.title!r}"
-    columns = (each for each in document.headings(place.start) if CELLS in each)
-    if patch.field == COUNTRY and (doubt := next(map(clauses.doubt_in_heading, columns), None)):
+    columns = CELLS.join(place.column_names)
+    if patch.field == COUNTRY and (doubt := clauses.doubt_in_heading(columns)):
         yield f"{patch.value} is said of something else ({doubt!r})"
     if is_row and clauses.is_of_other_year(line, subject):
         yield f"the row is of another release of {subject.title!r}"
     is_columns = line.count(CELLS) > 1 and not any(sign.isdigit() for sign in line)
     if is_columns and not subject.is_named_in(line):
         yield f"{patch.value} is denied there, or said of something else"
-    is_of_one = any(each in fold(place.clause) for each in (*subject.years, *subject.codes))
+    clause = fold(place.clause)
+    is_of_one = any(year in clause for year in subject.years) or names_number(clause, subject)
     is_vague = subject.is_one_of_several and place.is_prose and not is_of_one
     if patch.field == STATUS and is_vague:
         yield f"it does not tell which release of {subject.title!r} that is"
@@ -293,7 +308,7 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
     names = [word for code in subject.countries for word in (code, *words.get(code, ()))]
     is_beside = (
         any(map(subject.is_named_in, (line, *(place.above if is_below else ()))))
-        or any(code in fold(line) for code in subject.codes)
+        or names_number(line, subject)
         or (patch.field != COUNTRY and any(find_words(names, line)))
     )
     if not is_beside:
@@ -303,8 +318,14 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
 def _is_other_edition(document: SourceText, subject: Subject) -> bool:
     text = fold(document.text)
     has_other = any(code in text for code in subject.other_codes)
-    is_other = has_other and not any(code in text for code in subject.codes)
+    is_other = has_other and not names_number(text, subject)
     return is_other or clauses.is_of_other_year(text, subject)
+
+
+def names_number(text: str, subject: Subject) -> bool:
+    """Return whether a text has a catalogue number of the subject."""
+    folded = fold(text)
+    return any(code in folded for code in subject.codes)
 
 
 def _is_of_rival(place: Place, subject: Subject) -> bool:
@@ -314,8 +335,7 @@ def _is_of_rival(place: Place, subject: Subject) -> bool:
     """
     if place.is_prose or not subject.rival_codes:
         return False
-    box = box_around(place) if place.line.count(CELLS) <= 1 else ()
-    return subject.is_of_rival("\n".join((place.line, *box)))
+    return subject.is_of_rival("\n".join((place.line, *box_around(place))))
 
 
 # Whose record it is.
@@ -356,9 +376,8 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
     names = [whose[1] or whose[2] for whose in _WHOSE.finditer(document.title)]
     names += [document.title] if dash and subject.is_named_in(rest) and not is_site else []
     if place.is_row:
-        columns = next(filter(lambda each: CELLS in each, document.headings(place.start)), "")
-        columns = "" if _is_of_box(line) else columns
-        cells = zip(columns.split(CELLS), line.split(CELLS), strict=False)
+        columns = () if _is_of_box(line) else place.column_names
+        cells = zip(columns, line.split(CELLS), strict=False)
         named = (pair for pair in cells if re.search(r"\w", pair[1]))  # not a mark of ditto
         names += [cell for head, cell in named if _ARTIST_COLUMN.fullmatch(fold(head))]
         is_bare = subject.is_named_in(line) and not subject.has_artist_in(line)
@@ -380,8 +399,10 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
 def box_around(place: Place) -> Sequence[str]:
     """Return the lines of the box in which a row stands: rows and short lines, without its own.
 
-    What an excerpt leaves out ends no box.
+    A row of more than two cells is in no box. What an excerpt leaves out ends no box.
     """
+    if place.line.count(CELLS) > 1:
+        return ()
     text, (start, end) = place.document.text, place.document.line(place.start)
     before = reversed(text[:start].split("\n")[:-1])
     sides = (before, iter(text[end + 1 :].split("\n")))
@@ -405,7 +426,7 @@ def _box_credits(place: Place, subject: Subject) -> Iterator[str]:
 
     The box says so behind a label: `Single by | X`, `Artist | X`.
     """
-    for row in box_around(place) if place.line.count(CELLS) == 1 else ():
+    for row in box_around(place):
         label, _, value = row.partition(CELLS)
         is_credit = _ARTIST_COLUMN.fullmatch(fold(label)) or (
             _names_type(label) and _CREDIT_LABEL.search(label)
@@ -425,8 +446,7 @@ def heads_box(place: Place, subject: Subject) -> bool:
 
 
 def _names_type(text: str) -> bool:
-    types = (word for each in fact_words()[PRIMARY_TYPE].values() for word in each)
-    return any(True for _ in find_words(types, text))
+    return any(find_words(chain.from_iterable(fact_words()[PRIMARY_TYPE].values()), text))
 
 
 def _named_others(text: str, subject: Subject, *, of_record: bool = False) -> Iterator[str]:
@@ -500,9 +520,8 @@ def values_about(
             if link_problem(place, subject) or next(_value_doubts(place, patch, subject), None):
                 continue
             is_plain = _form_doubt(place, patch, subject) is None
-            said = fold(place.statement)
-            is_named = subject.is_named_in(said) or any(code in said for code in subject.codes)
-            if is_plain or is_named:
+            statement = place.statement
+            if is_plain or subject.is_named_in(statement) or names_number(statement, subject):
                 yield place, is_plain
 
 

@@ -20,10 +20,17 @@ from chart_binder.domain.patches import (
     Patch,
     fact_words,
 )
-from chart_binder.domain.vocabulary import find_words, fold, plain_text, spaced_words, word_table
+from chart_binder.domain.vocabulary import (
+    find_words,
+    fold,
+    letters_and_digits,
+    plain_text,
+    spaced_words,
+    word_table,
+)
 from chart_binder.web.documents import SourceText
 from chart_binder.web.passages import CELLS
-from chart_binder.web.places import Place, box_around, heads_box
+from chart_binder.web.places import Place, box_around, heads_box, names_number
 
 _TABLE = word_table("date_words")["structure"]
 _NEUTRAL, _GLUE, _RELEASE = (
@@ -67,14 +74,10 @@ def _is_labelled(place: Place) -> bool:
     """Return whether a label or a column of its line says that a value is a status or the like."""
     if not place.is_row:
         return place.line.startswith("- ") or clauses.is_labelled(place.line)
-    cells = place.line.split(CELLS)
-    headings = reversed(place.document.headings(place.start))
-    above = next((each for each in headings if CELLS in each), "")
-    at = place.document.text[place.document.line(place.start)[0] : place.start].count(CELLS)
+    cells, columns, at = place.line.split(CELLS), place.column_names, place.column
     is_box = len(cells) == 2 and at == 1  # noqa: PLR2004 (a label and a value)
-    heads = above.split(CELLS)
-    named = heads[at : at + 1] if len(heads) == len(cells) else []
-    return any(map(clauses.is_label, [*named, *(cells[:1] if is_box else ())]))
+    head = columns[at : at + 1] if len(columns) == len(cells) else ()
+    return any(map(clauses.is_label, (*head, *(cells[:1] if is_box else ()))))
 
 
 def _value_is_plain(place: Place, subject: Subject) -> bool:
@@ -83,8 +86,8 @@ def _value_is_plain(place: Place, subject: Subject) -> bool:
     A labelled line says itself what it is. Above an entry of a list, or a row of several cells, the
     heading counts, and within it all that names the record.
     """
-    start = place.document.line(place.start)[0]
-    line = place.line[: place.start - start] + " " + place.line[place.end - start :]
+    behind = place.offset + place.end - place.start
+    line = f"{place.line[: place.offset]} {place.line[behind:]}"
     cells = line.split(CELLS)
     is_entry, is_of_columns = line.startswith("- "), len(cells) > 2  # noqa: PLR2004
     named = [line] if is_entry else [cell for cell in cells if subject.is_named_in(cell)]
@@ -113,20 +116,16 @@ def states_plainly(place: Place, subject: Subject) -> bool:
 
 def _columns(place: Place, subject: Subject) -> Sequence[str]:
     """Return the names of the columns of a table; of a box, whose rows begin with a label, none."""
-    above = place.document.headings(place.start)
-    named = next((each for each in reversed(above) if CELLS in each), "")
     first, _, rest = place.line.partition(CELLS)
     is_box = CELLS not in rest and _says_release(first, subject)
-    return () if is_box or not named else named.split(CELLS)
+    return () if is_box else place.column_names
 
 
 # Rows.
 
 
 def _row_is_plain(place: Place, columns: Sequence[str], subject: Subject) -> bool:
-    start = place.document.line(place.start)[0]
-    at = place.document.text[start : place.start].count(CELLS)
-    cells = place.line.split(CELLS)
+    at, cells = place.column, place.line.split(CELLS)
     kind = _kind_of_head(columns[at], _country_words(subject))
     if kind == "other" and not clauses.says_release(cells[at]):
         return False
@@ -156,7 +155,7 @@ def _is_of_what_is_beside(head: str, subject: Subject) -> bool:
 
 def _beside_date(place: Place) -> str:
     """Return what stands with a date in its cell, up to a semicolon."""
-    line, at = place.line, place.start - place.document.line(place.start)[0]
+    line, at = place.line, place.offset
     before, behind = line[:at].rpartition(CELLS)[2], line[at:].partition(CELLS)[0]
     label, colon, rest = before.partition(":")
     before = rest if colon and clauses.says_release(label) else before
@@ -183,7 +182,7 @@ def _may_head(text: str, subject: Subject) -> bool:
     types = {*_types_in(text, subject)} - {_SONG}
     if types and subject.types[0] and subject.types[0] not in types:
         return False
-    if subject.types[0] and any(True for _ in find_words(_other_kinds(subject), text)):
+    if subject.types[0] and any(find_words(_other_kinds(subject), text)):
         return False
     words = spaced_words(_unnamed(text, subject))
     rest = _pattern_in("records").sub(" ", _pattern_in("headings").sub(" ", words))
@@ -213,12 +212,10 @@ def _tells_type(place: Place, subject: Subject) -> bool:
     """Return whether the type or number of the record is told, if another one has its title."""
     if not subject.types[1]:
         return True
-    box = box_around(place) if place.line.count(CELLS) <= 1 else ()
-    texts = (*place.above, place.line, *box)
+    texts = (*place.above, place.line, *box_around(place))
     own = _own_types(subject)
-    return any(own & {*_types_in(text, subject)} for text in texts) or any(
-        code in fold(place.line) for code in subject.codes
-    )
+    is_typed = any(own & {*_types_in(text, subject)} for text in texts)
+    return is_typed or names_number(place.line, subject)
 
 
 def _without_site(document: SourceText) -> str:
@@ -258,19 +255,13 @@ def _country_words(subject: Subject) -> frozenset[str]:
 def _is_of_other_issue(head: str, cell: str, subject: Subject) -> bool:
     """Return whether a cell names a label or number, and none that the evidence knows."""
     if subject.codes and cell.strip() and _is_any("number", head):
-        number = _closed(cell)
-        return not any(_closed(code) in number or number in _closed(code) for code in subject.codes)
+        number, codes = letters_and_digits(cell), map(letters_and_digits, subject.codes)
+        return not any(code in number or number in code for code in codes)
     if not subject.labels or not _is_any("label", head):
         return False
     words = {*spaced_words(cell).split()}
     known = {word for label in subject.labels for word in label.split()} - _NO_NAMES
-    return (
-        bool(words) and words.isdisjoint(known) and not any(c in fold(cell) for c in subject.codes)
-    )
-
-
-def _closed(text: str) -> str:
-    return "".join(filter(str.isalnum, fold(text)))
+    return bool(words) and words.isdisjoint(known) and not names_number(cell, subject)
 
 
 _NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"})
@@ -341,7 +332,7 @@ def _introduces(place: Place, subject: Subject) -> bool:
     return "Soundtrack" not in subject.kind and any(
         _has_any(subject.own, line)
         and _has_any(subject.artists, line)
-        and any(True for _ in _types_in(line, subject))
+        and any(_types_in(line, subject))
         for line in place.document.text.split("\n")
     )
 

@@ -5,7 +5,7 @@ Making the tools loads no network library: each is loaded with the first call.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
 from msgspec import UNSET, UnsetType
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from chart_binder.web.fetch import Page, PageFetcher, RunPages
     from chart_binder.web.transport import Resolve
     from chart_binder.web.wikimedia import Found
+
+T = TypeVar("T")
 
 _LONGEST_SNIPPET: Final = 300
 _LONGEST_BOX: Final = 500
@@ -191,24 +193,12 @@ def _article(found: "Found", about: str, max_chars: int) -> Observation:
         for number, (title, url) in enumerate(found.others.items(), start=1)
     ]
     head = "Other articles:"
-    others, listed = _whole_entries(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
-    lines = [head, *others] if others else []
+    others = _that_fit(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
+    lines = [head, *(text for text, _ in others)] if others else []
     seen = page_reading(found.page, max_chars - sum(len(line) + 1 for line in lines), about)
     content = "\n".join((seen.content, *lines))
-    return Observation(content, (*seen.sources, *listed), documents=seen.documents)
-
-
-def _whole_entries(
-    entries: Sequence[tuple[str, str]], room: int
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the texts of those entries that there is room for, and their addresses."""
-    texts, urls = [], []
-    for text, url in entries:
-        if len(text) < room:
-            room -= len(text) + 1
-            texts.append(text)
-            urls += [url] if url else []
-    return texts, urls
+    sources = (*seen.sources, *(url for _, url in others))
+    return Observation(content, sources, documents=seen.documents)
 
 
 def search_results(
@@ -278,13 +268,13 @@ def _heading(number: int, title: str, url: str, date: str | None) -> str:
     return f"{number}. {one_line(title, _LONGEST_TITLE)} ({about})\n   {url}"
 
 
-def _that_fit(entries: Sequence[tuple[str, Document]], room: int) -> Sequence[tuple[str, Document]]:
-    """Return the entries that there is room for, whole."""
+def _that_fit(entries: Sequence[tuple[str, T]], room: int) -> Sequence[tuple[str, T]]:
+    """Return the entries whose whole texts fit into so many characters, a line end after each."""
     shown = []
-    for text, document in entries:
-        if len(text) < room:
-            room -= len(text) + 1
-            shown.append((text, document))
+    for entry in entries:
+        if len(entry[0]) < room:
+            room -= len(entry[0]) + 1
+            shown.append(entry)
     return shown
 
 
