@@ -85,7 +85,10 @@ THINKING: Mapping[str, tuple[str, str]] = {
     "Apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
     "MiniCPM": ("<|thought_start|>\n", "<|thought_end|>\n"),
     "OpenThinker": ("<|begin_of_thought|>\n", "<|end_of_thought|>\n"),
-    "Command R": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "Command R, OpenThinker": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "MedGemma": ("<unused94>thought\n", "<unused95>"),
+    "HyperCLOVA X": ("<|im_start|>assistant/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
+    "in bold": ("**Thinking:**\n", "**End of thinking**\n"),
     "Magistral, Kimi VL": ("[THINK]", "[/THINK]"),
     "Kimi K3": ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
     "Inkling": ("<|content_thinking|>", "<|end_message|><|message_model|><|content_text|>"),
@@ -97,6 +100,7 @@ THINKING: Mapping[str, tuple[str, str]] = {
         "<|end|><|start|>assistant<|channel|>final<|message|>",
     ),
     "gpt-oss without tokens": ("analysisWe think.\n", "assistantfinal"),
+    "gpt-oss without tokens, on lines": ("analysis\nWe think.\n", "assistant\n\nfinal\n\n"),
     "any tag": ("<think>\n", "</think>\n"),
 }
 """What opens and what closes the thinking of each family."""
@@ -149,9 +153,11 @@ def test_no_answer_is_taken_from_thinking(dialect: Dialect, family: str) -> None
     opens, closes = THINKING[family]
     call = Act("web_search", {"query": "x"})
     for label in LABELLED + OBJECTS:
+        if family == "in bold" and label.startswith("**"):
+            continue  # a heading for the thought, and one for the answer
         thought = f"Is it this?\n{label.format(ANSWER)}\nI do not know.\n"
         for reply in (f"{opens}{thought}{closes}", f"{thought}{closes}"):
-            if family == "Inkling" and not reply.startswith(opens):
+            if family in ("Inkling", "HyperCLOVA X") and not reply.startswith(opens):
                 continue  # what closes its thinking closes a turn as well
             step = dialect.parse(reply + dialect.render(call))
             assert isinstance(step, Act), reply

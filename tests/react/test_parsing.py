@@ -222,6 +222,41 @@ def test_an_answer_is_the_models_own_one_object_among_any_prose(row: AnswerRow) 
         assert read_answer_object(words, "crg_mbid")[0] == meant
 
 
+# Answers in words, as `run` takes them: the words exactly, or a part of the advice.
+IN_WORDS = (
+    ("classic", "Final Answer: It is up.\nSystem: Linux 6.1", None, "its end is not clear"),
+    ("classic", "Final Answer: It is up.\nEnvironment: production", None, "its end is not clear"),
+    ("classic", "Final Answer: Log:\nHuman: hi\nAssistant: hello", None, "its end is not clear"),
+    ("classic", "Final Answer: Steps:\nAction: press it\nThen wait.", None, "its end is not clear"),
+    ("classic", "Final Answer: 8\n\nQuestion: how many?", None, "its end is not clear"),
+    ("classic", "Final Answer: Es gibt zwei.\nErgebnis: 42", None, "its end is not clear"),
+    ("classic", "Final Answer: A\n\nNo.\n\nFinal Answer: B", None, "differently each time"),
+    ("xml", "<response>A</response>\n<response>B</response>", None, "differently each time"),
+    ("xml", "<response>a </response> b</response>", None, "its end is not clear"),
+    ("classic", "Final Answer: 8\nObservation: 9", "8", ""),
+    ("classic", "Final Answer: 8<|im_end|>\n<|im_start|>user\nmore", "8", ""),
+    ("classic", "Final Answer: <think>no</think> 8", "8", ""),
+    ("classic", "<think>no</think>\nFinal Answer: ＊8＊<|im_end|>", "＊8＊", ""),
+    ("classic", "Final Answer: use <b>bold</b>, x<br>y", "use <b>bold</b>, x<br>y", ""),
+    ("classic", "Final Answer: write <think>x</think>", "write <think>x</think>", ""),
+    ("classic", "Final Answer: see [THINK] it", "see [THINK] it", ""),
+    ("xml", "<response>It is ⓐ and ＃1</response>", "It is ⓐ and ＃1", ""),
+)
+
+
+@pytest.mark.parametrize(("name", "reply", "answer", "advice"), IN_WORDS)
+def test_an_answer_in_words_is_whole_and_as_written(
+    name: str, reply: str, answer: str | None, advice: str
+) -> None:
+    step = dialect(name).parse(reply)
+    if answer is None:
+        assert isinstance(step, Malformed)
+        assert advice in step.advice
+    else:
+        assert isinstance(step, Finish)
+        assert step.answer == answer
+
+
 EXACT = {
     "classic": ExactForm("Action: {tool}\nAction Input: {given}", "Final Answer"),
     "pause": ExactForm("Action: {tool}: {given}\nPAUSE", "Answer"),

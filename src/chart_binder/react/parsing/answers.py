@@ -8,13 +8,13 @@ from typing import Final, TypeAlias
 
 from chart_binder.react.parsing.advice import NO_DIALECT
 from chart_binder.react.parsing.attribution import (
-    OBSERVED_KEY,
     holds_foreign,
     is_given,
     is_passed_on,
+    is_withdrawn,
     without_thought,
 )
-from chart_binder.react.parsing.labels import Directive, fold
+from chart_binder.react.parsing.labels import Directive, fold, pattern
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     find_objects,
@@ -72,13 +72,17 @@ def _check_keys(members: Mapping[str, object]) -> None:
 def _answers(text: str, key: str) -> Iterator[Answer]:
     """Yield the objects in an answer's words; none of them may be quoted."""
     seen: object = None
+    last: tuple[int, dict[str, object]] | None = None
     for at, found in find_objects(text, closed=True):
         if isinstance(found.value, dict):
             is_new = _has(found.value, key) and found.value != seen
             if is_new and not is_given(text[:at], text[found.end :], is_labelled=True):
                 raise LenientJSONError(_QUOTED)
             seen = found.value
+            last = (found.end, found.value) if _has(found.value, key) else last
             yield found.value, found.notes
+    if last and is_withdrawn(text[last[0] :], last[1]):
+        raise LenientJSONError("the words behind it take it back")
 
 
 # An answer alone.
@@ -99,7 +103,7 @@ def whole_answer(reply: str) -> str | None:
     except LenientJSONError:
         return None
     before = turn.text.partition("{")[0]
-    if OBSERVED_KEY.search(turn.text):
+    if pattern("observed_key").search(turn.text):
         return None
     return None if holds_foreign(before) or is_passed_on(before) else turn.text.strip()
 

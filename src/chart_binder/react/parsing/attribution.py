@@ -1,48 +1,12 @@
 """Whose words an answer stands under: the model's own, or somebody else's that it passes on."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from chart_binder.react.parsing.labels import fold, is_like, kind_of, label_at, pattern
 
 _MAX_NEARBY: Final = 400
-OBSERVED_KEY: Final = re.compile(
-    r"[\"'“](?:observations?|obs|观察(?:结果)?|tool_?(?:result|response|output)s?)[\"'”]"
-    r"\s{0,8}+[:：]\s{0,8}+(?!null|none|\"\"|''|\[\]|\{\})",
-    re.IGNORECASE,
-)
-# A line that no answer may rest on: a result by whatever name, a tool, somebody else who speaks.
-_FOREIGN: Final = re.compile(
-    r"\n[^\w\n<]{0,24}+(?:\w[.)][ ]|step[ ]\d+:?[ ])?(?:"
-    # but for a conclusion (`End result: C1`), or one in a whole sentence (`Result: C1 is first.`)
-    r"(?!(?:end|final|as|the|my|overall|no|or|in|from|given|per|after|with|i|we|so|this|these|both|all"
-    r"|but|and|if|since|then|there|it)\b"
-    r"|results?\W{0,3}:[ *]?\W*(?:\w+['’]?\w*[, ]+){2,}[^\n]*[.!]\W*\n)"
-    r"(?:(?:[\w'()-]+[ ]){0,3}(?:tools?|api|lookup|stdout|retrieved|fetched|content|(?:web[ ])?page"
-    r"|snippets?|hits?|results?|outputs?|returned|returns|\w*(?:search|fetch|tool)\w*)"
-    r"|(?:[\w'-]+[ ]){1,3}responses?)"
-    r"(?:[ ](?:from|of|for|is|call|output|result|says|found)\b[^\n:.]{0,24})?"
-    r"(?:\W{0,3}[:>=|\]`-]|[ *_)\]]{0,3}\n)"
-    r"|(?:user|human|system|tool|ipython|environment|instructions?|developer|admin)\W{0,4}[:>\n]"
-    r"|paus(?:e\b[^\n]*|e?)\n"
-    r"|[a-z]+_[a-z_]+\W{0,3}\(\s?[\"'“]|(?:(?<=[$@/!])|(?<=\$ ))[a-z]+_[a-z])"
-    r"|_[a-z]{1,20}\([\"'“][^\n)]{0,80}\)`?[ ]?(?:[-=]+>|→|[:=]|returns?|returned|gives?|gave)"
-    r"|<\W{0,2}/?obs|&lt;/?(?:obs|think|tool|resp)|\bto=[a-z]|[.!?] observation\W{0,2}:"
-    r"|(?:search|fetch|lookup)[^\n]{0,80}?(?:→|[-=]>|:[ ]?(?:results?|return\w*)\b)"
-    r"|\n\W{0,8}[(*\[][ ]?(?:call|search|fetch|runn?|invok)(?:s|es|ing)\b"  # a stage direction
-    r"|<\|/?(?:obs|tool|user|system|im_|start)|\baction(?:[ ]input)?\W{0,2}[:=]\W{0,3}[a-z]+_[a-z]+"
-)
-_OBSERVING: Final = re.compile(
-    r"\n(?:<\w{1,6}>)?[^\w\n>]{0,24}+"
-    r"(?:\w[.)][ ]|(?!(?:an?|i|we|my|the|based|from|given|considering|summary|analysis|recap)\b)"
-    r"(?:\w+[ ]){1,2}(?=obs)(?!observed))?"
-    r"(?P<word>(?:\w[ -]){4,12}\w\b|\w{3,15})(?P<rest>[^\n]{0,8})"
-)
-_NOT_AFTER: Final = re.compile(
-    r"[ \t`]*(?:[,;]?[ \t]*(?!(?:and|because|since|as|given)\b)[a-z]"
-    r"|[-–—][ \t]*(?:is|was|would|but|not|which|that|as|from|says?|said)\b|[\"'”’»])"
-)
-"""How a line goes on behind an object that the model does not give."""
 _WRAPPER: Final = re.compile(
     r"(?:(?:<(?:(?:answer|final_answer|response|json|output|pre|code)>|!\[CDATA\[)\s*){1,3}"
     r"|\A\s*\[\s*)?(?:(?:`{3,}|~{3,})[ ]?\w{0,12}\s*|`)?\Z",
@@ -53,20 +17,16 @@ _MARKS: Final = (">", "]", '"', "“", "”", "»", "'", "--", "form is", "forma
 _LIST_ITEM: Final = re.compile(r"\W{0,3}\d{1,2}[.)]\W|[-*+•–][ ]")
 _ITEM: Final = re.compile(r"[ \t*]{0,8}(\d{1,2})[.)]")
 _TAGS: Final = re.compile(r"<[^<>\n]{0,80}>")
-# What is left of marks of thinking that are no tags.
-_THINKING: Final = re.compile(r"[<>|]|\A(?:analysis|commentary)(?=[A-Z])|\bthought process\b")
 _WORD: Final = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。！？]")
 _COLONS: Final = (":", "：")
 _PAIRS: Final = ("“”", "„“", "«»", "‹›", "「」", "『』", "《》", "()", "[]", "（）", "【】")
+_LABEL: Final = re.compile(r"\b[A-Z]\d{1,3}\b(?:\.[A-Z]\d{1,3})?")
+"""A label of the evidence: `C1.R2`."""
 _CODE_INDENT: Final = 4
 _NAME: Final = 2
 """So few words before a colon name somebody or something."""
 _CLAUSE: Final = 4
-_ASIDE: Final = re.compile(
-    r"[^\n:：({]{0,40}\([^\n:)]{0,40}\b(?:not|page|site|user|example|fake)\b", re.IGNORECASE
-)
-"""A label of an answer that somebody else gives."""
 _PLAN: Final = re.compile(r"\bplan\b[^\n]{0,40}:", re.IGNORECASE)
 _ACTION: Final = re.compile(r"\n\W{0,4}Action\b", re.IGNORECASE)
 _DOUBTS: Final = (
@@ -75,6 +35,7 @@ _DOUBTS: Final = (
     (False, "before colons", ("read",)),
     (False, "earlier sentences", ("points", "read")),
     (False, "sentence", ("undecided",)),
+    (False, "sentence", ("unready",)),
 )
 """Whether a label stands before the words, which of them, and the patterns that all match there."""
 
@@ -82,8 +43,15 @@ _DOUBTS: Final = (
 def holds_foreign(words: str) -> bool:
     """Tell whether words before an answer observe, or hold a result or somebody else's line."""
     folded = f"\n{fold(words)}\n"
-    is_observing = any(map(_is_observing, _OBSERVING.finditer(folded)))
-    return is_observing or _FOREIGN.search(folded) is not None
+    is_observing = any(map(_is_observing, pattern("observing").finditer(folded)))
+    return is_observing or any(
+        pattern(name).search(text)
+        for name, text in (
+            ("foreign", folded),
+            ("called", folded),
+            ("results", f"\n{words.casefold()}\n"),
+        )
+    )
 
 
 def _is_observing(line: re.Match[str]) -> bool:
@@ -114,14 +82,35 @@ def is_introduced(text: str, at: int) -> bool:
     start = text.rfind("\n", 0, at) + 1
     lead = re.match(r"\W*", text[start : at + 80].partition("\n")[0])[0]  # type: ignore[index]
     lines = text[max(0, start - 4 * _MAX_NEARBY) : start].split("\n")
-    if _ASIDE.match(text, at) or _is_planned(text, at, lines):
+    if pattern("aside").match(text, at) or _is_planned(text, at, lines):
         return True
     if lead.strip() or len(lead.expandtabs()) >= _CODE_INDENT:
         sign = lead[:_CODE_INDENT].rstrip("<*") or " "
         lines = [line for line in lines if line.strip() and not line.startswith(sign)] or lines
     line = next((line for line in reversed(lines) if re.search(r"\w", _TAGS.sub("", line))), "")
     amid = text[start:at]
-    return introduces(amid if re.search(r"\w", amid) else line)
+    line = amid if re.search(r"\w", amid) else line
+    return introduces(line) or is_disowned(line)
+
+
+def is_disowned(line: str) -> bool:
+    """Tell whether a line ends with a sentence which says that no answer follows it."""
+    sentence = _SENTENCE_END.split(line[-_MAX_NEARBY:].strip(" \t.!*_`#。！"))[-1]
+    return any(pattern(name).search(sentence) for name in ("unready", "disowned"))
+
+
+def is_withdrawn(behind: str, members: Mapping[str, object]) -> bool:
+    """Tell whether the words behind an answer take it back, or choose a label not in its object."""
+    labels = set(filter(_LABEL.fullmatch, map(str, members.values())))
+    others = (
+        found[-1]
+        for sentence in _sentences(behind)
+        if labels
+        and (found := _LABEL.findall(sentence))
+        and labels.isdisjoint(found)
+        and sentence.rstrip(" .!*_`)").endswith(found[-1])
+    )
+    return any(others) or any(pattern(name).search(behind) for name in ("unready", "withdrawn"))
 
 
 def _is_planned(text: str, at: int, above: list[str]) -> bool:
@@ -176,7 +165,7 @@ def is_given(before: str, after: str = "", *, is_labelled: bool) -> bool:
     is_last = bare.rstrip(" \t*_").endswith("\n")
     if is_labelled:
         return not _is_shown(before, after) and (not line or _is_told(line, is_last=is_last))
-    is_open = _THINKING.search(bare.strip()) or holds_foreign(bare) or _is_open(nearby)
+    is_open = re.search("[<>|]", bare) or holds_foreign(bare) or _is_open(nearby)
     is_sourced = any(_names_source(words) for above in lines for words in _sentences(above))
     is_passed_on = is_sourced or any(introduces(above.rstrip(" :：")) for above in lines[:-1])
     return not nearby or (not (is_open or is_passed_on) and _leads_up(line, is_last=is_last))
@@ -187,7 +176,7 @@ def _is_shown(before: str, after: str) -> bool:
     line = before.rpartition("\n")[2].lstrip()
     is_listed = before.rstrip().endswith("[") != after.lstrip().startswith("]")
     is_quoted = line.startswith((">", "＞")) or ("```" in before and label_at(line) is not None)
-    return is_listed or is_quoted or _NOT_AFTER.match(after) is not None
+    return is_listed or is_quoted or pattern("not_after").match(after) is not None
 
 
 def _is_told(line: str, *, is_last: bool) -> bool:

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from chart_binder.react.arguments import clean_name, folded, members_end, read_members
 from chart_binder.react.parsing.advice import Defect
-from chart_binder.react.parsing.labels import Directive, is_known_tag, meanings
+from chart_binder.react.parsing.labels import Directive, is_known_tag, meanings, pattern
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     begins_member,
@@ -38,12 +38,6 @@ _ROLES: Final[dict[str, str]] = meanings("keys")
 """What the keys of an object stand for."""
 _NAMES: Final[dict[str, str]] = meanings("names")
 """What words in the place of a tool or of its arguments mean."""
-_NO_TOOL: Final = re.compile(
-    r"(?:n/?a|null|nil|nothing|no|[无無](?:[需须][^\W_]{0,8})?|不(?:需要?|必|用)[^\W_]{0,8}|-+"
-    r"|no (?:further |more )?(?:action|tool)s?)(?: (?:is |are )?(?:needed|required|necessary))?"
-    r"|none\b.*",
-    re.IGNORECASE,
-)
 _IDS: Final = ("id", "call_id", "tool_call_id", "tool_use_id", "callId")
 _OTHERS: Final = ("user", "tool", "system", "function")
 _TOOL_IN_WORDS: Final = re.compile(r"\b[a-z]\w*_\w+\b")
@@ -52,12 +46,6 @@ _MAX_NAME: Final = 300
 _MAX_NO_TOOL: Final = 80
 _NAME_END: Final = re.compile(
     r"[(（\[{:：\"“「|]|<[/|]|\s(?:'|(?=\w{1,32}+ ?=|https?://))|[\s,;*]{1,4}(?=action[ _]input\b)",
-    re.IGNORECASE,
-)
-_INPUT_LABEL: Final = re.compile(
-    r"(?:\[CALL_ID\]\w{1,64}+)?\[ARGS\]"
-    r"|[*_` ]*(?:(?:action|tool)[ _-]?input|with (?:the )?(?:input|arguments?)|arguments|行动输入"
-    r"|动作输入|args)[*_`]*\s*(?:[:：][*_`]*|(?=[{\n]))",
     re.IGNORECASE,
 )
 _PYTHON: Final = re.compile(  # what Python would work out
@@ -95,7 +83,9 @@ def is_finisher(name: str) -> bool:
 
 def is_no_tool(name: str) -> bool:
     """Tell whether a name written in a tool's place says that there is none."""
-    return not name or (len(name) <= _MAX_NO_TOOL and _NO_TOOL.fullmatch(name) is not None)
+    return not name or (
+        len(name) <= _MAX_NO_TOOL and pattern("no_tool").fullmatch(name) is not None
+    )
 
 
 def announces(name: str) -> bool:
@@ -134,8 +124,12 @@ def read_turn(turn: Mapping[str, object], *, tagged: bool = False) -> Taken | No
             others[key] = value
         elif value is not None:
             parts.setdefault(role, value)
-    calls = parts.get("calls")
-    if calls:
+    content = turn.get("content")  # Anthropic's, among other blocks
+    blocks = content if isinstance(content, list) else []
+    uses = [
+        block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"
+    ]
+    if calls := parts.get("calls") or uses:
         step = _read_calls(calls if isinstance(calls, list) else [calls])
     else:
         step = _step_of(parts, others, tagged=tagged)
@@ -165,9 +159,11 @@ def _step_of(
                 given = parts.get("input", others)
                 is_answered = is_finisher(name) and not given
                 return step_named(name, parts.get("answer", given) if is_answered else given)
-    if tagged and not parts and len(others) == 1:
+    if not parts and len(others) == 1:
         (name, given), *_ = others.items()
-        return step_named(name, given) if isinstance(given, Mapping) else None
+        is_call = isinstance(given, Mapping) and (tagged or _TOOL_IN_WORDS.fullmatch(name))
+        if is_call or tagged:
+            return step_named(name, given) if is_call else None
     is_other = any(isinstance(other, str | list | dict) for other in others.values() if other)
     return Finish(_as_text(parts["answer"])) if "answer" in parts and not is_other else None
 
@@ -233,7 +229,7 @@ def read_action(own: str, given: str | None) -> Taken | None:
     if len(said) == 1 and not re.search(r"\bno[tr]?\b|n['’]t\b", name):
         name = said[0]
     behind = rest.lstrip(" \t,;|")
-    if label := _INPUT_LABEL.match(behind):
+    if label := pattern("input_label").match(behind):
         given, rest = given or behind[label.end() :], ""
     try:
         arguments, notes = _given(name, rest, given)
@@ -465,8 +461,8 @@ def _named_call(named: str, attributes: dict[str, str], body: str, tag: Directiv
         return step_named(named, given)
     if not tag.closed and re.search(r"<(?:parameter|arg_value)[^<]*\Z", body):
         raise LenientJSONError("a parameter is never closed")
-    for pattern in _PARAMETERS:
-        pairs = ((pair["name"], pair["value"]) for pair in pattern.finditer(words))
+    for parameter in _PARAMETERS:
+        pairs = ((pair["name"], pair["value"]) for pair in parameter.finditer(words))
         if values := {name.strip(): unescape(value).strip() for name, value in pairs}:
             return step_named(named, values)
     return read_action(named, words or None) or Defect("no tool")

@@ -47,11 +47,7 @@ _TOOLS: Final = frozenset({"tool", "function", "action", "search", "web", "api",
 """A word of `_RESULTS` behind one of these, or a name with an underscore, is an observation."""
 _OUTPUTS: Final = ("result", "results", "output", "outputs")
 _NAMED: Final = [[name] for name in _TOOLS]
-_STOP_WORDS: Final = frozenset(
-    "a and are as current das der die do el first follows format here heres i il in is json la le "  # noqa: SIM905
-    "ma meine mi my need new next no now number object our raw so step the then therefore this "
-    "thus to use your from given based per with".split()
-)
+_STOP_WORDS: Final = frozenset(WORDS["stop_words"].split())
 _PREPOSITIONS: Final = ("based", "from", "given", "considering", "according")
 _SUMMARIES: Final = frozenset({"summary", "analysis", "recap"})
 _ASKING: Final = ("action", "input", "answer", "observation")

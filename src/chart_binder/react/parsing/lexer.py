@@ -7,7 +7,14 @@ from functools import partial
 from typing import Final
 
 from chart_binder.react.parsing.lenient_json import encodable_text
-from chart_binder.react.parsing.thinking import MAX_MARKS, Spoken, is_used, strip_thinking
+from chart_binder.react.parsing.thinking import (
+    MARKS,
+    MAX_MARKS,
+    Spoken,
+    is_used,
+    mark,
+    strip_thinking,
+)
 
 _MAX_NEARBY: Final = 400
 _MAX_TOKENS: Final = 64
@@ -49,73 +56,28 @@ _GLUED: Final = re.compile(
 )
 
 
-# Control tokens of the model families: another turn begins, or the model's own ends.
-_TURN_END: Final = re.compile(
-    r"[<\[](?:\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|call|start|im_start"
-    r"|start_header_id|(?:start|end)_of_role|(?:START|END)_OF_TURN_TOKEN|im_user|user|human|system"
-    r"|tool|ipython|environment|USER_TOKEN|SYSTEM_TOKEN|assistant_end|end_message|user_start)\|>?\]?"
-    r"|\|turn>|turn\|>|/s>|eos>|(?:end|start)_of_turn>"
-    r"|/?INST\]|｜(?:end▁of▁sentence|User|System)｜>)"
-)
-_OWN_TURN: Final = re.compile(
-    r"\s*(?:(?:<s>|<bos>|<\|begin_of_text\|>|assistant(?=\s*[<\n])|model(?=\n)|<\|(?:im_start|start"
-    r"|start_header_id|end_header_id|start_of_role|end_of_role|im_end|eot_id|end|START_OF_TURN_TOKEN"
-    r"|CHATBOT_TOKEN|assistant|assistant_start|im_assistant|im_middle)\|>|<\|turn>(?=model\n)|<(?:start|end)_of_turn>|</s>|\[/INST\]"
-    r"|<｜(?:Assistant|end▁of▁sentence)｜>|\[\|assistant\|\])\s*)+"
-)
+_TURN_END: Final = mark(MARKS["turns"]["end"])
+_OWN_TURN: Final = mark(MARKS["turns"]["own"])
 _TURN_SIGNS: Final = ("|>", "|turn>", "</s>", "eos>", "_turn>", "INST]", "｜>", "|]")
 _OTHER_TURN: Final = re.compile(r"\s*(?!(?:assistant|model)\b)[a-z_]+\s*(?:\n|<)")
-_NAME: Final = r"[ ]{0,2}(?:functions\.)?([\w.-]{1,80})(?::\d{1,6})?[ ]{0,2}"
-_CONSTRAIN: Final = (
-    r"(?:<\|channel\|>\w{1,16}[ ]{0,2})?(?:<\|constrain\|>)?(?:json|code)?[ ]{0,2}<\|message\|>"
-)
-_OF_ASSISTANT: Final = r"(?:<\|start\|>assistant)?[ ]?(?:<\|channel\|>\w{1,16}[ ])?"
 _CALL: Final = '\n<tool_call name="{}">'
-_TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
-    (re.compile(pattern), meaning)
-    for pattern, meaning in (
-        # DeepSeek (older ones have the word `function` before the name), Kimi
-        (rf"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?{_NAME}(?:<｜tool▁sep｜>|\n)", _CALL),
-        (r"<(/?)(?:｜DSML｜|\w{1,12}:(?=tool_call|function_call|invoke|parameter))", "<{}"),
-        (r"<\|(?:START|END)_RESPONSE\|>", "\n"),  # Command R
-        (r"(?:<\|message_model\|>)?<\|content(?:_text)?\|>", "\n"),  # Inkling, Solar
-        (r"(?:<\|message_model\|>)?<\|content_invoke_tool_json\|>", "\n<tool_call>"),
-        (rf"<\|tool_call>\s?call:{_NAME}(?=\{{)", _CALL),  # Gemma 4
-        (r"<tool_call\|>", "</tool_call>"),
-        (r"<\|\"\|>", '"'),
-        (r"<\|tool_response>", "\n<tool_response>"),
-        (r"<\|open\|>call tool=\"([\w.-]{1,80})\"[^<\n]{0,40}<\|sep\|>", _CALL),  # Kimi K3
-        (r"<\|open\|>argument key=\"([\w-]{1,64})\"[^<\n]{0,40}<\|sep\|>", "<parameter={}>"),
-        (r"<\|close\|>argument<\|sep\|>", "</parameter>"),
-        (r"<\|close\|>call<\|sep\|>", "</tool_call>"),
-        (r"<\|(?:open|close)\|>(?:response|tools)<\|sep\|>", "\n"),
-        (rf"<\|tool_call_begin\|>{_NAME}<\|tool_call_argument_begin\|>", _CALL),
-        (r"<(?:｜tool▁calls▁begin｜|\|tool_calls?_section_begin\|)>", "\n<tool_calls>"),
-        (r"<(?:｜tool▁calls▁end｜|\|tool_calls?_section_end\|)>", "</tool_calls>"),
-        (r"<(?:｜tool▁call▁end｜|\|tool_call_end\|)>", "</tool_call>"),
-        (r"<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]", "\n<tool_response>"),
-        (r"<｜tool▁outputs?▁end｜>|\[/TOOL_RESULTS\]", "</tool_response>\n"),
-        (r"\[TOOL_CALLS\]", "\nAction: "),  # Mistral
-        (r"(?:<\|end\|>)?<\|start\|>assistant(?=<\|channel\|>)", "\n"),
-        # gpt-oss writes messages in channels; one with an address is a call
-        (rf"(?=[< t]){_OF_ASSISTANT}to={_NAME}{_CONSTRAIN}", _CALL),
-        (  # gpt-oss behind a server that removed the tokens
-            (
-                r"(?:assistant(?:commentary|analysis)?|\Acommentary) to=(?:functions\.)?"
-                r"([\w.-]{1,80}?)(?:commentary|analysis)?[ ]?(?:json|code)?(?=\s{0,2}\{)"
-            ),
-            _CALL,
-        ),
-        (r"<\|channel\|>final[^<\n]{0,40}<\|message\|>(?=\s*(?:\{|```))", "\nFinal Answer: "),
-        (r"<\|channel\|>final[^<\n]{0,40}<\|message\|>", "\n"),
-        (r"<\|channel\|>commentary[^<\n]{0,40}<\|message\|>", ""),
-    )
+_TOKENS: Final = tuple(
+    (mark(token), _CALL if meaning == "call" else meaning) for token, meaning in MARKS["tokens"]
 )
 """Tokens of a model's own for calls, which a server let through as text, with what they mean."""
-_TOKEN_SIGNS: Final = ("<|", "|>", "｜", "[TOOL_", " to=", ":tool_call>", ":function_calls>")
+_TOKEN_SIGNS: Final = (
+    "<|",
+    "|>",
+    "｜",
+    "_function_",
+    "[TOOL_",
+    " to=",
+    ":tool_call>",
+    ":function_calls>",
+)
 
 
-def _own_turn(text: str) -> str:
+def own_turn(text: str) -> str:
     """Cut where a control token ends the turn, leaving out those before the first word."""
     if not any(sign in text for sign in _TURN_SIGNS):
         return text
@@ -141,10 +103,10 @@ def speak(reply: str, dialect_tags: frozenset[str] = frozenset()) -> Spoken:
         )
     spoken = strip_thinking(text, dialect_tags)
     text = tokens_as_tags(spoken.text)
-    own_turn = _own_turn(text)
-    is_cut = len(own_turn) < len(text)
+    own = own_turn(text)
+    is_cut = len(own) < len(text)
     notes = (*spoken.notes, *["text after the end of the turn discarded"] * is_cut)
-    return replace(spoken, text=own_turn, notes=notes)
+    return replace(spoken, text=own, notes=notes)
 
 
 def without_markup(text: str) -> str:

@@ -6,11 +6,17 @@ and the first that asks for something is read here, with what it is given (`call
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final, TypeAlias
 
 from chart_binder.react.parsing.advice import SENTENCES, Defect, DialectRules, Writing
-from chart_binder.react.parsing.attribution import OBSERVED_KEY, holds_foreign, is_introduced
+from chart_binder.react.parsing.attribution import (
+    holds_foreign,
+    is_introduced,
+    is_withdrawn,
+)
 from chart_binder.react.parsing.calls import (
     Taken,
     call_in,
@@ -21,14 +27,24 @@ from chart_binder.react.parsing.calls import (
     read_object,
     without_closing_tags,
 )
-from chart_binder.react.parsing.labels import Directive, begins_observation, kind_of, label_at
+from chart_binder.react.parsing.labels import (
+    Directive,
+    begins_observation,
+    find_labels,
+    find_tags,
+    kind_of,
+    label_at,
+    pattern,
+)
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
+    encodable_text,
+    find_objects,
     opens_object,
     read_strictly,
     skip_space,
 )
-from chart_binder.react.parsing.lexer import speak
+from chart_binder.react.parsing.lexer import own_turn, speak
 from chart_binder.react.parsing.thinking import Spoken
 from chart_binder.react.parsing.turns import ASKING, INVENTED, Turn, find_turn, object_end
 from chart_binder.react.steps import Act, Finish, Step
@@ -42,6 +58,7 @@ _OBJECT_OF_TURN: Final = re.compile(
 _CALL_INLINE: Final = re.compile(
     r"[.!?:)…\"”] (?=\**Action\**: ?[\w.]{2,64}[\s,]+\**Action Input\**: ?)"
 )
+_OBSERVING: Final = re.compile(r"[\W_]{0,12}obs", re.IGNORECASE)
 _MAX_LINES: Final = 64
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _THOUGHT_BEGINS: Final = re.compile(r"\A(?:```\w*\s+)?<thoughts?>", re.IGNORECASE)
@@ -95,9 +112,25 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     if isinstance(outcome, Found) and isinstance(outcome.step, Finish) and spoken.undivided:
         outcome = Refused(Defect("thought"))
     if isinstance(outcome, Found):
-        return _finished(outcome, turn, notes)
+        step = _finished(outcome, turn, notes)
+        return (
+            replace(step, answer=_literal(reply, step.answer)) if isinstance(step, Finish) else step
+        )
     defect = outcome.defect if outcome else _defect(spoken, turn)
     return replace(defect, notes=(*notes, *defect.notes)).worded(rules.wording)
+
+
+def _literal(reply: str, answer: str) -> str:
+    """Return an answer in words as it was written, with its signs, its markup and its tags."""
+    text = encodable_text("\n".join(reply.splitlines()))
+    if answer in text or "{" in answer:
+        return answer
+    places = (*find_labels(text), *find_tags(text))
+    for found in islice((each for each in places if each.kind == "answer"), _MAX_REFUSED):
+        words = own_turn(text[found.value : found.end]).strip()
+        if speak(words).text.split() == answer.split():
+            return words
+    return answer
 
 
 # The first step.
@@ -118,7 +151,7 @@ def first_step(turn: Turn) -> Found | Refused | None:
         call = reading if isinstance(reading, Found) and isinstance(reading.step, Act) else None
         is_shown = directive.is_fenced and (call is not None or directive.kind != "object")
         if isinstance(reading, Found) and call is None and not is_shown:
-            reading = _answered(turn, reading, is_called=shown is not None)
+            reading = _answered(turn, place, reading, is_called=shown is not None)
         if isinstance(reading, Refused) and not reading.last:
             turn.refused.add(reading.defect.kind)
             passed_on += reading.defect.kind == "passed on"
@@ -132,18 +165,36 @@ def first_step(turn: Turn) -> Found | Refused | None:
     return shown
 
 
-def _answered(turn: Turn, answer: Found, *, is_called: bool) -> Found | Refused:
+def _answered(turn: Turn, place: int, answer: Found, *, is_called: bool) -> Found | Refused:
     """Return an answer, unless it is somebody else's or rests on what the model made up."""
     if is_called:
         return Refused(Defect("called"), last=True)
     if is_introduced(turn.said, answer.start):
         return Refused(Defect("passed on"))
     is_observed = "observation in a fence" in turn.refused or (
-        OBSERVED_KEY.search(turn.text, 0, answer.start) is not None
+        pattern("observed_key").search(turn.text, 0, answer.start) is not None
     )
     if is_observed or holds_foreign(turn.said[: answer.start]):
         return Refused(Defect("observation"), last=True)
-    return answer
+    doubt = _doubt(turn, place) if turn.directives[place].kind == "answer" else ""
+    return Refused(Defect(doubt), last=True) if doubt else answer
+
+
+def _doubt(turn: Turn, place: int) -> str:
+    """Return why an answer may not be all that the model means to say, or nothing."""
+    answer, end = _answer_words(turn, place)
+    meaning = _meaning(answer)
+    next_step = turn.end
+    for at in range(len(turn.directives) - 1, place, -1):
+        other = turn.directives[at]
+        if other.kind in ("action", "call") and not other.is_fenced:
+            next_step = other.start
+        words = _answer_words(turn, at)[0] if other.kind == "answer" and not other.is_fenced else ""
+        if words and words != answer and _meaning(words) != meaning:
+            return "several"
+    if "{" in answer:
+        return "withdrawn" * is_withdrawn(turn.text[end:next_step], {})
+    return "cut" * _is_cut(turn, turn.directives[place], end)
 
 
 def _words(turn: Turn, place: int) -> tuple[str, int]:
@@ -176,29 +227,48 @@ def _read_action_at(turn: Turn, place: int) -> Reading:
 def _read_answer_at(turn: Turn, place: int) -> Reading:
     """Return the answer in a tag, or under a label up to what asks for something else."""
     directive = turn.directives[place]
-    further = turn.directives[place + 1 :]
-    if directive.is_tag:
-        words = turn.text[directive.value : min(directive.end, turn.end)].strip()
-        label = label_at(words)
-        words = words[label.value :] if label and label.kind == "answer" else words
-        other = next((other for other in further if other.kind == "answer"), None)
-        if other and other.closed and not other.is_fenced and "{" in words:
-            words += f"\n{turn.text[other.value : other.end]}"  # two that differ are none
-    else:
-        end = max(turn.end, object_end(turn.text, directive.value, repairs=False))
-        asking = (
-            other.start
-            for other in further
-            if other.kind in (("call",) if other.is_tag else ("thought", "action", "answer"))
-            and not (other.kind == "answer" and other.is_fenced)
-        )
-        words = turn.text[directive.value : next(asking, end)].strip()
-        words = _without_emphasis(words, directive)
-    if not (answer := without_closing_tags(words).strip()):
+    answer, _ = _answer_words(turn, place)
+    if not answer:
         return Refused(Defect("empty answer"))
     if directive.is_tag:
         return Found(Finish(answer), directive.start, directive.after, "tags")
     return Found(Finish(answer), directive.start, turn.end)
+
+
+def _answer_words(turn: Turn, place: int) -> tuple[str, int]:
+    """Return the words of an answer, and where they end."""
+    directive = turn.directives[place]
+    if directive.is_tag:
+        end = min(directive.end, turn.end)
+        words = turn.text[directive.value : end].strip()
+        label = label_at(words)
+        words = words[label.value :] if label and label.kind == "answer" else words
+    else:
+        asking = (
+            other.start
+            for other in turn.directives[place + 1 :]
+            if other.kind in (("call",) if other.is_tag else ("thought", "action", "answer"))
+            and not other.is_fenced
+        )
+        end = next(asking, 0)
+        end = end or max(turn.end, object_end(turn.text, directive.value, repairs=False))
+        words = _without_emphasis(turn.text[directive.value : end].strip(), directive)
+    return without_closing_tags(words).strip(), end
+
+
+def _meaning(answer: str) -> object:
+    """Return the first object among the words of an answer, or its words."""
+    with suppress(LenientJSONError):
+        return next((found.value for _, found in find_objects(answer)), " ".join(answer.split()))
+    return answer
+
+
+def _is_cut(turn: Turn, answer: Directive, end: int) -> bool:
+    """Tell whether an answer in words may go on behind its end, at what looks like a label."""
+    if answer.is_tag:
+        return f"</{answer.name}" in turn.text[answer.after : turn.end].casefold()
+    is_stop = turn.ended_by == "pause" or _OBSERVING.match(turn.text, turn.end)
+    return end < (turn.end if is_stop else len(turn.text))
 
 
 def _read_call_at(turn: Turn, place: int) -> Reading:
@@ -245,7 +315,7 @@ def _read_object_at(turn: Turn, place: int) -> Reading:
     if step is None or (isinstance(step, Finish) and is_amid):
         turn.refused.add("unlabelled" if step is None else "among words")
         return SkipTo(end)
-    if isinstance(step, Finish) and OBSERVED_KEY.search(body, 0, length):
+    if isinstance(step, Finish) and pattern("observed_key").search(body, 0, length):
         step = Defect("observation")
     return _taken(step, at, end, "object")
 

@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
+
+import tomli
 
 Span: TypeAlias = tuple[int, int]
 
@@ -14,13 +17,7 @@ _LONGEST_LINE: Final = 2000
 
 
 class _Family(NamedTuple):
-    """How a family of models marks its thinking; each pattern begins with one of `_SIGN`.
-
-    `alone` says what a closing mark without an opening one means. `all`: everything up to and with
-    the mark is thinking. `before`: everything before the mark is, but not the mark. `first`: as
-    `all`, unless a thought or a channel stands before the mark. `no`: the mark means nothing,
-    because it also closes other things.
-    """
+    """How a family of models marks its thinking, as `marks.toml` explains it."""
 
     name: str
     opens: str
@@ -28,43 +25,9 @@ class _Family(NamedTuple):
     alone: str = "all"
 
 
-_NAMED: Final = (
-    r"(?:\w{1,8}:)?(?:(?!begin|start|end)[\w-]{0,12}(?:think|thought|reason|reflect|analysis|scratch"
-    r"|monolog|deliberat|brainstorm|planning|internal|critique)[\w-]{0,12}|cot|chain[-_]of[-_]\w+)"
-    r"(?:[ ][^<>\n]{0,60})?[ ]{0,2}\|?>"
-)
-FAMILIES: Final = (
-    _Family("Gemma 4", r"<\|channel>(?:thought\b)?", r"<channel\|>"),
-    _Family("Apertus", r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),
-    _Family("MiniCPM", r"<\|thought_start\|>", r"<\|thought_end\|>"),
-    _Family("OpenThinker", r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
-    _Family("Command R", r"<\|start_thinking\|>", r"<\|end_thinking\|>"),
-    _Family("Magistral, Kimi VL", r"[\[◁]think[\]▷]", r"[\[◁]/think[\]▷]"),
-    _Family("Kimi K3", r"<\|open\|>think<\|sep\|>", r"<\|close\|>think<\|sep\|>"),
-    _Family("Inkling", r"<\|content_thinking\|>", r"<\|end_message\|>", "no"),
-    _Family("Solar", r"<\|think\|>", r"<\|end\|>\s?(?:<\|begin\|>assistant)?(?=<\|content\|>)"),
-    _Family("Granite", r"^Here.{1,3} my thought process:", r"^Here.{1,3} my response:", "before"),
-    _Family("Apriel", r"\AHere are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),
-    _Family(  # also where the prompt began the analysis, or the server left the tokens out
-        "gpt-oss",
-        r"(?:\A|(?<=assistant)|(?<=commentary))(?-i:analysis ?(?=[A-Z\"“'(]|[^\x00-\x7f]))",
-        r"assistantfinal ?|(?=assistant(?:commentary|analysis)? to=)"
-        r"|<\|end\|>(?=<\|start\|>assistant)",
-        "first",
-    ),
-    _Family(
-        "gpt-oss",
-        r"<\|channel\|>analysis[^<\n]{0,20}<\|message\|>",
-        r"<\|(?:end|call)\|>|(?=<\|(?:start|channel)\|>)",
-        "no",
-    ),
-    _Family("any tag", rf"<\|?[ ]{{0,2}}{_NAMED}", rf"<\|?[ ]{{0,2}}/[ ]{{0,2}}{_NAMED}"),
-)
+MARKS: Final = tomli.loads((files(__package__) / "marks.toml").read_text("utf-8"))
+FAMILIES: Final = tuple(_Family(**family) for family in MARKS["thinking"])
 """What opens and closes the thinking of each family; a mark may close another family's, too."""
-_SIGN: Final = re.compile(
-    r"<(?=[|/ \w])|\[(?=/?think\]|/?THINK\]|BEGIN )|◁|Here(?=['’ ]i?s my | are my )|assistant"
-    r"|analysis"
-)
 _MEANINGS: Final = {
     f"{sign}{at}": (sign == "opens", family)
     for at, family in enumerate(FAMILIES)
@@ -104,18 +67,28 @@ def strip_thinking(text: str, dialect_tags: frozenset[str] = frozenset()) -> Spo
     return Spoken(_without(text, blocks), notes, bool(blocks), opened is not None, undivided)
 
 
+def mark(text: str) -> re.Pattern[str]:
+    """Compile a pattern of `marks.toml`."""
+    for name, part in MARKS["parts"].items():
+        text = text.replace(f"@{name}@", part)
+    return re.compile(text.replace("\n", ""), re.MULTILINE)
+
+
+_SIGN: Final = mark(MARKS["sign"])
+
+
 @cache
-def _mark() -> re.Pattern[str]:
+def _marks_of_all() -> re.Pattern[str]:
     pairs = (
         f"(?P<opens{at}>{f.opens})|(?P<closes{at}>{f.closes})" for at, f in enumerate(FAMILIES)
     )
-    return re.compile("|".join(pairs), re.IGNORECASE | re.MULTILINE)
+    return mark(f"(?i){'|'.join(pairs)}")
 
 
 def _marks(text: str, dialect_tags: frozenset[str]) -> Iterator[re.Match[str]]:
     end = 0
     for sign in _SIGN.finditer(text):
-        mark = _mark().match(text, sign.start()) if sign.start() >= end else None
+        mark = _marks_of_all().match(text, sign.start()) if sign.start() >= end else None
         if (
             mark is None
             or mark[0].strip("<>|/ ").lower() in dialect_tags
@@ -173,7 +146,9 @@ def _without(text: str, blocks: list[Span]) -> str:
     for start, end in blocks:
         line = text[at:start].rpartition("\n")[2].strip()
         # The words on both sides must not join to a label; behind a sentence a new line may begin.
-        between = "" if not line else "\n" if line[-1] in ".!?。" else " … "
+        between = (
+            "" if not line else "\n" if line[-1] in ".!?。" else " " if line[-1] in ":：" else " … "
+        )
         pieces += [text[at:start], between]
         at = end
     return "".join([*pieces, text[at:]]) if blocks else text

@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 from chart_binder.react.parsing.advice import DialectRules
 from chart_binder.react.parsing.attribution import introduces
 from chart_binder.react.parsing.labels import (
+    WORDS,
     Directive,
     Kind,
     find_labels,
@@ -63,29 +64,12 @@ _BARE: Final = re.compile(
     r"|(?>(?:<\|\w{4,24}\|>)?)[ \t`]{0,4}+"
     r"(?>(?:[-*+•][ ]|\d{1,2}[.)][ ]|>>>[ ]|[Ss]tep \d: )?)\[?+[ ]?+"
     r"(?>(?:[a-z]\w{0,31}+ = |print\(|await |(?:Tool )?[Cc]all: ?|Tool: ?){0,2})"
-    r"(?>(?:functions\.)?)(?P<name>[A-Za-z]\w{1,63}+)(?>(?:\.call)?)"
+    r"(?>(?:functions\.)?)(?P<mark>(?:\"(?=function_call|tool_call))?)(?P<name>[A-Za-z]\w{1,63}+)(?P=mark)(?>(?:\.call)?)"
     r"(?:(?P<call>(?=\((?:[\"'“{]|[A-Za-z]\w{0,63} ?=)))|[ ]?:?[ ]?\n?(?=\{)))",
     re.MULTILINE,
 )
-# Marks that enclose words: the one that opens, then those that close.
-_PAIRS: Final = {
-    opener: tuple(closers)
-    for opener, *closers in (
-        *"«» »« ‹› ›‹ 「」 『』 《》 〈〉 〝〞〟 ❝❞ ‚‘ ‘’".split(),  # noqa: SIM905
-        *"（） ｢｣ () [] 【】 {} ＂＂ ＇＇ ``".split(),  # noqa: SIM905
-        ('"', '"', "”", '"""'),
-        ("“", "”", '"', '"""'),
-        ("„", "“", "”", '"', '"""'),
-        ("'", "'", "'''"),
-        *((mark, mark) for mark in ('"""', "'''", "''", "~~", "$$", "&quot;")),
-        ("``", "``", "''"),
-        ("<!--", "-->"),
-        ("<<<", ">>>"),
-        ("/*", "*/"),
-        ("{{quote|", "}}"),
-        ("\\begin{", "\\end{"),
-    )
-}
+_PAIRS: Final[dict[str, list[str]]] = {opener: closers for opener, *closers in WORDS["pairs"]}
+"""Marks that enclose words: the one that opens, then those that close."""
 _CLOSED_BY: Final = {
     closer: tuple(opener for opener, closers in _PAIRS.items() if closer in closers)
     for closer in sorted({closer for closers in _PAIRS.values() for closer in closers})
