@@ -7,11 +7,15 @@ from typing import Any
 import pytest
 from mutagen.flac import FLAC
 
+from golden.bundles import year_only_single
 from integration.conftest import Canon, in_store
-from integration.services import asking, flac
+from integration.services import adjudicating, answering, asking, call, file_of, final, flac
 from integration.terminal import walking
 from servers.musicbrainz import BUSY, MusicBrainzStandIn
 from servers.musicbrainz_world import id_of, world
+from servers.ollama import OllamaStandIn
+from servers.pages import Pages
+from servers.searxng import Searxng, hit
 
 WORLD = """
 Trams | Album | Night Opera | 1975-11-21 GB | tram Night Tram 5:55
@@ -118,7 +122,11 @@ def test_a_recording_that_cannot_be_looked_up_is_an_error(
     canon: Canon, home: Path, song: Path, mb: MusicBrainzStandIn, alone: dict[str, str]
 ) -> None:
     first_of(canon, song, **alone)
-    for named, said in ((UNKNOWN, "MusicBrainz knows no recording"), (COVER, "another artist")):
+    for named, said in (
+        (UNKNOWN, "MusicBrainz knows no recording"),
+        (COVER, "another artist"),
+        (AGAIN, f"the evidence has recording {AGAIN} already"),
+    ):
         canon("override", "set", song, f"--same-as={named}", **alone).must_end(1, said)
     mb.behave = lambda _, request, honest: BUSY if TRAM in request.target else honest
     canon("override", "set", song, f"--same-as={TRAM}", **alone).must_end(1, "MusicBrainz")
@@ -248,3 +256,33 @@ def test_on_a_terminal_what_was_looked_up_is_asked_about(
         terminal.until("keep it all the same?")
         terminal.enter("y", "belongs to")
         assert terminal.ended() == 0
+
+
+def test_an_accepted_proposal_keeps_its_verified_day(canon: Canon, home: Path) -> None:
+    """One page says it: too few for a decision, and enough for a person."""
+    bundle = year_only_single()
+    song = file_of(bundle, home)
+    page = "<title>Bohemian Rhapsody</title><p>Released: 31 October 1975 by EMI.</p>"
+    with (
+        MusicBrainzStandIn([bundle]) as mb,
+        Pages({"/rhapsody": page}) as pages,
+        Searxng({"queen single": [hit(f"{pages.url}/rhapsody", "Bohemian Rhapsody")]}) as search,
+    ):
+        url = f"{pages.url}/rhapsody"
+        fact = {
+            "about": "C1", "field": "first_release_date", "value": "31 October 1975",
+            "quote": "Released: 31 October 1975 by EMI", "source": url,
+        }  # fmt: skip
+        looked_up = (call("web_search", query="queen single"), call("web_fetch", url=url))
+        replies = answering(*looked_up, *[final(facts=[fact])] * 2)
+        with OllamaStandIn(replies) as model:
+            settings = asking(mb) | adjudicating(model, search, pages)
+            line = canon("decide", song, "--output=json", **settings).line
+        assert (line["state"], line["first_release"]["date"]) == ("review", "1975")
+        assert [one["verified"] for one in line["adjudication"]["facts"]] == [True]
+        canon("review", "accept", song).must_end(0, "first out    1975-10-31")
+        canon("write", song, "--apply").must_end(0)
+        assert original(song) == ["1975-10-31"]
+        now = first_of(canon, song, **asking(mb))
+        assert (now["date"], now["by"], now["decided_by"]) == ("1975-10-31", "person", "override")
+        canon("write", song).must_end(0)

@@ -18,7 +18,7 @@ from chart_binder.cli.review_text import date_lines
 from chart_binder.config import Config
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import is_new_id, local_time, now_utc
-from chart_binder.domain.verdict import OverrideRecord
+from chart_binder.domain.verdict import PERSON_SAYS, OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError, UsageError
 from chart_binder.files import path_text
@@ -93,6 +93,8 @@ def name_records(
     look_up = partial(wiring.look_up_record, config)
     ids, notes = named_records.current_ids(named_records.named_ids(named), bundle, find)
     named = msgspec.structs.replace(named, **ids)
+    if named.same_as and _is_evidence_already(bundle, named):
+        raise CanonError(f"the evidence has recording {named.same_as} already, with its releases")
     notes += _check_records(config, bundle, ids, asks=asks, force=force)
     if bundle and named.crg_mbid and not force:
         crg, rr = named.crg_mbid, named.rr_mbid
@@ -101,6 +103,13 @@ def name_records(
         date = named_records.date_there(bundle, named.crg_mbid, named.rr_mbid, look_up)
         named = msgspec.structs.replace(named, first_date=date)
     return named, notes
+
+
+def _is_evidence_already(bundle: EvidenceBundle | None, named: overrides.Named) -> bool:
+    """Return whether the same recording is that of the file, or evidence that no person added."""
+    recordings = bundle.recording_candidates if bundle else ()
+    known = {bare_id(one.mb_recording_id) for one in recordings if one.because != PERSON_SAYS}
+    return named.same_as in {*known, named.recording_mbid}
 
 
 def _check_records(
@@ -238,9 +247,9 @@ def set_override(
     MusicBrainz may be bare or the addresses of pages; that of a decision is shown by `review`,
     `write` and `drift`.
 
-    What the evidence lacks is looked up at MusicBrainz and shown; on a terminal you are asked. A
-    recording by another artist is refused, and without --force a release group of which neither
-    artist nor title fits, or a release of another group.
+    What the evidence lacks is looked up at MusicBrainz and shown; on a terminal you are asked.
+    Without --force a recording by another artist is refused, and so is a release group of which
+    neither artist nor title fits, or a release of another group.
 
     Exit status: 0 the override is kept; 1 no recording was found, or what was named does not fit or
     cannot be looked up; 2 what was named is neither a file nor an id, or is no date.
