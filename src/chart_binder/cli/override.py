@@ -19,7 +19,7 @@ from chart_binder.config import Config
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import is_new_id, local_time, now_utc
 from chart_binder.domain.verdict import PERSON_SAYS, OverrideRecord
-from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs import named_records, overrides
@@ -238,7 +238,9 @@ def set_override(
     reason: str,
     first_date: str | None,
     same_as: str | None,
-    **flags: bool,
+    *,
+    yes: bool,
+    force: bool,
 ) -> None:
     """Say where a recording belongs, when it first came out, or which other one it is.
 
@@ -264,55 +266,27 @@ def set_override(
         session, options.read_path_or_mbid(name), asks=True
     )
     recording = subject.recording or _only_recording(subject, name)
-    kept, notes = _override(
-        session,
-        subject,
-        overrides.Named(group, release, first_date, same_as, recording),
-        output.one_line(reason),
-        **flags,
+    bundle, named = subject.bundle, overrides.Named(group, release, first_date, same_as, recording)
+    named, notes = name_records(
+        session.config, bundle, named, asks=asks(session, yes=yes), force=force
     )
+    if bundle and named.crg_mbid:
+        named_records.require_home(bundle, named.crg_mbid, named.rr_mbid)
+    recording = RecordingId(named.recording_mbid or recording)
+    kept = named.override(recording, output.one_line(reason))
+    notes = (*notes, *(overrides.unknown_ids(bundle, kept) if bundle else ()))
     before = session.overrides.get(kept.recording_mbid)
     kept = kept.amending(before)
     with session.open_store() as store:
-        decisions = store.verdicts.reached_by(kept)
+        again = [*overrides.to_decide_again(store, kept)]
         store.overrides.put(kept)
-    says_more = kept.first_date or kept.same_as
-    others = [each for each in decisions if says_more or each.crg_mbid != kept.crg_mbid]
-    again = f"{overrides.DECIDE_AGAIN}: {overrides.list_files(others)}"
-    notes = (*subject.notes, *notes, *([again] if others else ()))
+    notes = (*subject.notes, *notes, *again)
     lines = list(override_lines(kept, overrides.OverrideEffect(bundle=subject.bundle)))
     if before:
         lines += output.labelled("in place of", _summary(before))
     for note in notes:
         lines += output.labelled("note", note)
     session.show(msgspec.to_builtins(kept) | {"in_place_of": before, "notes": notes}, lines)
-
-
-def _override(
-    session: options.Session,
-    subject: "_Subject",
-    named: overrides.Named,
-    reason: str,
-    *,
-    yes: bool,
-    force: bool,
-) -> tuple[OverrideRecord, tuple[str, ...]]:
-    bundle = subject.bundle
-    found, notes = name_records(
-        session.config, bundle, named, asks=asks(session, yes=yes), force=force
-    )
-    if bundle and found.crg_mbid:
-        named_records.require_home(bundle, found.crg_mbid, found.rr_mbid)
-    kept = OverrideRecord(
-        RecordingId(found.recording_mbid or ""),
-        ReleaseGroupId(found.crg_mbid) if found.crg_mbid else None,
-        ReleaseId(found.rr_mbid) if found.rr_mbid else None,
-        reason,
-        now_utc(),
-        found.first_date,
-        RecordingId(found.same_as) if found.same_as else None,
-    )
-    return kept, (*notes, *(overrides.unknown_ids(bundle, kept) if bundle else ()))
 
 
 @override.command("list")

@@ -55,6 +55,18 @@ class Named(msgspec.Struct, frozen=True):
     same_as: str | None = None
     recording_mbid: str | None = None
 
+    def override(self, recording: RecordingId, reason: str) -> OverrideRecord:
+        """Return the override that says so from now on."""
+        return OverrideRecord(
+            recording,
+            ReleaseGroupId(bare_id(self.crg_mbid)) if self.crg_mbid else None,
+            ReleaseId(bare_id(self.rr_mbid)) if self.rr_mbid else None,
+            reason,
+            now_utc(),
+            self.first_date,
+            RecordingId(bare_id(self.same_as)) if self.same_as else None,
+        )
+
 
 class VerdictResult(msgspec.Struct, frozen=True):
     """A verdict that was kept, for `files` files; `notes` are remarks for the person."""
@@ -194,6 +206,15 @@ def decisions_by_override(store: "Store", override: OverrideRecord) -> tuple[Dec
     )
 
 
+def to_decide_again(store: "Store", override: OverrideRecord) -> Iterator[str]:
+    """Yield a remark on the files whose decisions do not say what a new override says."""
+    says_more = override.first_date or override.same_as
+    reached = store.verdicts.reached_by(override)
+    named = list_files(one for one in reached if says_more or one.crg_mbid != override.crg_mbid)
+    if named:
+        yield f"{DECIDE_AGAIN}: {named}"
+
+
 def follows(kept: DecisionRecord, set_at_utc: str) -> bool:
     """Return whether a decision follows the override that was set then."""
     with suppress(DamagedRecordError):
@@ -228,19 +249,9 @@ def unknown_ids(bundle: EvidenceBundle, override: OverrideRecord) -> Iterator[st
 def _new_override(store: "Store", case: ReviewCase, named: Named, reason: str) -> OverrideRecord:
     """Return the override for a verdict on an open case. Raises `CanonError`."""
     _require_open(store, case)
-    crg, rr, same = (
-        bare_id(mbid) if mbid else None for mbid in (named.crg_mbid, named.rr_mbid, named.same_as)
-    )
-    override = OverrideRecord(
-        _recording_of(case, crg, named.recording_mbid),
-        ReleaseGroupId(crg) if crg else None,
-        ReleaseId(rr) if rr else None,
-        reason,
-        now_utc(),
-        named.first_date,
-        RecordingId(same) if same else None,
-    )
-    for mbid in filter(None, (crg, rr, same)):
+    crg = bare_id(named.crg_mbid) if named.crg_mbid else None
+    override = named.override(_recording_of(case, crg, named.recording_mbid), reason)
+    for mbid in filter(None, (override.crg_mbid, override.rr_mbid, override.same_as)):
         if not MBID.fullmatch(mbid):
             raise CanonError(_NO_MBID.format(f"{case.path}: ", mbid))
     return override.amending(store.overrides.all().get(override.recording_mbid))
