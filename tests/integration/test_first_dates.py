@@ -181,6 +181,24 @@ def open_song(canon: Canon, home: Path, alone: dict[str, str]) -> Path:
     return song
 
 
+def test_review_names_the_pages_on_which_to_mend_a_case(
+    canon: Canon, home: Path, open_song: Path, alone: dict[str, str]
+) -> None:
+    """The release without a day, the group without a type; screens show the recording."""
+    shown = canon("review", "show", open_song, "--output=json", **alone).line
+    assert shown["to_mend"] == [f"{SITE}/release/{id_of('Late Single 1976 GB')}/edit"]
+    canon("review", "show", open_song, **alone).must_end(3, *shown["to_mend"])
+    bundle = year_only_single()
+    (recording,) = bundle["recording_candidates"]
+    single = recording["rg_candidates"][0]
+    del single["primary_type"]
+    single["releases"][0]["date"] = single["first_release_date"] = "1975-11-20"
+    song = file_of(bundle, home)
+    canon("decide", song, knowing=[bundle]).must_end(3)
+    shown = canon("review", "show", song, "--output=json").line
+    assert shown["to_mend"] == [f"{SITE}/release-group/{single['mb_rg_id']}/edit"]
+
+
 def test_review_takes_a_date_a_record_and_a_recording(
     canon: Canon, open_song: Path, alone: dict[str, str]
 ) -> None:
