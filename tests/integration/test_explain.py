@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 
+from golden.bundles import year_only_single
 from integration.conftest import REPOSITORY, Canon
 from integration.services import (
     ALBUM,
     LP,
     RHAPSODY,
     SINGLE,
+    file_of,
     final,
     replaying,
 )
@@ -88,3 +90,20 @@ def test_decide_is_brief_and_explain_is_not(canon: Canon, open_bundle: Path) -> 
     assert max(len(block.splitlines()) for block in brief.split("\n\n")) <= 12
     assert "musicbrainz.org/release" not in brief
     assert len(canon("explain", *twice).must_end(3).out) > len(whole) > len(brief)
+
+
+def test_the_stored_run_of_a_model_is_shown_and_none_is_asked_again(
+    canon: Canon, home: Path
+) -> None:
+    bundle = year_only_single()
+    song = file_of(bundle, home)
+    recorded = REPOSITORY / "src" / "chart_binder" / "demo" / "transcript.jsonl"
+    model = replaying(home, "") | {"CANON_LLM__MODEL_ID": str(recorded)}
+    unsure = replaying(home, final(confidence=0.3))
+    told = "no run of a model on this evidence is stored"
+    canon("explain", song, knowing=[bundle], **model).must_end(3, told)
+    canon("decide", song, knowing=[bundle], **model).must_end(0)
+    kept = sorted((home / "data").rglob("transcripts/*"))
+    canon("explain", song, knowing=[bundle], **unsure).must_end(0, "turns", kept[0].name)
+    assert sorted((home / "data").rglob("transcripts/*")) == kept
+    canon("explain", song, "--again", knowing=[bundle], **unsure).must_end(3, "confidence 0.30")

@@ -49,7 +49,8 @@ def test_an_override_precedes_the_rules_until_removed(canon: Canon, bundle: Path
     (kept,) = listed(canon)
     assert (kept["crg_mbid"], kept["rr_mbid"], kept["reason"]) == (SINGLE, None, "the 7-inch edit")
     explained = canon("explain", "--evidence", bundle)
-    assert "CRG:MANUAL_OVERRIDE: the 7-inch edit" in explained.out
+    assert "CRG:MANUAL_OVERRIDE: decides, as said above" in explained.out
+    assert explained.out.count("the 7-inch edit") == 1, "a reason is said once"
 
     assert canon("override", "remove", RECORDING).status == 0
     line = decided(canon, bundle)

@@ -11,17 +11,24 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 import msgspec
 
 from chart_binder.audio.file_access import AudioFile, UnreadablePath
 from chart_binder.cli import decision_text, options, output
-from chart_binder.cli.progress import LiveRun, Progress, event_lines, progress
-from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig, StoreConfig
+from chart_binder.cli.progress import LiveRun, Progress, progress
+from chart_binder.config import (
+    Config,
+    LLMConfig,
+    LogConfig,
+    MusicBrainzConfig,
+    RulesConfig,
+    StoreConfig,
+)
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle, unknown_words
-from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import UsageError, counted
 from chart_binder.files import path_text, read_file
@@ -40,7 +47,9 @@ from chart_binder.jobs.decide import (
     tagged_year,
     with_tags,
 )
-from chart_binder.react.transcript import AnyEvent, Said
+from chart_binder.jobs.explain import decide_by_stored_run
+from chart_binder.llm.events import Result
+from chart_binder.react.transcript import AnyEvent, Replied, Stepped
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     decider,
@@ -62,18 +71,10 @@ _OPENING = (
     " are recorded: no network and no model are needed, and nothing is written. (Of the second"
     " file the single's date was cut to its year, and the pages that the model reads are made up.)"
 )
-_AUDIO = "The audio is a tone; the tags and the evidence are of real recordings."
-_NEXT = {  # the first is what `--full` shows
-    "canon demo --full": "the rules one by one, every other candidate, the model's run",
-    "canon decide FILE...": "your own files, with evidence from MusicBrainz; writes nothing",
-    "canon explain FILE": "and why every other candidate lost",
-    "canon doctor": "what is reachable, and what to do where something is not",
-}
-_MODEL = (
-    "To let a model look into what the rules leave open, set llm.enabled, llm.model_id and"
-    " llm.searxng.url in the file of `canon config path`; `canon doctor` says what is missing."
+_NEXT = (
+    "next: canon demo --full",  # the rules one by one, every other candidate, the model's run
+    "next: canon decide FILE...",
 )
-_ABOUT_COLUMN = 32
 
 
 @dataclass
@@ -144,25 +145,29 @@ def _without_repeats(
 @options.option(
     "--evidence FILE", "Explain this evidence bundle; - for standard input.", multiple=True
 )
+@options.flag("--again", "Ask the model again instead of showing its stored run.")
 @options.pass_session
-def explain(session: options.Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
+def explain(
+    session: options.Session, paths: tuple[str, ...], evidence: tuple[str, ...], *, again: bool
+) -> int:
     """Decide files or folders, and show the rule path and why every other candidate lost.
 
-    With -v a timeline is drawn of when the recording appeared on what. The decision is not stored:
-    `canon decide` does that. Stored are the look-ups and the transcript of a model's run.
+    What a model answered is shown as it is stored; nothing is asked, except of a bundle, of which
+    nothing is stored. With -v every date has its release, and a timeline is drawn of when the
+    recording appeared on what. The decision is not stored: `canon decide` does that.
 
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
     rules = session.config.rules
 
     def lines(path: str, case: Case) -> Iterator[str]:
-        yield from decision_text.explanation_lines(path, case, rules)
+        yield from decision_text.explanation_lines(path, case, rules, whole=session.verbosity > 0)
         if session.verbosity:
             yield from decision_text.case_timeline(case, rules)
 
     more = partial(decision_text.explanation_object, rules_config=rules)
     return _decide_all(
-        session, paths, evidence, _Results(session.as_json, lines, more), keeps=False
+        session, paths, evidence, _Results(session.as_json, lines, more), keeps=False, again=again
     )
 
 
@@ -173,8 +178,12 @@ def _decide_all(
     results: _Results,
     *,
     keeps: bool,
+    again: bool = True,
 ) -> int:
-    """Decide what was named; if it `keeps`, decisions on files, not on bundles, are stored."""
+    """Decide what was named; if it `keeps`, decisions on files, not on bundles, are stored.
+
+    If not `again`, files are decided by the stored run of a model instead of a new one.
+    """
     if bool(paths) == bool(evidence):
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     pipeline = live_decider(session, respects_overrides=True)
@@ -183,7 +192,7 @@ def _decide_all(
         output.set_log_file(place)
         results.show(place, without_lookups.attempt(partial(read_bundle_file, place)))
     if paths:
-        _decide_files(session, pipeline, paths, results, keeps=keeps)
+        _decide_files(session, pipeline, paths, results, keeps=keeps, again=again)
     return results.status
 
 
@@ -206,6 +215,7 @@ def _decide_files(
     results: _Results,
     *,
     keeps: bool,
+    again: bool,
 ) -> None:
     # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.cli.runs import next_lines
@@ -226,7 +236,7 @@ def _decide_files(
             for name, item in left:
                 results.bar.show(tally)
                 output.set_log_file(name)
-                attempt = partial(_attempt, pipeline, gather, item)
+                attempt = partial(_attempt, pipeline, gather, item, None if again else store)
                 if saver:
                     case = saver.decide_and_save(item.path, attempt)
                 else:
@@ -270,10 +280,17 @@ def _saver(
 
 
 def _attempt(
-    pipeline: Decider, gather: Callable[[Path], EvidenceBundle], item: AudioFile | UnreadablePath
+    pipeline: Decider,
+    gather: Callable[[Path], EvidenceBundle],
+    item: AudioFile | UnreadablePath,
+    stored: "Store | None",
 ) -> Case:
+    """Decide a file, with the run of a model that is `stored` in place of a new one."""
     if isinstance(item, UnreadablePath):
         return Case(Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE))
+    if stored:
+        gathered = partial(gather, item.path)
+        return decide_by_stored_run(pipeline, stored, item.path, gathered)
     return pipeline.attempt(partial(gather, item.path))
 
 
@@ -330,15 +347,12 @@ def demo(session: options.Session, *, full: bool) -> int:
     def lines(path: str, case: Case) -> Iterator[str]:
         if not full:
             return _demo_lines(path, case)
-        if isinstance(case.verdict, Decided):
-            return decision_text.explanation_lines(path, case, config.rules)
-        return decision_text.decision_lines(path, case, explained=True)
+        return _full_demo_lines(path, case, config.rules)
 
     output.set_up_logging(LogConfig(), session.verbosity)
     has_text = not session.as_json
     if has_text:
-        opening = f"{_OPENING} {_AUDIO}" if full else _OPENING
-        output.print_lines((*output.wrap(opening), ""))
+        output.print_lines((*output.wrap(_OPENING), ""))
     results = _Results(session.as_json, lines)
     with _demo_files() as (files, config), open_store(config.store.url) as store:
         gather = evidence_of_files(config, store)
@@ -348,7 +362,7 @@ def demo(session: options.Session, *, full: bool) -> int:
             output.set_log_file(file.name)
             results.show(file.name, pipeline.attempt(partial(gather, file)))
     if has_text:
-        output.print_lines(("", *_closing(full=full)))
+        output.print_lines(("", *(_NEXT[full:])))
     return results.status
 
 
@@ -364,6 +378,15 @@ def _demo_lines(path: str, case: Case) -> Iterator[str]:
         dates, turns = ", ".join(sorted(found)), counted(result.iterations, "turn")
         done = f"the rules left it open; a recorded model found {dates} on two pages in {turns}"
         yield from output.labelled("model", done)
+
+
+def _full_demo_lines(path: str, case: Case, rules: RulesConfig) -> Iterator[str]:
+    """Yield the explanation of a decision, and the quotes that a model's answer rests on."""
+    yield from decision_text.explanation_lines(path, case, rules, brief=True)
+    facts = case.decision.adjudication.facts if case.decision.adjudication else ()
+    for fact in facts:
+        site = urlsplit(fact.source or "").hostname or "no source"
+        yield from output.labelled("verified", f'"{fact.quote}" ({site})')
 
 
 @contextmanager
@@ -390,16 +413,17 @@ def _demo_files() -> Iterator[tuple[list[Path], Config]]:
         yield sorted((shipped / "audio").glob("*.*")), config
 
 
-def _closing(*, full: bool) -> Iterator[str]:
-    yield "What next:"
-    for call, about in list(_NEXT.items())[full:]:
-        yield from output.wrap(about, f"  {call}".ljust(_ABOUT_COLUMN))
-    if full:
-        yield from output.wrap(_MODEL)
-
-
 def _show_event(event: AnyEvent) -> None:
-    if isinstance(event, Said) and event.role == "system":
-        click.echo("--- system prompt (`canon -vv decide` shows it)")
-    else:
-        output.print_lines(event_lines(event))
+    """Print a turn of the recorded run in two lines: what the model thought, and what it did."""
+    match event:
+        case Replied(iteration=1):
+            text = f"\nturn 1: {event.content.partition(chr(10))[0]}"
+        case Replied():
+            text = f"turn {event.iteration}: {event.content.partition(chr(10))[0]}"
+        case Stepped(tool=str(tool), arguments=dict(arguments)):
+            text = f"        {tool} {next(iter(arguments.values()), '')}"
+        case Result():
+            text = f"        {event.result.get('outcome')}: {event.result.get('rationale')}"
+        case _:
+            return
+    output.print_lines([output.fit(text, output.terminal_width()).rstrip()])

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import accumulate, chain, pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -26,6 +26,7 @@ from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import counted
 from chart_binder.jobs.decide import NOT_NEEDED, Case, Cause, Decision, State, advice_for
 from chart_binder.jobs.explain import (
+    WITH_FACTS,
     Appearance,
     DateSource,
     LeadWindow,
@@ -133,8 +134,7 @@ def decision_lines(
         yield from labelled_list("missing", filter(None, (first, more)))
     else:
         yield from labelled_list("missing", decision.missing_facts)
-    is_told = not explained or brief  # an explanation has a line on each of them
-    if decision.siblings and is_told and not (brief and decision.siblings.said == NOT_NEEDED):
+    if decision.siblings and not explained and not (brief and decision.siblings.said == NOT_NEEDED):
         yield from labelled("siblings", decision.siblings.said)
     if decision.hint:
         yield from labelled("to do", decision.hint)
@@ -297,6 +297,8 @@ _INDENT = 2
 _MAX_NAME = 44
 _MIN_DRAWING = 12
 _MAX_SIBLINGS, _MAX_TITLES = 5, 2
+_MAX_CANDIDATES, _FEW_CANDIDATES = 10, 4
+_NAMES_SHARE, _LEAST_REASON = 45, 26
 _LEGEND = {
     "o": "o that day",
     "[": "[--] some day within",
@@ -309,32 +311,93 @@ _LEGEND = {
 """By the character in the drawing that it explains."""
 
 
-def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Iterator[str]:
-    """Yield the decision, the rule path, the dates, and why every other candidate lost."""
-    yield from decision_lines(path, case, explained=True)
+def explanation_lines(
+    path: str, case: Case, rules_config: RulesConfig, *, brief: bool = False, whole: bool = False
+) -> Iterator[str]:
+    """Yield the decision, the rules that were tried, and the candidates with why each lost.
+
+    If `brief`, addresses are left out; if `whole`, the candidates have all their dates.
+    """
+    yield from decision_lines(path, case, explained=True, brief=brief)
     verdict = case.verdict
     if verdict is None or case.bundle is None:
         return
-    for one in case.bundle.recording_candidates:
+    for one in () if brief else case.bundle.recording_candidates:
         if one.mb_recording_id == case.decision.recording_mbid:
             yield from labelled("recording", _recording_name(one))
             yield from labelled("", musicbrainz_page("recording", one.mb_recording_id))
-    yield from _siblings(case.bundle)
-    yield from ("", "  The rules, in their order:")
-    for considered in _rule_path(case, verdict):
-        yield from wrap(f"{considered.rule}: {considered.said}", "    ", 6)
-    if candidates := appearances(case.bundle):
-        heading = "The dates compared, of official releases that have the recording:"
+    if not brief:
+        yield from _siblings(case.bundle)
+    candidates = appearances(case.bundle)
+    chosen = next((one for one in candidates if one.release_group == case.decision.crg_mbid), None)
+    path_shown = [] if brief and case.decision.adjudication else [*_rule_path(case, verdict)]
+    yield from ("", "  The rules, in their order:") if path_shown else ()
+    for considered in path_shown:
+        is_told = considered.said == case.decision.rationale
+        said = "decides, as said above" if is_told else _say_once(considered.said, chosen)
+        yield from wrap(f"{considered.rule}: {said}", "    ", 6)
+    if rows := _candidate_rows(case, candidates, chosen, rules_config):
+        most = len(rows) if whole else _FEW_CANDIDATES if brief else _MAX_CANDIDATES
+        facts = WITH_FACTS if any(row[3].endswith(WITH_FACTS) for row in rows) else ""
         yield ""
-        yield from wrap(heading, "  ")
-    for candidate in candidates:
-        yield from _dates(candidate)
-    rivals = why_not(case, rules_config)
-    if rivals:
-        yield from ("", f"  {'Why not another:' if case.decision.crg_mbid else 'The candidates:'}")
-    for rival in rivals:
-        yield from wrap(f"{rival.title}: {rival.why_not}", "    ", 6)
-        yield f"      {musicbrainz_page('release-group', rival.release_group)}"
+        yield from wrap(f"The candidates, by their first official release{facts}:", "  ")
+        yield from _candidate_table(rows[:most], whole=whole)
+        if len(rows) > most:
+            yield f"    and {len(rows) - most} more{'' if brief else ': -v shows all'}"
+
+
+def _say_once(text: str, named: Appearance | None) -> str:
+    """Return a reason with `that single` for the name of a candidate that was named before."""
+    if named is None:
+        return text
+    name = re.escape(f"the {named.kind} '{named.title}'")
+    return re.sub(rf"{name}(?: \(\d{{4}}[-\d]*\))?", f"that {named.kind}", text)
+
+
+_CandidateRow: TypeAlias = tuple[str, str, str, str, Appearance | None, str]
+"""Mark, date, name, reason, the dates of a candidate, and its id."""
+
+
+def _candidate_rows(
+    case: Case,
+    candidates: Sequence[Appearance],
+    chosen: Appearance | None,
+    rules_config: RulesConfig,
+) -> Sequence[_CandidateRow]:
+    """Return all candidates in the order of their dates, then those that were excluded."""
+    rivals = {rival.release_group: rival for rival in why_not(case, rules_config)}
+    rows: list[_CandidateRow] = []
+    for one in candidates:
+        rival = rivals.pop(one.release_group, None)
+        reason = re.sub(rf"^{re.escape(one.kind)}(?: \([^)]*\))?(?:: |$)", "",
+                        rival.why_not if rival else "")  # fmt: skip
+        mark, reason = (">", "chosen") if one is chosen else ("", _say_once(reason, chosen))
+        date_text = one.sources[0].date if one.sources else "-"
+        rows.append((mark, date_text, f"{one.title} ({one.kind})", reason, one, one.release_group))
+    rows += [
+        ("", "-", rival.title, _say_once(rival.why_not, chosen), None, rival.release_group)
+        for rival in rivals.values()
+    ]
+    return rows
+
+
+def _candidate_table(rows: Sequence[_CandidateRow], *, whole: bool) -> Iterator[str]:
+    """Yield a row for each candidate; on a narrow terminal the reason is a line of its own."""
+    width = terminal_width()
+    longest = max(display_width(printable(name)) for _, _, name, *_ in rows)
+    names = min(longest, width * _NAMES_SHARE // 100)
+    for mark, date_text, name, reason, dates, group in rows:
+        head = f"  {mark:1} {date_text:<10}  "
+        why = reason.removesuffix(WITH_FACTS)
+        if width - len(head) - names < _LEAST_REASON:
+            yield from wrap(printable(name), head)
+            yield from wrap(why, " " * len(head))
+        else:
+            head += f"{fit(printable(name), names)}  "
+            yield from wrap(why, head, display_width(head)) if why else [head.rstrip()]
+        if whole:
+            yield from labelled("", musicbrainz_page("release-group", group))
+            yield from _dates(dates) if dates else ()
 
 
 def _siblings(bundle: EvidenceBundle) -> Iterator[str]:
@@ -381,14 +444,10 @@ def _rule_path(case: Case, verdict: Verdict) -> Iterator[Considered]:
 
 
 def _dates(one: Appearance) -> Iterator[str]:
-    name = f"the {one.kind} '{one.title}'"
-    if not one.sources:
-        reason = "no date is known" if one.counts else "nothing official is known"
-        yield from labelled("  -", f"{name}: {reason}")
+    """Yield the releases that give a candidate its dates, and those that do not count."""
     for number, source in enumerate(one.sources):
         release = _source(source)
-        text = f"at the latest: {release}" if number else f"{name}: {release}"
-        yield from labelled(f"  {source.date}", text)
+        yield from labelled(f"  {source.date}", f"at the latest: {release}" if number else release)
         if source.release:
             yield from labelled("", musicbrainz_page("release", source.release))
     for source in one.aside:

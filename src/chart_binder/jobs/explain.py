@@ -1,7 +1,10 @@
 """Explain a decision: appearances of candidates, the lead window, and why each other one lost."""
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -11,13 +14,43 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
-from chart_binder.jobs.decide import Case
+from chart_binder.jobs.decide import Case, Decider, case_or_error
+from chart_binder.jobs.stored_decisions import current_decision, read_decision
 from chart_binder.rules.candidates import Candidate, candidates_in
 from chart_binder.rules.contest import candidates_meant, contest_of
 from chart_binder.rules.explain import explain_losers
 from chart_binder.rules.premiere import apply_rules
 from chart_binder.rules.recordings import sorted_recordings
 from chart_binder.rules.representative import first_by_content
+
+if TYPE_CHECKING:
+    from chart_binder.store import Store
+
+_NO_RUN = (
+    "no run of a model on this evidence is stored: `canon decide` asks one and keeps its answer,"
+    " `canon explain --again` asks one and keeps none"
+)
+
+
+def decide_by_stored_run(
+    decider: Decider, store: "Store", path: Path, gather: Callable[[], EvidenceBundle]
+) -> Case:
+    """Decide a file without asking a model: by the stored run on this evidence, if there is one."""
+
+    def decide() -> Case:
+        case = decider.decide_by_rules(gather())
+        if not isinstance(case.verdict, Open) or case.verdict.proposal:
+            return case
+        kept = current_decision(store, path)
+        is_same = kept is not None and kept.evidence_hash == case.decision.evidence_hash
+        result = read_decision(kept).adjudication if kept and is_same else None
+        if result:
+            return decider.apply_answer(case, result)
+        if not decider.needs_adjudicator(case):
+            return case
+        return dataclasses.replace(case, decision=replace(case.decision, hint=_NO_RUN))
+
+    return case_or_error(decide)
 
 
 class DateSource(msgspec.Struct, frozen=True):
@@ -127,6 +160,7 @@ def _source(when: PartialDate, releases: Sequence[Release]) -> DateSource:
 
 
 _LONGEST_REASON = 200
+WITH_FACTS = ", with the verified facts in"
 
 
 def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
@@ -149,7 +183,7 @@ def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
         return tuple(
             one
             if before.get(one.release_group) == one.why_not
-            else replace(one, why_not=f"{one.why_not}, with the verified facts in")
+            else replace(one, why_not=one.why_not + WITH_FACTS)
             for one in again.rivals
         )
     reason = result.rationale or "no reason was given"

@@ -31,6 +31,7 @@ _BLOCKING_UNDATED = (Role.SINGLE, Role.SOUNDTRACK)
 """An undated record of these roles may be the premiere, so it keeps the case open."""
 
 _DAYS_A_YEAR = 366
+_MEAN_YEAR, _MANY_YEARS = 365.25, 2
 
 _INTENTS = (
     ("is_live", "live"), ("is_remix", "remix"), ("is_demo", "demo"),
@@ -462,3 +463,13 @@ def _artist_names(artist: Artist, works: Sequence[Candidate]) -> set[str]:
     credited = [work for work in works if work.role in (Role.SINGLE, Role.ALBUM)]
     names = {name for work in credited for name in names_on(work.group, work.official)}
     return names | {artist.name} if artist.name else names
+
+
+def time_between(least: int, most: int) -> str:
+    """Return a number of days, or the range of it, in words: in years from two years on."""
+    unit = "day"
+    if least >= _MANY_YEARS * _MEAN_YEAR:
+        least, most, unit = round(least / _MEAN_YEAR), round(most / _MEAN_YEAR), "year"
+    if least < most:
+        return f"{least} to {most} {unit}s"
+    return f"{most} {unit}{'s' if most > 1 else ''}"

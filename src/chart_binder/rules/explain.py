@@ -25,7 +25,13 @@ from chart_binder.rules.candidates import (
     either,
     with_span,
 )
-from chart_binder.rules.contest import Contest, build_contest, home_countries, with_candidates
+from chart_binder.rules.contest import (
+    Contest,
+    build_contest,
+    home_countries,
+    time_between,
+    with_candidates,
+)
 from chart_binder.rules.missing_original import MISSING
 from chart_binder.rules.premiere import RuleResults, Ruling, possible_answers
 from chart_binder.rules.questions import (
@@ -57,7 +63,6 @@ _MAX_NAMES = 3
 _MAX_SPANS = 4
 """With more spans of days that lead to different answers, none is listed."""
 _MAX_REMARK = 80
-_DAYS_A_YEAR, _MANY_YEARS = 365.25, 2
 """From so many years on a distance is given in years."""
 _NOWHERE = ""
 
@@ -439,6 +444,4 @@ def _days(later: Candidate, earlier: Candidate) -> str:
     if later.first != later.last or earlier.first != earlier.last:
         return ""
     days = later.first - earlier.last
-    if days >= _MANY_YEARS * _DAYS_A_YEAR:
-        return f"{round(days / _DAYS_A_YEAR)} years "
-    return f"{days} days " if days > 1 else "1 day "
+    return f"{time_between(days, days)} "

@@ -8,7 +8,7 @@ import msgspec
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.media import first_day_on_sale
 from chart_binder.rules.candidates import Candidate, Role, is_compilation, is_soundtrack
-from chart_binder.rules.contest import Contest, EarlyCompilation
+from chart_binder.rules.contest import Contest, EarlyCompilation, time_between
 from chart_binder.rules.missing_original import (
     MISSING,
     contradictions,
@@ -113,9 +113,8 @@ def album_lead_window(contest: Contest) -> Ruling:
     single, album = singles[0], choices[0]
     least, most = album.first - single.last, album.last - single.first
     if least >= 1 and most <= window:
-        days = f"{least} to {most} days" if least < most else f"{most} day{'s' if most > 1 else ''}"
         text = (
-            f"{{0.dated_name}} led to {{1.dated_name}} {days} later,"
+            f"{{0.dated_name}} led to {{1.dated_name}} {time_between(least, most)} later,"
             f" within the window of {window} days"
         )
     else:
@@ -383,10 +382,8 @@ def _is_earliest(contest: Contest) -> str:
 
 def _days_between(one: Candidate, other: Candidate) -> str:
     least, most = other.first - one.last, other.last - one.first
-    if least == most:
-        return f"{least} days"
-    is_known = one.since.is_known and other.since.is_known
-    return f"{least} to {most} days" if is_known else "some time"
+    is_known = least == most or (one.since.is_known and other.since.is_known)
+    return time_between(least, most) if is_known else "some time"
 
 
 # What speaks against a compilation.
