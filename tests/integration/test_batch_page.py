@@ -1,4 +1,4 @@
-"""What docs/batch.md shows is so: its commands, output, programs and recipes are run."""
+"""What docs/batch.md and docs/automation.md show is so: commands, programs and recipes are run."""
 
 import re
 import shlex
@@ -18,8 +18,8 @@ from integration.services import asking, file_of, flac
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.prometheus import read_text
 
-NAME = "docs/batch.md"
-PAGE = page(NAME)
+NAME, PROGRAMS = "docs/batch.md", "docs/automation.md"
+PAGE = page(NAME) + page(PROGRAMS)
 BUNDLES = [golden("lead-hanae"), golden("s90-aiko"), year_only_single()]
 _DIFFERS = re.compile(  # a rate is told of what takes a while alone
     r", [\d.]+/(?:s|min|h)$|\(\S*\d:\d+\)|\(musicbrainz.org\)|\(….…:…\)|01[0-9a-z]{18}"
@@ -85,9 +85,9 @@ def test_pipelines_are_answered(
     canon: Canon, music: Path, home: Path, bare: dict[str, str]
 ) -> None:
     shutil.copy(music / "00.flac", home / "work" / "song.flac")
-    printing, _, command = blocks(NAME, "sh")[1].strip().rpartition(" | ")
+    printing, _, command = blocks(PROGRAMS, "sh")[0].strip().rpartition(" | ")
     lines = subprocess.run(["sh", "-c", printing], check=True, capture_output=True).stdout
-    python = next(code for code in blocks(NAME, "python") if "Popen" in code)
+    python = next(code for code in blocks(PROGRAMS, "python") if "Popen" in code)
     with MusicBrainzStandIn(BUNDLES) as mb:
         piped = canon(*command.split()[1:], stdin=lines, **asking(mb))
         asked = subprocess.run(
@@ -102,7 +102,7 @@ def test_pipelines_are_answered(
 def test_the_program_of_the_page_runs(
     music: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = next(code for code in blocks(NAME, "python") if "run_batch" in code)
+    code = next(code for code in blocks(PROGRAMS, "python") if "run_batch" in code)
     monkeypatch.chdir(home)
     for name in ("DATA", "CONFIG", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name))
@@ -118,7 +118,7 @@ def test_the_program_of_the_page_runs(
 
 def test_the_units_of_the_page_decide_at_night(canon: Canon, music: Path, home: Path) -> None:
     unit = ConfigParser(interpolation=None, strict=True)
-    unit.read_string(blocks(NAME, "ini")[0])
+    unit.read_string(blocks(PROGRAMS, "ini")[0])
     program, *words = shlex.split(unit["Service"]["ExecStart"].replace("%h", str(home)))
     assert Path(program).name == "canon"
     (music / "03.flac").unlink()
