@@ -13,6 +13,7 @@ from chart_binder.cli.output import display_width, fit, narrowed, table, termina
 from chart_binder.cli.override import override_lines
 from chart_binder.cli.review_text import case_lines
 from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
@@ -20,8 +21,8 @@ from chart_binder.errors import UsageError
 from chart_binder.jobs.decide import Decider, Decision, State
 from chart_binder.jobs.overrides import OverrideEffect
 from chart_binder.jobs.review import ReviewCase
-from cli.drawing import DRAWN
-from rules.making import document, record, recording
+from golden.bundles import golden
+from rules.making import document, record, recording, records
 from store.records import NOW, decision
 
 WORDS = st.lists(st.text("ab東\u0301 ", max_size=12), max_size=12).map(" ".join)
@@ -85,6 +86,31 @@ def test_a_very_long_text_takes_a_moment() -> None:
     assert time.perf_counter() - start < 2
 
 
+def evidence(text: str) -> EvidenceBundle:
+    """Evidence of one recording on the records of a text, as `rules.making.records` reads it."""
+    return read_bundle(document(recording(*records(text))))
+
+
+EXPLAINED: dict[str, EvidenceBundle] = {
+    "lead": read_bundle(golden("lead-bohemian")),
+    "promo-and-wide-letters": read_bundle(golden("lead-kessoku")),
+    "the-groups-own-date": read_bundle(golden("lead-slts")),
+    "album-after-the-window": read_bundle(golden("s90-amuro")),
+    "year-only-single": evidence("S single 1975; A album 1975-11-21; C compilation 1981-11-02"),
+    "month-of-the-album": evidence("S single 1974-10-11; A album 1974-11; L live 1979"),
+    "undated": evidence("A album 1974-11-08; V various undated; B album undated; X single group:"),
+    "nothing-dated": evidence("A album undated; B album undated"),
+    "bootlegs-only": evidence("A album 2008/bootleg undated/bootleg; B album undated/promo"),
+    "live": read_bundle(document(recording(*records("L live 1974-12 1974"), title="Song (live)"))),
+    "nothing": read_bundle(document()),
+    "crowd": read_bundle(
+        document(
+            recording(*(record(f"G{n}", "Album", f"{1950 + n}-0{n % 9 + 1}") for n in range(70)))
+        )
+    ),
+}
+
+
 @pytest.mark.parametrize(("columns", "width"), [("57", 57), ("0", 100), ("500", 100), ("x", 100)])
 def test_lines_are_as_wide_as_the_terminal_and_at_most_100_columns(
     columns: str, width: int, monkeypatch: pytest.MonkeyPatch
@@ -94,11 +120,11 @@ def test_lines_are_as_wide_as_the_terminal_and_at_most_100_columns(
 
 
 @pytest.mark.parametrize("columns", [40, 60])
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", EXPLAINED)
 def test_an_explanation_is_as_wide_as_the_terminal(
     name: str, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = Decider(RulesConfig()).decide(DRAWN[name])
+    case = Decider(RulesConfig()).decide(EXPLAINED[name])
     wide = list(explanation_lines("p", case, RulesConfig()))
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = list(explanation_lines("p", case, RulesConfig()))

@@ -9,17 +9,12 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chart_binder.cli.decision_text import (
-    explanation_lines,
-    explanation_object,
-    timeline_lines,
-)
+from chart_binder.cli.decision_text import explanation_lines, explanation_object
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import EvidenceError
 from chart_binder.jobs.decide import Decider
-from chart_binder.jobs.explain import appearances, lead_window
 from chart_binder.llm.evidence_markdown import evidence_markdown
 from golden.bundles import CASES
 
@@ -65,12 +60,10 @@ def test_any_bundle_is_refused_by_its_place_or_decided_and_shown(data: st.DataOb
 
 def _shown(evidence: EvidenceBundle) -> str:
     case = Decider(KNOBS).decide(evidence)
-    window = lead_window(evidence, KNOBS)
     assert json.loads(msgspec.json.encode(explanation_object(case, KNOBS)))
     return "\n".join(
         (
-            *explanation_lines("path", case, KNOBS),
-            *timeline_lines(appearances(evidence), window, case.decision.crg_mbid, 40),
+            *explanation_lines("path", case, KNOBS, whole=True),
             evidence_markdown(evidence, case.verdict),
         )
     )

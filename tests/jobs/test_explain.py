@@ -3,13 +3,14 @@
 import pytest
 
 from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Open
 from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.explain import why_not
+from chart_binder.jobs.explain import appearances, lead_window, why_not
 from chart_binder.llm.result import AdjudicationResult, Fact, Outcome
 from golden.bundles import CASES, Bundle, year_only_single
-from rules.making import compilation, document, recording, single
+from rules.making import compilation, document, recording, records, single
 
 RULES = RulesConfig()
 SINGLE, ALBUM = "361a28b7-4588-44a6-8c96-86c1efb8258f", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
@@ -93,3 +94,44 @@ def test_of_every_golden_open_case_each_other_candidate_has_one_line() -> None:
             assert all(one.why_not.partition(": ")[2] for one in lost)
             seen += 1
     assert seen >= 20
+
+
+def evidence(text: str) -> EvidenceBundle:
+    """Evidence of one recording on the records of a text, as `rules.making.records` reads it."""
+    return read_bundle(document(recording(*records(text))))
+
+
+def test_the_lead_window_is_certain_only_for_days_that_follow_every_possible_date() -> None:
+    window = lead_window(evidence("S single 1974-10; A album 1974-11-08"), RULES)
+    assert window is not None
+    assert [str(day) for day in (window.earliest, window.from_, window.to, window.latest)] == [
+        "1974-10-02", "1974-11-01", "1974-12-30", "1975-01-29",
+    ]  # fmt: skip
+    vague = lead_window(evidence("S single 1974; A album 1974-11-08"), RULES)
+    assert vague is not None
+    assert (vague.from_, vague.to) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "text", ["A album 1974", "S single 1974", "S single undated; A album 1974", "L live 1974"]
+)
+def test_there_is_no_window_where_no_single_comes_before_an_album(text: str) -> None:
+    assert lead_window(evidence(text), RULES) is None
+
+
+def test_each_date_names_its_release() -> None:
+    (album, single) = appearances(
+        evidence("A album 1974-11@DE 1974@US 1974-11@GB 1980 1974-10/promo; S single group:1975")
+    )
+    assert [(one.date, one.release, one.said, one.others) for one in album.sources] == [
+        ("1974", "A.2", "US", 0), ("1974-11", "A.1", "DE", 1),
+    ]  # fmt: skip
+    assert [(one.date, one.status) for one in album.aside] == [("1974-10", "Promotion")]
+    assert [(one.date, one.release) for one in single.sources] == [("1975", None)]
+
+
+def test_the_first_and_last_days_of_the_calendar_are_days() -> None:
+    made = evidence("S single 0001-01-01; A album 0001-02; L live 9999-12-31; C compilation 0001")
+    assert [one.since and one.since.isoformat() for one in appearances(made)] == [
+        "0001-01-01", "0001-01-01", "0001-02-01", "9999-12-31",
+    ]  # fmt: skip

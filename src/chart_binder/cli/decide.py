@@ -153,8 +153,8 @@ def explain(
     """Decide files or folders, and show the rule path and why every other candidate lost.
 
     What a model answered is shown as it is stored; nothing is asked, except of a bundle, of which
-    nothing is stored. With -v every date has its release, and a timeline is drawn of when the
-    recording appeared on what. The decision is not stored: `canon decide` does that.
+    nothing is stored. With -v every candidate is shown, with the releases that give its dates. The
+    decision is not stored: `canon decide` does that.
 
     Exit status: 0 every file decided, 3 some wait for a person, 1 some failed.
     """
@@ -162,8 +162,6 @@ def explain(
 
     def lines(path: str, case: Case) -> Iterator[str]:
         yield from decision_text.explanation_lines(path, case, rules, whole=session.verbosity > 0)
-        if session.verbosity:
-            yield from decision_text.case_timeline(case, rules)
 
     more = partial(decision_text.explanation_object, rules_config=rules)
     return _decide_all(

@@ -1,10 +1,8 @@
 """Decisions as text: what was decided, a model's answer with its checks, and the explanation."""
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
-from itertools import accumulate, chain, pairwise
+from itertools import chain
 from typing import Any, TypeAlias
 
 import msgspec
@@ -19,7 +17,6 @@ from chart_binder.cli.output import (
     wrap,
 )
 from chart_binder.config import RulesConfig
-from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.verdict import Considered, FirstRelease, SaidBy, Verdict
 from chart_binder.domain.vocabulary import MBID, bare_id
@@ -29,7 +26,6 @@ from chart_binder.jobs.explain import (
     WITH_FACTS,
     Appearance,
     DateSource,
-    LeadWindow,
     appearances,
     lead_window,
     why_not,
@@ -294,21 +290,9 @@ def _citation(fact: Fact) -> Iterator[str]:
 
 
 _INDENT = 2
-_MAX_NAME = 44
-_MIN_DRAWING = 12
 _MAX_SIBLINGS, _MAX_TITLES = 5, 2
 _MAX_CANDIDATES, _FEW_CANDIDATES = 10, 4
 _NAMES_SHARE, _LEAST_REASON = 45, 26
-_LEGEND = {
-    "o": "o that day",
-    "[": "[--] some day within",
-    "~": "~~ by the group's own date",
-    "x": "x not official",
-    "?": "? no date",
-    "=": "== an album here is led to",
-    ":": ":: may be led to",
-}
-"""By the character in the drawing that it explains."""
 
 
 def explanation_lines(
@@ -460,110 +444,3 @@ def _source(source: DateSource) -> str:
         return "the group's own date, for no release of it is listed"
     more = f" (and {source.others} more of that date)" if source.others else ""
     return f"{source.said or 'a release of unknown country and label'}{more}"
-
-
-def case_timeline(case: Case, rules_config: RulesConfig) -> Iterator[str]:
-    """Yield the timeline of a case with its heading; nothing for a case without candidates."""
-    if case.bundle is None:
-        return
-    candidates, window = appearances(case.bundle), lead_window(case.bundle, rules_config)
-    if candidates:
-        title = "When it appeared (the further ahead, the closer the years stand together):"
-        yield from ("", *wrap(title, "  "))
-        yield from timeline_lines(candidates, window, case.decision.crg_mbid, terminal_width())
-
-
-def timeline_lines(
-    candidates: Sequence[Appearance], window: LeadWindow | None, chosen: str | None, width: int
-) -> Iterator[str]:
-    """Yield the timeline, no line wider than `width` columns; `chosen` is marked with `>`."""
-    rows: list[tuple[str, str, str, Sequence[_Span]]] = []
-    of_window = _window_spans(window) if window else []
-    for one in candidates:
-        mark = ">" if one.release_group == chosen else " "
-        name = f"{one.kind} {printable(one.title)}"
-        rows.append((mark, name, _undated(one), list(_spans(one))))
-        if window and window.single == one.release_group:
-            rows.append((" ", "lead window", "", of_window))
-    wanted = max([display_width(name) for _, name, _, _ in rows], default=0)
-    room = max(width - _INDENT - 4 - _MIN_DRAWING, 1)
-    name_width = min(wanted, _MAX_NAME, max(width // 2, 1), room)
-    drawing_width = max(width - _INDENT - name_width - 4, 1)
-    columns = place_days((day for *_, spans in rows for span in spans for day in span[:2]),
-                         drawing_width)  # fmt: skip
-    used: set[str] = set()
-    for mark, name, undated, spans in rows:
-        line = list(undated[:drawing_width].ljust(drawing_width))
-        for span in spans:
-            _draw(line, columns, *span)
-        used.update(line)
-        yield f"{'':{_INDENT}}{mark} {fit(name, name_width)}  {''.join(line)}".rstrip()
-    if columns:
-        axis = _axis(columns, [last for _, last, _ in reversed(of_window)], drawing_width)
-        yield f"{'':{_INDENT}}{'':{name_width + 2}}  {axis}".rstrip()
-    legend = ", ".join(text for letter, text in _LEGEND.items() if letter in used)
-    yield from wrap(legend, " " * _INDENT, width=width)
-
-
-def place_days(days: Iterable[int], width: int) -> dict[int, int]:
-    """Return the column of each day, given as an ordinal, on a line of `width` columns."""
-    ordered = sorted(set(days))
-    lengths = [math.log1p(later - earlier) for earlier, later in pairwise(ordered)]
-    total = sum(lengths) or 1.0
-    placed = zip(ordered, accumulate(lengths, initial=0.0), strict=False)
-    return {day: round(at / total * (width - 1)) for day, at in placed}
-
-
-_Span = tuple[int, int, str]
-"""A first and a last day, and letters for the start, the inside, the end, and a single day."""
-
-
-def _spans(one: Appearance) -> Iterator[_Span]:
-    for when in (PartialDate.parse(source.date) for source in one.aside):
-        if when.is_known:
-            yield when.first, when.last, "x" * 4
-    if one.counts and one.since and one.by:
-        is_of_group = any(source.release is None for source in one.sources)
-        yield one.since.toordinal(), one.by.toordinal(), "[~]~" if is_of_group else "[-]o"
-
-
-def _window_spans(window: LeadWindow) -> list[_Span]:
-    spans = ((window.earliest, window.latest, ":" * 4), (window.from_, window.to, "=" * 4))
-    return [
-        (first.toordinal(), last.toordinal(), letters) for first, last, letters in spans
-        if first and last
-    ]  # fmt: skip
-
-
-def _undated(one: Appearance) -> str:
-    if one.counts:
-        return "" if one.since else "?   " * 100
-    return "" if any(source.date for source in one.aside) else "x?"
-
-
-def _draw(
-    line: list[str], columns: Mapping[int, int], first_day: int, last_day: int, letters: str
-) -> None:
-    first, last = columns[first_day], columns[last_day]
-    if first_day == last_day:
-        line[first] = letters[3]
-        return
-    if first == last:  # two columns at least, however near the ends are
-        first, last = (first, last + 1) if last + 1 < len(line) else (max(first - 1, 0), last)
-    line[first : last + 1] = letters[1] * (last + 1 - first)
-    line[first], line[last] = letters[0], letters[2]
-
-
-def _axis(columns: Mapping[int, int], bounds: Iterable[int], width: int) -> str:
-    """Return the dates that fit, each right or left of a bar at its column; the ends go first."""
-    line = [" "] * width
-    for day in (min(columns), max(columns), *bounds, *columns):
-        text = date.fromordinal(day).isoformat()
-        column = columns[day]
-        for start, label in ((column, f"|{text}"), (column - len(text), f"{text}|")):
-            end = start + len(label)
-            around = line[max(start - 1, 0) : end + 1]
-            if start >= 0 and end <= width and not "".join(around).strip():
-                line[start:end] = label
-                break
-    return "".join(line)
