@@ -119,6 +119,14 @@ def test_lines_are_as_wide_as_the_terminal_and_at_most_100_columns(
     assert terminal_width() == width
 
 
+def test_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "word " * 99
+    monkeypatch.setenv("COLUMNS", "40")
+    assert len([*wrap(words)]) > 9
+    monkeypatch.delenv("COLUMNS")
+    assert [*wrap(words)] == [words.strip()]
+
+
 @pytest.mark.parametrize("columns", [40, 60])
 @pytest.mark.parametrize("name", EXPLAINED)
 def test_an_explanation_is_as_wide_as_the_terminal(

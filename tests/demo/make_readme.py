@@ -1,5 +1,6 @@
 """Writes what the demo prints into the README: `python tests/demo/make_readme.py`."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,11 @@ README = Path(__file__).parents[2] / "README.md"
 BEFORE, AFTER = "<!-- demo output -->\n```text\n", "```\n<!-- /demo output -->"
 
 printed = subprocess.run(
-    [sys.executable, "-m", "chart_binder", "demo"], capture_output=True, text=True, check=True
+    [sys.executable, "-m", "chart_binder", "demo"],
+    env=os.environ | {"COLUMNS": "100"},
+    capture_output=True,
+    text=True,
+    check=True,
 ).stdout
 head, _, rest = README.read_text("utf-8").partition(BEFORE)
 tail = rest.partition(AFTER)[2]

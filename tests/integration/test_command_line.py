@@ -268,7 +268,7 @@ def test_demo_decides_one_file_by_rules_and_one_by_the_recorded_model(canon: Can
 def test_the_readme_shows_what_the_demo_prints(canon: Canon) -> None:
     readme = (REPOSITORY / "README.md").read_text("utf-8")
     shown = readme.partition("<!-- demo output -->\n```text\n")[2].partition("```\n")[0]
-    assert shown == canon("demo").out
+    assert shown == canon("demo", COLUMNS="100").out
 
 
 def test_the_readme_gives_the_test_command_that_ci_runs() -> None:

@@ -36,7 +36,7 @@ def test_other_rules_make_other_decisions(canon: Canon, song: Path, home: Path) 
     assert (still.status, still.out) == (0, ""), still.err
     assert "1 unchanged" in still.err
     ran = canon("drift", song, COLUMNS="60", **NO_LEAD).must_end(
-        3, "would differ: by rules", f"- {ALBUM}", f"+ {SINGLE}"
+        3, "would differ: by rules", f"- {ALBUM}", f"+ {SINGLE}", "next: canon batch --frozen"
     )
     assert "Bohemian Rhapsody (Single)" in " ".join(ran.out.split())
     (line,) = canon("--output=json", "drift", **NO_LEAD).lines

@@ -12,8 +12,8 @@ from chart_binder.cli.output import (
     fit,
     labelled,
     labelled_list,
+    line_width,
     printable,
-    terminal_width,
     wrap,
 )
 from chart_binder.config import RulesConfig
@@ -367,7 +367,7 @@ def _candidate_rows(
 
 def _candidate_table(rows: Sequence[_CandidateRow], *, whole: bool) -> Iterator[str]:
     """Yield a row for each candidate; on a narrow terminal the reason is a line of its own."""
-    width = terminal_width()
+    width = line_width()
     longest = max(display_width(printable(name)) for _, _, name, *_ in rows)
     names = min(longest, width * _NAMES_SHARE // 100)
     for mark, date_text, name, reason, dates, group in rows:

@@ -61,6 +61,8 @@ def drift(session: options.Session, paths: tuple[str, ...]) -> int:
             else:
                 results.counts[_GONE] += 1
     output.print_notes([output.count_text(results.counts, _WORDS) or "no decision is kept"])
+    if results.counts[DriftState.DIFFERS]:
+        output.print_notes(["next: canon batch --frozen PATH..., which takes today's decisions"])
     return results.status
 
 

@@ -158,6 +158,12 @@ def terminal_width() -> int:
     return min(shutil.get_terminal_size((MAX_WIDTH, 0)).columns, MAX_WIDTH)
 
 
+def line_width() -> int:
+    """Return how wide lines of text may be: as `terminal_width`, but in a pipe they are whole."""
+    is_wrapped = sys.stdout.isatty() or os.environ.get("COLUMNS")
+    return terminal_width() if is_wrapped else sys.maxsize
+
+
 def display_width(text: str) -> int:
     """Return how many columns a text takes in a terminal."""
     return len(text) if text.isascii() else sum(map(_character_width, text))
@@ -210,7 +216,7 @@ def wrap(
     Counts columns, which `textwrap` does not. Words stay whole, so that an id or an address can be
     copied; an address that is too long begins a line without indent.
     """
-    width = terminal_width() if width is None else width
+    width = line_width() if width is None else width
     indent = len(head) if indent is None else indent
     line, taken, has_word = head, display_width(head), False
     for gap, word in _WORD.findall(text):
