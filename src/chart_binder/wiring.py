@@ -92,11 +92,13 @@ def decider(
     listen: Callable[[str], None] | None = None,
     overruled: Overrides = no_overrides,
     can_read: bool | None = None,
+    asks_years: bool = False,
 ) -> Decider:
     """Return the pipeline from evidence to decision, its runs recorded in the folder `record`.
 
     `watch` is called with every event, `listen` with every piece of a reply; `can_read` says
-    whether the model may read prose, if that was looked up elsewhere. Raises `CanonError`.
+    whether the model may read prose, if that was looked up elsewhere. It `asks_years` if it asks
+    the model for uncertain years, too. Raises `CanonError`.
     """
     llm = config.llm
     current, merged = partial(current_override, config), MergedOverrides(config)
@@ -117,7 +119,14 @@ def decider(
         links=partial(_links_of, config),
         reads_prose=reads_prose(llm) if can_read is None else can_read,
     )
-    return Decider(config.rules, adjudicator, overrides=overruled, current=current, merged=merged)
+    return Decider(
+        config.rules,
+        adjudicator,
+        overrides=overruled,
+        current=current,
+        merged=merged,
+        asks_years=asks_years,
+    )
 
 
 def tools(config: Config) -> tuple[Tool, ...]:

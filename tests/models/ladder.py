@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from llm.verdicts.play import case_of, cases, statements
 from models.playing import CHATS, READERS, Played, play, world_of
-from models.worlds import SETS, World, worlds
+from models.worlds import SETS, YEAR_SETS, World, worlds
 
 VERDICTS = {"verdicts, right": True, "verdicts, wrong": False}
 STATEMENTS = {"statements, release": True, "statements, other": False}
@@ -40,9 +40,9 @@ def interval(count: int, total: int) -> tuple[float, float]:
 def sets(names: Sequence[str] = ()) -> Mapping[str, Sequence[World]]:
     """Return the worlds by the set they are of; those whose name begins with one of `names`."""
     found: dict[str, Sequence[World]] = {}
-    for name in SETS:
+    for name in (*SETS, *YEAR_SETS):
         for world in worlds(name):
-            told = f", told by {world.told_by}" if name == "right" else ""
+            told = f", told by {world.told_by}" if name in ("right", "year_right") else ""
             found[name + told] = (*found.get(name + told, ()), world)
     for name, is_right in VERDICTS.items():
         found[name] = [world_of(case) for case in cases() if bool(case.wanted) is is_right]

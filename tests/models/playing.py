@@ -18,15 +18,16 @@ from urllib.parse import unquote, urlsplit
 
 from chart_binder import plugins
 from chart_binder.config import FetchConfig, LLMConfig, RulesConfig, SearxngConfig, WikipediaConfig
+from chart_binder.domain.verdict import FirstRelease
+from chart_binder.jobs.decide import Decider
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import ChatModel, Message, Reply, Terms
 from chart_binder.react.tools import Tool
-from chart_binder.rules.decide import decide
 from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.tools import web_fetch, web_search, wikipedia
 from llm.verdicts.play import AGREED, Case, HonestReader, Page, placed
-from models.worlds import Result, World
+from models.worlds import YEAR_SETS, Result, World
 from servers.http import Request, Response, StandIn
 from servers.pages import redirect
 from servers.searxng import hit
@@ -266,6 +267,8 @@ class Played:
     """The second readings, each with its answer."""
     pages: int
     seconds: float
+    first: FirstRelease | None = None
+    """What was decided of the year, if that was asked for."""
 
     @property
     def named(self) -> str:
@@ -279,6 +282,8 @@ class Played:
 
         `untold` is a right decision where no page tells the truth.
         """
+        if self.first:
+            return self._outcome_of_year(self.first)
         is_right = self.named != "" and self.named == self.world.answer
         if self.result.outcome is Outcome.ACCEPTED:
             is_told = bool(self.world.told_by)
@@ -286,6 +291,16 @@ class Played:
         if self.result.outcome is Outcome.REVIEW and self.named:
             return "proposed right" if is_right else "proposed other"
         return "cannot tell"
+
+    def _outcome_of_year(self, first: FirstRelease) -> str:
+        is_right = str(first.year) == self.world.answer
+        if first.year_certain:
+            is_told = bool(self.world.told_by)
+            return ("right" if is_told else "untold") if is_right else "wrong"
+        found = [fact.value[:4] for fact in self.result.facts]
+        if self.world.answer in found:
+            return "proposed right"
+        return "proposed other" if found else "cannot tell"
 
 
 def play(world: World, chat: str = "robot", reader: str = "honest") -> Played:
@@ -296,9 +311,12 @@ def play(world: World, chat: str = "robot", reader: str = "honest") -> Played:
         reads_prose = reader != "none"
         adjudicator = ReActAdjudicator(config, chat=table, tools=tools, reads_prose=reads_prose)
         bundle, started = world.evidence.bundle, time.monotonic()
-        result = adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
+        decider = Decider(RulesConfig(), adjudicator, asks_years=world.set in YEAR_SETS)
+        decision = decider.decide(bundle).decision
         seconds = time.monotonic() - started
-        return Played(world, result, table.asked, web.pages_read, seconds)
+        assert decision.model_answer is not None
+        first = decision.first_release if decision.year_answer else None
+        return Played(world, decision.model_answer, table.asked, web.pages_read, seconds, first)
 
 
 def world_of(case: Case, name: str = "verdicts") -> World:

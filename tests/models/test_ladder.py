@@ -45,6 +45,29 @@ def test_statuses_countries_and_types_are_decided_rightly_whoever_reads(reader: 
     assert [each.world.id for each in played if each.outcome == "wrong"] == []
 
 
+@by_part
+def test_no_year_is_certain_and_wrong_whoever_reads(step: int) -> None:
+    found = [play(world) for world in worlds("year_misleading")[::step]]
+    found += [play(world, reader="agreeing") for world in worlds("year_misleading")[::step]]
+    assert [each.world.id for each in found if each.outcome == "wrong"] == []
+    assert all(each.first and not each.first.year_certain for each in found)
+
+
+@by_part
+def test_years_that_pages_tell_are_certain_and_say_by_what(step: int) -> None:
+    told = [each for each in worlds("year_right") if each.told_by != "prose"]
+    played = [play(world) for world in told[::step]]
+    right = [each for each in played if each.outcome == "right"]
+    assert len(right) >= 0.9 * len(played)
+    assert [each.world.id for each in played if each.outcome == "wrong"] == []
+    assert all(each.first and "verified" in each.first.because for each in right)
+
+
+def test_one_page_of_prose_makes_a_proposal_of_a_year() -> None:
+    told = [each for each in worlds("year_right") if each.told_by == "prose"]
+    assert {play(world).outcome for world in told} == {"proposed right"}
+
+
 def test_code_alone_takes_one_turn_and_decides_as_the_robot_does() -> None:
     world = next(each for each in worlds("right") if each.told_by == "structure")
     played = play(world, chat="code")

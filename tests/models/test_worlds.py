@@ -5,11 +5,14 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.verdict import Decided
 from chart_binder.rules.decide import decide
+from chart_binder.rules.first_release import year_case
 from chart_binder.web.page_text import from_html
 from llm.verdicts.play import patched, said_of
-from models.worlds import SETS, World, worlds
+from models.worlds import SETS, YEAR_SETS, World, worlds
 
 WORLDS = worlds()
+YEARS = [world for name in YEAR_SETS for world in worlds(name)]
+each_year = pytest.mark.parametrize("world", YEARS, ids=lambda world: world.id)
 each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.id)
 
 
@@ -43,7 +46,7 @@ def test_each_search_finds_pages_that_exist(world: World) -> None:
         assert world.finds(f"{query} {' '.join(words)}") != world.finds(query)
 
 
-@each_world
+@pytest.mark.parametrize("world", [*WORLDS, *YEARS], ids=lambda world: world.id)
 def test_what_is_judged_stands_on_a_page(world: World) -> None:
     shown = [
         "\n".join((result.title, result.page.snippet, *from_html(result.page.html).blocks))
@@ -83,6 +86,30 @@ def test_the_sets_are_as_large_and_varied_as_they_are_meant_to_be() -> None:
     artists = {world.evidence.document["artist"]["name"] for world in WORLDS}
     assert len(artists) == len(WORLDS)
     assert len({world.language for world in WORLDS}) >= 12
+
+
+@each_year
+def test_the_rules_decide_the_group_and_leave_the_year_open(world: World) -> None:
+    bundle = world.evidence.bundle
+    question = year_case(bundle, decide(bundle, RulesConfig()), RulesConfig())
+    assert question is not None
+    assert [one.kind for one in question.questions] == ["year"]
+
+
+@each_year
+def test_the_year_is_on_a_page_where_one_is_said_to_tell_it(world: World) -> None:
+    shown = "\n".join(f"{one.page.title} {one.page.html}" for one in world.pages.values())
+    firsts = {truth.date[:4] for truth in world.truths if truth.reading == "first_release"}
+    assert bool(world.told_by) is world.set.startswith("year_right")
+    assert not world.told_by or (world.answer in firsts and world.answer in shown)
+    assert world.answer != world.misled_to
+    assert world.misled_to in shown
+
+
+def test_more_than_twenty_of_the_years_are_misleading() -> None:
+    assert {name: len(worlds(name)) for name in YEAR_SETS} == {
+        "year_right": 40, "year_misleading": 32
+    }  # fmt: skip
 
 
 def test_about_a_third_of_the_results_cannot_be_read_or_are_off_the_point() -> None:

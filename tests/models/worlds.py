@@ -18,6 +18,8 @@ from llm.verdicts.play import Evidence, Page, Truth, load_evidence
 
 FOLDER = Path(__file__).with_name("cases")
 SETS = ("right", "misleading", "detour", "values_right", "values_misleading")
+YEAR_SETS = ("year_right", "year_misleading")
+"""Sets in which the group is decided and the year is asked for."""
 _WORDS = (
     "Amber",
     "Birch",
@@ -49,11 +51,11 @@ class Result:
 
 @dataclass(frozen=True)
 class World:
-    """One case: `answer` is the record that the truth decides for."""
+    """One case: `answer` is the record that the truth decides for, or the year."""
 
     id: str
     set: str
-    """One of `SETS`."""
+    """One of `SETS` or `YEAR_SETS`."""
     kind: str
     language: str
     why: str
@@ -91,8 +93,9 @@ class World:
 
 @cache
 def worlds(name: str = "") -> tuple[World, ...]:
-    """Return the worlds of a set, or of all."""
-    found = [world for each in SETS if name in ("", each) for world in _read(each)]
+    """Return the worlds of a set, or of all `SETS`."""
+    sets = (name,) if name else SETS
+    found = [world for each in sets for world in _read(each)]
     assert len({world.id for world in found}) == len(found), "an id is used twice"
     return tuple(found)
 
@@ -115,8 +118,8 @@ def _world(name: str, raw: dict[str, Any]) -> World:
         language=raw["language"],
         why=raw["why"],
         evidence=load_evidence(raw["id"], raw["evidence"]),
-        answer=raw["answer"],
-        truth=raw["truth"],
+        answer=raw["year"] if name in YEAR_SETS else raw["answer"],
+        truth=raw.get("truth", {}),
         told_by=raw["told_by"],
         misleading=raw.get("misleading", {}),
         misled_to=raw.get("misled_to", ""),

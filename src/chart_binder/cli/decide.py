@@ -203,6 +203,7 @@ def live_decider(session: options.Session, *, respects_overrides: bool) -> Decid
         watch=live.watch if live else None,
         listen=live.listen if live else None,
         overruled=overrides(session.config) if respects_overrides else no_overrides,
+        asks_years=session.config.llm.ask == "year",
     )
 
 

@@ -118,7 +118,7 @@ def decision_lines(
         yield from labelled("undecided", decision.rationale or "no reason was given")
     if decision.crg_mbid:  # beside an error: what was decided and could not be kept
         yield from _belonging(case, decision.crg_mbid, brief=brief)
-    result = decision.adjudication
+    result = decision.model_answer
     if result and brief:
         problem = f": {result.problem}" if result.problem and not decision.failure else ""
         yield from labelled("model", f"{_model_text(result)}{problem}")

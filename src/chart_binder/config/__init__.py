@@ -302,6 +302,8 @@ class PromptConfig(Section):
     """The rules of evidence; {rules} is the prompt's own, to add to."""
     task: str = ""
     """What is asked below the evidence."""
+    year: str = ""
+    """What is asked if the year alone is open."""
 
 
 class LLMConfig(Section):
@@ -333,6 +335,8 @@ class LLMConfig(Section):
     """Tokens for one whole run, prompts and replies; 0: no limit."""
     final_turn: Literal["none", "force"] = "force"
     """`force`: the last turn asks for the answer alone; `none`: it is like the others."""
+    ask: Literal["year", "open"] = "year"
+    """`open`: decide asks about open cases; `year`: also for uncertain years."""
     first_search: bool = True
     """Let code make the first search, before the model is asked."""
     dialect: str = Field(default="classic", min_length=1)

@@ -21,8 +21,10 @@ from chart_binder.domain.patches import (
     PRIMARY_TYPE,
     SECONDARY_TYPES,
     STATUS,
+    THE_RECORDING,
     fact_words,
     things,
+    with_stated_single,
 )
 from chart_binder.domain.vocabulary import find_words, fold, spaced_words, word_table
 
@@ -63,10 +65,17 @@ class Subject:
     """Those of other groups' releases, as `spaced_words`."""
     is_one_of_several: bool
     """Whether it is a release beside others of its group that are official."""
+    is_listed: bool = True
+    """Whether the evidence has it: of a single that it lacks, only the artist tells whose it is."""
 
     @classmethod
     def of(cls, about: str, bundle: EvidenceBundle) -> "Subject":
-        """Return the subject for the id of a release group or a release of the evidence."""
+        """Return the subject for the id of a release group or a release of the evidence.
+
+        `THE_RECORDING` is a single of its title that the evidence lacks.
+        """
+        is_listed = about != THE_RECORDING
+        bundle = bundle if is_listed else with_stated_single(bundle, None)
         every = bundle.groups
         groups, releases = things(bundle, about)
         own = groups or [g for g in every if any(one in releases for one in g.editions)]
@@ -105,6 +114,7 @@ class Subject:
             other_codes=_codes(siblings) - codes,
             rival_codes=_spaced_codes(one for group in others for one in group.editions),
             is_one_of_several=any(one.is_official for one in siblings),
+            is_listed=is_listed,
         )
 
     @property
@@ -113,7 +123,7 @@ class Subject:
         own = frozenset(_titles(self.recording))
         return replace(
             self, title=self.recording, kind="", own=own, others=self.others - own,
-            types=("", frozenset()), countries=frozenset(),
+            types=("", frozenset()), countries=frozenset(), is_listed=True,
         )  # fmt: skip
 
     def is_told_apart_in(self, text: str) -> bool:
@@ -122,6 +132,8 @@ class Subject:
         It does by half of the words of the artist's name (articles do not count), by the label or a
         catalogue number, or by another title of the evidence; also where no artist is known.
         """
+        if not self.is_listed:
+            return self.has_artist_in(text)
         words = spaced_words(text)
         closed = words.replace(" ", "")
         names = [[word for word in name.split() if word not in _COMMON] for name in self.artists]

@@ -295,6 +295,8 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     """`looked_up`: other recordings of the performance were looked for."""
     complete: bool | None = None
     """False: more was found than was read."""
+    stated_first: Text | None = None
+    """When a verified fact says that the song came out on a record that the evidence lacks."""
 
     @property
     def performer(self) -> Artist:

@@ -122,7 +122,9 @@ def evidence_hash(bundle: EvidenceBundle) -> str:
     return hashlib.sha256(_encoded(facts)).hexdigest()
 
 
-_ONLY_IF_SET = ("siblings", "complete", "relation", "premiere", "artist", "artist_ids")
+_ONLY_IF_SET = (
+    "siblings", "complete", "relation", "premiere", "artist", "artist_ids", "stated_first",
+)  # fmt: skip
 """Keys that count where they are set, so that evidence from before they were there has its hash."""
 
 

@@ -13,17 +13,26 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.vocabulary import country_code, fold, word_table
+from chart_binder.domain.vocabulary import (
+    ReleaseGroupId,
+    ReleaseId,
+    country_code,
+    fold,
+    word_table,
+)
 
 FIRST_DATE, DATE, COUNTRY, STATUS = "first_release_date", "date", "country", "status"
 PRIMARY_TYPE, SECONDARY_TYPES = "primary_type", "secondary_types"
 PREMIERE = "premiere"
+FIRST_RELEASE = "first_release"
+THE_RECORDING = "the recording"
+"""What a fact about `FIRST_RELEASE` is about, in place of an id."""
 _UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A change of one field: of a group its first date, types or `premiere`, else of a release.
+    """A change of one field of a group, of a release, or of the recording (`FIRST_RELEASE`).
 
     `value` is a date as text, a status or type by MusicBrainz' name, a country code, or `true`.
     """
@@ -35,7 +44,12 @@ class Patch:
     @property
     def is_date(self) -> bool:
         """Whether the value is a date."""
-        return self.field in (FIRST_DATE, DATE)
+        return self.field in (FIRST_DATE, DATE, FIRST_RELEASE)
+
+    @property
+    def is_of_song(self) -> bool:
+        """Whether it dates the song, as on a record that the evidence lacks."""
+        return self.field == FIRST_RELEASE
 
     @property
     def is_value(self) -> bool:
@@ -187,6 +201,30 @@ def _premiere(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     return _changed(bundle, patch.about, lambda it: replace(it, premiere=True)), _UNKNOWN
 
 
+def _stated_first(bundle: EvidenceBundle, patch: Patch) -> _Applied:
+    """Say when the song came out on a record that is missing, if no record listed is earlier."""
+    date = patch.date
+    dates = [one.when for group in bundle.groups for one in group.editions if one.is_official]
+    if earlier := [known for known in dates if known.last < date.first]:
+        dated = min(earlier, key=lambda known: known.first)
+        raise _ImpossibleError(f"an official release of it is dated {dated}, before {date}")
+    known = PartialDate.parse(bundle.stated_first) if bundle.stated_first else UNKNOWN
+    return replace(bundle, stated_first=_narrower(known, date)), str(known)
+
+
+def with_stated_single(bundle: EvidenceBundle, date: str | None) -> EvidenceBundle:
+    """Return evidence in which a single of the song's title has the recording, as it is stated."""
+    title = bundle.recording_title
+    release = Release(ReleaseId(THE_RECORDING), title, date, status="Official")
+    single = ReleaseGroup(
+        ReleaseGroupId(THE_RECORDING), title, bundle.performer.name, "Single", releases=(release,)
+    )
+    recordings = tuple(
+        replace(one, rg_candidates=(*one.groups, single)) for one in bundle.recording_candidates
+    )
+    return replace(bundle, stated_first=None, recording_candidates=recordings)
+
+
 _FIELDS_APPLIED: Mapping[str, _Apply] = {
     FIRST_DATE: _first_date,
     DATE: _release_date,
@@ -195,6 +233,7 @@ _FIELDS_APPLIED: Mapping[str, _Apply] = {
     PRIMARY_TYPE: _field("primary_type", lambda group: group.types[0]),
     SECONDARY_TYPES: _secondary_type,
     PREMIERE: _premiere,
+    FIRST_RELEASE: _stated_first,
 }
 
 

@@ -50,7 +50,7 @@ class Decided(msgspec.Struct, frozen=True, tag="decided"):
 
 
 QuestionKind: TypeAlias = Literal[
-    "date", "status", "type", "which_copy", "contradiction", "missing_original", "tie"
+    "date", "status", "type", "which_copy", "contradiction", "missing_original", "tie", "year"
 ]
 
 

@@ -32,7 +32,7 @@ from chart_binder.domain.verdict import (
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
-from chart_binder.rules.first_release import first_release, said_by_person
+from chart_binder.rules.first_release import first_release, said_by_person, year_case
 from chart_binder.rules.missing_original import needs_siblings
 from chart_binder.rules.recordings import sorted_recordings
 
@@ -168,6 +168,13 @@ class Decision(msgspec.Struct, frozen=True):
     siblings: SiblingLookup | None = None
     overruled_at: str | msgspec.UnsetType = UNSET
     """When the override was set that it follows, if a person said anything."""
+    year_answer: AdjudicationResult | msgspec.UnsetType = UNSET
+    """The answer of a model that was asked for the year alone, because the group was decided."""
+
+    @property
+    def model_answer(self) -> AdjudicationResult | None:
+        """What a model answered to the open case, or about the year."""
+        return self.adjudication or self.year_answer or None
 
     @property
     def failure(self) -> str:
@@ -263,6 +270,8 @@ class Decider:
     recording that it says is the same performance."""
     merged: MergedLookup = none_merged
     """Returns the override whose recording was merged with one of the evidence, if there is one."""
+    asks_years: bool = False
+    """Whether the adjudicator is asked for the year, too, if the group is decided."""
 
     def attempt(self, gather: Callable[[], EvidenceBundle]) -> Case:
         """Decide the evidence that `gather` returns; any exception becomes an error case."""
@@ -271,7 +280,36 @@ class Decider:
     def decide(self, bundle: EvidenceBundle) -> Case:
         """Decide by override, rules or the adjudicator, or leave it open. Raises `StoreError`."""
         case = self.decide_by_rules(bundle)
-        return self.adjudicate(case) if self.needs_adjudicator(case) else case
+        if self.needs_adjudicator(case):
+            return self.adjudicate(case)
+        return self.ask_year(case) if self.asks_years else case
+
+    def year_question(self, case: Case) -> Open | None:
+        """Return the question of the year if the rules decided, and the year is not certain."""
+        decision, bundle, verdict = case.decision, case.bundle, case.verdict
+        if bundle is None or verdict is None or decision.decided_by != "rules" or case.override:
+            return None
+        return None if bundle.is_named_by_file else year_case(bundle, verdict, self.rules)
+
+    def ask_year(self, case: Case) -> Case:
+        """Let the adjudicator look for the year of a decided case if that is not certain."""
+        question = self.year_question(case)
+        if question is None or self.adjudicator is None or case.bundle is None:
+            return case
+        return self.with_year(case, question, self.adjudicator.adjudicate(case.bundle, question))
+
+    def with_year(self, case: Case, question: Open, result: AdjudicationResult) -> Case:
+        """Return a decided case with an answer about its year.
+
+        If the rules decide for another group with the verified facts in, that group is taken.
+        """
+        assert case.bundle is not None
+        assert case.verdict is not None
+        if result.is_accepted and result.crg_mbid != case.decision.crg_mbid:
+            return self.apply_answer(dataclasses.replace(case, verdict=question), result)
+        decision = replace(case.decision, year_answer=result)
+        bundle = with_recordings(case.bundle, result.added)
+        return self._case(decision, bundle, case.verdict, case.override)
 
     def decide_by_rules(self, bundle: EvidenceBundle) -> Case:
         """Decide by override, else by rules, or leave the case open. Raises `StoreError`."""
@@ -419,9 +457,11 @@ def _first_release(
     decision: Decision, bundle: EvidenceBundle, verdict: Verdict, rules: RulesConfig
 ) -> FirstRelease | None:
     """Return the first release, by the verified facts too unless something contradicts them."""
-    result = decision.adjudication
+    result = decision.model_answer
+    is_taken = not decision.year_answer or decision.year_answer.is_accepted
     first = first_release(bundle, verdict, rules)
-    if result and not any(not check.passed and check.name in _DOUBTS for check in result.checks):
+    is_doubted = result and any(not one.passed and one.name in _DOUBTS for one in result.checks)
+    if result and is_taken and not is_doubted:
         first = first_by_facts(bundle, first, result, rules)
     if first and bundle.is_named_by_file and decision.state is not State.DECIDED:
         return replace(first, year_certain=False, because=_BY_NAME)
@@ -450,8 +490,8 @@ def first_by_facts(
     found = first_release(patched, decide(patched, rules), rules)
     if found is None or found == first:
         return first
-    because = f"{found.because}, with the verified facts in"
-    return replace(found, because=because, by=SaidBy.FACTS)
+    suffix = "" if patched.stated_first else ", with the verified facts in"
+    return replace(found, because=f"{found.because}{suffix}", by=SaidBy.FACTS)
 
 
 def limited_lookup(

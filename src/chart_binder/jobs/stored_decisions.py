@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _HASH_DIGITS = 16
 _WITHOUT_EFFECT: dict[str, Any] = {
     "enabled": True,
+    "ask": True,
     "base_url": True,
     "timeout_s": True,
     "stream": True,
@@ -155,7 +156,7 @@ def stored_case(
         evidence = EvidenceRecord(known, document)
     transcript = _transcript(decision)
     artifact = case.bundle.artifact if case.bundle else case.artifact
-    answer = decision.adjudication
+    answer = decision.model_answer
     is_answered = answer is not None and answer.outcome is not Outcome.ERROR
     kept = DecisionRecord(
         id=new_id(),
@@ -182,7 +183,7 @@ def stored_case(
 
 def _without_added(case: Case) -> EvidenceBundle | None:
     """Return the evidence that the hash is of: what a model brought in is in its answer."""
-    answer = case.decision.adjudication
+    answer = case.decision.model_answer
     if case.bundle is None or answer is None or not answer.added:
         return case.bundle
     added = {one.mb_recording_id for one in answer.added}
@@ -193,7 +194,7 @@ def _without_added(case: Case) -> EvidenceBundle | None:
 
 def _transcript(decision: Decision) -> TranscriptRecord | None:
     """Return the transcript of the adjudicator's run, from its file or from memory."""
-    found = decision.adjudication.transcript if decision.adjudication else None
+    found = decision.model_answer.transcript if decision.model_answer else None
     if not found:
         return None
     if isinstance(found, str):
@@ -275,8 +276,12 @@ def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -
     """Return the decision that stays the file's latest one, if any does. Raises `StoreError`.
 
     One stays where a look-up or a model failed now. A model's answer on this evidence stays where
-    none was asked, the file was not changed, and rules leave the case open as they did.
+    none was asked, the file was not changed, and rules leave the case or its year open as they did.
     """
+    first = decision.first_release
+    asked = decision.year_answer
+    if decision.decided_by == "rules" and (not asked or asked.outcome is Outcome.ERROR):
+        return _with_year_answered(store, kept) if first and not first.year_certain else None
     is_failed = decision.cause is Cause.LOOKUP_FAILED
     is_unasked = decision.state is State.UNDECIDED and decision.adjudication is None
     if not (is_failed or is_unasked or decision.cause is Cause.MODEL):
@@ -295,11 +300,23 @@ def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -
     return None
 
 
+def _with_year_answered(store: "Store", kept: DecisionRecord) -> Decision | None:
+    """Return the earlier decision on the same evidence if it has a model's answer on the year."""
+    with suppress(DamagedRecordError):
+        before = store.decisions.latest(kept.path)
+        if before is None or b'"year_answer":{' not in before.document:
+            return None
+        same = ("evidence_hash", "artifact", "rules_version")
+        if all(getattr(before, name) == getattr(kept, name) for name in same):
+            return read_decision(before)
+    return None
+
+
 def stored_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
     """Return the evidence of a decision with tags and what a model added. Raises `StoreError`."""
     evidence = store.evidence.get(kept.evidence_hash) if kept.evidence_hash else None
     bundle = bundle_with_tags(kept, evidence) if evidence else None
-    answer = read_decision(kept).adjudication if b'"added":[{' in kept.document else None
+    answer = read_decision(kept).model_answer if b'"added":[{' in kept.document else None
     return with_recordings(bundle, answer.added) if bundle and answer else bundle
 
 

@@ -28,6 +28,8 @@ from chart_binder.react.loop import RefusedError
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Toolbox, ToolError, find_tool
 from chart_binder.react.transcript import AnyEvent, Said, TranscriptDefectError, Turn, Watch, turns
+from chart_binder.rules.decide import decide
+from chart_binder.rules.first_release import year_case
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -206,7 +208,11 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
         prompt=_recorded_prompt(run, path),
         reads_prose=run.options.get("reads_prose") is not False,
     )
-    return adjudicator.adjudicate(run.evidence)
+    trace = None
+    if recorded.bundle and run.options.get("asks") == "year":
+        rules = _options(RulesConfig, run, "rules", path)
+        trace = year_case(recorded.bundle, decide(recorded.bundle, rules), rules)
+    return adjudicator.adjudicate(run.evidence, trace)
 
 
 def _recorded_prompt(run: Run, path: Path) -> Prompt | None:

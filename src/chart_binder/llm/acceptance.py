@@ -154,12 +154,14 @@ class Examination:
     def _ruled(self, weighed: Weighed, chosen: str | None) -> Decided | None:
         """Return what the rules decide with the verified facts in.
 
-        Without any fact that they turn on, they count only if the model chose the same group.
+        Without any fact that they turn on, they count only if the model chose the same group. If
+        the year is asked for, they have to make it certain.
         """
         verdict = weighed.verdict
-        if not isinstance(verdict, Decided):
+        if not isinstance(verdict, Decided) or not self.case.outcome(weighed.turns_on).is_settled:
             return None
-        return verdict if weighed.turns_on or verdict.crg == chosen else None
+        is_chosen = self.case.asks_year or verdict.crg == chosen
+        return verdict if weighed.turns_on or is_chosen else None
 
     def _with_outcome(
         self,
@@ -281,6 +283,11 @@ class Examination:
 
     def _rules_check(self, crg: str | None, weighed: Weighed) -> Iterator[Check]:
         verdict, names = weighed.verdict, self.case.labels
+        if self.case.asks_year:
+            outcome = self.case.outcome(weighed.turns_on)
+            doubt = "" if outcome.is_settled else "the year is not certain: "
+            yield Check("year", outcome.is_settled, f"{doubt}{outcome.said}")
+            return
         known = "with the verified facts in, " if weighed.turns_on else ""
         known = "with what MusicBrainz adds, " if self.added and not known else known
         if not isinstance(verdict, Decided):
@@ -303,7 +310,8 @@ class Examination:
         is_decided: bool,
     ) -> Mapping[str, str]:
         verdict, found = weighed.verdict, dict[str, str]()
-        if isinstance(verdict, Decided) and verdict.crg != crg:
+        outcome = self.case.outcome(weighed.turns_on)
+        if isinstance(verdict, Decided) and verdict.crg != crg and not self.case.asks_year:
             group = self.case.labels.name_of(verdict.crg)
             if verdict.crg != self._remarked:
                 found["rules"] = f"the rules give {group}, and you chose otherwise"
@@ -313,9 +321,8 @@ class Examination:
             if not check.passed and check.name in _MENDABLE:
                 found.setdefault(check.name, check.detail)
         is_silent = answer.crg and not any(map(self.case.patch_of, facts))
-        if is_silent and "fact" not in found and not isinstance(verdict, Decided):
-            missing = "; ".join(verdict.missing_facts[:2])
-            found["silent"] = f"nothing read so far settles what is open: {missing}"
+        if is_silent and "fact" not in found and not outcome.is_settled:
+            found["silent"] = f"nothing read so far settles what is open: {outcome.said}"
         return found
 
     # Ids.

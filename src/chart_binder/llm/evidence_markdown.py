@@ -30,6 +30,8 @@ _ANSWERED_BY: Mapping[QuestionKind, str] = {
     "missing_original": f"Answered by: a premiere fact, {_BY_RECORD}",
     "tie": f"Answered by: a premiere fact, {_BY_RECORD}",
     "which_copy": "It can only be proposed.",
+    "year": "Answered by: a date of this song by this artist with the name of the record (the field"
+    f" first_release), {_BY_RECORD}",
 }
 """What beside the fields of candidates answers a question."""
 

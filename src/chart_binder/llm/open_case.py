@@ -13,10 +13,12 @@ from chart_binder.domain.patches import (
     COUNTRY,
     DATE,
     FIRST_DATE,
+    FIRST_RELEASE,
     PREMIERE,
     PRIMARY_TYPE,
     SECONDARY_TYPES,
     STATUS,
+    THE_RECORDING,
     Patch,
     adds_to,
     apply_patches,
@@ -27,10 +29,11 @@ from chart_binder.domain.patches import (
     named_value,
     things,
 )
-from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.domain.verdict import Decided, Open, Question, Verdict
 from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.result import Fact
 from chart_binder.rules.decide import decide, group_settled
+from chart_binder.rules.first_release import NOTHING_DATED, first_release, year_case
 from chart_binder.rules.labels import Labels
 from chart_binder.web.documents import independent_sources
 
@@ -51,19 +54,28 @@ class Weighed:
     short: tuple[tuple[Patch, int], ...] = ()
     """The facts that have too few sources, with how many more they need."""
 
-    def decides(self, crg: str | None) -> bool:
-        """Return whether the rules decide for a group, on facts with sources enough."""
-        return isinstance(self.verdict, Decided) and self.verdict.crg == crg and not self.short
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What the rules say of a case: its group, or its year if that is asked; or what is missing."""
+
+    said: str
+    crg: str | None
+    is_settled: bool
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCase:
-    """The evidence with its labels, and what decides: the rules, and how far facts are trusted."""
+    """The evidence with its labels, and what decides: the rules, and how far facts are trusted.
+
+    If it `asks_year`, the rules decide the group, and the year of the first release is asked for.
+    """
 
     bundle: EvidenceBundle
     labels: Labels
     rules: RulesConfig
     config: LLMConfig
+    asks_year: bool = False
 
     def with_recordings(self, added: Iterable[RecordingCandidate]) -> "OpenCase":
         """Return the case with further recordings in its evidence; labels stay as they are."""
@@ -81,9 +93,42 @@ class OpenCase:
             ("patched", key), lambda: apply_patches(self.bundle, key).bundle if key else self.bundle
         )
 
-    def group_of(self, patches: Iterable[Patch]) -> str | None:
-        """Return the group that the rules decide for with patches applied, None if it is open."""
-        return group_settled(self.patched(patches), self.rules)
+    @property
+    def questions(self) -> Sequence[Question]:
+        """The open questions; none if there is nothing to ask about the evidence as it is."""
+        verdict: Verdict | None = self.verdict()
+        if self.asks_year and verdict:
+            verdict = year_case(self.bundle, verdict, self.rules)
+        return verdict.questions if isinstance(verdict, Open) else ()
+
+    def settles(self, patches: Iterable[Patch]) -> str | None:
+        """Return what the rules decide with patches applied, None if it is open.
+
+        That is the group, with the year behind it if that is asked.
+        """
+        patched = self.patched(patches)
+        if not self.asks_year:
+            return group_settled(patched, self.rules)
+        verdict = decide(patched, self.rules)
+        first = first_release(patched, verdict, self.rules)
+        if isinstance(verdict, Open) or first is None or not first.year_certain:
+            return None
+        return f"{verdict.crg} {first.year}"
+
+    def outcome(self, patches: Sequence[Patch]) -> Settled:
+        """Return what the rules say with patches applied, in words."""
+        verdict = self.verdict(patches)
+        if not isinstance(verdict, Decided):
+            missing = next(iter(verdict.missing_facts), verdict.because)
+            return Settled(missing, None, is_settled=False)
+        if not self.asks_year:
+            said = f"the rules give {self.labels.name_of(verdict.crg)}"
+            return Settled(said, verdict.crg, is_settled=True)
+        first = first_release(self.patched(patches), verdict, self.rules)
+        if first is None:
+            return Settled(NOTHING_DATED, verdict.crg, is_settled=False)
+        said = f"it first came out in {first.year}" if first.year_certain else first.because
+        return Settled(said, verdict.crg, is_settled=first.year_certain)
 
     def sources_needed(self, *, is_cited: bool) -> int:
         """Return how many independent sources a fact needs: two at least that nobody cites."""
@@ -92,12 +137,12 @@ class OpenCase:
 
     def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
         """Return the patches that the rules' decision turns on, as few as can be; none if open."""
-        crg, needed = self.group_of(patches), list(patches)
-        if crg is None:
+        settled, needed = self.settles(patches), list(patches)
+        if settled is None:
             return ()
         for patch in patches:
             fewer = [one for one in needed if one is not patch]
-            if self.group_of(fewer) == crg:
+            if self.settles(fewer) == settled:
                 needed = fewer
         return tuple(needed)
 
@@ -119,7 +164,7 @@ class OpenCase:
         """Return what the verified facts lead to; one with a trusted page needs no more sources."""
         cited = self.verified_patches(facts)
         patches = [patch for patch in cited if adds_to(self.bundle, patch)]
-        patches.sort(key=lambda patch: (len(cited[patch]), patch.about))
+        patches.sort(key=lambda one: (one.field != FIRST_RELEASE, len(cited[one]), one.about))
         verdict, needed = self.verdict(patches), self.needed(patches)
         sources = [
             len(independent_sources(fact.source for fact in cited[patch])) for patch in needed
@@ -165,14 +210,17 @@ def read_patch(fact: Fact, labels: Labels) -> Patch | None:
     if known == PREMIERE:
         return _premiere(about, fact.value, labels)
     is_group, is_release = about in labels.titles, about in labels.home
-    if not (is_group or is_release):
+    is_of_song = known == FIRST_RELEASE and not (is_group or is_release)
+    if not (is_group or is_release or is_of_song):
         return None
-    if is_release_date(fact.field):
+    if is_of_song or is_release_date(fact.field):
         from chart_binder.domain.dates_in_text import read_date  # compiles 0.1 s of expressions
 
         date = read_date(fact.value)
         if date is None:
             raise ValueError(f"{fact.value!r} is no date that can be read in one way")
+        if is_of_song:
+            return Patch(THE_RECORDING, FIRST_RELEASE, date.text)
         return Patch(about, FIRST_DATE if is_group else DATE, date.text)
     if known in (None, RECORDING):
         return None

@@ -59,7 +59,7 @@ def _check_placeholders(key: str, text: str, allowed: Collection[str]) -> None:
         )
 
 
-TEXT_SECTIONS: Final = ("role", "tools", "format", "answer", "rules", "task")
+TEXT_SECTIONS: Final = ("role", "tools", "format", "answer", "rules", "task", "year")
 """The sections of a prompt."""
 _DIALECT_SECTIONS: Final = ("tools", "format")
 
@@ -69,8 +69,8 @@ class Prompt:
     """The sections of a prompt, with placeholders; an unknown one is a `ConfigError`.
 
     `{tools}` in `tools` is the list of the tools, `{format}` in `format` the dialect's form of a
-    step; `task` is asked below the evidence. Empty sections are left out. `version` names the text
-    that this prompt was made from.
+    step; `task` is asked below the evidence, `year` if the year alone is open. Empty sections are
+    left out. `version` names the text that this prompt was made from.
     """
 
     version: str
@@ -80,6 +80,7 @@ class Prompt:
     answer: str
     rules: str
     task: str
+    year: str
 
     def __post_init__(self) -> None:
         """Check the placeholders."""
@@ -124,9 +125,9 @@ class Prompt:
         )
         return "\n\n".join(filter(None, map(str.strip, sections)))
 
-    def question(self, numbers: Mapping[str, object]) -> str:
+    def question(self, numbers: Mapping[str, object], *, asks_year: bool = False) -> str:
         """Return the question that is asked below the evidence."""
-        return fill_placeholders(self.task, numbers).strip()
+        return fill_placeholders(self.year if asks_year else self.task, numbers).strip()
 
 
 @cache

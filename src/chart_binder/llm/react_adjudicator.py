@@ -13,7 +13,7 @@ from chart_binder import plugins
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
-from chart_binder.domain.verdict import Verdict
+from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.llm.acceptance import Examination
 from chart_binder.llm.answer import ANSWER_KEYS, last_word
 from chart_binder.llm.events import Read, ReplayedRun, Result, Run
@@ -101,6 +101,9 @@ class ReActAdjudicator:
     ) -> AdjudicationResult:
         """Return the result; `decision_trace` says why the case is open.
 
+        If its question is of the kind `year`, the rules decide the group, and the year of the first
+        release is asked for.
+
         Raises `EvidenceError` for an ill-formed bundle; whatever else goes wrong is an outcome.
         Once nothing answers at the model's address, it is not asked for `ASK_AGAIN_S`.
         """
@@ -114,16 +117,19 @@ class ReActAdjudicator:
             return AdjudicationResult(
                 Outcome.ERROR, problem=problem, evidence_hash=known, is_unreachable=True
             )
-        task = self._prompt.question(self._numbers)
-        return self._run(bundle, evidence_markdown(bundle, decision_trace, task))
+        questions = decision_trace.questions if isinstance(decision_trace, Open) else ()
+        asks_year = any(question.kind == "year" for question in questions)
+        task = self._prompt.question(self._numbers, asks_year=asks_year)
+        markdown = evidence_markdown(bundle, decision_trace, task)
+        return self._run(bundle, markdown, asks_year=asks_year)
 
     def system_prompt(self) -> str:
         """Return the system prompt: the same bytes for every recording."""
         return self._prompt.render(self.dialect, self._tools, self._numbers)
 
-    def _run(self, bundle: EvidenceBundle, markdown: str) -> AdjudicationResult:
+    def _run(self, bundle: EvidenceBundle, markdown: str, *, asks_year: bool) -> AdjudicationResult:
         """Run the conversation about the evidence."""
-        chat, run = self._chat, self._run_event(bundle)
+        chat, run = self._chat, self._run_event(bundle, asks_year=asks_year)
         context = RunContext(search_topic(bundle))
         linked = (linked_pages(bundle, self._config, self._links),) if self._links else ()
         toolbox = Toolbox((tool.for_run(context) for tool in self._tools), linked)
@@ -143,7 +149,8 @@ class ReActAdjudicator:
             recorded = getattr(chat, "records", None)  # of a run that is replayed
             find = self._records if recorded is None else None
             finder = RecordFinder(record, find, recorded or {}, lambda: deadline - time.monotonic())
-            case = OpenCase(bundle, Labels.of(bundle), self._rules_config, self._config)
+            labels = Labels.of(bundle)
+            case = OpenCase(bundle, labels, self._rules_config, self._config, asks_year)
             names: Collection[str] = [tool.name for tool in self._tools]
             names = chat.tools_of(names) if isinstance(chat, ReplayedRun) else names
             examination = Examination(
@@ -213,7 +220,7 @@ class ReActAdjudicator:
         if search and not examination.research().is_settled:
             yield search
 
-    def _run_event(self, bundle: EvidenceBundle) -> Run:
+    def _run_event(self, bundle: EvidenceBundle, *, asks_year: bool) -> Run:
         options: dict[str, object] = {
             "llm": self._config.model_dump(mode="json", exclude=_NOT_RECORDED),
             "rules": self._rules_config.model_dump(mode="json"),
@@ -221,6 +228,8 @@ class ReActAdjudicator:
         }
         if not self._reads_prose:
             options["reads_prose"] = False
+        if asks_year:
+            options["asks"] = "year"
         if self._prompt != configured_prompt(self._config.prompt):
             options["prompt"] = msgspec.to_builtins(self._prompt)
         return Run(

@@ -16,16 +16,18 @@ from chart_binder.domain.patches import (
     COUNTRY,
     DATE,
     FIRST_DATE,
+    FIRST_RELEASE,
     PREMIERE,
     PRIMARY_TYPE,
     SECONDARY_TYPES,
     STATUS,
+    THE_RECORDING,
     Patch,
     adds_to,
     fact_words,
     things,
 )
-from chart_binder.domain.verdict import Decided, Question, QuestionKind
+from chart_binder.domain.verdict import Question, QuestionKind
 from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import counted
 from chart_binder.llm.answer import CONFIDENCE_WORDS
@@ -56,6 +58,7 @@ _QUERIES: Mapping[QuestionKind, Sequence[str]] = {
     "which_copy": ('{artist} "{song}" original version', "{artist} {song} discography"),
     "contradiction": ('{artist} "{title}" {kind} release date', "{artist} {title} discography"),
     "missing_original": ('{artist} "{song}" original single first released', "{artist} {song} 45"),
+    "year": ('{artist} "{song}" original single release date', "{artist} {song} singles"),
 }
 """What to search for by the kind of an open question; the second is for a search in vain."""
 _FIELDS: Mapping[QuestionKind, Sequence[str]] = {
@@ -125,9 +128,8 @@ class Research:
 
     @cached_property
     def questions(self) -> Sequence[Question]:
-        """The open questions; none if the rules decide the evidence as it is."""
-        verdict = self.case.verdict()
-        return () if isinstance(verdict, Decided) else verdict.questions
+        """The open questions; none if there is nothing to ask about the evidence as it is."""
+        return self.case.questions
 
     @cached_property
     def findings(self) -> Mapping[tuple[str, str], Sequence[Finding]]:
@@ -168,10 +170,12 @@ class Research:
         """Whether the rules decide with what linked pages state."""
         dates = [page.linked for pages in self.linked.values() for page in pages if page.linked]
         facts = [Patch(group, FIRST_DATE, date) for group, date in dict(reversed(dates)).items()]
-        return bool(facts) and self.case.group_of(facts) is not None
+        return bool(facts) and self.case.settles(facts) is not None
 
     def _fields(self, kind: QuestionKind, about: str) -> Iterator[str]:
-        if about in self.case.labels.titles:
+        if about == THE_RECORDING:
+            yield FIRST_RELEASE
+        elif about in self.case.labels.titles:
             yield FIRST_DATE
             yield from (field for field in _FIELDS.get(kind, ()) if field != STATUS)
         elif about in self.case.labels.home:
@@ -186,12 +190,12 @@ class Research:
             for release in group.editions if group.mb_rg_id in groups else ():
                 home = Patch(release.mb_release_id, COUNTRY, bundle.performer.country or "")
                 is_open = release.is_official and not release.place and home.value
-                if is_open and self.case.group_of((home,)):
+                if is_open and self.case.settles((home,)):
                     yield release.mb_release_id
 
     def _find(self, about: str, field: str) -> Iterator[Finding]:
         subject = Subject.of(about, self.case.bundle)
-        if field in (FIRST_DATE, DATE):
+        if field in (FIRST_DATE, DATE, FIRST_RELEASE):
             places = self._dates(subject, about, field)
         else:
             places = self._values(subject, about, field)
@@ -273,36 +277,35 @@ def remark_on(research: Research, steps: Iterable[Act], *, is_last: bool = False
         return Remark()
     if not research.findings:
         about = next((one for question in research.questions for one in question.about), None)
-        name = case.labels.name_of(about) if about else "the recording"
+        name = case.labels.name_of(about) if about else THE_RECORDING
         return Remark(f"Nothing read so far settles it for {name}.", step or _cannot_tell())
     said = "; ".join(_said(case, found) for found in [*research.findings.values()][:_MAX_REMARKED])
     best = [findings[0] for findings in research.findings.values()]
-    verdict = case.verdict([finding.patch for finding in best])
-    if not isinstance(verdict, Decided):
-        missing = next(iter(verdict.missing_facts), verdict.because)
-        return Remark(f"Read so far: {said}. It is still open: {missing}.", step or _cannot_tell())
-    text = f"Read so far: {said}. If that is right, the rules give"
-    text = f"{text} {case.labels.name_of(verdict.crg)}."
-    missing = " ".join(_missing(research, best, verdict.crg))
+    outcome = case.outcome([finding.patch for finding in best])
+    if not outcome.is_settled or outcome.crg is None:
+        text = f"Read so far: {said}. It is still open: {outcome.said}."
+        return Remark(text, step or _cannot_tell())
+    text = f"Read so far: {said}. If that is right, {outcome.said}."
+    missing = " ".join(_missing(research, best))
     if step and missing and not is_last:
-        return Remark(f"{text} {missing}", step, verdict.crg)
-    answer = _answer(case, verdict.crg, best, missing)
-    return Remark(f"{text} {missing}".strip(), answer, verdict.crg)
+        return Remark(f"{text} {missing}", step, outcome.crg)
+    answer = _answer(case, outcome.crg, best, missing)
+    return Remark(f"{text} {missing}".strip(), answer, outcome.crg)
 
 
-def _missing(research: Research, best: Sequence[Finding], crg: str) -> Iterator[str]:
-    """Yield what a decision for a group lacks: another site, or what tells two dates apart."""
+def _missing(research: Research, best: Sequence[Finding]) -> Iterator[str]:
+    """Yield what a decision lacks: another site, or what tells two dates apart."""
     case = research.case
     trusted = case.config.acceptance.trusted_sources
     patches = [finding.patch for finding in best]
-    needed = case.needed(patches)
+    needed, settled = case.needed(patches), case.settles(patches)
     if any(finding.patch in needed and not finding.is_enough(trusted) for finding in best):
         yield "Another site has to say so, too."
     for first, *rivals in research.findings.values():
         for rival in rivals:
             is_tied = rival.weight(trusted) == first.weight(trusted)
             others = [rival.patch if patch == first.patch else patch for patch in patches]
-            if is_tied and case.group_of(others) not in (None, crg):
+            if is_tied and case.settles(others) not in (None, settled):
                 dates = f"{first.patch.value} and {rival.patch.value}"
                 name = case.labels.name_of(first.patch.about)
                 yield f"{dates} of {name} are borne out alike: another page has to tell which."
@@ -500,15 +503,18 @@ def _other_records(research: Research) -> Iterator[tuple[str, str]]:
 
 def _subjects(research: Research) -> Iterator[tuple[str, str]]:
     """Yield title and noun of each group that a question is about, or whose release it is."""
-    labels = research.case.labels
+    labels, song = research.case.labels, research.case.bundle.recording_title or ""
     for identifier in _groups(research):
-        yield labels.titles[identifier] or "", labels.kinds[identifier]
+        if identifier == THE_RECORDING:
+            yield song, "single"
+        else:
+            yield labels.titles[identifier] or "", labels.kinds[identifier]
 
 
 def _groups(research: Research) -> Iterator[str]:
-    """Yield each group that a question is about, or whose release it is."""
+    """Yield each group that a question is about, or whose release it is, and the recording."""
     labels = research.case.labels
     ids = dict.fromkeys(
         labels.home.get(about, about) for question in research.questions for about in question.about
     )
-    yield from (identifier for identifier in ids if identifier in labels.titles)
+    yield from (one for one in ids if one in labels.titles or one == THE_RECORDING)

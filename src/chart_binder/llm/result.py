@@ -117,6 +117,11 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     transcript: str | tuple[RunEvent, ...] | None = None
     is_unreachable: bool | msgspec.UnsetType = msgspec.UNSET
 
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it decides, rather than proposes."""
+        return self.outcome is Outcome.ACCEPTED
+
     def to_json(self) -> bytes:
         """Return the result as JSON."""
         return msgspec.json.encode(self)

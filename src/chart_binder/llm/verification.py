@@ -39,6 +39,7 @@ from chart_binder.llm.second_reading import (
     inquiry,
     value_inquiry,
 )
+from chart_binder.llm.year import year_doubts
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.documents import (
     SourceText,
@@ -120,6 +121,8 @@ class Verifier:
             if patch in news
             for text in self._contradictions(patch, statements)
         ]
+        for patch in (one for one in read if one in news and one.is_of_song):
+            contradictions += year_doubts(patch, self.documents, self.case.bundle)
         for claim in claims:
             self._verify_by_found(claim, claims)
         facts = (claim.fact for claim in claims if _is_shown(claim, claims))
@@ -331,6 +334,7 @@ class Verifier:
         Only those count with which the rules would not decide for the same group.
         """
         subject = Subject.of(patch.about, self.case.bundle)
+        subject = subject.of_recording if patch.is_of_song else subject
         cited = {each.value for each in statements if each.is_date and each.about == patch.about}
 
         is_possible = self._would_change(patch, statements)
@@ -363,13 +367,13 @@ class Verifier:
         self, patch: Patch, statements: Mapping[Patch, Sequence[_Claim]]
     ) -> Callable[[str], bool]:
         """Return whether the rules decide otherwise with another value in place of a patch's."""
-        decided = self.case.group_of(statements)
+        decided = self.case.settles(statements)
 
         @cache
         def is_possible(value: str) -> bool:
             other = Patch(patch.about, patch.field, value)
             changed = [other if each == patch else each for each in statements]
-            return adds_to(self.case.bundle, other) and self.case.group_of(changed) != decided
+            return adds_to(self.case.bundle, other) and self.case.settles(changed) != decided
 
         return is_possible
 

@@ -14,16 +14,18 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.media import is_before_its_time
-from chart_binder.domain.patches import is_overlapping
+from chart_binder.domain.patches import THE_RECORDING, is_overlapping, with_stated_single
+from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.verdict import (
     Decided,
     FirstRelease,
     Open,
     OverrideRecord,
+    Question,
     SaidBy,
     Verdict,
 )
-from chart_binder.domain.vocabulary import ReleaseGroupId, bare_id, isrc
+from chart_binder.domain.vocabulary import ReleaseGroupId, bare_id, fold, isrc
 from chart_binder.rules.candidates import (
     Candidate,
     Role,
@@ -48,6 +50,12 @@ from chart_binder.rules.representative import first_by_content, first_of_day
 _MAX_READINGS = 32
 _PRECISIONS = (10, 7, 4)
 """The lengths of a day, a month and a year as text."""
+NOTHING_DATED = "no official record that has it is dated"
+YEAR_QUESTION = "In which year was this recording first released?"
+_STATED = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")
+_OF_VERSIONS = frozenset({"Live", "Remix", "Demo", "DJ-mix"})
+"""Types of records on which another performance or mix may be than on a single."""
+_MAX_ABOUT = 6
 
 
 def first_release(
@@ -57,8 +65,12 @@ def first_release(
 
     Of records of one day it is on the canonical group of `verdict`, else on the one that precedes
     the others in a tie. If several recordings may be meant, or descriptions of a record contradict
-    each other, the result is what all readings have in common.
+    each other, the result is what all readings have in common. A date that a verified fact states
+    counts as that of a single which is missing.
     """
+    if bundle.stated_first:
+        listed = with_stated_single(bundle, bundle.stated_first)
+        return _without_ids(first_release(listed, verdict, settings))
     crg = verdict.crg if isinstance(verdict, Decided) else None
     contest = contest_of(bundle, settings)
     if len(contest.recordings) == 1 and bundle.listed.is_each_once:
@@ -136,6 +148,62 @@ def _dated_so(group: ReleaseGroup, date: PartialDate) -> Sequence[Release]:
         for one in group.editions
         if one.is_official and one.when.is_known and is_overlapping(one.when, date)
     ]
+
+
+def _without_ids(first: FirstRelease | None) -> FirstRelease | None:
+    """Return a first release without the ids of a single that MusicBrainz does not have."""
+    if first is None or first.release_group_mbid != THE_RECORDING:
+        return first
+    because = f"a verified source dates the single {first.title!r} {first.date}"
+    return replace(
+        first,
+        release_mbid=None,
+        release_group_mbid=None,
+        because=because if first.year_certain else first.because,
+    )
+
+
+def year_case(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig) -> Open | None:
+    """Return the question of the year of a decided case; None if it is open or the year certain.
+
+    It is about the recording itself if that may be what a single of its title has, and about
+    records that may be earlier than the first one listed.
+    """
+    if not isinstance(verdict, Decided) or verdict.crg_rule in _STATED:
+        return None
+    first = first_release(bundle, verdict, settings)
+    if first and first.year_certain:
+        return None
+    doubt = first.because if first else NOTHING_DATED
+    because = f"the release group is decided, and the year is not certain: {doubt}"
+    question = Question("year", YEAR_QUESTION, tuple(_perhaps_earlier(bundle, first, settings)))
+    return Open(because, (question,), verdict.path, verdict.rivals)
+
+
+def _perhaps_earlier(
+    bundle: EvidenceBundle, first: FirstRelease | None, settings: RulesConfig
+) -> Iterator[str]:
+    contest = contest_of(bundle, settings)
+    year = str(first.year) if first else ""
+    vague = [one for one in contest.candidates if one.counts and not one.is_dated]
+    title = fold(bundle.recording_title or "")
+    is_listed = any(one.role is Role.SINGLE and fold(one.title) == title for one in vague)
+    if title and not is_listed and not _is_version(bundle, contest):
+        yield THE_RECORDING
+    dated = [one for one in contest.candidates if one.own_date and one.own_date.text[:4] < year]
+    found = [one.id for one in (*vague, *dated)]
+    if first and first.release_group_mbid:
+        found.append(first.release_group_mbid)
+    yield from list(dict.fromkeys(found))[:_MAX_ABOUT]
+
+
+def _is_version(bundle: EvidenceBundle, contest: Contest) -> bool:
+    """Whether the recording is, or may be, another performance or mix than that of the single."""
+    named = [remarks_in(bundle.recording_title, None)]
+    remarks = (*named, *(one.remarks for one in contest.recordings))
+    return any(one.kinds - {"mono"} or one.telling or one.part for one in remarks) or any(
+        not _OF_VERSIONS.isdisjoint(one.group.kinds) for one in contest.candidates
+    )
 
 
 # Readings: which recording is meant, and which description of a record is right.

@@ -153,7 +153,8 @@ def link_problem(place: Place, subject: Subject) -> str | None:
     """
     document, line, is_row = place.document, place.line, place.is_row
     begin, stop = document.line(place.start)
-    if len(document.text) > MAX_PASSAGE and not _is_told_apart(document, subject):
+    is_short = subject.is_listed and len(document.text) <= MAX_PASSAGE
+    if not (is_short or _is_told_apart(document, subject)):
         return f"the page names neither {subject.artist!r} nor the label of {subject.title!r}"
     is_named, headings = subject.is_named_in(line), document.headings(place.start)
     types = (_other_type(text, subject) for text in ((line,) if is_named else headings))
@@ -385,7 +386,9 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
     if any(subject.artists):
         yield from (name for name in names if not _is_known_in(name, subject))
     if not place.is_row:
-        yield from _named_others(place.clause, subject, of_record=True)
+        yield from _named_others(place.clause, subject, of_record=subject.is_listed)
+    for heading in () if subject.is_listed else document.headings(place.start, of_table=False):
+        yield from _named_others(heading, subject)
     if place.is_row and any(subject.artists):
         yield from _box_credits(place, subject)
     if not place.is_prose:

@@ -122,7 +122,7 @@ class Tally:
                 return
         self.worked += 1
         if not (outcome.is_resumed or outcome.is_answered_before):
-            self._spend(outcome.decision.adjudication)
+            self._spend(outcome.decision.model_answer)
         seconds = {**outcome.seconds, **({Stage.WRITE: write_s} if report else {})}
         self._stage_files.update(seconds.keys())
         for stage, taken in seconds.items():

@@ -1,0 +1,112 @@
+"""Doubts of a year: what pages say that makes the date of a song's single another record's.
+
+A date of a song by its artist answers for a recording that MusicBrainz lists on later records only.
+It does not if the song was on an earlier record, or if the artist recorded it again: then the
+recording may be the newer one. No second reading is asked, because the safe side is to doubt.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+
+from chart_binder.domain.clauses import Subject, says_release
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.patches import THE_RECORDING, Patch, fact_words
+from chart_binder.domain.vocabulary import spaced_words
+from chart_binder.web.documents import SourceText
+from chart_binder.web.passages import CELLS
+from chart_binder.web.places import Place, date_doubt, dates_about
+
+_NAME = re.compile(
+    r"[\s\"'“”„«‘’:|]*([^\n|.,;()\"“”«»\[\]]{1,60})[\s\"'“”»’|]*(?:\(\D{0,20}(\d{4}))?"
+)
+"""The name of an album behind the word, with the year in brackets."""
+_YEAR = re.compile(r"(?<!\d)(?:18|19|20)\d\d(?!\d)")
+_LONGEST_ENTRY = 150
+
+
+def year_doubts(
+    patch: Patch, documents: Sequence[SourceText], bundle: EvidenceBundle
+) -> Iterator[str]:
+    """Yield what was read that speaks against a date as the first one of the recording."""
+    yield from dict.fromkeys(_doubts(patch, documents, bundle))
+
+
+def _doubts(patch: Patch, documents: Sequence[SourceText], bundle: EvidenceBundle) -> Iterator[str]:
+    song = Subject.of(THE_RECORDING, bundle)
+    year = int(patch.value[:4])
+    for document in documents:
+        if not song.is_told_apart_in(f"{document.title} {document.text}"):
+            continue
+        is_on_song = song.is_named_in(document.title)
+        for line in document.text.split("\n"):
+            if not (is_on_song or song.is_named_in(line)):
+                continue
+            if said := _anew().search(line):
+                yield f"{document.address} says of another recording of it {said[0]!r}"
+            yield from _albums(line, year, documents, song, document.address)
+        if not is_on_song and (dated := _earlier_record(document, year, song)):
+            yield f"{document.address} has it on a record of {dated}"
+
+
+@cache
+def _anew() -> re.Pattern[str]:
+    return _pattern(fact_words()["of_song"]["anew"])
+
+
+@cache
+def _of_album() -> Sequence[re.Pattern[str]]:
+    return [_pattern((words,)) for words in fact_words()["of_song"]["album"]]
+
+
+def _pattern(words: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?i)(?<!\w)(?:{'|'.join(words)})(?!\w)")
+
+
+def _albums(
+    line: str, year: int, documents: Sequence[SourceText], song: Subject, address: str
+) -> Iterator[str]:
+    """Yield albums that a line says the song is from, if they are or may be of an earlier year."""
+    for pattern in _of_album():
+        for said in pattern.finditer(line):
+            named = _NAME.match(line, said.end())
+            title = " ".join(named[1].split()) if named else ""
+            words = spaced_words(title)
+            if not title or any(one in words or words in one for one in song.others):
+                continue
+            stated = said.groupdict().get("year") or (named and named[2])
+            years = [int(stated)] if stated else _years_of(title, documents, song)
+            if not years:
+                yield f"{address} says that it is from the album {title!r}, whose date was not read"
+            elif min(years) < year:
+                yield f"{address} says that it is from the album {title!r} of {min(years)}"
+
+
+def _years_of(title: str, documents: Sequence[SourceText], song: Subject) -> list[int]:
+    """Return the years that pages give an album."""
+    own = frozenset({spaced_words(title)})
+    album = replace(song, title=title, own=own, kind="Album", types=("Album", frozenset()))
+    return [
+        int(mention.dates[0].text[:4])
+        for mention, place, is_plain in dates_about(
+            documents, album, lambda mention: len(mention.dates) == 1
+        )
+        if is_plain and album.is_named_in(f"{place.line} {' '.join(place.above)}")
+    ]
+
+
+def _earlier_record(document: SourceText, year: int, song: Subject) -> str | None:
+    """Return the date of an earlier record whose page lists the song without a date."""
+    lists_it = any(
+        len(line) <= _LONGEST_ENTRY and song.is_named_in(line) and not _YEAR.search(line)
+        for line in document.text.split("\n")
+    )
+    for mention in document.mentions if lists_it else ():
+        place = Place(document, mention.start, mention.end)
+        is_box = place.is_structured and place.line.count(CELLS) <= 1
+        if len(mention.dates) == 1 and is_box and says_release(place.line):
+            text = mention.dates[0].text
+            if int(text[:4]) < year and not date_doubt(document, mention, song):
+                return text
+    return None
