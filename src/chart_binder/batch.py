@@ -393,7 +393,8 @@ def _tag_writer(
         for line in repair_journal(store):
             said(line)
     lookup = release_lookup(config, store)
-    planner = Planner(store, overrides(config)(), options.tags, lookup, copies)
+    tags = replace(options.tags, navidrome_before_055=config.tags.navidrome_before_055)
+    planner = Planner(store, overrides(config)(), tags, lookup, copies)
     write = _album_writer(planner, writing, said)
     return TagWriter(write, config.batch.write_jobs, is_dry=options.dry_run)
 

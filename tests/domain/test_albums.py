@@ -64,8 +64,8 @@ def test_navidrome_keys(
 def test_only_what_was_one_album_can_be_split() -> None:
     before, other = fields(**SAMPLER), fields(**SAMPLER | {"album_artist": "Queen"})
     dated = before | fields(original_date="1975")
-    assert split_keys([("flac", before, dated), ("flac", before, before)]) == {
-        navidrome_keys("flac", before)
-    }
-    assert not split_keys([("flac", before, dated), ("flac", other, other)])
-    assert not split_keys([("flac", before, dated), ("flac", before, dated)])
+    in_part = [("flac", before, dated), ("flac", before, before)]
+    assert split_keys(in_part, before_055=True) == {navidrome_keys("flac", before)}
+    assert not split_keys(in_part, before_055=False)
+    for after in (other, other), (before, dated):
+        assert not split_keys([("flac", before, dated), ("flac", *after)], before_055=True)

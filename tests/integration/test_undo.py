@@ -67,7 +67,7 @@ def test_a_dry_run_changes_nothing(canon: Canon, songs: list[Path], home: Path) 
     before, count = [song.read_bytes() for song in songs], in_store(home, COUNT)
     assert states(canon, "--dry-run") == ["planned"] * 3
     assert ([song.read_bytes() for song in songs], in_store(home, COUNT)) == (before, count)
-    assert canon("undo").must_end(0, "3 put back").status == 0
+    assert canon("undo").must_end(0, "3 files put back").status == 0
 
 
 def test_what_others_changed_since_stays_and_is_shown(canon: Canon, songs: list[Path]) -> None:
@@ -103,7 +103,7 @@ def test_a_written_key_that_was_changed_is_kept_unless_forced(
     audio.save()
     kept = f"CANON_TRACE before - written {written} now mine"
     canon("verify", song, COLUMNS="200").must_end(3, kept)
-    canon("undo", song).must_end(3, "--force puts back what is")
+    canon("undo", song).must_end(3, "to put back what is kept canon undo")
     partly = canon("verify", song, "--output=json").must_end(3).line
     assert (partly["state"], partly["changes"][0]["field"]) == ("put back in part", "CANON_TRACE")
     assert states(canon, song, status=3) == ["refused"]
@@ -125,7 +125,7 @@ def test_what_may_not_be_written_is_refused(
         assert sorted(states(canon, option, status=3)) == sorted(["refused", others, others])
     songs[0].chmod(0o644)
     link.unlink(missing_ok=True)
-    canon("undo").must_end(0, "1 put back")
+    canon("undo").must_end(0, "1 file put back")
     assert all(map(is_back, songs))
 
 
@@ -137,8 +137,8 @@ def test_what_a_later_run_wrote_is_not_called_a_change_by_others(
     later = canon("verify", songs[0], "--output=json").must_end(0).line["run_id"]
     written = [song.read_bytes() for song in songs]
     for option in ("--dry-run", "--keep-mtime"):
-        ran = canon("undo", first, option, COLUMNS="200").must_end(3)
-        assert f"run {later} wrote its tags since: `canon undo {later}` first" in ran.out
+        reason = f"run {later} wrote its tags since: `canon undo {later}` first"
+        canon("undo", first, option).must_end(3, reason)
     assert [song.read_bytes() for song in songs] == written
     assert states(canon, first, "--dry-run", "--force") == ["planned"] * 3
     for run in (later, first):
@@ -184,7 +184,9 @@ def test_copies_of_which_the_names_were_swapped_get_their_own_tags_back(
     canon("verify", first, second).must_end(0, "2 as written")
     arguments = () if name == "run" else (home / "music",)
     assert states(canon, *arguments, "--dry-run") == ["planned"] * 2
-    canon("undo", *arguments).must_end(0, "2 put back", f"it was '{first}' when its tags were")
+    canon("undo", *arguments).must_end(
+        0, "2 files put back", f"it was '{first}' when its tags were"
+    )
     assert (first.read_bytes(), second.read_bytes()) == (old_second, old_first)
     canon("verify", first, second).must_end(0, "2 put back")
 
@@ -197,7 +199,7 @@ def test_undo_of_a_run_finds_files_that_were_renamed_or_decided_again(
     songs[2].rename(moved)
     canon("decide", moved, knowing=[BUNDLE]).must_end(0)
     assert states(canon, "--dry-run") == ["planned"] * 3
-    canon("undo").must_end(0, "3 put back", f"it was '{songs[2]}' when its")
+    canon("undo").must_end(0, "3 files put back", f"it was '{songs[2]}' when its")
     old = [song.with_suffix(".before").read_bytes() for song in songs]
     assert [path.read_bytes() for path in (renamed, songs[1], moved)] == old
     canon("verify", renamed, songs[1]).must_end(0, "2 put back")

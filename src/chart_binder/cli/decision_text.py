@@ -37,6 +37,7 @@ SITE = "https://musicbrainz.org"
 _FIRST_FIELDS = (
     "state", "decided_by", "artist", "title", "first_release", "crg_mbid", "crg_title", "crg_type",
 )  # fmt: skip
+UNTITLED = "(title unknown)"
 NO_GROUP = "a release group the evidence lacks"
 _NO_RELEASE = "none that the evidence has of that group"
 _HEADLINES = {
@@ -67,7 +68,7 @@ def group_name(group: ReleaseGroup) -> str:
     """Return a release group's title with its type."""
     primary, secondary = group.types
     kinds = " + ".join(filter(None, (primary, *secondary)))
-    return f"{group.title or group.mb_rg_id} ({kinds or 'type unknown'})"
+    return f"{group.title or UNTITLED} ({kinds or 'type unknown'})"
 
 
 def release_name(release: Release) -> str:

@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from chart_binder.cli import options, output
-from chart_binder.cli.decision_text import musicbrainz_page, recording_lines
+from chart_binder.cli.decision_text import UNTITLED, musicbrainz_page, recording_lines
 from chart_binder.cli.progress import CTRL_D, read_key
 from chart_binder.cli.review_text import NO_ALBUM
 from chart_binder.domain.records import AuditVerdict
@@ -457,8 +457,8 @@ def row_lines(row: listing.ListedDecision) -> Iterator[str]:
     yield from recording_lines(row.decision, explained=True)
     filed = ", ".join(filter(None, (row.album, str(row.year or ""))))
     yield from output.labelled("the file", filed or "names no album and no year")
-    group = row.decision.crg_title or row.decision.crg_mbid
-    if group:
+    if row.decision.crg_mbid:
+        group = row.decision.crg_title or UNTITLED
         kind = f" ({row.decision.crg_type})" if row.decision.crg_type else ""
         label = "belongs to" if row.decision.state is State.DECIDED else row.state
         yield from output.labelled(label, f"{group}{kind}  [{row.decision.crg_rule}]")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 R = TypeVar("R")
+_MAX_WORDS = 8
+"""Options and arguments of a call that is shown to be repeated."""
 
 
 @dataclass
@@ -224,7 +227,7 @@ tag_options = together(
     ),
     flag("--whole-albums", "With dates: date all tracks of an album or none."),
     flag("--also-date", "With dates: write the first date to DATE, too."),
-    flag("--in-parts", "With dates: write also where Navidrome would show the album in parts."),
+    flag("--in-parts", "With dates: write also where Navidrome would split the album."),
 )
 
 
@@ -237,20 +240,32 @@ def write_options(config: "Config", policy: str | None, **flags: bool) -> "Write
     except ValueError as error:
         allowed = f"found {policy!r}; {', '.join(Policy)} are allowed"
         raise UsageError(f"--policy: {allowed}") from error
-    options = WriteOptions(chosen, **flags)
+    options = WriteOptions(chosen, navidrome_before_055=config.tags.navidrome_before_055, **flags)
     for problem in options.problems:
         raise UsageError(f"--{problem.replace('_', '-', 1)}")
     return options
 
 
-def command_line() -> tuple[str, ...]:
-    """Return the options of this call that are no defaults, then the arguments; paths absolute."""
+def same_call(*, added: str = "", removed: str = "") -> str:
+    """Return this call with an option more or less, as a shell takes it, if it is short."""
+    words = [each for each in command_line(is_absolute=False) if each not in (removed, "--verbose")]
+    if len(words) > _MAX_WORDS:
+        return f"the same command {f'with {added}' if added else f'without {removed}'}"
+    name = click.get_current_context().info_name or ""
+    return shlex.join(filter(None, ["canon", name, *map(path_text, words), added]))
+
+
+def command_line(*, is_absolute: bool = True) -> tuple[str, ...]:
+    """Return the options of this call that are no defaults, then the arguments.
+
+    Paths are absolute, or as they were typed.
+    """
     options: list[str] = []
     arguments: list[str] = []
     call: click.Context | None = click.get_current_context()
     while call:
         for parameter in call.command.params:
-            values = _given_values(call, parameter)
+            values = _given_values(call, parameter, is_absolute=is_absolute)
             if isinstance(parameter, click.Option):
                 if parameter.is_flag and not parameter.is_bool_flag:
                     continue  # `--json` is told as the `--output` that it sets
@@ -266,7 +281,9 @@ def command_line() -> tuple[str, ...]:
     return (*options, *arguments)
 
 
-def _given_values(call: click.Context, parameter: click.Parameter) -> Iterator[str]:
+def _given_values(
+    call: click.Context, parameter: click.Parameter, *, is_absolute: bool
+) -> Iterator[str]:
     name = parameter.name or ""
     if call.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
         return
@@ -275,7 +292,7 @@ def _given_values(call: click.Context, parameter: click.Parameter) -> Iterator[s
         is_path = isinstance(parameter.type, click.Path) and value != "-"
         if "_OR_" in (parameter.metavar or ""):  # a path or an id
             is_path &= os.path.lexists(value)
-        yield absolute_path(value) if is_path else str(value)
+        yield absolute_path(value) if is_path and is_absolute else str(value)
 
 
 class Group(click.Group):

@@ -1,7 +1,7 @@
 """Changes of tags as text: a line for each album, what its files share, and what differs."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -29,7 +29,8 @@ _INDENT, _LABEL_WIDTH = 2, 18
 _IN_PARTS = frozenset({"track", "disc"})
 """Fields whose keys hold a number or a total each."""
 _NONE = "(none)"
-_DONE = (WriteStatus.WRITTEN, WriteStatus.UNDONE, WriteStatus.UNCHANGED)
+_CHANGED = (WriteStatus.PLANNED, WriteStatus.WRITTEN, WriteStatus.UNDONE)
+_MAX_NAMES = 3
 _IDS = frozenset({
     "recording_mbid", "release_track_mbid", "release_mbid", "release_group_mbid", "artist_mbids",
     "album_artist_mbids", "disc_id", "note_release_group_mbid", "note_release_mbid",
@@ -52,12 +53,21 @@ def album_of(report: WriteReport) -> AlbumKey:
     return report.file.album if report.file else album_key(Path(absolute_path(report.path)), {})
 
 
-def counts_text(
-    counts: Mapping[WriteStatus, int], partial: Mapping[str, int], words: Words = WORDS
+def headline(
+    counts: Mapping[WriteStatus, int], partial: Mapping[str, int], words: Words, goal: WriteStatus
 ) -> str:
-    """Return counts of outcomes as text; `partial` has how many of them are not whole, and how."""
-    beside = (f", {count:,} of them {how}" for how, count in partial.items())
-    return count_text(counts, words) + "".join(beside)
+    """Return how many files reached a goal, and of how many something else is to be said."""
+    files = sum(counts.values())
+    if not files:
+        return "no audio file was there"
+    others = {status: count for status, count in counts.items()
+              if status not in (goal, WriteStatus.UNCHANGED)}  # fmt: skip
+    beside = (f"{count:,} {how}" for how, count in partial.items())
+    reached = counts.get(goal, 0)
+    first = (
+        f"{'' if reached == files else f'{reached:,} of '}{counted(files, 'file')} {words[goal]}"
+    )
+    return ", ".join(filter(None, (first, count_text(others, words), *beside)))
 
 
 def what_lacks(report: WriteReport) -> Sequence[str]:
@@ -70,68 +80,100 @@ def what_lacks(report: WriteReport) -> Sequence[str]:
 def album_lines(
     reports: Sequence[WriteReport], words: Words = WORDS, *, detailed: bool, verbose: bool
 ) -> Iterator[str]:
-    """Yield the files of one album; if `detailed` all of them, if `verbose` with ids."""
-    key = album_of(reports[0])
-    title = next(iter(reports[0].file.fields.get("album", ())), "") if reports[0].file else ""
-    head = f"{title or 'no album'}, {counted(len(reports), 'file')}"
-    partial = Counter(how for one in reports for how in what_lacks(one))
-    counts = counts_text(Counter(one.status for one in reports), partial, words)
-    yield from wrap(f"{head}: {counts}  [{path_text(key.folder)}]", "", 2)
+    """Yield what is to be said of the files of an album; if `detailed` also what changes in them.
+
+    If `verbose`, with ids and every file. What holds for several files is said once.
+    """
+    folder, title = album_of(reports[0]).folder, ""
+    if file := reports[0].file:
+        title = next(iter(file.fields.get("album", ())), "")
+    changed = [one for one in reports if one.status in _CHANGED]
     entries = {id(one): list(_entries(one, verbose=verbose)) if detailed else [] for one in reports}
     changing = [each for each in entries.values() if each]
     first, *rest = changing or [[]]
-    shared = [each for each in first if rest and all(each in other for other in rest)]
-    if shared:
-        yield f"  in all {len(changing)} that change"
-        yield from chain.from_iterable(labelled(*each, _LABEL_WIDTH, 4) for each in shared)
-    reasons = Counter(text for one in reports for text in (_reason(one), *_notes(one)))
-    for reason, count in reasons.items():
-        if reason and count > 1:
-            yield from note_lines(f"{count} files", reason, _INDENT)
+    same = [each for each in first if rest and all(each in other for other in rest)]
+    groups = defaultdict[str, list[WriteReport]](list)
     for one in reports:
-        own = [each for each in entries[id(one)] if each not in shared]
-        more = (not one.why, one.changes, _notes(one), one.lost, one.kept, one.others)
-        if reasons[_reason(one)] == len(reports) > 1 and not any(more) and not verbose:
-            continue  # all that is to be said of it is the reason that holds for all
-        texts = {text for text in (_reason(one), *_notes(one)) if text and reasons[text] == 1}
-        is_done = one.status in _DONE and not one.waits
-        if detailed or texts or not is_done or one.lost or one.others:
-            yield from _file_lines(one, own, key.folder, words, texts)
+        for text in _texts(one, words):
+            groups[text].append(one)
+    shared = {text: those for text, those in groups.items() if len(those) > 1}
+    lines = [
+        line
+        for one in reports
+        for line in _file_lines(
+            one,
+            [each for each in entries[id(one)] if each not in same],
+            folder,
+            words,
+            [text for text in _texts(one, words) if text not in shared],
+            is_named=verbose or (detailed and one in changed),
+        )
+    ]
+    if not (changed or lines or shared):
+        return
+    count = f"{len(changed):,} of {counted(len(reports), 'file')}"
+    yield from wrap(f"{title or 'no album'}: {count}  [{path_text(folder)}]", "", 2)
+    for label, text in same:
+        yield from wrap(f"all {len(changing)}: {label}  {text}", "  ", 4)
+    yield from lines
+    for text, those in shared.items():
+        yield from note_lines(_names_of(those, folder, len(reports)), text, _INDENT)
 
 
-def _reason(report: WriteReport) -> str:
-    return report.why or report.withheld or ""
+def _names_of(reports: Sequence[WriteReport], folder: Path, files: int) -> str:
+    if len(reports) == files:
+        return f"all {files:,} files"
+    shown = reports if len(reports) <= _MAX_NAMES else reports[: _MAX_NAMES - 1]
+    names = ", ".join(_name_in(folder, one) for one in shown)
+    rest = len(reports) - len(shown)
+    return f"{names} and {counted(rest, 'other')}" if rest else names
 
 
-def _notes(report: WriteReport) -> Sequence[str]:
-    hidden = report.not_copied
-    return (*report.notes, f"not copied: {', '.join(hidden)}") if hidden else report.notes
+def _name_in(folder: Path, report: WriteReport) -> str:
+    path = Path(absolute_path(report.path))
+    return path_text(path.relative_to(folder) if path.is_relative_to(folder) else report.path)
+
+
+def _state(report: WriteReport, words: Words) -> str:
+    return ", ".join((words[report.status], *what_lacks(report)))
+
+
+def _texts(report: WriteReport, words: Words) -> Iterator[str]:
+    """Yield why a file is not written, or not as a whole, and what else is to be said of it."""
+    if why := report.why or report.withheld:
+        yield f"{_state(report, words)}: {why}"
+    yield from report.notes
+    if report.not_copied:
+        yield f"not copied: {', '.join(report.not_copied)}"
 
 
 def _file_lines(
-    report: WriteReport, own: Sequence[Entry], folder: Path, words: Words, texts: Collection[str]
+    report: WriteReport,
+    own: Sequence[Entry],
+    folder: Path,
+    words: Words,
+    texts: Sequence[str],
+    *,
+    is_named: bool,
 ) -> Iterator[str]:
-    """Yield what became of a file, and what only it changes; `texts` were not printed before."""
-    path = Path(absolute_path(report.path))
-    name = path.relative_to(folder) if path.is_relative_to(folder) else report.path
-    state = ", ".join((words[report.status], *what_lacks(report)))
-    reason = _reason(report) if _reason(report) in texts else ""
+    """Yield what became of a file, and the entries and texts that are only of it."""
+    if not (own or texts or is_named or report.lost or report.kept or report.others):
+        return
+    state = _state(report, words)
+    if texts and texts[0].startswith(f"{state}: "):
+        state, *texts = texts
     if len(own) == 1 and not (report.why or report.withheld):  # the counts say what became of it
-        ((label, text),) = own
-        yield from wrap(f"{path_text(name)}: {label}  {text}", "  ", 4)
-    else:
-        yield from wrap(f"{path_text(name)}: {state}{f': {reason}' if reason else ''}", "  ", 4)
-        yield from chain.from_iterable(labelled(*each, _LABEL_WIDTH, 4) for each in own)
-    for text in _notes(report):
-        if text in texts:
-            yield from wrap(text, "    ", 6)
+        state, own = "  ".join(own[0]), []
+    yield from wrap(f"{_name_in(folder, report)}: {state}", "  ", 4)
+    yield from chain.from_iterable(labelled(*each, _LABEL_WIDTH, 4) for each in own)
+    yield from chain.from_iterable(wrap(text, "    ", 6) for text in texts)
     if report.lost:
         yield from note_lines("lost", ", ".join(report.lost), 4)
     if report.kept:
-        yield "    kept, for somebody changed it since:"
+        yield "    kept, because somebody changed it since:"
         yield from changed_key_lines(report.kept, 6)
     if report.others:
-        yield "    changed since by others, and not touched:"
+        yield "    changed since by others, and left as it is:"
         yield from changed_key_lines(report.others, 6)
 
 

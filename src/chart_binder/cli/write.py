@@ -17,12 +17,13 @@ import click
 
 from chart_binder.audio.file_access import AudioFile, UnreadablePath
 from chart_binder.cli import options, output, tag_text
-from chart_binder.cli.progress import stop_after_current
+from chart_binder.cli.progress import Progress, progress, stop_after_current
 from chart_binder.domain.records import WriteRecord, local_time, utc_text
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import INTERRUPTED, CanonError, StoreError, UsageError, end_status
 from chart_binder.files import path_text
 from chart_binder.jobs import journal, write_albums
+from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.journal import MovedFiles, WritingRun, repair_journal
 from chart_binder.jobs.stored_decisions import new_run
 from chart_binder.jobs.undo import (
@@ -44,12 +45,14 @@ if TYPE_CHECKING:
 
 _MAX_HELD = 200
 """Files of one album that are held back, to print once what is the same in all."""
-_WRITE_STATUS = {WriteStatus.REFUSED: 3, WriteStatus.FAILED: 1}
+_PROGRESS_AFTER_S = 1.0
+_WAITS = 3
+_WRITE_STATUS = {WriteStatus.REFUSED: _WAITS, WriteStatus.FAILED: 1}
 
 
 @click.command("write")
 @options.some_paths_argument
-@options.flag("--apply", "applies", "Write; else only show what would change.")
+@options.flag("--apply", "applies", "Write the tags; without it, only preview them.")
 @options.tag_options
 @options.save_options
 @options.pass_session
@@ -61,17 +64,21 @@ def write(
     copy_links: bool,
     **tags: Any,
 ) -> int:
-    """Show what the decisions on files change in their tags; --apply writes it, safely.
+    """Preview what decisions change in the tags of files; --apply writes it, safely.
 
-    Files are shown by album. What is written is counted for each album; -v shows it, with ids
-    behind names. `canon undo` takes back what was written.
+    Files are shown by album; -v shows all of them, with ids. `canon undo` takes back what was
+    written.
 
     Exit status: 0 written, or nothing to change; 3 something may not be written, 1 a file could not
     be read or saved.
+
+    Preview: canon write PATH. Apply: canon write PATH --apply.
     """
-    config, is_verbose = session.config, session.verbosity > 0
+    config = session.config
     wanted = options.write_options(config, **tags)
-    results = TagResults(session.as_json, detailed=is_verbose or not applies, verbose=is_verbose)
+    results = TagResults(
+        session.as_json, not applies, session.verbosity > 0, is_quiet=session.quiet
+    )
     with session.open_store() as store, stop_after_current() as stop:
         lookup = release_lookup(config, store)
         planner = Planner(store, overrides(config)(), wanted, lookup, copy_links)
@@ -83,7 +90,11 @@ def write(
         with results.ending(run, stop):
             named = list(options.named_paths(paths))
             if wanted.policy is Policy.MOVE:
-                _show_regrouping(planner, named, stop, as_json=session.as_json)
+                lines = list(_regrouping(planner, named, stop))
+                if session.as_json:
+                    output.print_notes(lines)
+                else:
+                    results.lines += chain.from_iterable(output.wrap(line, "", 2) for line in lines)
             if not stop.is_set():
                 _write_all(planner, named, run, results, stop)
     return results.status
@@ -113,18 +124,15 @@ def _write_all(
             return
 
 
-def _show_regrouping(planner: Planner, named: Iterable[str], stop: Event, *, as_json: bool) -> None:
+def _regrouping(planner: Planner, named: Iterable[str], stop: Event) -> Iterator[str]:
+    """Yield which albums fall apart and come together."""
     moves: Counter[tuple[write_albums.AlbumName, write_albums.AlbumName]] = Counter()
     for item in _albums(named):
         if isinstance(item, write_albums.AlbumFiles):
             moves.update(write_albums.album_moves(write_albums.plan_album(planner, item)))
         if stop.is_set():
             return
-    lines = write_albums.regrouping_lines(moves)
-    if as_json:
-        output.print_notes(lines)
-    else:
-        output.print_lines(chain.from_iterable(output.wrap(line, "", 2) for line in lines))
+    yield from write_albums.regrouping_lines(moves)
 
 
 def _albums(
@@ -157,18 +165,20 @@ def _clean_folder(folder: Path) -> None:
 
 @dataclass
 class TagResults:
-    """Prints files as they come: JSON at once, text when all files of their album are there."""
+    """Prints files as JSON when they come; as text, first what all came to, then each album."""
 
     as_json: bool
-    detailed: bool = True
+    is_preview: bool = False
     verbose: bool = False
     is_undo: bool = False
+    is_quiet: bool = False
     status: int = 0
     counts: Counter[WriteStatus] = field(default_factory=Counter)
     partial: Counter[str] = field(default_factory=Counter)
-    held: list[WriteReport] = field(default_factory=list)
-    has_kept: bool = False
-    printed: bool = False
+    lines: list[str] = field(default_factory=list)
+    _held: list[WriteReport] = field(default_factory=list)
+    _has_kept: bool = False
+    _bar: Progress = field(default_factory=Progress)
 
     @property
     def words(self) -> tag_text.Words:
@@ -178,68 +188,86 @@ class TagResults:
     @contextmanager
     def ending(self, run: WritingRun | None, stop: Event) -> Iterator[None]:
         """Store how a run ended, also where an error ends it, and print what it came to."""
+        is_quiet = self.is_quiet or self.as_json
         try:
-            yield
-            self.flush()
+            with progress(is_quiet=is_quiet, after_s=_PROGRESS_AFTER_S) as self._bar:
+                yield
             is_cut = stop.is_set()  # read once: another signal may come while the sum is printed
             self.status = INTERRUPTED if is_cut else self.status
         except (KeyboardInterrupt, OSError, CanonError) as error:
             self.status = end_status(error)
-            with suppress(StoreError):  # the first error is the one that is reported
+            with suppress(StoreError, OSError):  # the first error is the one that is reported
                 self._end(run)
+                self._print(run)
             raise
         self._end(run)
-        summary = tag_text.counts_text(self.counts, self.partial, self.words) or "no file"
-        output.print_notes(output.wrap("; ".join((summary, *self._hints(run))), indent=2))
+        self._print(run)
 
     def _end(self, run: WritingRun | None) -> None:
         if run:
             run.counts.update({status.value: count for status, count in self.counts.items()})
             run.end(self.status)
 
-    def _hints(self, run: WritingRun | None) -> Iterator[str]:
-        """Yield what can be done next."""
-        if run and run.has_begun:
-            yield f"`canon undo {run.run.id}` takes it back"
+    def _print(self, run: WritingRun | None) -> None:
+        """Print what all files came to, what is held back, and what can be done next."""
+        self._flush()
+        goal = WriteStatus.UNDONE if self.is_undo else WriteStatus.WRITTEN
+        goal = WriteStatus.PLANNED if self.is_preview else goal
+        text = tag_text.headline(self.counts, self.partial, self.words, goal)
+        show = output.print_notes if self.as_json else output.print_lines
+        show(output.wrap(text, indent=2))
+        output.print_lines(self.lines)
+        output.print_notes(self._next(run))
+
+    def _next(self, run: WritingRun | None) -> Iterator[str]:
+        """Yield what can be done next, the most likely last."""
         if self.status == INTERRUPTED:
             yield "interrupted: the same command goes on"
-        elif self.counts[WriteStatus.PLANNED]:
-            yield "without --dry-run it is done" if self.is_undo else "--apply writes it"
-        if self.has_kept:
-            yield "--force puts back what is kept"
+        if self._has_kept:
+            yield f"to put back what is kept  {options.same_call(added='--force')}"
+        if run and run.has_begun:
+            again = "to write the tags again" if self.is_undo else "to undo it"
+            yield f"{again}  canon undo {run.run.id}"
+        if self.is_preview and self.counts[WriteStatus.PLANNED]:
+            change = {"removed": "--dry-run"} if self.is_undo else {"added": "--apply"}
+            yield f"next: {options.same_call(**change)}"
+        elif self.is_undo and not self.is_preview:
+            yield "to preview an undo  canon undo --dry-run"
+        elif self.status == _WAITS and not self.is_undo:
+            yield "next: canon review"
 
     def show(self, report: WriteReport) -> None:
-        """Print one file, or hold it back until its album is complete."""
+        """Count one file and print it as JSON, or hold it back until its album is complete."""
         self.counts[report.status] += 1
         self.partial.update(tag_text.what_lacks(report))
-        self.has_kept |= bool(report.kept)
-        waiting = 3 if report.waits else 0
+        self._has_kept |= bool(report.kept)
+        self._bar.show(Tally(files=(done := self.counts.total()), worked=done))
+        waiting = _WAITS if report.waits else 0
         self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
         if self.as_json:
             fields = _undo_object(report) if self.is_undo else _write_object(report)
             output.print_json(output.file_object(report.path, fields))
             return
         if report.file is None:  # a path that leads to no file
-            self.flush()
-            said = f"{path_text(report.path)}: {self.words[report.status]}: {report.why}"
-            output.print_lines(output.wrap(said, "", 2))
+            self._flush()
+            reason = f"{path_text(report.path)}: {self.words[report.status]}: {report.why}"
+            self.lines += output.wrap(reason, "", 2)
             return
-        is_next = self.held and tag_text.album_of(self.held[-1]) != tag_text.album_of(report)
-        if is_next or len(self.held) == _MAX_HELD:
-            self.flush()
-        self.held.append(report)
+        is_next = self._held and tag_text.album_of(self._held[-1]) != tag_text.album_of(report)
+        if is_next or len(self._held) == _MAX_HELD:
+            self._flush()
+        self._held.append(report)
 
-    def flush(self) -> None:
-        """Print what is held back; what is undone comes by its time, and is printed by name."""
-        held, self.held = self.held, []
+    def _flush(self) -> None:
+        """Make lines of what is held back; what is undone comes by its time, and goes by name."""
+        held, self._held = self._held, []
         if self.is_undo:
             held.sort(key=lambda report: report.path)
         if held:
-            lines = tag_text.album_lines(
-                held, self.words, detailed=self.detailed, verbose=self.verbose
+            is_detailed = self.is_preview or self.verbose
+            self.lines += tag_text.album_lines(
+                held, self.words, detailed=is_detailed, verbose=self.verbose
             )
-            output.print_lines(chain([""] * self.printed, lines))
-            self.printed = self.detailed
 
 
 def _write_object(report: WriteReport) -> dict[str, Any]:
@@ -279,7 +307,7 @@ _FINDINGS = {each: each.value for each in VerifyState} | {
 @click.command("undo")
 @click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=options.PATH)
 @options.option("--since WHEN", "All writes since: 2026-11-20, 2026-11-20T18:30, 2h.")
-@options.flag("--dry-run", "Show what would be put back; nothing is changed.")
+@options.flag("--dry-run", "Only preview what would be put back.")
 @options.flag("--force", "Put written keys back that somebody changed since.")
 @options.keep_mtime_option
 @options.pass_session
@@ -293,17 +321,18 @@ def undo(
 ) -> int:
     """Put the tags back as they were before a run, or before the last write of a file or folder.
 
-    Without an argument, the last run that wrote is taken back. Where other tags of a file changed
+    Without an argument, the last run that wrote is taken back. If other tags of a file changed
     since, the written keys are put back and the rest stays. A written key that somebody changed
-    since is named and stays, unless with --force. The run of an undo can be undone by its name.
-
-    Files are counted by album; -v and --dry-run show what is put back in each.
+    since is named and stays, except with --force. The run of an undo can be undone by its name.
 
     Exit status: 0 all is put back, 3 a file was changed since or may not be written, 1 one failed.
+
+    Preview: canon undo --dry-run. Apply: canon undo.
     """
     moment = _moment(since) if since else None
-    is_verbose = session.verbosity > 0
-    results = TagResults(session.as_json, is_verbose or dry_run, is_verbose, is_undo=True)
+    results = TagResults(
+        session.as_json, dry_run, session.verbosity > 0, is_undo=True, is_quiet=session.quiet
+    )
     with session.open_store() as store, stop_after_current() as stop:
         if not dry_run:
             output.print_notes(repair_journal(store))

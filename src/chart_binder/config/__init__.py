@@ -188,6 +188,8 @@ class TagsConfig(Section):
     policy: Literal["dates", "note", "move"] = "dates"
     """`dates`: when each track first came out; `note`: CANON_* keys alone; `move`: the whole
     representative release."""
+    navidrome_before_055: bool = False
+    """Leave out what would split an album in Navidrome before 0.55."""
 
 
 class LogConfig(Section):

@@ -67,13 +67,20 @@ class WriteOptions:
     """What is written, and how; all but `policy` is of `Policy.DATES`.
 
     `whole_albums` dates all tracks or none; `also_date` writes the date, too; `in_parts` dates an
-    album also where Navidrome would show it in parts.
+    album also where Navidrome would split it. That counts for Navidrome before 0.55 only with
+    `navidrome_before_055`.
     """
 
     policy: Policy = Policy.DATES
     whole_albums: bool = False
     also_date: bool = False
     in_parts: bool = False
+    navidrome_before_055: bool = False
+
+    @property
+    def keeps_together(self) -> bool:
+        """Whether an album without release ids is left out where Navidrome would split it."""
+        return not self.in_parts and (self.also_date or self.navidrome_before_055)
 
     @property
     def problems(self) -> Iterator[str]:
@@ -166,18 +173,19 @@ def navidrome_keys(container: str, fields: Fields) -> tuple[tuple[str, ...], tup
 
 
 def split_keys(
-    container_and_fields: Iterable[tuple[str, Fields, Fields]],
+    container_and_fields: Iterable[tuple[str, Fields, Fields]], *, before_055: bool
 ) -> frozenset[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Return the Navidrome keys under which files are one album that would be several.
 
-    Each file is given by its container, its fields before, and its fields after.
+    Each file is given by its container, its fields before, and its fields after. The keys of
+    Navidrome before 0.55 count only if `before_055`.
     """
     tracks = [
         (navidrome_keys(container, before), navidrome_keys(container, after))
         for container, before, after in container_and_fields
     ]
     split = set()
-    for which in (0, 1):
+    for which in (0, 1) if before_055 else (0,):
         after_of = defaultdict(set)
         for before, after in tracks:
             after_of[before[which]].add(after[which])
@@ -196,7 +204,7 @@ _BEFORE_DATE = re.compile(r"(?i)^(?:[\[(\s~℗©]|\(?[pc]\)|(?:circa|ca?)\b\.?)+
 # At the beginning, or behind day and month, whose order is not known.
 _YEAR = re.compile(r"(?:[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ])?(?!0000)([0-9]{4})(?![0-9])")
 _CUT = (
-    "no finer than its date: Navidrome before 0.55 would show the album in parts; --in-parts writes"
+    "no finer than its date, because Navidrome before 0.55 would split the album; --in-parts writes"
     " the original date whole"
 )
 _ORIGINAL_DATES = ("original_date", "original_year")

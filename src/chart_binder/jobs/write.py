@@ -326,15 +326,12 @@ class Planner:
         except LookupFailedError as error:
             return refusal(f"the tracks of its release are not known: {error}")
         if release is None:
-            return refusal(
-                f"MusicBrainz knows no release {track.chosen.release} any more: decide again"
-            )
+            return refusal("MusicBrainz does not have the chosen release any more: decide again")
         length = track.bundle.artifact.duration_ms if track.bundle.artifact else None
         place = release.track_of(recordings_of(track), length)
         if place is None:
             return refusal(
-                f"the recording is not among the tracks of {release.title!r}"
-                f" ({release.mbid}): decide again"
+                f"the recording is not among the tracks of {release.title!r}: decide again"
             )
         return partial(move, track, release=release, place=place, own_dates=draft.own_dates)
 

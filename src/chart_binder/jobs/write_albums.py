@@ -46,23 +46,17 @@ _MAX_TOGETHER = 2_000
 """Files that are planned at once: their evidence is in memory."""
 
 _NOT_WHOLE = (
-    "left out, for whole albums were asked for, and of {undated} of its {tracks} the year of the"
-    " first release is not certain, or they are not among the files named, or may not be written"
+    "skipped because --whole-albums dates all tracks or none, and {undated} of {tracks} cannot be"
+    " dated"
 )
-_FAILED_BEFORE = (
-    "left out, for the album is written whole or not at all, and {name} could not be: {why}"
-)
+_FAILED_BEFORE = "skipped because its album is written whole or not at all, and of {name}: {why}"
 _IN_PART = (
-    "{why}; of its album {written} written by now, so that Navidrome may show it in parts: write"
-    " it again when this is mended, or `canon undo {run}` takes back what the run wrote"
+    "{why}; {written} already written, so Navidrome may split its album: write it again when this"
+    " is solved, or take the run back with `canon undo {run}`"
 )
-_IN_PARTS = (
-    "left out, for Navidrome{version} would show the album in parts: it has no release ids"
-    "{is_partly}; --in-parts writes it all the same, and release ids in the tags, such as Picard"
-    " writes, keep it whole"
-)
-_FORMER = " before 0.55"
-"""Of Navidrome: versions that have the date in the album's key where there is an original date."""
+_SPLIT = "skipped because Navidrome{version} would split the album{is_partly}; --in-parts writes it"
+_BEFORE_055 = " before 0.55"
+"""These versions of Navidrome have the date in an album's key if there is an original date."""
 
 T = TypeVar("T")
 _Drafted: TypeAlias = Draft | WriteReport
@@ -189,13 +183,13 @@ def _or_report(file: TaggedFile, make: Callable[[], T]) -> T | WriteReport:
 def _plan_dates(
     planner: Planner, album: AlbumFiles, drafted: Sequence[_Drafted]
 ) -> Sequence[Planned]:
-    """Plan the original dates of an album, so that Navidrome's keys of it stay equal.
+    """Plan the original dates of an album.
 
-    Where that cannot be and `in_parts` does not ask for it, or `whole_albums` for all, it is
-    refused: without `whole_albums` only the tracks that would be shown in parts.
+    What would split the album in Navidrome is refused if the options keep it together, and with
+    `whole_albums` the whole album if one track cannot be dated.
     """
     options, has_ids = planner.options, bool(album.key.release)
-    of_whole = options.whole_albums or not (has_ids or options.in_parts)
+    of_whole = options.whole_albums or (options.keeps_together and not has_ids)
     try_plan: _TryPlan = partial(_try_plan, planner) if of_whole else lambda *_: None
     drafts = [one for one in drafted if isinstance(one, Draft)]
     everyone = (*album.files, *(album.others() if of_whole else ()))
@@ -207,7 +201,7 @@ def _plan_dates(
     if undated:
         why = _NOT_WHOLE.format(undated=undated, tracks=counted(len(everyone), "track"))
     elif tried.split:
-        why = _in_parts(everyone, tried.wishes, "" if options.also_date else _FORMER)
+        why = _split(everyone, tried.wishes, "" if options.also_date else _BEFORE_055)
     for path, error in islice(tried.blocked.items(), 1):
         others = f", and {len(tried.blocked) - 1} more" if len(tried.blocked) > 1 else ""
         why += f"; {quoted(Path(path.name))}{others}: {why_text(error)}"
@@ -251,7 +245,7 @@ def _attempt(
     *,
     has_ids: bool,
 ) -> _Attempt:
-    """Date an album's files; where whole dates would split it, no finer than those in the tags."""
+    """Date an album's files; if whole dates would split it, no finer than those in the tags."""
 
     def attempt(*, is_cut: bool) -> _Attempt:
         wishes: dict[Path, _Wish] = {}
@@ -273,8 +267,13 @@ def _attempt(
             if plan:
                 plans[draft.path] = plan
         after = ((one, _fields_after(one, wishes.get(one.path))) for one in everyone)
-        split = tags.split_keys((one.container, one.fields, fields) for one, fields in after)
-        return _Attempt(wishes, plans, blocked, frozenset() if options.in_parts else split)
+        split = frozenset[object]()
+        if options.keeps_together:
+            split = tags.split_keys(
+                ((one.container, one.fields, fields) for one, fields in after),
+                before_055=options.navidrome_before_055,
+            )
+        return _Attempt(wishes, plans, blocked, split)
 
     originals = {file.fields.get("original_date", ()) for file in everyone}
     years = {draft.track.first.year for draft in drafts if draft.track.first}
@@ -282,16 +281,17 @@ def _attempt(
     is_shared = len(originals) == 1 and len(years) > 1
     shared: frozenset[str] = frozenset(*originals) if is_shared else frozenset()
     whole = attempt(is_cut=False)
-    return attempt(is_cut=True) if whole.split and not has_ids else whole
+    is_cut = whole.split and not has_ids and options.navidrome_before_055
+    return attempt(is_cut=True) if is_cut else whole
 
 
-def _in_parts(everyone: Sequence[TaggedFile], wishes: Mapping[Path, _Wish], version: str) -> str:
-    """Return why an album is left out that Navidrome would show in parts, and what helps."""
+def _split(everyone: Sequence[TaggedFile], wishes: Mapping[Path, _Wish], version: str) -> str:
+    """Return why an album is left out that Navidrome would split, and what helps."""
     after = [_fields_after(one, wishes.get(one.path)) for one in everyone]
     undated = sum(not each.get("original_date") for each in after)
-    is_partly = f", and {undated} of {counted(len(after), 'track')} would have no original date"
+    is_partly = f": {undated} of {counted(len(after), 'track')} would have no original date"
     is_partly = is_partly if 0 < undated < len(after) else ""
-    return _IN_PARTS.format(version=version, is_partly=is_partly)
+    return _SPLIT.format(version=version, is_partly=is_partly)
 
 
 def _fields_after(file: TaggedFile, wish: _Wish | None) -> tags.Fields:
