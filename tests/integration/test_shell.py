@@ -115,4 +115,4 @@ def test_colours_are_for_terminals_unless_they_are_asked_for(
         ({"NO_COLOR": "1"}, ("--color=always",), True),
     ):
         with walking(home, environment | variables, "demo", *options) as terminal:
-            assert ("\x1b[36m" in terminal.until("What next:")) == has_colour
+            assert ("\x1b[36m" in terminal.until("next: canon decide")) == has_colour
