@@ -222,14 +222,13 @@ def _decide_files(
     from chart_binder.jobs.batch.report import Tally
     from chart_binder.jobs.batch.run import CircuitBreaker
 
-    config = session.config
-    named = list(options.named_paths(paths))
+    config, named = session.config, list(options.named_paths(paths))
     is_whole = len(named) > 1 or any(Path(one).is_dir() for one in named)
     tally, lookups = Tally(), CircuitBreaker(max_failures=MAX_FAILED_LOOKUPS)
     with session.open_store() as store, _saver(store, config, keeps) as saver:
         gather = evidence_of_files(config, store)
         is_quiet = session.quiet or session.shows_run or not (is_whole or sys.stderr.isatty())
-        after_s = 0.0 if is_whole else 1.0
+        after_s = 0 if is_whole else 1
         with progress([*map(Path, named)], is_quiet=is_quiet, after_s=after_s) as results.bar:
             left = _named_files(named)
             for name, item in left:
@@ -240,8 +239,8 @@ def _decide_files(
                     case = saver.decide_and_save(item.path, attempt)
                 else:
                     case = with_tags(attempt(), item.path)
-                year = tagged_year(case)
-                tally.add_file(FileOutcome(item.path, case.decision, tagged_year=year), None)
+                outcome = FileOutcome(item.path, case.decision, tagged_year=tagged_year(case))
+                tally.add_file(outcome, None)
                 results.show(name, case)
                 results.bar.show(tally)
                 if not config.musicbrainz.offline and _is_given_up(case.decision, lookups):
