@@ -19,7 +19,7 @@ from chart_binder.config.load import load_settings
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import Measures, RunRecord
 from chart_binder.domain.tags import Policy, WriteOptions
-from chart_binder.errors import INTERRUPTED, StoreError, UsageError, end_status
+from chart_binder.errors import INTERRUPTED, StoreError, UsageError, counted, end_status
 from chart_binder.files import absolute_path
 from chart_binder.jobs import write_albums
 from chart_binder.jobs.batch import (
@@ -48,6 +48,7 @@ from chart_binder.jobs.batch.resume import (
     interrupted_refresh,
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
+from chart_binder.jobs.batch.years import YearQueue
 from chart_binder.jobs.decide import WAITING_STATES, Decision, SiblingNeed, State
 from chart_binder.jobs.drift import DriftCheck
 from chart_binder.jobs.journal import WritingRun, clean_folder, repair_journal
@@ -95,8 +96,9 @@ class BatchOptions:
     """How a library is decided, as by the options of `canon batch`.
 
     `jobs` is by default `batch.jobs`, `policy` is `tags.policy`; `whole_albums`, `also_date` and
-    `in_parts` are of the policy `dates`. `scheduler` is the address of a Dask scheduler; without
-    one, a cluster is started on this machine.
+    `in_parts` are of the policy `dates`. `ask_years` asks the model, once all is decided, for years
+    that are not certain, for `ask_seconds` if that is set. `scheduler` is the address of a Dask
+    scheduler; without one, a cluster is started on this machine.
     """
 
     jobs: int | None = None
@@ -114,6 +116,8 @@ class BatchOptions:
     frozen: bool = False
     executor: Executor = Executor.THREADS
     scheduler: str | None = None
+    ask_years: bool = False
+    ask_seconds: float | None = None
 
     def check(self) -> None:
         """Raise `UsageError` for options that cannot be combined or are out of range."""
@@ -133,6 +137,7 @@ class BatchOptions:
             for odd in found:
                 if odd not in (*allowed,):
                     yield f"{name}: found {odd!r}; {', '.join(allowed)} are allowed"
+        yield from self._year_problems()
         yield from self.tags.problems
         for name in _OF_TAGS:
             if getattr(self, name) and not self.write:
@@ -142,6 +147,12 @@ class BatchOptions:
             yield "a scheduler is Dask's: choose the executor dask with it"
         if self.scheduler == "":
             yield "scheduler: the address is empty: is a variable of the shell not set?"
+
+    def _year_problems(self) -> Iterator[str]:
+        if self.ask_years and (self.write or self.dry_run):
+            yield "--ask-years stores what the model finds, and writes no tag: `canon write` does"
+        if self.ask_seconds is not None and not (self.ask_years and self.ask_seconds > 0):
+            yield "--for says how long --ask-years may ask: a time above 0, such as 8h"
 
     @property
     def tags(self) -> WriteOptions:
@@ -265,16 +276,19 @@ def estimate_batch(
     options.check()
     with open_store(store_url(config)) as store:
         resume = _resume_check(store, config, options, _versions(config, ""))
-        estimator = Estimator(config.musicbrainz)
+        estimator, years = Estimator(config.musicbrainz), YearQueue()
         for item in find_albums(paths):
             if isinstance(item, UnreadablePath):
                 on_unreadable(item)
                 continue
             checked = list(resume.check(item.paths))
             due = [path for path, is_due, _ in checked if is_due]
-            estimator.add(due, resumed=sum(outcome is not None for _, _, outcome in checked))
+            resumed = [outcome for _, _, outcome in checked if outcome]
+            estimator.add(due, resumed=len(resumed))
+            for outcome in resumed:
+                years.takes(outcome)
             on_album(estimator.files)
-        return estimator.estimate()
+        return estimator.estimate(years.estimate() if options.ask_years else None)
 
 
 def run_items(
@@ -297,8 +311,11 @@ def run_items(
         refresh = _refresh(store, run, options, said)
         setup = _setup(config, versions, options, refresh.since)
         worker = setup.worker(store)
+        if options.ask_years and worker.decider.adjudicator is None:
+            raise UsageError(f"--ask-years needs a model: {worker.decider.why_not}")
         resume = _resume_check(store, config, options, versions, refresh.runs)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
+        years = YearQueue(config.batch.model_jobs, options.ask_seconds)
         with open_executor(setup, worker, options) as executor:
             tally = Tally()  # begun here, so that the start of a cluster does not count
             batch = BatchRun(
@@ -312,10 +329,16 @@ def run_items(
                 on_finished=lambda one, outcome: on_file(FileResult(one, outcome, tally, run.id)),
                 should_stop=to_stop,
                 max_stopping_s=_MAX_STOPPING_S if options.executor == Executor.THREADS else inf,
+                holds=years.takes if options.ask_years else lambda _: False,
             )
             buffer.begin_run()
             with on_error(partial(_save_failed_end, buffer, tally)):
                 batch.run(items(store))
+                for outcome in years.ask(store, worker, to_stop):
+                    tally.add_file(outcome, None)
+                    batch.on_finished(outcome, None)
+            if years.left and not to_stop():
+                said(f"{counted(years.left, 'uncertain year')} left: the same command goes on")
         result = _result(run.id, batch, is_stopped=to_stop())
         buffer.save_run(result.measures, result.status)
         return result

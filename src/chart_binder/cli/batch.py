@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -51,6 +52,20 @@ _ONLY = tuple(map(str, Which))
 _log = logging.getLogger(__name__)
 
 
+class _Duration(click.ParamType[float]):
+    """A time such as `8h`, `90m` or `1h30m`, as seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Return the seconds."""
+        found = re.fullmatch(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+)s)?", value)
+        if not (found and value):
+            self.fail(f"{value!r} is no time: 8h, 90m or 1h30m is allowed", param, ctx)
+        days, hours, minutes, seconds = (int(each or 0) for each in found.groups())
+        return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
 @click.command("batch")
 @options.paths_argument
 @options.option("--jobs N", "Albums looked up at once (batch.jobs).", type=click.IntRange(1, 256))
@@ -79,6 +94,15 @@ _log = logging.getLogger(__name__)
     "What goes first: samplers, best-ofs and undated albums, or as folders are walked.",
     type=click.Choice(["compilations", "path"]),
     default="compilations",
+)
+@options.flag(
+    "--ask-years", "Then ask the model for years that are not certain, compilations first."
+)
+@options.option(
+    "--for TIME",
+    "How long --ask-years may ask: 8h, 90m.",
+    into="ask_seconds",
+    type=_Duration(),
 )
 @options.flag(
     "--estimate", "Read the tags alone, and say how many requests and hours the rest takes."
@@ -119,6 +143,8 @@ def batch(
         raise UsageError("name files or folders, or - for paths on standard input, or --stdin")
     if from_stdin and report:
         raise UsageError("--report: with --stdin the same lines are on standard output")
+    if from_stdin and flags["ask_years"]:
+        raise UsageError("--ask-years asks about the files of a library: leave out --stdin")
     if from_stdin and flags["only"] is not None:
         raise UsageError("--only chooses files of a library: with --stdin every line is answered")
     if estimate and (from_stdin or report or metrics or flags["write"]):
@@ -186,6 +212,10 @@ def estimate_lines(found: Estimate, *, only: bool) -> Iterator[str]:
     parts = [f"{count:,} {words}" for count, words in left_out if count]
     yield from summary_line("files", ", ".join([f"{found.files:,}", *parts]))
     whole, part = found.all, found.compilations
+    if found.years:
+        runs, each = counted(found.years.runs, "run"), f"{found.years.seconds_a_run:g} s each"
+        text = f"{counted(found.years.files, 'decided file')}: {runs} of the model ({each})"
+        yield from summary_line("years", f"{text}, about {_hours(found.years.hours)}")
     if not whole.files:
         if found.files:
             yield from summary_line("to decide", "nothing is left to look up")

@@ -193,6 +193,19 @@ class EstimatedPart(msgspec.Struct, frozen=True):
     most_hours: float | None
 
 
+class EstimatedYears(msgspec.Struct, frozen=True):
+    """What the uncertain years of decided files take: runs of the model, one a performance."""
+
+    files: int
+    runs: int
+    seconds_a_run: float
+
+    @property
+    def hours(self) -> float:
+        """The time that the model needs, one run after the other."""
+        return self.runs * self.seconds_a_run / 3600
+
+
 class Estimate(msgspec.Struct, frozen=True):
     """What a run over a library takes, by its tags; `kinds` counts albums that are collections.
 
@@ -207,6 +220,8 @@ class Estimate(msgspec.Struct, frozen=True):
     all: EstimatedPart
     compilations: EstimatedPart
     kinds: dict[str, int]
+    years: EstimatedYears | msgspec.UnsetType = msgspec.UNSET
+    """What the uncertain years of decided files take, if they are asked for."""
 
 
 class Estimator:
@@ -258,7 +273,7 @@ class Estimator:
             sums.most += _BY_ID if tags.recording_mbid else _MOST_BY_NAME
             sums.most += _MOST_SIBLINGS if when != "never" else 0
 
-    def estimate(self) -> Estimate:
+    def estimate(self, years: EstimatedYears | None = None) -> Estimate:
         """Return what all albums so far take together."""
         return Estimate(
             files=self.files,
@@ -269,6 +284,7 @@ class Estimator:
             all=self._part(self._collections, self._others),
             compilations=self._part(self._collections),
             kinds={kind: len(albums) for kind, albums in self._kinds.items()},
+            years=years or msgspec.UNSET,
         )
 
     def _part(self, *sums: "_Sums") -> EstimatedPart:

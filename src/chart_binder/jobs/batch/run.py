@@ -327,6 +327,8 @@ class BatchRun:
     lookups: CircuitBreaker = field(default_factory=CircuitBreaker)
     model: CircuitBreaker = field(default_factory=CircuitBreaker)
     max_stopping_s: float = inf
+    holds: Callable[[FileOutcome], bool] = lambda _: False
+    """Returns whether a file is finished elsewhere, because its year is to be asked for."""
     is_cut_short: bool = False
     _futures: dict["Future[Any]", Callable[[Any], None]] = field(default_factory=dict)
     _waiting: deque[OpenCase] = field(default_factory=deque)
@@ -516,8 +518,9 @@ class BatchRun:
 
     def _written(self, done: Sequence[Written]) -> None:
         for outcome, report, write_s in done:
-            self.tally.add_file(outcome, report, write_s)
-            self.on_finished(outcome, report)
+            if not self.holds(outcome):
+                self.tally.add_file(outcome, report, write_s)
+                self.on_finished(outcome, report)
 
 
 @contextmanager
