@@ -57,12 +57,12 @@ def test_a_page_is_read_with_its_title_and_final_address() -> None:
     page = "<title>Sheer Heart Attack</title><p>Released 8 November 1974."
     with Pages({"/old": redirect("/new#part", 301), "/new": page}) as server:
         read = fetcher(server).fetch(f"{server.url}/old")
-    assert (read.url, read.asked) == (f"{server.url}/new", f"{server.url}/old")
+    assert (read.url, read.requested_url) == (f"{server.url}/new", f"{server.url}/old")
     assert (read.title, read.extract.blocks) == (
         "Sheer Heart Attack",
         ("Released 8 November 1974.",),
     )
-    assert read.sources == (read.url, read.asked)
+    assert read.sources == (read.url, read.requested_url)
     assert not read.cut
     headers = server.requests[1].headers
     assert headers["user-agent"].startswith("canon/")

@@ -110,22 +110,23 @@ class SourceText:
 
         The page's own is left out where a narrower one is there.
         """
-        starts, above = self._above
+        starts, above = self._headings_by_line
         sections, table = above[bisect_right(starts, place) - 1]
         return (*sections, *(table if of_table else ()))
 
     @cached_property
-    def _above(self) -> tuple[list[int], list[tuple[list[str], list[str]]]]:
+    def _headings_by_line(self) -> tuple[list[int], list[tuple[list[str], list[str]]]]:
         """Where each line begins, the headings above it, and the caption and columns of a row.
 
         What an excerpt leaves out ends no table; a line of one cell is the caption of what follows.
         """
         starts, above = [0], list[tuple[list[str], list[str]]]()
-        open_ones: list[tuple[int, str]] = []
+        open_headings: list[tuple[int, str]] = []
         caption = columns = ""
         is_in_table = False
         for line in self.text.split("\n"):
-            shown = [text for width, text in open_ones if width > 1] or [t for _, t in open_ones]
+            sections = [heading for heading in open_headings if heading[0] > 1] or open_headings
+            shown = [text for _, text in sections]
             named = (caption, columns if is_in_table else "") if CELLS in line else ()
             above.append((shown, list(filter(None, named))))
             if CELLS in line:
@@ -136,15 +137,15 @@ class SourceText:
                 is_in_table = is_in_table and caption != ""
             if line.startswith("#"):
                 width = len(line) - len(line.lstrip("#"))
-                open_ones = [each for each in open_ones if each[0] < width]
-                open_ones.append((width, line.lstrip("# ")))
+                open_headings = [heading for heading in open_headings if heading[0] < width]
+                open_headings.append((width, line.lstrip("# ")))
             starts.append(starts[-1] + len(line) + 1)
         return starts[:-1], above
 
     def passage(self, place: int, end: int) -> str:
         """Return the text around a span, with the page's title and the nearest heading."""
         head = [f"Page: {self.title[:120]}"] if self.title else []
-        head += [f"Under: {each[:120]}" for each in self.headings(place)]
+        head += [f"Under: {heading[:120]}" for heading in self.headings(place)]
         room = MAX_PASSAGE - sum(len(line) + 1 for line in head)
         begin, stop = self.line(place)[0], self.line(max(place, end - 1))[1]
         if stop - begin <= room:  # neighbouring lines, as many as there is room for
@@ -167,7 +168,7 @@ def read_documents(events: Iterable[AnyEvent]) -> tuple[SourceText, ...]:
             is_linked = event.tool == LINKED_PAGES
         elif isinstance(event, Observed) and not event.error:
             documents = documents_of(event.observation)
-            texts += (SourceText.of(each, is_linked=is_linked) for each in documents)
+            texts += (SourceText.of(document, is_linked=is_linked) for document in documents)
     return tuple(texts)
 
 
@@ -205,17 +206,17 @@ def documents_named(source: str, documents: Sequence[SourceText]) -> Sequence[So
 
     Without a source it is all of them.
     """
-    written = source.strip().strip("<>\"'` ")
-    if not written:
+    name = source.strip().strip("<>\"'` ")
+    if not name:
         return documents
-    if "//" in written:
-        return _of_addresses([written], documents)
-    plain = " ".join(fold(written).split())
-    return next(filter(None, _named_by(written, plain, documents)), ())
+    if "//" in name:
+        return _of_addresses([name], documents)
+    plain = " ".join(fold(name).split())
+    return next(filter(None, _named_by(name, plain, documents)), ())
 
 
 def _named_by(
-    written: str, plain: str, documents: Sequence[SourceText]
+    name: str, plain: str, documents: Sequence[SourceText]
 ) -> Iterator[Sequence[SourceText]]:
     if number := _RESULT_NUMBER.fullmatch(plain):
         results = (d.address for d in documents if d.number == int(number[1]))
@@ -223,15 +224,17 @@ def _named_by(
     if host := _BARE_HOST.fullmatch(plain):
         yield [d for d in documents if f".{host_of(d.address)}".endswith(f".{host[1]}")]
     if "/" in plain and "." in plain.partition("/")[0]:
-        yield _of_addresses([f"https://{written}"], documents)
+        yield _of_addresses([f"https://{name}"], documents)
     if len(plain) >= _MIN_NAME:
         yield [d for d in documents if plain in " ".join(fold(d.title).split())]
         yield [d for d in documents if (title := fold(d.title)) and title in plain]
         yield [d for d in documents if d.site.partition(".")[0] in plain.split()]
 
 
-def _of_addresses(written: Iterable[str], documents: Sequence[SourceText]) -> Sequence[SourceText]:
-    wanted = set(map(normal_address, written))
+def _of_addresses(
+    addresses: Iterable[str], documents: Sequence[SourceText]
+) -> Sequence[SourceText]:
+    wanted = set(map(normal_address, addresses))
     return [d for d in documents if not wanted.isdisjoint(map(normal_address, d.addresses))]
 
 
@@ -260,15 +263,15 @@ def independent_sources(sources: Iterable[str]) -> frozenset[str]:
 
     URLs that name one site, in themselves or as an address that they contain, count once.
     """
-    standing: list[tuple[str, frozenset[str]]] = []
+    groups: list[tuple[str, frozenset[str]]] = []
     for source in sources:
         if owner := registered_site(source):
-            known = frozenset({owner, *_named_in(source)}) - {""}
-            shared = [each for each in standing if each[1] & known]
-            standing = [each for each in standing if each not in shared]
-            named = shared[0][0] if shared else owner
-            standing.append((named, known.union(*(others for _, others in shared))))
-    return frozenset(named for named, _ in standing)
+            sites = frozenset({owner, *_sites_named_in(source)}) - {""}
+            overlapping = [group for group in groups if group[1] & sites]
+            groups = [group for group in groups if group not in overlapping]
+            first = overlapping[0][0] if overlapping else owner
+            groups.append((first, sites.union(*(others for _, others in overlapping))))
+    return frozenset(first for first, _ in groups)
 
 
 def registered_site(source: str) -> str:
@@ -278,7 +281,7 @@ def registered_site(source: str) -> str:
     does not tell which; a site that repeats another (`SAME_SOURCE`) is that other one. What is no
     address is taken as it is.
     """
-    parts = _unwrapped(source)
+    parts = _innermost_parts(source)
     if parts is None:
         return source
     host = _host(parts)
@@ -289,9 +292,9 @@ def registered_site(source: str) -> str:
     return _ORIGINAL.get(site, site)
 
 
-def _named_in(source: str) -> Iterator[str]:
+def _sites_named_in(source: str) -> Iterator[str]:
     """Yield the sites that the path and the query of an address name."""
-    parts = _unwrapped(source)
+    parts = _innermost_parts(source)
     for text in (parts.path, f"?{parts.query}") if parts else ():
         plain = text
         for _ in range(_MOST_ESCAPED):
@@ -357,7 +360,7 @@ def _spelled(part: str) -> str:
     return unquote(quote(part, safe=_PLAIN), "latin-1")
 
 
-def _unwrapped(source: str) -> SplitResult | None:
+def _innermost_parts(source: str) -> SplitResult | None:
     """Return the parts of an address, of the innermost where one shows another; None for none."""
     address = source.strip().strip("<>")
     while True:
@@ -366,13 +369,13 @@ def _unwrapped(source: str) -> SplitResult | None:
         except ValueError:
             return None
         path = unquote(parts.path)
-        hits = (before.match(path) for host, before in _WRAPPED if host.fullmatch(_host(parts)))
-        found = next(filter(None, hits), None)
-        if found is None:
+        matches = (before.match(path) for host, before in _WRAPPED if host.fullmatch(_host(parts)))
+        match = next(filter(None, matches), None)
+        if match is None:
             return parts
-        inner = _SCHEME.sub("", found[1], count=1)
-        shown = f"http://{inner}" if "." in inner.partition("/")[0] else ""
-        address = f"{shown}?{parts.query}" if parts.query else shown
+        inner = _SCHEME.sub("", match[1], count=1)
+        target = f"http://{inner}" if "." in inner.partition("/")[0] else ""
+        address = f"{target}?{parts.query}" if parts.query else target
 
 
 def _host(parts: SplitResult) -> str:

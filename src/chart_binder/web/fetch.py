@@ -64,12 +64,12 @@ _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
 class Page:
     """What one address says.
 
-    `url` is where it was read in the end, `asked` what was asked for, `via` the redirects between;
-    `cut` tells that the page was longer than what was read of it.
+    `requested_url` redirected through `via` to `url`, where the page was read. `cut` means that the
+    page is longer than what was read of it.
     """
 
     url: str
-    asked: str
+    requested_url: str
     extract: Extract
     cut: bool
     via: tuple[str, ...] = ()
@@ -82,8 +82,9 @@ class Page:
     @property
     def sources(self) -> tuple[str, ...]:
         """The addresses the page may be cited by: never two hosts for one page."""
-        hosts = {httpx.URL(url).host.removeprefix("www.") for url in (self.asked, self.url)}
-        return tuple(dict.fromkeys((self.url, self.asked))) if len(hosts) == 1 else (self.url,)
+        urls = (self.url, self.requested_url)
+        hosts = {httpx.URL(url).host.removeprefix("www.") for url in urls}
+        return tuple(dict.fromkeys(urls)) if len(hosts) == 1 else (self.url,)
 
 
 class PageFetcher:
@@ -123,7 +124,7 @@ class PageFetcher:
         visit = Visit(self._config, self._guard, deadline, self._resolve, self._trust)
         with ExitStack() as turn:
             while len(trail) <= MOST_REDIRECTS + 1:
-                self._arrive(visit, trail, turn, is_asked_for=is_asked_for)
+                self._enter_host(visit, trail, turn, is_asked_for=is_asked_for)
                 with visit.ask(trail[-1]) as answer:
                     if isinstance(answer, httpx.Response):
                         return _page(trail, answer, self._config.max_bytes)
@@ -134,16 +135,16 @@ class PageFetcher:
         """Return an address in its one normal spelling; `RefusedError` if it is forbidden."""
         return str(self._guard.target(url))
 
-    def _arrive(
+    def _enter_host(
         self, visit: "Visit", trail: list[httpx.URL], turn: ExitStack, *, is_asked_for: bool
     ) -> None:
         target = trail[-1]
-        if not is_asked_for and _is_below(target.host, self._config.never):
+        if not is_asked_for and _is_in_domain(target.host, self._config.never):
             raise RefusedError(f"{target.host} is not read unasked ([llm.fetch] never)")
         if len(trail) == 1 or trail[-2].host != target.host:
             turn.close()
             # An operator's own host needs no pause between two pages.
-            rules = self._robots.known(target)
+            rules = self._robots.cached(target)
             pause_s = max(self._config.host_pause_s, rules.delay_s if rules else 0.0)
             pause_s = 0.0 if self._guard.is_private(target.host) else pause_s
             turn.enter_context(self._pacing.at(target.host, pause_s, visit.deadline))
@@ -151,7 +152,7 @@ class PageFetcher:
             self._robots.check(visit, target)
 
 
-def _is_below(host: str, domains: Iterable[str]) -> bool:
+def _is_in_domain(host: str, domains: Iterable[str]) -> bool:
     """Return whether a host is one of some domains, or below one."""
     return any(f".{host}".endswith(f".{domain.lower().strip('.')}") for domain in domains)
 
@@ -195,7 +196,7 @@ class RunPages:
         pages: dict[str, Page] = {}
         try:
             page = self._fetcher.fetch(url, is_asked_for=deadline is None, deadline=deadline)
-            pages = dict.fromkeys((page.asked, *page.via, page.url), page)
+            pages = dict.fromkeys((page.requested_url, *page.via, page.url), page)
         finally:
             with self._changed:
                 if len(self._pages) >= _MOST_RUN_PAGES:
@@ -212,7 +213,7 @@ def user_agent(config: FetchConfig) -> str:
 
 
 def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Page:
-    asked, url = str(trail[0]), str(trail[-1])
+    requested_url, url = str(trail[0]), str(trail[-1])
     host, named = answer.url.host, answer.headers.get("content-type", "")
     content_type = named.partition(";")[0].strip().lower()
     if not answer.is_success:
@@ -229,7 +230,7 @@ def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Pag
         content_type = "text/html" if text.lstrip()[:1] == "<" else "text/plain"
     extract = READERS[content_type](text)
     via = tuple(map(str, trail[1:-1]))
-    return Page(url, asked, extract, body.cut or extract.cut, via)
+    return Page(url, requested_url, extract, body.cut or extract.cut, via)
 
 
 def _status(answer: httpx.Response) -> str:
@@ -330,8 +331,8 @@ class HostPacing:
                 self._busy.discard(host)
                 now = self._ended[host] = time.monotonic()
                 if len(self._ended) > _MOST_HOSTS:
-                    known = self._ended.items()
-                    self._ended = {h: at for h, at in known if now - at < _LONGEST_PAUSE_S}
+                    ends = self._ended.items()
+                    self._ended = {h: at for h, at in ends if now - at < _LONGEST_PAUSE_S}
                 self._changed.notify_all()
 
 
@@ -383,10 +384,10 @@ class SiteRules:
 class _Robots:
     def __init__(self, agent: str) -> None:
         self._agent = agent
-        self._kept: dict[httpx.URL, tuple[float, SiteRules]] = {}
+        self._rules: dict[httpx.URL, tuple[float, SiteRules]] = {}
 
-    def known(self, target: httpx.URL) -> SiteRules | None:
-        until, rules = self._kept.get(_robots_url(target), (0.0, None))
+    def cached(self, target: httpx.URL) -> SiteRules | None:
+        until, rules = self._rules.get(_robots_url(target), (0.0, None))
         return rules if until >= time.monotonic() else None
 
     def check(self, visit: Visit, target: httpx.URL) -> None:
@@ -394,12 +395,12 @@ class _Robots:
 
         `FetchError` where the site could not be asked (RFC 9309, 2.3.1.4).
         """
-        rules = self.known(target)
+        rules = self.cached(target)
         if rules is None:
             rules = SiteRules.parse(_robots_txt(visit, _robots_url(target)), self._agent)
-            if len(self._kept) >= _MOST_ROBOTS_KEPT:
-                self._kept.clear()
-            self._kept[_robots_url(target)] = (time.monotonic() + _ROBOTS_KEPT_S, rules)
+            if len(self._rules) >= _MOST_ROBOTS_KEPT:
+                self._rules.clear()
+            self._rules[_robots_url(target)] = (time.monotonic() + _ROBOTS_KEPT_S, rules)
         if not rules.allows(str(target)):
             raise RefusedError(
                 f"{target.host} does not want programs to read that page (its robots.txt says so)"

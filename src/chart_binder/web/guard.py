@@ -115,14 +115,14 @@ class Guard:
                 names.add(entry.casefold().rstrip("."))
         return cls(frozenset(config.ports), frozenset(names), tuple(networks))
 
-    def target(self, written: str, base: httpx.URL | None = None) -> httpx.URL:
+    def target(self, address: str, base: httpx.URL | None = None) -> httpx.URL:
         """Return the address to ask, or raise `FetchError` (`RefusedError` where it is forbidden).
 
         `base` is the page a redirect came from. A host without a scheme is asked over https.
         """
-        url = _read(written, base)
+        url = _parse_url(address, base)
         if url.scheme not in _DEFAULT_PORTS:
-            raise RefusedError(f"{_shown(written)} cannot be fetched: only http and https can")
+            raise RefusedError(f"{_quoted(address)} cannot be fetched: only http and https can")
         if url.userinfo:
             raise RefusedError(f"{url.host} cannot be fetched: the address holds a user name")
         port = _DEFAULT_PORTS[url.scheme] if url.port is None else url.port
@@ -159,16 +159,16 @@ class Guard:
             return
         labels = name.split(".")
         if not all(_LABEL.fullmatch(label) for label in labels) or len(name) > _LONGEST_NAME:
-            raise FetchError(f"{_shown(host)} is not a host name")
+            raise FetchError(f"{_quoted(host)} is not a host name")
         if _NUMERIC_LABEL.fullmatch(labels[-1]):
             raise RefusedError(f"{host} cannot be fetched: it is an address in disguise")
         if len(labels) == 1 or labels[-1] in _INTERNAL_SUFFIXES:
             raise RefusedError(f"{host} cannot be fetched: it is not a name of the public internet")
 
 
-def _read(written: str, base: httpx.URL | None) -> httpx.URL:
+def _parse_url(address: str, base: httpx.URL | None) -> httpx.URL:
     """Parse an address once; this reading is the one that is checked and connected to."""
-    text = written.strip().strip("<>\"'`").strip()
+    text = address.strip().strip("<>\"'`").strip()
     if not text:
         raise FetchError("no address was given")
     if len(text) > _LONGEST_URL:
@@ -179,12 +179,12 @@ def _read(written: str, base: httpx.URL | None) -> httpx.URL:
         full = text if _HAS_SCHEME.match(text) else f"https://{text.lstrip('/')}"
         return _normal(httpx.URL(full))
     except (httpx.InvalidURL, ValueError) as error:
-        raise FetchError(f"{_shown(text)} is not a well-formed address") from error
+        raise FetchError(f"{_quoted(text)} is not a well-formed address") from error
 
 
 def _normal(url: httpx.URL) -> httpx.URL:
     return url.copy_with(fragment=None, host=url.host.removesuffix("."))
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")

@@ -43,7 +43,7 @@ class ReleaseRow(NamedTuple):
 
     text: str
     date: PartialDate | None
-    undated: str = ""
+    problem: str = ""
 
 
 def read_release(
@@ -58,7 +58,7 @@ def read_release(
     rows: list[ReleaseRow] = []
     for lines in _infoboxes(markup):
         dated = [at for at, line in enumerate(lines) if _label(line) in _release_labels()]
-        if dated and (reason := _other_record(lines, dated[0], document.title, subject, types)):
+        if dated and (reason := _box_problem(lines, dated[0], document.title, subject, types)):
             problem = reason
         elif dated:
             rows += (_dated_row(document, lines[:at], lines[at], subject) for at in dated)
@@ -97,11 +97,11 @@ def _label(line: str) -> str:
 @cache
 def _release_labels() -> frozenset[str]:
     return frozenset(
-        letters_and_digits(each) for row in LINKED_WORDS["release_rows"].values() for each in row
+        letters_and_digits(label) for row in LINKED_WORDS["release_rows"].values() for label in row
     )
 
 
-def _other_record(
+def _box_problem(
     lines: Sequence[str], row: int, title: str, subject: Subject, types: frozenset[str]
 ) -> str | None:
     """Return why an infobox, whose head ends with its row of release, is not of the subject."""
@@ -110,7 +110,7 @@ def _other_record(
         return f"its infobox is not headed {subject.title!r}"
     if any(subject.artists) and not any(_names_artist(line, subject) for line in lines):
         return f"its infobox does not name {subject.artist!r}"
-    kind = _kind(head, subject)
+    kind = _type_of_head(head, subject)
     if wanted not in ({kind} if kind else types):
         names = kind or " and ".join(sorted(types)) or "no type"
         return f"its infobox names {names}, where the record is {wanted or 'of no known type'}"
@@ -119,7 +119,7 @@ def _other_record(
 
 def is_titled(text: str, subject: Subject) -> bool:
     """Return whether a text is a title of the subject, with or without an aside in brackets."""
-    return any(spaced_words(each) in subject.own for each in (text, _ASIDE.sub("", text)))
+    return any(spaced_words(title) in subject.own for title in (text, _ASIDE.sub("", text)))
 
 
 def _names_artist(line: str, subject: Subject) -> bool:
@@ -128,22 +128,22 @@ def _names_artist(line: str, subject: Subject) -> bool:
     return named or any(name in letters_and_digits(line) for name in unspaced)
 
 
-def _kind(head: Sequence[str], subject: Subject) -> str:
+def _type_of_head(head: Sequence[str], subject: Subject) -> str:
     """Return the type that the head of a box says first: `Single by X from the album Y`."""
     text = "\n".join(line for line in head if not is_titled(line, subject))
     text = text.replace(subject.artist, " ") if subject.artist else text
-    found = [
+    mentions = [
         (start, start - end, kind)
         for kind, words in fact_words()[PRIMARY_TYPE].items()
         for start, end in find_words(words, text)
     ]
-    found += [
+    mentions += [
         (text.index(word), -len(word), kind)
         for kind, words in LINKED_WORDS["types"].items()
         for word in words
         if word in text
     ]
-    return min(found, default=(0, 0, ""))[2]
+    return min(mentions, default=(0, 0, ""))[2]
 
 
 def _dated_row(document: SourceText, head: Sequence[str], row: str, subject: Subject) -> ReleaseRow:
@@ -157,15 +157,16 @@ def _dated_row(document: SourceText, head: Sequence[str], row: str, subject: Sub
     value = SourceText(box.addresses, box.title, row.partition(CELLS)[2])
     mentions = value.mentions
     years = [year.start() for year in _YEAR.finditer(value.text)]
-    is_read = all(any(one.start <= year < one.end for one in mentions) for year in years)
-    if not (mentions and is_read) or any(one.is_span or len(one.dates) > 1 for one in mentions):
+    is_read = all(any(date.start <= year < date.end for date in mentions) for year in years)
+    is_certain = all(len(date.dates) == 1 and not date.is_span for date in mentions)
+    if not (mentions and is_read and is_certain):
         return ReleaseRow(row, None, "the row of release has no date that is certain")
     plain, doubtful = list[PartialDate](), list[PartialDate]()
     for mention in mentions:
         (doubtful if date_doubt(value, mention, subject) else plain).extend(mention.dates)
     date = first_date(plain, doubtful)
-    undated = "" if date else "the row of release may be of a reissue, or of another event"
-    return ReleaseRow(row, date, undated)
+    problem = "" if date else "the row of release may be of a reissue, or of another event"
+    return ReleaseRow(row, date, problem)
 
 
 def first_date(dates: Sequence[PartialDate], doubtful: Sequence[PartialDate]) -> PartialDate | None:

@@ -95,10 +95,9 @@ class _Reader:
     def read(self, group: ReleaseGroupId, addresses: Sequence[str]) -> Iterator[LinkedSource]:
         """Yield what the item and the articles of a group say."""
         subject = Subject.of(group, self.bundle)
-        numbers = dict.fromkeys(link[1] for each in addresses if (link := _ITEM.fullmatch(each)))
-        articles = dict(
-            article for each in addresses if (article := in_address(each)) and article[0]
-        )
+        items = filter(None, map(_ITEM.fullmatch, addresses))
+        numbers = dict.fromkeys(item[1] for item in items)
+        articles = dict(title for title in map(in_address, addresses) if title and title[0])
         types = frozenset[str]()
         for number in numbers:
             source, item = self._read_item(LinkedSource(group, number), subject)
@@ -124,13 +123,13 @@ class _Reader:
         except FetchError as error:
             return replace(source, problem=str(error)), None
         source = replace(source, address=item.address, title=item.title)
-        if problem := _other_item(item, source.group, subject):
+        if problem := _item_problem(item, source.group, subject):
             return replace(source, problem=problem), item
         statement = f"publication date{CELLS}{item.date}" if item.date else ""
         text = "\n".join(filter(None, (f"# {item.title}", item.description, statement)))
         document = Document(item.address, item.title, text=text, is_fetched=True)
         return LinkedSource(
-            source.group, item.address, item.title, document, item.date, statement, item.undated
+            source.group, item.address, item.title, document, item.date, statement, item.problem
         ), item
 
     def _read_article(
@@ -153,7 +152,7 @@ class _Reader:
         if article.is_section:
             return replace(source, problem="the link leads to a section of another article")
         row = read_release(SourceText.of(document), article.markup, subject, types)
-        return replace(source, date=row.date, quote=row.text, problem=row.undated)
+        return replace(source, date=row.date, quote=row.text, problem=row.problem)
 
     def _languages(self, articles: Mapping[str, str]) -> Sequence[str]:
         wanted = ("en", *languages_of(self.bundle.performer.country))
@@ -164,7 +163,7 @@ class _Reader:
         return Deadline(min(self.config.fetch.timeout_s, self.deadline.left_s))
 
 
-def _other_item(item: Item, group: ReleaseGroupId, subject: Subject) -> str:
+def _item_problem(item: Item, group: ReleaseGroupId, subject: Subject) -> str:
     """Return why an item is not about the very group, or an empty text.
 
     An item of a song alone has the date of the song, which may have come out on an album before.

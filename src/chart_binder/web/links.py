@@ -33,7 +33,7 @@ def links_of(page: "Page", about: str) -> tuple[tuple[str, str], ...]:
 
     `about` are artist and titles, separated by slashes.
     """
-    names = [name for each in about.split(" / ") if (name := spaced_words(each)).strip()]
+    names = [name for name in map(spaced_words, about.split(" / ")) if name.strip()]
     chosen: dict[str, tuple[int, str]] = {}
     for text, target in page.extract.links:
         words = spaced_words(text)
@@ -72,7 +72,7 @@ def leading_on(
     record of the evidence. The page itself must tell the record from others of its title.
     """
     sites = tuple(trusted)
-    read = {normal_address(each) for document in documents for each in document.addresses}
+    read = {normal_address(address) for document in documents for address in document.addresses}
     ranks: dict[str, int] = {}
     for document in documents:
         page = f"{document.title} {document.text}"
@@ -81,7 +81,7 @@ def leading_on(
             rank = min((_rank(text, document, subject) for subject in near), default=_NO_RANK)
             if rank < _NO_RANK and normal_address(address) not in read:
                 ranks[address] = min(rank, ranks.get(address, _NO_RANK))
-    for address in sorted(ranks, key=lambda each: ranks[each]):
+    for address in sorted(ranks, key=lambda address: ranks[address]):
         yield address, is_checked_page(address, sites)
 
 

@@ -64,8 +64,8 @@ def tokens(markup: str) -> Iterator[Token]:
             position = end + 1
             if name is None:
                 continue
-            word, rest = name[0].lower(), markup[name.end() : end]
-            yield (token := Token(word, rest, closes))
+            word, attributes = name[0].lower(), markup[name.end() : end]
+            yield (token := Token(word, attributes, closes))
             if word in _RAW_TEXT and not closes and not token.is_empty_element:
                 closing = re.compile(f"</{word}", re.IGNORECASE).search(markup, position)
                 inside, position = position, closing.start() if closing else len(markup)
@@ -95,9 +95,9 @@ def _tag_end(markup: str, start: int) -> int:
 def attributes_of(tag: Token) -> dict[str, str]:
     """Return a start tag's attributes, names in lower case, values unescaped."""
     attributes: dict[str, str] = {}
-    for found in _ATTRIBUTE.finditer(tag.text, 0, _ATTRIBUTES_READ):
-        value = found[2] or found[3] or found[4] or ""
-        attributes.setdefault(found[1].lower(), unescaped(value))
+    for attribute in _ATTRIBUTE.finditer(tag.text, 0, _ATTRIBUTES_READ):
+        value = attribute[2] or attribute[3] or attribute[4] or ""
+        attributes.setdefault(attribute[1].lower(), unescaped(value))
     return attributes
 
 
@@ -248,7 +248,7 @@ _LONGEST_RAW_TITLE = 1_000
 _LONGEST_DATE = 40
 
 HEADINGS = name_set("h1 h2 h3 h4 h5 h6")
-_KEPT = HEADINGS | name_set("li dt dd table caption tr th td")
+_TAGS_OUT = HEADINGS | name_set("li dt dd table caption tr th td")
 # What a start tag closes, up to the next table: authors leave these end tags out.
 _CLOSES = {
     "li": name_set("li"),
@@ -313,8 +313,8 @@ def reduced(markup: str) -> ReducedMarkup:
 def _spans(cell: Token) -> str:
     if "span" not in cell.text or cell.name not in {"td", "th"}:
         return ""
-    given = attributes_of(cell)
-    spans = [(name, given.get(name, "").strip()) for name in ("rowspan", "colspan")]
+    attributes = attributes_of(cell)
+    spans = [(name, attributes.get(name, "").strip()) for name in ("rowspan", "colspan")]
     return "".join(f" {name}={span}" for name, span in spans if _SEVERAL.fullmatch(span))
 
 
@@ -377,7 +377,7 @@ class _Reduction:
         elif name in _UNREAD or (name not in _VOID and is_hidden(token)):
             if not token.is_empty_element:
                 self._unread, self._unread_depth = name, 1
-        elif name not in _KEPT:
+        elif name not in _TAGS_OUT:
             if name == "time":
                 when = _DATE.match(attributes_of(token).get("datetime", "").strip())
                 self._when = when[0] if when else ""
@@ -397,7 +397,7 @@ class _Reduction:
     def _end(self, name: str) -> None:
         if name == "a":
             self._end_link()
-        if name not in _KEPT:
+        if name not in _TAGS_OUT:
             self._preformatted = self._preformatted and name != "pre"
             self._close_all(_ENDS.get(name, frozenset()))
             if name not in _INLINE:
@@ -452,7 +452,7 @@ class _Reduction:
 
     def _meta(self, tag: Token) -> None:
         attributes = attributes_of(tag)
-        names = (attributes.get(each) for each in ("property", "name", "itemprop"))
+        names = (attributes.get(key) for key in ("property", "name", "itemprop"))
         name = next(filter(None, names), "").lower()
         content = attributes.get("content", "").strip()
         if name in _DATE_NAMES and content and not self._published:

@@ -63,7 +63,7 @@ def tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
 
     A label such as `Released:` is put before the block that it names.
     """
-    kept: list[str] = []
+    tidied: list[str] = []
     room = MOST_CHARS
     for block in blocks:
         for start in range(0, len(block), _LONGEST_BLOCK):
@@ -72,15 +72,15 @@ def tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
             unfolded = one_line(block[start : start + _LONGEST_BLOCK])
             text = unfolded[: min(room, _MOST_UNFOLDED)]
             room -= len(unfolded)
-            if not text.strip("#-|•· ") or (kept and text == kept[-1]):
+            if not text.strip("#-|•· ") or (tidied and text == tidied[-1]):
                 continue
-            if kept and _is_label(kept[-1]) and not _is_label(text) and text[0] not in "#-":
-                kept[-1] = f"{kept[-1]} {text}"
+            if tidied and _is_label(tidied[-1]) and not _is_label(text) and text[0] not in "#-":
+                tidied[-1] = f"{tidied[-1]} {text}"
             else:
-                kept.append(text)
-        if len(kept) >= _MOST_BLOCKS or room <= 0:
+                tidied.append(text)
+        if len(tidied) >= _MOST_BLOCKS or room <= 0:
             break
-    return tuple(kept)
+    return tuple(tidied)
 
 
 def _is_label(block: str) -> bool:
@@ -108,25 +108,25 @@ def _blocks(element: Tag) -> Iterator[str]:
             yield term
             waiting = False
         if child.name == "dt":
-            term, waiting = _flat(child).rstrip(": "), True
+            term, waiting = _text_of(child).rstrip(": "), True
         elif child.name == "dd":
             label = f"{term}: " if term else ""
             yield from (f"{label}{block}" for block in _blocks(child) if block.strip())
             waiting = False
         else:
-            yield from _inside(child, spans)
+            yield from _element_blocks(child, spans)
     yield from "".join(run).split("\n")
     if waiting:
         yield term
 
 
-def _inside(child: Tag, spans: _Spans) -> Iterator[str]:
+def _element_blocks(child: Tag, spans: _Spans) -> Iterator[str]:
     if child.name == "tr" and not _is_layout(child):
         yield _row(child, spans)
     elif child.name == "li":
         yield from (f"- {block}" for block in _blocks(child) if block.strip())
     elif child.name in HEADINGS:
-        yield f"{'#' * int(child.name[1:])} {_flat(child)}"
+        yield f"{'#' * int(child.name[1:])} {_text_of(child)}"
     else:
         yield from _blocks(child)
 
@@ -134,7 +134,7 @@ def _inside(child: Tag, spans: _Spans) -> Iterator[str]:
 def _is_layout(row: Tag) -> bool:
     """Tell a row that arranges a page from one that states something."""
     return row.find(["table", *HEADINGS]) is not None or any(
-        len(_flat(cell)) > _LONGEST_CELL for cell in _cells(row)
+        len(_text_of(cell)) > _LONGEST_CELL for cell in _cells(row)
     )
 
 
@@ -149,7 +149,7 @@ def _row(row: Tag, spans: _Spans) -> str:
             rows, columns, text = above[column]
         elif (cell := next(cells, None)) is not None:
             rows, columns = (int(str(cell.get(name, 1))) for name in ("rowspan", "colspan"))
-            text = _flat(cell)
+            text = _text_of(cell)
         else:
             break
         if rows > 1 and len(text) <= _LONGEST_SPANNING and column < _MOST_SPANNING:
@@ -165,7 +165,7 @@ def _cells(row: Tag) -> list[Tag]:
     return [cell for cell in row.children if isinstance(cell, Tag) and cell.name in {"th", "td"}]
 
 
-def _flat(element: Tag) -> str:
+def _text_of(element: Tag) -> str:
     parts: list[str] = []
     for inner in element.descendants:
         if isinstance(inner, NavigableString):
@@ -310,11 +310,11 @@ class _Element:
     texts: list[str] = field(default_factory=list)
 
     def add(self, name: str, value: object) -> None:
-        known = self.members.get(name)
-        if value and isinstance(known, list):
-            known.append(value)
+        present = self.members.get(name)
+        if value and isinstance(present, list):
+            present.append(value)
         elif value:
-            self.members[name] = value if known is None else [known, value]
+            self.members[name] = value if present is None else [present, value]
 
     @property
     def value(self) -> _Members | str:

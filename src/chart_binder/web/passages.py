@@ -70,7 +70,7 @@ def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") 
     chosen = excerpt(page.extract.blocks, room, about or page.title, find, len(_QUOTED) + 1)
     lines = [*head, *(f"{_QUOTED}{line}" for line in chosen.lines)]
     if find:
-        lines += _not_found(page, find)
+        lines += _remarks_on_find(page, find)
     part = f"{chosen.shown:,} of {chosen.total:,} characters"
     if not chosen.total:
         lines.append("(the page holds no readable text)")
@@ -91,10 +91,10 @@ def document_of(page: "Page", chosen: "Excerpt", number: int | None = None) -> D
     )
 
 
-def _not_found(page: "Page", find: str) -> list[str]:
+def _remarks_on_find(page: "Page", find: str) -> list[str]:
     words = _words(find)
     texts = map(fold, (page.title, *page.extract.blocks))
-    most = max(len(_found_words(words, text, set(_WORD.findall(text)))) for text in texts)
+    most = max(len(_matching_words(words, text, set(_WORD.findall(text)))) for text in texts)
     quoted = repr(one_line(find, _LONGEST_FIND))
     if not most and words:
         return [f"(nothing on the page says {quoted})"]
@@ -135,13 +135,13 @@ def excerpt(
 def _choose(
     pieces: Sequence[str], ranks: Sequence[float], max_chars: int, per_line: int
 ) -> set[int]:
-    heads = _heads(pieces)
+    heads = _lines_above(pieces)
     chosen: set[int] = set()
     gap = len(GAP) + per_line  # one stands before each piece and one behind the last, at most
     room = max_chars - gap
     for at in sorted(range(len(pieces)), key=lambda at: (-ranks[at], at)):
         new = {at, *heads[at]} - chosen
-        cost = sum(len(pieces[each]) + per_line + gap for each in new)
+        cost = sum(len(pieces[index]) + per_line + gap for index in new)
         if cost <= room:
             chosen |= new
             room -= cost
@@ -167,7 +167,7 @@ def _parts(text: str, longest: int) -> Iterator[str]:
             yield from (word[at : at + longest] for at in range(0, len(word), longest))
 
 
-def _heads(pieces: Sequence[str]) -> list[set[int]]:
+def _lines_above(pieces: Sequence[str]) -> list[set[int]]:
     """Return what must be read above each piece: the names of its columns, else its heading.
 
     Rows have their caption, too, which is also a row of one cell in the midst of a table.
@@ -236,22 +236,22 @@ _BOX_HEAD, _LONGEST_BOX_LINE = 4, 60
 
 def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> list[float]:
     """Return how much each of the passages of a page bears on a question, for its length."""
-    seen = [_look(piece, about, find) for piece in pieces]
-    is_row = [one.is_row for one in seen]
-    topic = _shared(_rarity_sums([one.about for one in seen]), is_row)
-    sought = _shared(_rarity_sums([one.find for one in seen]), is_row)
-    dates = _shared([one.dates for one in seen], is_row)
-    release = _rarity_sums([one.release_words for one in seen])
+    all_signs = [_read_signs(piece, about, find) for piece in pieces]
+    is_row = [signs.is_row for signs in all_signs]
+    topic = _with_neighbours(_rarity_sums([signs.about for signs in all_signs]), is_row)
+    sought = _with_neighbours(_rarity_sums([signs.find for signs in all_signs]), is_row)
+    dates = _with_neighbours([signs.dates for signs in all_signs], is_row)
+    release = _rarity_sums([signs.release_words for signs in all_signs])
     # The question is where something came out first: the earliest is preferred.
-    years = sorted({one.year for one in seen if one.year})
+    years = sorted({signs.year for signs in all_signs if signs.year})
     early = {year: _EARLIEST * 0.8**place for place, year in enumerate(years)}
     first = next((at for at, piece in enumerate(pieces) if piece.startswith("# ")), 0)
-    box = _box_ranks(pieces, seen)
+    box = _box_ranks(pieces, all_signs)
     ranks = []
-    for at, (piece, one) in enumerate(zip(pieces, seen, strict=True)):
+    for at, (piece, signs) in enumerate(zip(pieces, all_signs, strict=True)):
         rank = 2.0 * topic[at] + dates[at] + 2.0 * min(topic[at], dates[at])
-        rank += min(release[at], _MOST_RELEASE_WORDS) + early.get(one.year, 0.0)
-        rank *= 0.3 if one.is_about_the_web else 1
+        rank += min(release[at], _MOST_RELEASE_WORDS) + early.get(signs.year, 0.0)
+        rank *= 0.3 if signs.is_about_the_web else 1
         if first <= at < first + _OPENING:
             rank += _OPENING_RANK  # the opening says what the page is about
         rank /= 4 if piece.startswith("#") else 1  # a heading comes with what stands under it
@@ -260,13 +260,13 @@ def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> 
     return ranks
 
 
-def _box_ranks(pieces: Sequence[str], seen: Sequence["_Look"]) -> dict[int, float]:
+def _box_ranks(pieces: Sequence[str], all_signs: Sequence["_Signs"]) -> dict[int, float]:
     """Return what the first dated rows of release in boxes count more, and the lines above them."""
     ranks: dict[int, float] = {}
     rows = (
         at
         for at, piece in enumerate(pieces)
-        if seen[at].dates and (label := _BOX_ROW.match(piece)) and says_release(label[1])
+        if all_signs[at].dates and (label := _BOX_ROW.match(piece)) and says_release(label[1])
     )
     for row in islice(rows, _MOST_BOX_ROWS):
         ranks[row] = _BOX_RANK
@@ -277,7 +277,7 @@ def _box_ranks(pieces: Sequence[str], seen: Sequence["_Look"]) -> dict[int, floa
     return ranks
 
 
-class _Look(NamedTuple):
+class _Signs(NamedTuple):
     """What is seen in a passage; `about` and `find` are the words asked for that it has.
 
     `year` is the earliest in a row, or in what has a date to the month; 0 where there is none.
@@ -292,7 +292,7 @@ class _Look(NamedTuple):
     is_about_the_web: bool
 
 
-def _look(piece: str, about: Sequence[str], find: Sequence[str]) -> _Look:
+def _read_signs(piece: str, about: Sequence[str], find: Sequence[str]) -> _Signs:
     folded = fold(piece)
     words = set(_WORD.findall(folded))
     years = list(map(int, _YEAR.findall(folded)))
@@ -301,9 +301,9 @@ def _look(piece: str, about: Sequence[str], find: Sequence[str]) -> _Look:
     is_row = CELLS in piece
     release_words = sorted(words & _RELEASE_WORDS)
     release_words += [word for word in _UNSPACED_RELEASE_WORDS if word in folded]
-    return _Look(
-        _found_words(about, folded, words),
-        _found_words(find, folded, words),
+    return _Signs(
+        _matching_words(about, folded, words),
+        _matching_words(find, folded, words),
         release_words,
         2.5 * min(to_the_month, 2) + min(max(0, len(years) - to_the_month), 2),
         min(years, default=0) if is_row or to_the_month else 0,
@@ -332,8 +332,8 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in every if word not in _OF_EVERY_TEXT) or every
 
 
-def _found_words(asked: Sequence[str], folded: str, words: Container[str]) -> Sequence[str]:
-    return [w for w in asked if w in words or (w in folded and _UNSPACED.search(w))]
+def _matching_words(wanted: Sequence[str], folded: str, words: Container[str]) -> Sequence[str]:
+    return [w for w in wanted if w in words or (w in folded and _UNSPACED.search(w))]
 
 
 def _rarity_sums(seen: Sequence[Sequence[str]]) -> list[float]:
@@ -343,13 +343,13 @@ def _rarity_sums(seen: Sequence[Sequence[str]]) -> list[float]:
     return [sum(rarity[word] for word in words) for words in seen]
 
 
-def _shared(values: Sequence[float], is_row: Sequence[bool]) -> list[float]:
+def _with_neighbours(values: Sequence[float], is_row: Sequence[bool]) -> list[float]:
     """Let neighbours share a little, but for the rows of a table, each of which stands alone."""
     shared = list(values)
     for _ in range(2):
         before = list(shared)
-        for at, (one, other) in enumerate(pairwise(before)):
+        for at, (value, next_value) in enumerate(pairwise(before)):
             if not is_row[at] and not is_row[at + 1]:
-                shared[at] = max(shared[at], _NEIGHBOUR * other)
-                shared[at + 1] = max(shared[at + 1], _NEIGHBOUR * one)
+                shared[at] = max(shared[at], _NEIGHBOUR * next_value)
+                shared[at + 1] = max(shared[at + 1], _NEIGHBOUR * value)
     return shared

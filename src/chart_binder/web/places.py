@@ -125,12 +125,12 @@ def is_copied(passage: str, other: str) -> bool:
     Rows, and what a passage stands under, do not count. Two sites may say in the same short
     sentence when a record came out; not in one of more than twenty words.
     """
-    known = frozenset[tuple[str, ...]]().union(*_runs(other))
+    other_runs = frozenset[tuple[str, ...]]().union(*_runs(other))
     shared = [
-        sum(1 if len("".join(run)) > _RUN else _OF_LETTERS for run in sentence & known)
+        sum(1 if len("".join(run)) > _RUN else _OF_LETTERS for run in sentence & other_runs)
         for sentence in _runs(passage)
     ]
-    is_one = sum(each > 1 for each in shared) <= 1
+    is_one = sum(weight > 1 for weight in shared) <= 1
     return sum(shared) >= (_ONE_SENTENCE if is_one else _SEVERAL)
 
 
@@ -190,14 +190,14 @@ def _is_told_apart(document: SourceText, subject: Subject) -> bool:
 
 def _other_type(line: str, subject: Subject) -> str | None:
     """Return the type that a line names, where only another candidate of the same title has it."""
-    own, others = subject.types
+    own_type, other_types = subject.types
     words = fact_words()[PRIMARY_TYPE]
 
     def is_said(*types: str) -> bool:
         return any(find_words((word for name in types for word in words.get(name, ())), line))
 
-    named = () if is_said(own, "Song") else filter(is_said, sorted(others))
-    return next((f"of type {each}" for each in named), None)
+    named = () if is_said(own_type, "Song") else filter(is_said, sorted(other_types))
+    return next((f"of type {name}" for name in named), None)
 
 
 @lru_cache(256)
@@ -214,9 +214,9 @@ def date_doubt(document: SourceText, mention: Mention, subject: Subject) -> str 
     sides = {side for name in names for side in name.split(" / ")}
     abroad = clauses.names_abroad(subject.countries, subject.home)
     if "+" not in subject.kind and (
-        said := clauses.other_issue(document.text, mention, sides, abroad)
+        issue := clauses.other_issue(document.text, mention, sides, abroad)
     ):
-        return said
+        return issue
     column = Place(document, mention.start, mention.end).column
     for above in reversed(document.headings(mention.start)):
         columns = dict(enumerate(above.split(CELLS))) if CELLS in above else {}
@@ -238,7 +238,11 @@ def value_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
     mention = next(mention for mention in place.document.mentions if mention.start == place.start)
     if doubt := date_doubt(place.document, mention, subject):
         return f"{patch.value} is said of something else ({doubt!r})"
-    return None if _says_so(place) else f"the sentence does not say it came out on {patch.value}"
+    return (
+        None
+        if _says_release_there(place)
+        else f"the sentence does not say it came out on {patch.value}"
+    )
 
 
 def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
@@ -249,11 +253,11 @@ def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]
         if subject.names_other(place.statement):
             yield "the clause names another candidate"
         return
-    said, is_of_other = place.value, subject.names_other(place.line)
+    words, is_of_other = place.value, subject.names_other(place.line)
     if place.is_prose:
         clause = _clause_below(place, subject)
         yield from clauses.doubts_in_clause(
-            clause, said, patch.field, value, subject, is_of_other=is_of_other
+            clause, words, patch.field, value, subject, is_of_other=is_of_other
         )
     yield from _edition_doubts(place, patch, subject)
 
@@ -278,7 +282,7 @@ def _clause_below(place: Place, subject: Subject) -> str:
     return f"{subject.title}: {place.clause}" if is_below else place.clause
 
 
-def _says_so(place: Place) -> bool:
+def _says_release_there(place: Place) -> bool:
     """Return whether running text says of a date, there or above, that something came out."""
     is_told = place.is_prose and not (place.line.startswith("- ") or may_be_caption(place.line))
     return not is_told or any(map(clauses.says_release, (place.clause, *place.above)))
@@ -287,7 +291,7 @@ def _says_so(place: Place) -> bool:
 def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
     """Yield why a status, country or type does not stand beside the title, country or number."""
     document, line, is_row = place.document, place.line, place.is_row
-    for name in () if is_row else _named_others(place.clause, subject):
+    for name in () if is_row else _other_names_credited(place.clause, subject):
         yield f"it is said of {subject.title!r} by {name!r}"
     if patch.field in (STATUS, COUNTRY) and _is_other_edition(document, subject):
         yield f"the page is of another release of {subject.title!r}"
@@ -372,10 +376,10 @@ _PAUSE = tuple(_MARKS_BEHIND[1:-2])
 def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
     """Yield others to whom a page's title, row or clause, or an infobox's head, credits it."""
     document, line = place.document, place.line
-    before, dash, rest = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
+    before, dash, behind = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
     is_site = spaced_words(before).replace(" ", "") in document.address
     names = [whose[1] or whose[2] for whose in _WHOSE.finditer(document.title)]
-    names += [document.title] if dash and subject.is_named_in(rest) and not is_site else []
+    names += [document.title] if dash and subject.is_named_in(behind) and not is_site else []
     if place.is_row:
         columns = () if _is_of_box(line) else place.column_names
         cells = zip(columns, line.split(CELLS), strict=False)
@@ -384,19 +388,19 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
         is_bare = subject.is_named_in(line) and not subject.has_artist_in(line)
         names += ["another artist"] if is_bare and _is_credited(document, subject) else []
     if any(subject.artists):
-        yield from (name for name in names if not _is_known_in(name, subject))
+        yield from (name for name in names if not _names_artist_or_label(name, subject))
     if not place.is_row:
-        yield from _named_others(place.clause, subject, of_record=subject.is_listed)
+        yield from _other_names_credited(place.clause, subject, of_record=subject.is_listed)
     for heading in () if subject.is_listed else document.headings(place.start, of_table=False):
-        yield from _named_others(heading, subject)
+        yield from _other_names_credited(heading, subject)
     if place.is_row and any(subject.artists):
         yield from _box_credits(place, subject)
     if not place.is_prose:
         heads = (
-            found[0].replace(CELLS, " ") for found in _HEADED.finditer(document.text, 0, place.end)
+            head[0].replace(CELLS, " ") for head in _HEADED.finditer(document.text, 0, place.end)
         )
         *_, nearest = ["", *(head for head in heads if _names_type(head))]
-        yield from _named_others(nearest, subject)
+        yield from _other_names_credited(nearest, subject)
 
 
 def box_around(place: Place) -> Sequence[str]:
@@ -434,7 +438,7 @@ def _box_credits(place: Place, subject: Subject) -> Iterator[str]:
         is_credit = _ARTIST_COLUMN.fullmatch(fold(label)) or (
             _names_type(label) and _CREDIT_LABEL.search(label)
         )
-        if value and is_credit and not _is_known_in(value, subject):
+        if value and is_credit and not _names_artist_or_label(value, subject):
             yield value
 
 
@@ -452,35 +456,35 @@ def _names_type(text: str) -> bool:
     return any(find_words(chain.from_iterable(fact_words()[PRIMARY_TYPE].values()), text))
 
 
-def _named_others(text: str, subject: Subject, *, of_record: bool = False) -> Iterator[str]:
+def _other_names_credited(text: str, subject: Subject, *, of_record: bool = False) -> Iterator[str]:
     """Yield the name in the first credit of a text, where it is not the artist's.
 
     A credit `of_record` is right behind a title or a type: not `inspired by Bach`.
     """
-    own = [*find_words(filter(None, (*subject.names, subject.artist)), text)]
+    name_spans = [*find_words(filter(None, (*subject.names, subject.artist)), text)]
     titles = {end for _, end in find_words(subject.names, text)}
-    for found in _CREDITED.finditer(text) if any(subject.artists) else ():
-        is_in_name = any(start <= found.end() - 1 < end for start, end in own)
-        behind = text[found.end() :]
-        is_other = _OTHER_WORK.match(found[1]) or _names_type(behind.split(" ", 1)[0])
-        is_behind = len(text[: found.end(1)].rstrip(_MARKS_BEHIND)) in titles
-        is_of_record = is_behind or _VERSION.search(found[1]) or _names_type(found[1])
+    for credit in _CREDITED.finditer(text) if any(subject.artists) else ():
+        is_in_name = any(start <= credit.end() - 1 < end for start, end in name_spans)
+        behind = text[credit.end() :]
+        is_other = _OTHER_WORK.match(credit[1]) or _names_type(behind.split(" ", 1)[0])
+        is_behind = len(text[: credit.end(1)].rstrip(_MARKS_BEHIND)) in titles
+        is_of_record = is_behind or _VERSION.search(credit[1]) or _names_type(credit[1])
         if is_in_name or is_other or (of_record and not is_of_record):
             continue
         if _is_artist(behind.split(), subject):
             return
         name = " ".join(_NAME_END.split(behind, maxsplit=1)[0].split()[:_BEFORE_NAME])
-        known = (*subject.labels, *subject.own, *subject.others)
-        if not any(each in spaced_words(name) for each in known):
+        evidence_names = (*subject.labels, *subject.own, *subject.others)
+        if not any(known_name in spaced_words(name) for known_name in evidence_names):
             yield name
 
 
-def _is_known_in(text: str, subject: Subject) -> bool:
+def _names_artist_or_label(text: str, subject: Subject) -> bool:
     """Return whether a text has the artist's whole name, and no longer one, or the label."""
     last, comma, first = text.partition(", ")
     words = [*text.split(), *(f"{first} {last}".split() if comma else ())]  # Whitcombe, Ora
     is_named = any(_is_artist(words[at:], subject, 0) for at in range(len(words)))
-    return is_named or any(each in spaced_words(text) for each in subject.labels)
+    return is_named or any(label in spaced_words(text) for label in subject.labels)
 
 
 def _is_artist(words: Sequence[str], subject: Subject, skipped: int = _BEFORE_NAME) -> bool:
@@ -566,8 +570,8 @@ def find_quote(document: SourceText, quote: str) -> list[tuple[int, int]]:
 def _quoted(document: SourceText, quote: str) -> list[tuple[int, int]]:
     words = plain_text(quote)[0].strip(" .,;:…")
     normal, places = document.normal
-    found = re.finditer(re.escape(words), normal) if len(words) >= _MIN_QUOTE else ()
-    return [(places[each.start()], places[each.end() - 1] + 1) for each in found]
+    matches = re.finditer(re.escape(words), normal) if len(words) >= _MIN_QUOTE else ()
+    return [(places[match.start()], places[match.end() - 1] + 1) for match in matches]
 
 
 def _with_other_date(document: SourceText, quote: str) -> Iterator[tuple[int, int]]:
@@ -576,15 +580,16 @@ def _with_other_date(document: SourceText, quote: str) -> Iterator[tuple[int, in
     def plain(text: str) -> str:
         return _BEFORE_DATE.sub("", plain_text(text)[0].strip(_MARKS)).strip(_MARKS)
 
-    for quoted in find_dates(quote):
-        is_stated = len(quoted.dates) == 1 and not quoted.is_span
-        before, behind = plain(quote[: quoted.start]), plain(quote[quoted.end :])
-        for there in document.mentions if is_stated else ():
-            near = max(0, there.start - 2 * quoted.start - _BESIDE)
-            said = plain(document.text[near : there.start])
-            rest = plain(document.text[there.end : there.end + 2 * len(quote) + _BESIDE])
-            if there[2:] == quoted[2:] and said.endswith(before) and rest.startswith(behind):
-                yield there.start, there.end
+    for quoted_date in find_dates(quote):
+        is_stated = len(quoted_date.dates) == 1 and not quoted_date.is_span
+        before, behind = plain(quote[: quoted_date.start]), plain(quote[quoted_date.end :])
+        for mention in document.mentions if is_stated else ():
+            near = max(0, mention.start - 2 * quoted_date.start - _BESIDE)
+            text_before = plain(document.text[near : mention.start])
+            text_behind = plain(document.text[mention.end : mention.end + 2 * len(quote) + _BESIDE])
+            is_same_text = text_before.endswith(before) and text_behind.startswith(behind)
+            if mention[2:] == quoted_date[2:] and is_same_text:
+                yield mention.start, mention.end
 
 
 _MARKS = " .,;:()"

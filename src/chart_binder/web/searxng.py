@@ -257,7 +257,7 @@ def _hits(body: Mapping[str, object]) -> Iterator[Hit]:
         if url and seen.isdisjoint(same):
             seen |= same
             dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))
-            date = next((found[0] for found in dates if found), "")
+            date = next((match[0] for match in dates if match), "")
             yield Hit(url, title or url, snippet, date)
 
 
@@ -281,15 +281,15 @@ def _answers(body: Mapping[str, object]) -> Iterator[Direct]:
     It computes what looks like a sum and tells the time to who asks for a song called Time.
     """
     for answer in _list(body.get("answers")):
-        given = answer if isinstance(answer, dict) else {"answer": answer}
-        text = _text(given.get("answer"))
-        if text and not _text(given.get("engine")).startswith(("answerer", "plugin")):
-            yield Direct("Answer", (text,), _web_address(given.get("url")))
+        fields = answer if isinstance(answer, dict) else {"answer": answer}
+        text = _text(fields.get("answer"))
+        if text and not _text(fields.get("engine")).startswith(("answerer", "plugin")):
+            yield Direct("Answer", (text,), _web_address(fields.get("url")))
 
 
 def _failing(body: Mapping[str, object]) -> Iterator[str]:
-    given = body.get("unresponsive_engines")
-    for entry in map(list, given.items()) if isinstance(given, dict) else _list(given):
+    engines = body.get("unresponsive_engines")
+    for entry in map(list, engines.items()) if isinstance(engines, dict) else _list(engines):
         engine, *reasons = map(_text, entry if isinstance(entry, list) and entry else [entry])
         yield f"{engine} ({reasons[0]})" if reasons and reasons[0] else engine
 

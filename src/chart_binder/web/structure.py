@@ -116,8 +116,8 @@ def states_plainly(place: Place, subject: Subject) -> bool:
 
 def _columns(place: Place, subject: Subject) -> Sequence[str]:
     """Return the names of the columns of a table; of a box, whose rows begin with a label, none."""
-    first, _, rest = place.line.partition(CELLS)
-    is_box = CELLS not in rest and _says_release(first, subject)
+    first, _, values = place.line.partition(CELLS)
+    is_box = CELLS not in values and _is_release_label(first, subject)
     return () if is_box else place.column_names
 
 
@@ -131,34 +131,34 @@ def _row_is_plain(place: Place, columns: Sequence[str], subject: Subject) -> boo
         return False
     if kind == "neutral" and not _is_of_records(place, subject):
         return False
-    if not (_fits_heading(place, subject) and _is_plain_text(_beside_date(place), subject)):
+    if not (_fits_heading(place, subject) and _is_explained_prose(_beside_date(place), subject)):
         return False
     others = [pair for n, pair in enumerate(zip(columns, cells, strict=True)) if n != at]
     if any(_is_of_other_issue(head, cell, subject) for head, cell in others):
         return False
-    titles = [pair for pair in others if not _is_of_what_is_beside(pair[0], subject)]
+    titles = [pair for pair in others if not _is_of_companion(pair[0], subject)]
     is_named = any(subject.is_named_in(cell) for _, cell in titles)
     checked = titles if is_named else others
     return all(
-        any(_is_any(kind, head) for kind in ("label", "number", "artist"))
+        any(_is_column_of(kind, head) for kind in ("label", "number", "artist"))
         or _names_it_alone(cell, subject)
         for head, cell in checked
     )
 
 
-def _is_of_what_is_beside(head: str, subject: Subject) -> bool:
+def _is_of_companion(head: str, subject: Subject) -> bool:
     """Return whether a column is of what stands beside the record: its album, its other side."""
     types = {*_types_in(head, subject)}
     is_other = bool(types and subject.types[0]) and types.isdisjoint(_own_types(subject))
-    return is_other or _is_any("beside", head)
+    return is_other or _is_column_of("beside", head)
 
 
 def _beside_date(place: Place) -> str:
     """Return what stands with a date in its cell, up to a semicolon."""
     line, at = place.line, place.offset
     before, behind = line[:at].rpartition(CELLS)[2], line[at:].partition(CELLS)[0]
-    label, colon, rest = before.partition(":")
-    before = rest if colon and clauses.says_release(label) else before
+    label, colon, value = before.partition(":")
+    before = value if colon and clauses.says_release(label) else before
     return before.rpartition(";")[2] + behind.partition(";")[0]
 
 
@@ -175,37 +175,37 @@ def _fits_heading(place: Place, subject: Subject) -> bool:
     """
     headings = place.document.headings(place.start, of_table=False)
     texts = headings or (_without_site(place.document),)
-    return all(_may_head(text, subject) for text in texts) and _tells_type(place, subject)
+    return all(_may_stand_above(text, subject) for text in texts) and _tells_type(place, subject)
 
 
-def _may_head(text: str, subject: Subject) -> bool:
+def _may_stand_above(text: str, subject: Subject) -> bool:
     types = {*_types_in(text, subject)} - {_SONG}
     if types and subject.types[0] and subject.types[0] not in types:
         return False
     if subject.types[0] and any(find_words(_other_kinds(subject), text)):
         return False
-    words = spaced_words(_unnamed(text, subject))
-    rest = _pattern_in("records").sub(" ", _pattern_in("headings").sub(" ", words))
+    words = spaced_words(_without_names(text, subject))
+    remainder = _word_pattern("records").sub(" ", _word_pattern("headings").sub(" ", words))
     labels = (label.strip() for label in subject.labels if _UNSPACED.search(label))
     for word in (*_TABLE["records, unspaced"], *_TABLE["headings, unspaced"], *labels):
-        rest = rest.replace(word, " ")
+        remainder = remainder.replace(word, " ")
     series = {re.split(r"[\W\d]", code, maxsplit=1)[0] for code in subject.codes}
-    rest = " ".join(word for word in rest.split() if word not in series)
+    remainder = " ".join(word for word in remainder.split() if word not in series)
     is_named = subject.is_named_in(text) and _names_it_alone(text, subject)
-    return is_named or _is_plain_text(rest, subject)
+    return is_named or _is_explained_prose(remainder, subject)
 
 
 def _other_kinds(subject: Subject) -> Iterator[str]:
     """Yield the words of the secondary types that a record does not have."""
     kinds = subject.kind.split(" + ")
     words = fact_words()[SECONDARY_TYPES].items()
-    return (word for name, each in words if name not in kinds for word in each)
+    return (word for name, words_of_kind in words if name not in kinds for word in words_of_kind)
 
 
-def _is_plain_text(text: str, subject: Subject) -> bool:
+def _is_explained_prose(text: str, subject: Subject) -> bool:
     """Return whether a text is known but for words such as `on` and `the`."""
     words = _KANA.sub(" ", clauses.without_release(text)).split()
-    return _is_known(" ".join(word for word in words if fold(word) not in _GLUE), subject)
+    return _is_explained(" ".join(word for word in words if fold(word) not in _GLUE), subject)
 
 
 def _tells_type(place: Place, subject: Subject) -> bool:
@@ -213,8 +213,8 @@ def _tells_type(place: Place, subject: Subject) -> bool:
     if not subject.types[1]:
         return True
     texts = (*place.above, place.line, *box_around(place))
-    own = _own_types(subject)
-    is_typed = any(own & {*_types_in(text, subject)} for text in texts)
+    own_types = _own_types(subject)
+    is_typed = any(own_types & {*_types_in(text, subject)} for text in texts)
     return is_typed or names_number(place.line, subject)
 
 
@@ -223,7 +223,7 @@ def _without_site(document: SourceText) -> str:
     host = (urlsplit(document.address).hostname or "").replace("-", "")
     pieces = re.split(r"\s[-–—|]\s", document.title)
     return " - ".join(
-        each for each in pieces if (fold(each).split() or [""])[0].strip(",") not in host
+        piece for piece in pieces if (fold(piece).split() or [""])[0].strip(",") not in host
     )
 
 
@@ -234,12 +234,12 @@ def _kind_of_head(head: str, countries: frozenset[str]) -> str:
         return "neutral"
     if not clauses.says_release(head) and words.isdisjoint(_RELEASE):
         return "other"
-    rest = clauses.without_release(head)
-    left = {*spaced_words(rest).split()} - _GLUE - _NEUTRAL - _RELEASE - countries
-    return "other" if left else "release"
+    plain = clauses.without_release(head)
+    unknown = {*spaced_words(plain).split()} - _GLUE - _NEUTRAL - _RELEASE - countries
+    return "other" if unknown else "release"
 
 
-def _says_release(label: str, subject: Subject) -> bool:
+def _is_release_label(label: str, subject: Subject) -> bool:
     return _kind_of_head(label, _country_words(subject)) == "release"
 
 
@@ -254,14 +254,14 @@ def _country_words(subject: Subject) -> frozenset[str]:
 
 def _is_of_other_issue(head: str, cell: str, subject: Subject) -> bool:
     """Return whether a cell names a label or number, and none that the evidence knows."""
-    if subject.codes and cell.strip() and _is_any("number", head):
+    if subject.codes and cell.strip() and _is_column_of("number", head):
         number, codes = letters_and_digits(cell), map(letters_and_digits, subject.codes)
         return not any(code in number or number in code for code in codes)
-    if not subject.labels or not _is_any("label", head):
+    if not subject.labels or not _is_column_of("label", head):
         return False
     words = {*spaced_words(cell).split()}
-    known = {word for label in subject.labels for word in label.split()} - _NO_NAMES
-    return bool(words) and words.isdisjoint(known) and not names_number(cell, subject)
+    label_words = {word for label in subject.labels for word in label.split()} - _NO_NAMES
+    return bool(words) and words.isdisjoint(label_words) and not names_number(cell, subject)
 
 
 _NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"})
@@ -273,19 +273,21 @@ _NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"}
 def _box_is_plain(place: Place, subject: Subject) -> bool:
     """Return whether a box is that of the record: of its type or its artist, and of no other."""
     label = _label(place.line)
-    if not (_says_release(label, subject) and _is_plain_text(_beside_date(place), subject)):
+    if not (
+        _is_release_label(label, subject) and _is_explained_prose(_beside_date(place), subject)
+    ):
         return False
     if _is_doubted(place, subject) or not _fits_heading(place, subject):
         return False
     above = [text for text in place.above if CELLS not in text]
     cells = [cell for row in box_around(place) for cell in row.split(CELLS)]
     types = {name for text in (*cells, *above) for name in _types_in(text, subject)}
-    own = subject.types[0]
+    own_type = subject.types[0]
     heads = [line for line in box_around(place) if _label(line) == line]
     is_song = {name for text in heads for name in _types_in(text, subject)} == {_SONG}
-    if own and (is_song or types - {_SONG}) and own not in types:
+    if own_type and (is_song or types - {_SONG}) and own_type not in types:
         return False  # a song's box has the date of the album that it is from
-    is_of_artist = any(map(subject.has_artist_in, above)) or _introduces(place, subject)
+    is_of_artist = any(map(subject.has_artist_in, above)) or _is_introduced(place, subject)
     return bool(types) or is_of_artist or any(_is_own_label(cell, subject) for cell in cells)
 
 
@@ -298,7 +300,7 @@ def _label(line: str) -> str:
 
 def _types_in(text: str, subject: Subject) -> Iterator[str]:
     """Yield the types that a text names, but not that of what a record is from."""
-    plain = _unnamed(text, subject)
+    plain = _without_names(text, subject)
     for name, words in fact_words()[PRIMARY_TYPE].items():
         spans = find_words(words, plain)
         is_in_word = any(word in plain for word in words if _UNSPACED.match(word))
@@ -313,10 +315,10 @@ def _is_doubted(place: Place, subject: Subject) -> bool:
     """
     for line in (line for line in box_around(place) if not find_dates(line)):
         label = _label(line)
-        value = line.removeprefix(label) or _unnamed(line, subject)
-        if _is_any("country", label) and not _is_known(value, subject):
+        value = line.removeprefix(label) or _without_names(line, subject)
+        if _is_column_of("country", label) and not _is_explained(value, subject):
             return True
-        says_of_what = _is_any("label", label) or clauses.doubt_in_heading(label)
+        says_of_what = _is_column_of("label", label) or clauses.doubt_in_heading(label)
         if (label == line or not says_of_what) and clauses.doubt_in_heading(value):
             return True
     return False
@@ -327,17 +329,17 @@ def _is_own_label(cell: str, subject: Subject) -> bool:
     return bool(words & clauses.label_words(subject))
 
 
-def _introduces(place: Place, subject: Subject) -> bool:
+def _is_introduced(place: Place, subject: Subject) -> bool:
     """Return whether a line of the page calls the record one of the artist's, by its type."""
     return "Soundtrack" not in subject.kind and any(
-        _has_any(subject.own, line)
-        and _has_any(subject.artists, line)
+        _has_name(subject.own, line)
+        and _has_name(subject.artists, line)
         and any(_types_in(line, subject))
         for line in place.document.text.split("\n")
     )
 
 
-def _has_any(names: Iterable[str], line: str) -> bool:
+def _has_name(names: Iterable[str], line: str) -> bool:
     """Return whether a line has a name, as `spaced_words`, in what has no spaces as a part."""
     words = spaced_words(line)
     return any((name.strip() if _UNSPACED.search(name) else name) in words for name in names)
@@ -356,9 +358,11 @@ def _names_it_alone(text: str, subject: Subject) -> bool:
         behind = _OTHER_SIDE.split(text[end:].lstrip(_CLOSING))[0]
         if _NUMBERED.match(behind):
             continue
-        if _is_known(text[:start].removeprefix("- "), subject) and _is_plain_text(behind, subject):
+        if _is_explained(text[:start].removeprefix("- "), subject) and _is_explained_prose(
+            behind, subject
+        ):
             return True
-    return not (spans or subject.is_named_in(text)) and _is_known(text, subject)
+    return not (spans or subject.is_named_in(text)) and _is_explained(text, subject)
 
 
 def _spans(names: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
@@ -367,11 +371,11 @@ def _spans(names: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
     for name in names:
         words = r"[\W_]+".join(map(re.escape, name.split()))
         words = re.sub(r"(?<=\+)and(?=\[)", "(?:and|&)", words)
-        for found in re.finditer(rf"(?<!\w){words}(?!\w)", normal):
-            yield places[found.start()], places[found.end() - 1] + 1
+        for match in re.finditer(rf"(?<!\w){words}(?!\w)", normal):
+            yield places[match.start()], places[match.end() - 1] + 1
 
 
-def _is_known(text: str, subject: Subject) -> bool:
+def _is_explained(text: str, subject: Subject) -> bool:
     """Return whether a text holds nothing but what the evidence says, dates, types and formats."""
     plain = CODE.sub(" ", _without_dates(text))
     if not subject.labels:
@@ -395,10 +399,10 @@ def _without_dates(text: str) -> str:
 def _type_words(subject: Subject) -> Sequence[str]:
     """Return the words of a record's types; if it has none, those of any type."""
     primary, secondary = fact_words()[PRIMARY_TYPE], fact_words()[SECONDARY_TYPES]
-    known = subject.kind.split(" + ") if subject.types[0] else [*primary, *secondary]
+    kinds = subject.kind.split(" + ") if subject.types[0] else [*primary, *secondary]
     words = [*primary["Song"]]
-    for each in known:
-        words += [*primary.get(each, ()), *secondary.get(each, ())]
+    for kind in kinds:
+        words += [*primary.get(kind, ()), *secondary.get(kind, ())]
     words += [
         "original",
         "various",
@@ -416,20 +420,20 @@ def _is_of_records(place: Place, subject: Subject) -> bool:
     """Return whether what stands above, or the line, says that records or releases are listed."""
     texts = (*place.above, place.line)
     headings = (text for text in place.above if CELLS not in text)  # charts stand beside dates
-    if any(clauses.doubt_in_heading(_unnamed(text, subject)) for text in headings):
+    if any(clauses.doubt_in_heading(_without_names(text, subject)) for text in headings):
         return False
     return any(
-        clauses.says_release(plain) or _is_any_in("records", plain)
-        for plain in (_unnamed(text, subject) for text in texts)
+        clauses.says_release(plain) or _has_word_of("records", plain)
+        for plain in (_without_names(text, subject) for text in texts)
     )
 
 
 def lists_records(text: str) -> bool:
     """Return whether a text has a word for a list of records, such as `discography`."""
-    return _is_any_in("records", text)
+    return _has_word_of("records", text)
 
 
-def _unnamed(text: str, subject: Subject) -> str:
+def _without_names(text: str, subject: Subject) -> str:
     names = [*find_words(filter(None, (*subject.names, subject.artist)), text)]
     for start, end in sorted(names, reverse=True):
         text = f"{text[:start]} {text[end:]}"
@@ -437,20 +441,20 @@ def _unnamed(text: str, subject: Subject) -> str:
 
 
 @cache
-def _pattern(kind: str) -> re.Pattern[str]:
+def _column_pattern(kind: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(_TABLE[kind])})")
 
 
-def _is_any(kind: str, head: str) -> bool:
-    return bool(_pattern(kind).fullmatch(spaced_words(head).strip()))
+def _is_column_of(kind: str, head: str) -> bool:
+    return bool(_column_pattern(kind).fullmatch(spaced_words(head).strip()))
 
 
-def _is_any_in(kind: str, text: str) -> bool:
+def _has_word_of(kind: str, text: str) -> bool:
     if any(word in text for word in _TABLE[f"{kind}, unspaced"]):
         return True
-    return bool(_pattern_in(kind).search(spaced_words(text)))
+    return bool(_word_pattern(kind).search(spaced_words(text)))
 
 
 @cache
-def _pattern_in(kind: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{_pattern(kind).pattern})(?!\w)")
+def _word_pattern(kind: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{_column_pattern(kind).pattern})(?!\w)")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
     from chart_binder.web.fetch import Page, PageFetcher, RunPages
     from chart_binder.web.transport import Resolve
-    from chart_binder.web.wikimedia import Found
+    from chart_binder.web.wikimedia import Lookup
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ def web_search(
                 case NothingFound():
                     return nothing_found(outcome)
                 case Degraded():
-                    raise _degraded(outcome)
+                    raise _engines_failed(outcome)
 
         return web_search
 
@@ -101,15 +101,15 @@ def _read_pages(
         return tuple(threads.map(read, hits))
 
 
-def _degraded(found: Degraded) -> ToolError:
+def _engines_failed(outcome: Degraded) -> ToolError:
     """Return what to raise; its cause tells the operator which engines fail, and why."""
-    if found.unreadable:
+    if outcome.unreadable:
         return ToolError(
             f"Search results came, but none with an address that can be read. {SAYS_NOTHING}"
         )
     error = ToolError(f"The search engines are failing at the moment. {SAYS_NOTHING}")
     error.__cause__ = LookupFailedError(
-        f"SearXNG answers, but its engines fail: {', '.join(found.failing)}; wait, or"
+        f"SearXNG answers, but its engines fail: {', '.join(outcome.failing)}; wait, or"
         " turn others on, under engines in its settings.yml"
     )
     return error
@@ -152,9 +152,9 @@ def wikipedia(config: "LLMConfig", resolve: "Resolve | None" = None) -> Tool:
     def for_run(run: RunContext) -> Callable[..., Observation]:
         def wikipedia(query: str, language: str = "") -> Observation:
             """Read the Wikipedia article that fits best; language is a code such as en or ja."""
-            found = _look_up(config, query, language, resolve)
-            shown = _article(found, f"{query} / {run.about}", config.fetch.max_chars)
-            return _with_links(shown, found.page, run.about) if found.page else shown
+            lookup = _look_up(config, query, language, resolve)
+            shown = _article(lookup, f"{query} / {run.about}", config.fetch.max_chars)
+            return _with_links(shown, lookup.page, run.about) if lookup.page else shown
 
         return wikipedia
 
@@ -166,13 +166,13 @@ def _with_links(shown: Observation, page: "Page", about: str) -> Observation:
     return replace(shown, documents=(replace(document, links=links_of(page, about)),))
 
 
-def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve | None") -> "Found":
+def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve | None") -> "Lookup":
     from chart_binder.web.transport import resolve_by_system
     from chart_binder.web.wikimedia import LANGUAGE, Wikipedia, in_address
 
     address = in_address(query)
-    asked = (address[0] if address else "") or language.strip().lower()
-    if asked and not LANGUAGE.fullmatch(asked):
+    code = (address[0] if address else "") or language.strip().lower()
+    if code and not LANGUAGE.fullmatch(code):
         raise ToolError(
             f"{one_line(language, 40)!r} is no language: give its code, such as en, ja, zh-yue."
         )
@@ -180,36 +180,36 @@ def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve |
         raise ToolError("Give a title, or words to look for.")
     try:
         resolve = resolve or resolve_by_system
-        return Wikipedia(config.wikipedia, config.fetch, asked, resolve=resolve).look_up(query)
+        return Wikipedia(config.wikipedia, config.fetch, code, resolve=resolve).look_up(query)
     except FetchError as error:
         raise ToolError(f"The look-up at Wikipedia failed: {error}. {SAYS_NOTHING}") from error
 
 
-def _article(found: "Found", about: str, max_chars: int) -> Observation:
-    if found.page is None:
+def _article(lookup: "Lookup", about: str, max_chars: int) -> Observation:
+    if lookup.page is None:
         return Observation("Wikipedia has no such article. Try other words, or another language.")
     entries = [
         (f"{number}. {one_line(title, 80)}\n   {url}", url)
-        for number, (title, url) in enumerate(found.others.items(), start=1)
+        for number, (title, url) in enumerate(lookup.others.items(), start=1)
     ]
     head = "Other articles:"
-    others = _that_fit(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
+    others = _entries_that_fit(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
     lines = [head, *(text for text, _ in others)] if others else []
-    seen = page_reading(found.page, max_chars - sum(len(line) + 1 for line in lines), about)
+    seen = page_reading(lookup.page, max_chars - sum(len(line) + 1 for line in lines), about)
     content = "\n".join((seen.content, *lines))
     sources = (*seen.sources, *(url for _, url in others))
     return Observation(content, sources, documents=seen.documents)
 
 
 def search_results(
-    found: Hits, read: "Sequence[Page | FetchError]", config: "LLMConfig", query: str, about: str
+    results: Hits, read: "Sequence[Page | FetchError]", config: "LLMConfig", query: str, about: str
 ) -> Observation:
     """Show what was found, numbered, whole entries only; under each of the best, its passages.
 
     `read` are the pages of the first hits, or why they cannot be read.
     """
-    hits = found.hits[: config.searxng.max_results]
-    direct = [*_direct_documents(found)]
+    hits = results.hits[: config.searxng.max_results]
+    direct = [*_direct_documents(results)]
     head = "Search results:"  # without the query: it would look like something that was found
     room = config.fetch.max_chars - len(head) - _SPARE
     entries: list[tuple[str, Document]] = []
@@ -226,11 +226,11 @@ def search_results(
             seen.add(entry[1].address)
             entries.append(entry)
             room_for_pages -= len(entry[0]) + 1
-    shown = _that_fit(entries, room)
+    shown = _entries_that_fit(entries, room)
     lines = [head, *(text for text, _ in shown)]
     if left_out := len(entries) - len(shown):
         lines.append(f"({left_out} more not shown)")
-    if found.failing:
+    if results.failing:
         lines.append("(some search engines did not answer)")
     documents = tuple(document for _, document in shown if document.address)
     sources = dict.fromkeys(document.address for document in documents)
@@ -251,8 +251,8 @@ def _entry(
     if page is None or isinstance(page, FetchError):
         snippet = " ".join(excerpt((hit.snippet,), _LONGEST_SNIPPET, bearing).lines)
         lines = [_heading(number, hit.title, hit.url, hit.date)]
-        said = "the search engine's words" if page is None else f"not read: {page}"
-        lines += [f"   ({one_line(said, _LONGEST_REASON)}) {snippet}".rstrip()]
+        reason = "the search engine's words" if page is None else f"not read: {page}"
+        lines += [f"   ({one_line(reason, _LONGEST_REASON)}) {snippet}".rstrip()]
         return "\n".join(lines), Document(hit.url, hit.title, (), snippet, number=number)
     heading = _heading(number, page.title, page.url, page.extract.published)
     per_line = len(_QUOTED) + 1
@@ -268,7 +268,7 @@ def _heading(number: int, title: str, url: str, date: str | None) -> str:
     return f"{number}. {one_line(title, _LONGEST_TITLE)} ({about})\n   {url}"
 
 
-def _that_fit(entries: Sequence[tuple[str, T]], room: int) -> Sequence[tuple[str, T]]:
+def _entries_that_fit(entries: Sequence[tuple[str, T]], room: int) -> Sequence[tuple[str, T]]:
     """Return the entries whose whole texts fit into so many characters, a line end after each."""
     shown = []
     for entry in entries:
@@ -278,17 +278,17 @@ def _that_fit(entries: Sequence[tuple[str, T]], room: int) -> Sequence[tuple[str
     return shown
 
 
-def nothing_found(found: NothingFound) -> Observation:
+def nothing_found(outcome: NothingFound) -> Observation:
     """Say that the search worked and found nothing, with what the engines suggest instead."""
     instead = " or ".join(
-        repr(one_line(text, _LONGEST_QUERY)) for text in found.suggestions[:_MOST_SUGGESTIONS]
+        repr(one_line(text, _LONGEST_QUERY)) for text in outcome.suggestions[:_MOST_SUGGESTIONS]
     )
     advice = f"Try {instead}." if instead else "Try fewer or other words."
     return Observation(f"No results. {advice}")
 
 
-def _direct_documents(found: Hits) -> Iterator[Document]:
+def _direct_documents(results: Hits) -> Iterator[Document]:
     """Yield answers and infoboxes of engines; where no address is given, it is empty."""
-    for direct in found.direct:
-        shown = excerpt(direct.lines, _LONGEST_BOX, found.query, per_line=3)
+    for direct in results.direct:
+        shown = excerpt(direct.lines, _LONGEST_BOX, results.query, per_line=3)
         yield Document(direct.url, direct.label, (), " | ".join(shown.lines))

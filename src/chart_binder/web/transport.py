@@ -57,10 +57,10 @@ def open_client(
 def resolve_by_system(host: str, port: int) -> tuple[Address, ...]:
     """Ask the system's resolver; `UnknownHostError` where it knows no such host."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise UnknownHostError(f"there is no host called {host!r}") from error
-    return tuple(dict.fromkeys(ip_address(entry[4][0]) for entry in found))
+    return tuple(dict.fromkeys(ip_address(entry[4][0]) for entry in entries))
 
 
 class _PinnedTransport(httpx.HTTPTransport):
@@ -259,10 +259,10 @@ def decode_text(data: bytes, declared: str | None) -> str:
     for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
-    known = _codec(declared) or _codec(_declared_in(data))
-    if known is None:
-        known = _guess(data) if _beginning(data, "utf-8") is None else "utf-8"
-    return data.decode(known, "replace")
+    codec = _codec(declared) or _codec(_declared_in(data))
+    if codec is None:
+        codec = _guess(data) if _beginning(data, "utf-8") is None else "utf-8"
+    return data.decode(codec, "replace")
 
 
 def _codec(label: str | None) -> str | None:
@@ -276,10 +276,10 @@ def _codec(label: str | None) -> str | None:
 
 
 def _declared_in(data: bytes) -> str | None:
-    found = _DECLARED_IN_PAGE.search(data, 0, _DECLARED_WITHIN)
-    if found is None:
+    match = _DECLARED_IN_PAGE.search(data, 0, _DECLARED_WITHIN)
+    if match is None:
         return None
-    label = found[1].decode("ascii", "replace").lower()
+    label = match[1].decode("ascii", "replace").lower()
     # Whoever could read this word did not read it as UTF-16.
     return "utf-8" if label.startswith("utf-16") else label
 
@@ -307,7 +307,7 @@ def _guess(data: bytes) -> str:
     if high < max(_FEWEST_HIGH, _LEAST_HIGH * len(sample)):
         return "cp1252"
     for codec, least, order, first, last in _COMMON_LETTERS:
-        letters = [each for each in _beginning(sample, codec) or "" if each > "\x7f"]
+        letters = [character for character in _beginning(sample, codec) or "" if character > "\x7f"]
         common = sum(first <= letter.encode(order, "ignore") <= last for letter in letters)
         if letters and common / len(letters) >= least:
             return codec

@@ -100,7 +100,7 @@ class Item:
     group_ids: frozenset[str]
     articles: Mapping[str, str]
     date: PartialDate | None
-    undated: str
+    problem: str
 
 
 def read_item(server: JsonServer, number: str, deadline: Deadline) -> Item:
@@ -125,8 +125,8 @@ def _item(address: str, entity: _Entity) -> Item:
     aliases = (name for names in dict(entity.aliases).values() for name in names)
     names = dict.fromkeys(one_line(name.value) for name in (*labels.values(), *aliases))
     claims = dict(entity.claims)
-    classes = {one.id for one in _values(claims.get(INSTANCE_OF, ()), _EntityId)}
-    date, undated = _publication(claims.get(PUBLICATION_DATE, ()))
+    classes = {entity_id.id for entity_id in _values(claims.get(INSTANCE_OF, ()), _EntityId)}
+    date, problem = _publication(claims.get(PUBLICATION_DATE, ()))
     return Item(
         address,
         one_line(label.value, _LONGEST_NAME),
@@ -140,7 +140,7 @@ def _item(address: str, entity: _Entity) -> Item:
             if (wiki := _WIKI.fullmatch(site))
         },
         date,
-        undated,
+        problem,
     )
 
 
@@ -162,8 +162,8 @@ def _publication(statements: Sequence[_Statement]) -> tuple[PartialDate | None, 
     Several dates are one record's where each tells of which place, format or label it is; of two
     that do not tell, one must be the vaguer form of the other.
     """
-    preferred = [one for one in statements if one.rank == "preferred"]
-    best = preferred or [one for one in statements if one.rank == "normal"]
+    preferred = [statement for statement in statements if statement.rank == "preferred"]
+    best = preferred or [statement for statement in statements if statement.rank == "normal"]
     if not best:
         return None, "it states no date of publication"
     plain, explained, doubtful = list[PartialDate](), list[PartialDate](), list[PartialDate]()
@@ -174,7 +174,7 @@ def _publication(statements: Sequence[_Statement]) -> tuple[PartialDate | None, 
         qualifiers = {*dict(statement.qualifiers)}
         dates = plain if not qualifiers else explained
         (dates if qualifiers <= _EXPLAINS_DATE else doubtful).append(date)
-    exact = [one for one in plain if not any(is_vaguer(one, other) for other in plain)]
+    exact = [day for day in plain if not any(is_vaguer(day, other) for other in plain)]
     if len(set(exact)) > 1:
         return None, f"it states several dates of publication: {', '.join(sorted(map(str, exact)))}"
     first = first_date([*exact, *explained], doubtful)

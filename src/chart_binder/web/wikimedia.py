@@ -131,7 +131,7 @@ class Article:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Lookup:
     """The page that fits best, if any, and others' addresses by title."""
 
     page: Page | None
@@ -158,26 +158,26 @@ class Wikipedia:
         self._server = JsonServer("Wikipedia", home, fetch, resolve=resolve, trust=trust)
         self._timeout_s = fetch.timeout_s
 
-    def look_up(self, query: str) -> Found:
+    def look_up(self, query: str) -> Lookup:
         """Return the article of a title, or of an address, or the one that fits words best.
 
         Raises `FetchError` where Wikipedia could not be asked.
         """
         deadline = Deadline(self._timeout_s)
         if address := in_address(query):
-            return Found(self._page(address[1], deadline))
+            return Lookup(self._page(address[1], deadline))
         titles = [hit.title for hit in self._search(query, deadline)]
         exact = [title for title in titles if fold(title) == fold(query.strip())]
         for title in [*exact, *titles]:
             if page := self._page(title, deadline):
-                others = {each: self.address(each) for each in titles if each != title}
-                return Found(page, others)
-        return Found(None)
+                others = {other: self.address(other) for other in titles if other != title}
+                return Lookup(page, others)
+        return Lookup(None)
 
     def _search(self, query: str, deadline: Deadline) -> tuple[_Article, ...]:
         words = _SYNTAX.sub(r'"\1"', one_line(query)[:_LONGEST_QUERY])  # -word is "not that word"
-        found = self._ask({**_SEARCH, "srsearch": words}, deadline).query
-        return found.search if found else ()
+        results = self._ask({**_SEARCH, "srsearch": words}, deadline).query
+        return results.search if results else ()
 
     def _page(self, title: str, deadline: Deadline) -> Page | None:
         article = self.article(title, deadline)
@@ -190,18 +190,18 @@ class Wikipedia:
         """
         query = {**_PARSE, "page": title}
         try:
-            found, cut = self._ask(query, deadline).parse, False
+            parsed, cut = self._ask(query, deadline).parse, False
         except TooLongError:
-            found, cut = self._ask({**query, "section": "0"}, deadline).parse, True
-        if found is None:
+            parsed, cut = self._ask({**query, "section": "0"}, deadline).parse, True
+        if parsed is None:
             return None
-        address = self.address(found.title)
-        extract = from_html(f"<title>{html.escape(found.title)}</title>{found.text}")
+        address = self.address(parsed.title)
+        extract = from_html(f"<title>{html.escape(parsed.title)}</title>{parsed.text}")
         return Article(
             Page(address, address, extract, cut or extract.cut),
-            found.text,
-            any(each.tofragment for each in found.redirects),
-            "disambiguation" in found.properties,
+            parsed.text,
+            any(redirect.tofragment for redirect in parsed.redirects),
+            "disambiguation" in parsed.properties,
         )
 
     def _ask(self, query: Mapping[str, str], deadline: Deadline) -> _Answer:
@@ -226,5 +226,5 @@ _ADDRESS: Final = re.compile(
 
 def in_address(query: str) -> tuple[str, str] | None:
     """Return the language, where it tells, and the title in an address of a wiki's page."""
-    found = _ADDRESS.search(query)
-    return ((found[1] or "").lower(), unquote(found[2]).replace("_", " ")) if found else None
+    match = _ADDRESS.search(query)
+    return ((match[1] or "").lower(), unquote(match[2]).replace("_", " ")) if match else None
