@@ -96,7 +96,7 @@ def test_each_language_is_a_wiki_of_its_own() -> None:
 @pytest.mark.parametrize("language", ["evil.example/", "en@evil", "../x", "e", "en.evil", "日本語"])
 def test_a_language_is_never_a_part_of_a_host_that_is_no_code(language: str) -> None:
     with WikipediaStandIn(PAGES) as wiki:
-        with pytest.raises(ToolError, match="is no language: give its code"):
+        with pytest.raises(ToolError, match="is not a language code: give one"):
             read(config(wiki), {"query": "x", "language": language})
         with pytest.raises(ToolError, match="Give a title"):
             read(config(wiki), {"query": " "})

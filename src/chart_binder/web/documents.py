@@ -1,8 +1,8 @@
-"""Documents: what each source said in a run, and which sources are independent of one another.
+"""The documents of a run, and which of their sources are independent of one another.
 
-An observation is a page, or a list of search results; each result is a source of its own. A site,
+An observation is a page or a list of search results; each result is a source of its own. A site,
 its mirrors and its archived pages count as one source. The table of second-level domains is our
-own: by the public suffix list two pages of `github.io` would be two sources.
+own because the public suffix list would make two sources of two pages on `github.io`.
 """
 
 import re
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from chart_binder.domain.dates_in_text import Mention
 
 MAX_PASSAGE = 700
-"""Characters of a passage, with its page's title and heading."""
+"""The most characters of a passage, with its page's title and headings."""
 LINKED_PAGES = "linked_pages"
-"""The tool by which code reads what MusicBrainz links to; no model is offered it."""
+"""The tool with which code reads what MusicBrainz links to; no model can call it."""
 _LINKED = "Linked by MusicBrainz to release-group/"
 _LINKED_DATE = re.compile(rf"{_LINKED}(\S+)\nfirst release{re.escape(CELLS)}(\d{{4}}\S*)\n")
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
@@ -37,7 +37,7 @@ _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class SourceText:
-    """The text of a document as code searches it; `addresses` begins with the document's own."""
+    """The text of a document as code searches it; its own address is the first of `addresses`."""
 
     addresses: tuple[str, ...]
     title: str
@@ -45,21 +45,21 @@ class SourceText:
     number: int | None = None
     is_fetched: bool = False
     linked: tuple[str, str] | None = None
-    """The id of the release group that MusicBrainz links to it, and the date it has in structure;
-    None for any other page."""
+    """The id of the release group that MusicBrainz links to it, and the date that its structure
+    states; None for any other page."""
     links: tuple[tuple[str, str], ...] = ()
-    """Text and address of links that may lead on."""
+    """The text and address of each link that may lead to more."""
 
     @classmethod
     @lru_cache(256)
     def of(cls, document: Document, *, is_linked: bool = False) -> "SourceText":
-        """Return the text of a document, with the headings above it as lines of their own.
+        """Return the text of a document below lines with its headings.
 
-        Addresses are left out of it: a date in one proves nothing, as the model may have made it
-        up.
+        Addresses in the text are removed: a date in an address proves nothing, because the model
+        may have made it up.
         """
         headings = (f"{'#' * level} {text}" for level, text in enumerate(document.headings, 1))
-        # No page has headings of this kind: they are lines of its text.
+        # Only code sets headings: those of a page are lines of its text.
         linked = document.headings and _LINKED_DATE.match(
             "\n".join((*document.headings, document.text))
         )
@@ -75,17 +75,17 @@ class SourceText:
 
     @property
     def address(self) -> str:
-        """Where it was read in the end."""
+        """Where the document was read, after redirects."""
         return self.addresses[0]
 
     @property
     def is_cut(self) -> bool:
-        """Whether it is of a page that was read, and leaves some of the page out."""
+        """Whether it is an excerpt of a page that was fetched."""
         return self.is_fetched and not set(GAPS).isdisjoint(self.text.split("\n"))
 
     @property
     def site(self) -> str:
-        """The registered domain that is responsible for it."""
+        """The registered domain of the site that is responsible for the document."""
         return registered_site(self.address)
 
     @cached_property
@@ -97,18 +97,19 @@ class SourceText:
 
     @cached_property
     def normal(self) -> tuple[str, list[int]]:
-        """The text as quotes are compared, with the offset of each of its characters."""
+        """The text as quotes are compared to it, and the offset in `text` of each character."""
         return plain_text(self.text)
 
     def line(self, place: int) -> tuple[int, int]:
-        """Return where the line around an offset begins and ends."""
+        """Return the offsets at which the line around `place` begins and ends."""
         end = self.text.find("\n", place)
         return self.text.rfind("\n", 0, place) + 1, len(self.text) if end < 0 else end
 
     def headings(self, place: int, *, of_table: bool = True) -> tuple[str, ...]:
         """Return the headings above an offset, widest first, then its table's caption and columns.
 
-        The page's own is left out where a narrower one is there.
+        The heading of the whole page is left out if there is a narrower one. Without `of_table`,
+        return the headings alone.
         """
         starts, above = self._headings_by_line
         sections, table = above[bisect_right(starts, place) - 1]
@@ -116,9 +117,9 @@ class SourceText:
 
     @cached_property
     def _headings_by_line(self) -> tuple[list[int], list[tuple[list[str], list[str]]]]:
-        """Where each line begins, the headings above it, and the caption and columns of a row.
+        """The offset of each line; for each, its headings and its table's caption and columns.
 
-        What an excerpt leaves out ends no table; a line of one cell is the caption of what follows.
+        A gap in an excerpt does not end a table. A line without cells may caption the next table.
         """
         starts, above = [0], list[tuple[list[str], list[str]]]()
         open_headings: list[tuple[int, str]] = []
@@ -143,12 +144,15 @@ class SourceText:
         return starts[:-1], above
 
     def passage(self, place: int, end: int) -> str:
-        """Return the text around a span, with the page's title and the nearest heading."""
+        """Return the text around a span, below the page's title and the headings above it.
+
+        It has at most `MAX_PASSAGE` characters.
+        """
         head = [f"Page: {self.title[:120]}"] if self.title else []
         head += [f"Under: {heading[:120]}" for heading in self.headings(place)]
         room = MAX_PASSAGE - sum(len(line) + 1 for line in head)
         begin, stop = self.line(place)[0], self.line(max(place, end - 1))[1]
-        if stop - begin <= room:  # neighbouring lines, as many as there is room for
+        if stop - begin <= room:  # add as many neighbouring lines as fit
             while begin > 0 and stop - self.line(begin - 1)[0] <= room - (room // 3):
                 begin = self.line(begin - 1)[0]
             while stop < len(self.text) and self.line(stop + 1)[1] - begin <= room:
@@ -160,7 +164,7 @@ class SourceText:
 
 
 def read_documents(events: Iterable[AnyEvent]) -> tuple[SourceText, ...]:
-    """Return what the sources of a run said, in the order in which they were read."""
+    """Return the documents of a run, in the order in which they were read."""
     texts: list[SourceText] = []
     is_linked = False
     for event in events:
@@ -173,26 +177,26 @@ def read_documents(events: Iterable[AnyEvent]) -> tuple[SourceText, ...]:
 
 
 def linked_document(document: Document, group: str, date: str, statement: str) -> Document:
-    """Return what a page that MusicBrainz links to a release group states as its first date.
+    """Return a page that MusicBrainz links to `group`, with the first release date that it states.
 
-    The heading tells that it is such a page; it counts in what `LINKED_PAGES` returned alone.
+    The heading marks it as such a page. It counts only in an observation of `LINKED_PAGES`.
     """
     text = f"first release{CELLS}{date}\n{statement}"
     return replace(document, headings=(f"{_LINKED}{group}",), text=text)
 
 
 def documents_of(observation: Observation) -> tuple[Document, ...]:
-    """Return the documents of an observation, as a plug-in may leave them out.
+    """Return the documents of an observation, or its content as one if a plug-in gave none.
 
-    Without documents it is one of its only source, which was not fetched; of several sources
-    nothing tells which of them said what.
+    If the observation has several sources and no documents, nothing tells which source said what:
+    return none.
     """
     if observation.documents or len(set(map(normal_address, observation.sources))) != 1:
         return observation.documents
     return (Document(observation.sources[0], text=observation.content),)
 
 
-# What a source names.
+# Documents by the name that a model gives to its source.
 
 _MIN_NAME = 4
 _RESULT_NUMBER = re.compile(
@@ -202,9 +206,9 @@ _BARE_HOST = re.compile(r"(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})/?", re.IGNORECA
 
 
 def documents_named(source: str, documents: Sequence[SourceText]) -> Sequence[SourceText]:
-    """Return the documents that a source names: by address, result number, host or page title.
+    """Return the documents that `source` names: by address, result number, host or page title.
 
-    Without a source it is all of them.
+    Return all documents if `source` is blank.
     """
     name = source.strip().strip("<>\"'` ")
     if not name:
@@ -242,7 +246,7 @@ def _of_addresses(
 
 _SITES = tomli.loads(files("chart_binder.web").joinpath("sites.toml").read_text("utf-8"))
 SAME_SOURCE: Mapping[str, Sequence[str]] = _SITES["same_source"]
-"""Sites that repeat what another says: mirrors, derived data, one shop in many countries."""
+"""By site, those that repeat it: mirrors, derived data, a shop's sites in other countries."""
 _ORIGINAL = {copy: original for original, copies in SAME_SOURCE.items() for copy in copies}
 _WRAPPED = [
     (re.compile(host), re.compile(f"{path}(.*)", re.IGNORECASE))
@@ -254,14 +258,15 @@ _NAMED = re.compile(
     r"https?:/{1,3}(?=([^\s&]+))|(?:^/*|[=?])((?:[a-z0-9-]+\.)+[a-z]{2,})(?=[/:?&]|$)",
     re.IGNORECASE,
 )
-"""A site in an address of another: any whole address; a bare name first in a path or a value."""
-_MOST_ESCAPED = 3  # times
+"""A site that an address contains: a whole URL, or a host name that begins a path or a value."""
+_MOST_ESCAPED = 3  # times that an address within an address may be escaped
 
 
 def independent_sources(sources: Iterable[str]) -> frozenset[str]:
-    """Return the sites of some URLs, each once; URLs that do not tell their site are left out.
+    """Return one site for each group of URLs that depend on one another.
 
-    URLs that name one site, in themselves or as an address that they contain, count once.
+    Two URLs do if they share a site, be it their own or one in an address that they contain. URLs
+    that do not tell their site are ignored.
     """
     groups: list[tuple[str, frozenset[str]]] = []
     for source in sources:
@@ -277,9 +282,9 @@ def independent_sources(sources: Iterable[str]) -> frozenset[str]:
 def registered_site(source: str) -> str:
     """Return the registered domain of the site that is responsible for a URL.
 
-    An archived, translated or relayed page is that of its site, and of nobody where the address
-    does not tell which; a site that repeats another (`SAME_SOURCE`) is that other one. What is no
-    address is taken as it is.
+    An archived, translated or relayed page belongs to the original site; if the address does not
+    name that site, return an empty string. A site of `SAME_SOURCE` belongs to the site that it
+    repeats. Return text that is not a URL as it is.
     """
     parts = _innermost_parts(source)
     if parts is None:
@@ -293,7 +298,7 @@ def registered_site(source: str) -> str:
 
 
 def _sites_named_in(source: str) -> Iterator[str]:
-    """Yield the sites that the path and the query of an address name."""
+    """Yield the sites that the path and the query of a URL name."""
     parts = _innermost_parts(source)
     for text in (parts.path, f"?{parts.query}") if parts else ():
         plain = text
@@ -305,20 +310,20 @@ def _sites_named_in(source: str) -> Iterator[str]:
 
 
 _NAMESPACE = re.compile(r"(?!anexo:)[^:]*:\S")
-"""`Talk:Queen`, in any language; the colon of an article's title has a space behind it.
+"""`Talk:Queen`, in any language; in an article's title a space follows the colon.
 
-`Anexo:` holds the lists of Wikipedia in Spanish and Portuguese, which are articles.
+The lists below `Anexo:` of the Spanish and Portuguese Wikipedia are articles.
 """
 _UNCHECKED = frozenset(_SITES["unchecked"])
 _UNCHECKED_LAST = frozenset({"annotation", "edits", "history", "ratings", "reviews", "tags"})
 _SAME_SITE = r"(?:www\.)?(?:(?:[a-z]{2}|simple)\.)?(?:m\.)?"
-"""What may stand before a site's name: `www.`, a language, `m.`; a blog or a forum is another."""
+"""What may precede a site's name: `www.`, a language, `m.`. Any other subdomain is another site."""
 
 
 def is_checked_page(address: str, sites: Sequence[str]) -> bool:
-    """Return whether an address is a page of one of some sites that its editors check.
+    """Return whether an address is a page on one of `sites` that the site's editors check.
 
-    Talk, user and draft pages are not checked, nor what a query asks a site for.
+    They do not check talk, user and draft pages, nor pages with a query in the address.
     """
     parts = urlsplit(address)
     names = "|".join(map(re.escape, sites))
@@ -330,7 +335,7 @@ def is_checked_page(address: str, sites: Sequence[str]) -> bool:
 
 
 def host_of(address: str) -> str:
-    """Return the host of an address; an empty text for what is no address."""
+    """Return the host of an address, or an empty string if it is not a URL."""
     try:
         return _host(urlsplit(address))
     except ValueError:
@@ -343,7 +348,7 @@ _PLAIN = "".join(map(chr, range(0x21, 0x7F)))
 
 
 def normal_address(url: str) -> tuple[str, str, str]:
-    """Return what makes two ways of writing an address the same: host with port, path, query."""
+    """Return host with port, path and query, the same for all spellings of an address."""
     try:
         parts = urlsplit(url.strip().strip("<>"))
         port = parts.port
@@ -356,12 +361,12 @@ def normal_address(url: str) -> tuple[str, str, str]:
 
 
 def _spelled(part: str) -> str:
-    """Return a part of an address with nothing escaped, a letter a byte."""
+    """Return a part of an address without escapes, each byte as one character."""
     return unquote(quote(part, safe=_PLAIN), "latin-1")
 
 
 def _innermost_parts(source: str) -> SplitResult | None:
-    """Return the parts of an address, of the innermost where one shows another; None for none."""
+    """Return the parts of a URL, or of the innermost one that it wraps; None if it is malformed."""
     address = source.strip().strip("<>")
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Fetching pages: one at a time from each host, in turn, within bounds, as robots.txt allows."""
+"""Fetch pages within limits, as robots.txt allows, one request at a time for each host."""
 
 import re
 import ssl
@@ -44,13 +44,13 @@ READERS: Mapping[str, Callable[[str], Extract]] = MappingProxyType(
         **dict.fromkeys(("application/json", "application/ld+json"), from_json),
     }
 )
-"""The content types that are read, and what reads them."""
+"""The content types that can be read, each with its reader."""
 _MOST_RUN_PAGES = 30
 MOST_UNASKED_PAGES: Final = 12
-"""Pages of one run that code opens although neither model nor person asked for them."""
+"""How many pages of one run code may open that neither a model nor a person asked for."""
 _BINARY_WITHIN = 1_024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# From the most telling class to the least; the first that fits names the failure.
+# From specific to general: the first class that fits describes the failure.
 _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
     (httpx.TimeoutException, "did not answer completely in {seconds} s"),
     (httpx.ConnectError, "cannot be connected to"),
@@ -62,7 +62,7 @@ _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What one address says.
+    """A page that was read.
 
     `requested_url` redirected through `via` to `url`, where the page was read. `cut` means that the
     page is longer than what was read of it.
@@ -76,21 +76,21 @@ class Page:
 
     @property
     def title(self) -> str:
-        """The page's title, or its address where it has none."""
+        """The page's title, or its address if it has none."""
         return self.extract.title or self.url
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The addresses the page may be cited by: never two hosts for one page."""
+        """The addresses by which the page may be cited, all on one host."""
         urls = (self.url, self.requested_url)
         hosts = {httpx.URL(url).host.removeprefix("www.") for url in urls}
         return tuple(dict.fromkeys(urls)) if len(hosts) == 1 else (self.url,)
 
 
 class PageFetcher:
-    """Reads pages as one configuration allows; may be shared between threads.
+    """Reads pages as one configuration allows. Threads may share it.
 
-    `resolve` and `trust` take the place of the system's resolver and certificate authorities.
+    `resolve` and `trust` replace the system's resolver and certificate authorities.
     """
 
     def __init__(
@@ -111,12 +111,11 @@ class PageFetcher:
     def fetch(
         self, url: str, *, is_asked_for: bool = True, deadline: Deadline | None = None
     ) -> Page:
-        """Read a page and return what it says, or raise `FetchError`.
+        """Read a page before `deadline` and `timeout_s`, whichever is first.
 
-        It is read before `deadline`. One that nobody asked for is read only as robots.txt allows,
-        and from no host of `never`.
-        `RefusedError`, a kind of `FetchError`, means that the address, or one it redirects to, is
-        forbidden.
+        If nobody asked for the page, robots.txt must allow it and `never` must not name its host.
+        Raises `FetchError`; its subclass `RefusedError` means that the address, or one that it
+        redirects to, is forbidden.
         """
         left_s = deadline.left_s if deadline else self._config.timeout_s
         deadline = Deadline(min(left_s, self._config.timeout_s))
@@ -132,7 +131,7 @@ class PageFetcher:
         raise FetchError(f"{trail[-1].host} redirects more than {MOST_REDIRECTS} times")
 
     def address(self, url: str) -> str:
-        """Return an address in its one normal spelling; `RefusedError` if it is forbidden."""
+        """Return the normal spelling of an address; raises `RefusedError` if it is forbidden."""
         return str(self._guard.target(url))
 
     def _enter_host(
@@ -143,7 +142,7 @@ class PageFetcher:
             raise RefusedError(f"{target.host} is not read unasked ([llm.fetch] never)")
         if len(trail) == 1 or trail[-2].host != target.host:
             turn.close()
-            # An operator's own host needs no pause between two pages.
+            # The operator's own hosts need no pause between two requests.
             rules = self._robots.cached(target)
             pause_s = max(self._config.host_pause_s, rules.delay_s if rules else 0.0)
             pause_s = 0.0 if self._guard.is_private(target.host) else pause_s
@@ -153,14 +152,14 @@ class PageFetcher:
 
 
 def _is_in_domain(host: str, domains: Iterable[str]) -> bool:
-    """Return whether a host is one of some domains, or below one."""
+    """Return whether a host is one of the domains or below one."""
     return any(f".{host}".endswith(f".{domain.lower().strip('.')}") for domain in domains)
 
 
 class RunPages:
-    """The pages of one run, which all its tools share; threads may use it at the same time.
+    """The pages of one run, which all its tools share. Threads may share it.
 
-    A page is read once; one that could not be read is tried again when it is asked for again.
+    Each page is read once. If that failed, the next request for it tries again.
     """
 
     def __init__(self, fetcher: PageFetcher) -> None:
@@ -171,11 +170,11 @@ class RunPages:
         self._changed = threading.Condition()
 
     def fetch(self, url: str) -> Page:
-        """Return the page that the model asks for, or raise `FetchError`."""
+        """Return a page that the model asks for; raises `FetchError`."""
         return self._page(url)
 
     def fetch_unasked(self, url: str, deadline: Deadline) -> Page:
-        """Return a page that code opens by itself, at most `MOST_UNASKED_PAGES` in a run.
+        """Return a page that nobody asked for, at most `MOST_UNASKED_PAGES` in a run.
 
         Raises `FetchError`.
         """
@@ -208,7 +207,7 @@ class RunPages:
 
 
 def user_agent(config: FetchConfig) -> str:
-    """Return what the program calls itself on the open web."""
+    """Return the name that the program gives itself on the open web."""
     return config.user_agent or f"canon/{version('chart-binder')}"
 
 
@@ -240,7 +239,7 @@ def _status(answer: httpx.Response) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Asks one address after the other, each only as the guard allows, until the deadline."""
+    """Sends requests to addresses that the guard allows, until the deadline."""
 
     config: FetchConfig
     guard: Guard
@@ -250,9 +249,9 @@ class Visit:
 
     @contextmanager
     def ask(self, target: httpx.URL) -> Iterator[httpx.Response | httpx.URL]:
-        """Give the answer with its body unread, or where it redirects to, checked by the guard.
+        """Yield the response with its body unread, or a redirect's target if the guard allows it.
 
-        Raises `FetchError`, also for what goes wrong while the answer is read.
+        Raises `FetchError`, also if reading the response fails.
         """
         headers = {
             "User-Agent": user_agent(self.config),
@@ -273,8 +272,8 @@ class Visit:
                     yield response
         except (UnknownHostError, ConfigError) as error:
             raise FetchError(str(error)) from error
-        except httpx.InvalidURL as error:  # httpx reads where a redirect leads, followed or not
-            raise FetchError(f"{target.host} redirects to no well-formed address") from error
+        except httpx.InvalidURL as error:  # httpx parses the target even if it does not follow it
+            raise FetchError(f"{target.host} redirects to a malformed address") from error
         except httpx.HTTPError as error:
             words = next(words for kind, words in _FAILURES if isinstance(error, kind))
             if _concerns_certificate(error):
@@ -283,7 +282,7 @@ class Visit:
             raise FetchError(f"{target.host} {problem}") from error
 
     def body(self, target: httpx.URL) -> Body:
-        """Return the body of a page that is there; `FetchError` for any other answer."""
+        """Return the body of a successful response; raises `FetchError` for any other."""
         with self.ask(target) as answer:
             if isinstance(answer, httpx.URL):
                 raise FetchError(f"{target.host} redirects to {answer.host}")
@@ -294,7 +293,7 @@ class Visit:
 
 def _concerns_certificate(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
-        error = error.__cause__ or error.__context__  # httpcore raises "from None" on its way
+        error = error.__cause__ or error.__context__  # httpcore raises "from None" in between
     return error is not None
 
 
@@ -303,7 +302,7 @@ _LONGEST_PAUSE_S = 60.0
 
 
 class HostPacing:
-    """Lets threads ask a host one after the other, with a pause between."""
+    """Makes threads ask a host one after another, with a pause in between."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -312,7 +311,10 @@ class HostPacing:
 
     @contextmanager
     def at(self, host: str, pause_s: float, deadline: Deadline) -> Iterator[None]:
-        """Hold a host, once nobody asks it and `pause_s` have passed, or raise `FetchError`."""
+        """Reserve a host once it is free and `pause_s` seconds have passed since its last use.
+
+        Raises `FetchError` if that would be after the deadline.
+        """
         with self._changed:
             while True:
                 left_s = deadline.left_s
@@ -321,7 +323,7 @@ class HostPacing:
                     break
                 wait_s = left_s if host in self._busy else wait_s
                 if not left_s or wait_s > left_s:
-                    raise FetchError(f"{host} is being asked too much at the moment")
+                    raise FetchError(f"{host} is busy with other requests")
                 self._changed.wait(wait_s)
             self._busy.add(host)
         try:
@@ -345,38 +347,38 @@ _MOST_ROBOTS_LINES = 5_000
 _ROBOTS_CHARACTERS = "\t\n\r" + "".join(map(chr, range(0x20, 0x7F)))
 _BEHIND_PRODUCT = re.compile(r"[^A-Za-z_-]")
 _LONGEST_DELAY_S = 60.0
-_ABSURD_DELAY_S = 1_000_000.0  # a number that no site means
+_ABSURD_DELAY_S = 1_000_000.0  # no site means such a number
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRules:
-    """What a site's robots.txt (RFC 9309) asks of one program; without one, nothing is asked."""
+    """The rules of a site's robots.txt (RFC 9309) for one program; there are none by default."""
 
     product: str = ""
     parsed: "Protego | None" = None
 
     @classmethod
     def parse(cls, text: str, agent: str) -> "SiteRules":
-        """Read a robots.txt, however odd, for the product name at the start of a user agent."""
-        from protego import Protego  # 34 ms, for those who obey robots.txt
+        """Read a robots.txt, however odd; `agent` is a user agent that begins with the product."""
+        from protego import Protego  # takes 34 ms
 
-        # A byte order mark would hide the first group, a lone surrogate raise; in digits of other
-        # scripts there would be a delay. As escapes they are harmless, and paths mean the same.
+        # A byte order mark would hide the first group, a lone surrogate would raise, and digits of
+        # other scripts would count as a delay. Escaped they do no harm, and paths keep their sense.
         plain = quote(text.lstrip("\ufeff"), safe=_ROBOTS_CHARACTERS, errors="replace")
         lines = plain.splitlines()[:_MOST_ROBOTS_LINES]
         product = _BEHIND_PRODUCT.split(agent.strip(), maxsplit=1)[0]
         try:
             return cls(product, Protego.parse("\n".join(lines)))
-        except ValueError:  # nothing else is known to raise: no rules can be read
+        except ValueError:  # the only exception that protego is known to raise
             return cls()
 
     def allows(self, url: str) -> bool:
-        """Tell whether the page may be asked for; the longest rule that fits decides."""
+        """Return whether the page may be requested; the longest rule that fits decides."""
         return self.parsed is None or self.parsed.can_fetch(url, self.product)
 
     @property
     def delay_s(self) -> float:
-        """Seconds that the site wants between two requests (`Crawl-delay`), at most a minute."""
+        """The seconds between two requests that the site wants (`Crawl-delay`), at most 60."""
         delay_s = self.parsed.crawl_delay(self.product) if self.parsed else None
         return min(delay_s, _LONGEST_DELAY_S) if delay_s and delay_s < _ABSURD_DELAY_S else 0.0
 
@@ -391,9 +393,9 @@ class _Robots:
         return rules if until >= time.monotonic() else None
 
     def check(self, visit: Visit, target: httpx.URL) -> None:
-        """Raise `RefusedError` for an address that its site does not want programs to read.
+        """Raise `RefusedError` if the site does not want programs to read an address.
 
-        `FetchError` where the site could not be asked (RFC 9309, 2.3.1.4).
+        Raises `FetchError` if its robots.txt cannot be read (RFC 9309, 2.3.1.4).
         """
         rules = self.cached(target)
         if rules is None:
@@ -408,7 +410,7 @@ class _Robots:
 
 
 def _robots_txt(visit: Visit, target: httpx.URL) -> str:
-    """Return what a site asks of programs; where it has no such file, nothing."""
+    """Return the robots.txt of a site, or an empty string if it has none."""
     site = target.host
     with suppress(RefusedError):
         for _ in range(MOST_REDIRECTS + 1):
@@ -418,7 +420,7 @@ def _robots_txt(visit: Visit, target: httpx.URL) -> str:
                         raise FetchError(f"{_status(answer)}, asked for its robots.txt")
                     body = read_body(answer, _MOST_ROBOTS_BYTES) if answer.is_success else None
                     return decode_text(body.data, "utf-8") if body else ""
-            if answer.host != site:  # another site's rules are for that site
+            if answer.host != site:  # the rules of another site are not this site's
                 break
             target = answer
     return ""

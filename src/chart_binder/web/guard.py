@@ -1,6 +1,6 @@
-"""Which addresses, ports and host names may be asked: only those of the public internet.
+"""Which addresses, ports and hosts may be asked: only those of the public internet.
 
-An operator's own hosts can be allowed. Every redirect is checked again.
+The operator can allow private hosts. Every redirect is checked again.
 """
 
 import re
@@ -45,17 +45,17 @@ _NOT_PUBLIC = tuple(
         "3fff::/20",  # documentation
     )
 )
-# Only 2000::/3 is given out as global unicast. What lies outside (::1, ::ffff:0:0/96, fc00::/7,
+# Only 2000::/3 is assigned as global unicast. What lies outside (::1, ::ffff:0:0/96, fc00::/7,
 # fe80::/10, fec0::/10, ff00::/8, 64:ff9b:1::/48, 5f00::/16 ...) needs no list.
 _GLOBAL_UNICAST_6 = IPv6Network("2000::/3")
-# On a network without IPv4 every IPv4 site is reached through this prefix: its last 32 bits count.
+# Networks without IPv4 reach IPv4 sites through this prefix: the last 32 bits are the address.
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether an address is an ordinary one of the public internet.
+    """Return whether an address is an ordinary one of the public internet.
 
-    IPv4 in IPv6 is never public, except behind the well-known NAT64 prefix (RFC 6052).
+    IPv4 within IPv6 is never public, except behind the well-known NAT64 prefix (RFC 6052).
     """
     if isinstance(address, IPv6Address):
         if address in _NAT64:
@@ -66,7 +66,7 @@ def is_public(address: Address) -> bool:
 
 
 def parse_address(host: str) -> Address | None:
-    """Return the address a host is written as, or None where it is a name."""
+    """Return a host as an IP address, or None if it is a name."""
     try:
         return ip_address(host)
     except ValueError:
@@ -79,7 +79,7 @@ _LONGEST_SHOWN = 80
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d+(?:/|$))")
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-# 127.1, 0x7f000001, 2130706433, 0177.0.0.1: a resolver reads them as addresses.
+# A resolver reads 127.1, 0x7f000001, 2130706433 and 0177.0.0.1 as addresses.
 _NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
 _INTERNAL_SUFFIXES = (
     "arpa", "cluster", "corp", "home", "internal", "intra", "intranet", "invalid", "lan", "local",
@@ -89,9 +89,10 @@ _INTERNAL_SUFFIXES = (
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules of one configuration, for every address that is asked, redirects included.
+    """The rules of one configuration for every address that is requested, redirects included.
 
-    An operator may allow private hosts by `names`, wherever they lead, or by `networks`.
+    `names` and `networks` are the private hosts that the operator allows. A name is allowed
+    whatever address it resolves to.
     """
 
     ports: frozenset[int]
@@ -100,7 +101,7 @@ class Guard:
 
     @classmethod
     def of(cls, config: FetchConfig) -> "Guard":
-        """Read the rules from `[llm.fetch]`; `ConfigError` names an entry that is no host."""
+        """Read the rules of `[llm.fetch]`; raises `ConfigError` for an entry that is not a host."""
         names: set[str] = set()
         networks: list[IPv4Network | IPv6Network] = []
         for entry in config.allow_private_hosts:
@@ -116,9 +117,10 @@ class Guard:
         return cls(frozenset(config.ports), frozenset(names), tuple(networks))
 
     def target(self, address: str, base: httpx.URL | None = None) -> httpx.URL:
-        """Return the address to ask, or raise `FetchError` (`RefusedError` where it is forbidden).
+        """Return the URL to request.
 
-        `base` is the page a redirect came from. A host without a scheme is asked over https.
+        `base` is the page that redirects there. An address without a scheme is requested over
+        https. Raises `RefusedError` if the address is forbidden, `FetchError` if it is malformed.
         """
         url = _parse_url(address, base)
         if url.scheme not in _DEFAULT_PORTS:
@@ -132,7 +134,7 @@ class Guard:
         return url
 
     def admit(self, host: str, addresses: Sequence[Address]) -> None:
-        """Accept where a host leads, or raise `RefusedError`: one private address spoils all."""
+        """Raise `RefusedError` if any address of a host is private and not allowed."""
         if host.casefold().removesuffix(".") in self.names:
             return
         for address in addresses:
@@ -140,7 +142,7 @@ class Guard:
                 raise RefusedError(f"{host} cannot be fetched: it is not on the public internet")
 
     def is_private(self, host: str) -> bool:
-        """Tell whether a host is one that the operator allows though it is not public."""
+        """Return whether a host is a private one that the operator allows."""
         address = parse_address(host)
         return host.casefold().removesuffix(".") in self.names or (
             address is not None and self._allows(address)
@@ -167,7 +169,7 @@ class Guard:
 
 
 def _parse_url(address: str, base: httpx.URL | None) -> httpx.URL:
-    """Parse an address once; this reading is the one that is checked and connected to."""
+    """Parse an address. The same result is checked and connected to."""
     text = address.strip().strip("<>\"'`").strip()
     if not text:
         raise FetchError("no address was given")

@@ -1,7 +1,7 @@
-"""Infoboxes of Wikipedia's articles, and the row in which one says when a record came out.
+"""Infoboxes of Wikipedia articles and their rows with release dates.
 
-A box is taken for a record's only where its title, its artist and its type are the record's: an
-article may have a box for each artist who recorded a song, and for the album beside the single.
+A box belongs to a record only if its title, artist and type are the record's: an article may have a
+box for each artist who recorded a song, or for an album and its single.
 """
 
 import re
@@ -39,7 +39,10 @@ _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
 class ReleaseRow(NamedTuple):
-    """The row of release of a record's infobox; where `date` is None, `undated` says why."""
+    """The row with the release date in a record's infobox.
+
+    If `date` is None, `problem` says why.
+    """
 
     text: str
     date: PartialDate | None
@@ -49,10 +52,10 @@ class ReleaseRow(NamedTuple):
 def read_release(
     document: SourceText, markup: str, subject: Subject, types: frozenset[str]
 ) -> ReleaseRow:
-    """Return when an article's infobox says that the subject came out, or why that is not said.
+    """Return the row in an article's infobox that says when the subject came out.
 
-    `types` are those of what the article is about where that is known from elsewhere; a box that
-    names its own type is of that one.
+    `types` are the types of the article's subject as Wikidata states them. They count only if the
+    box names no type.
     """
     problem = "the article has no infobox with a row of release"
     rows: list[ReleaseRow] = []
@@ -68,7 +71,7 @@ def read_release(
 
 
 def _infoboxes(markup: str) -> Iterator[Sequence[str]]:
-    """Yield the blocks of text of each infobox; one without an end in sight is left out."""
+    """Yield the blocks of text of each infobox; skip a box that has no end within the limit."""
     for start in islice(_BOX.finditer(markup), _MOST_BOXES):
         pieces: list[str] = []
         depth, name = 0, ""
@@ -104,7 +107,7 @@ def _release_labels() -> frozenset[str]:
 def _box_problem(
     lines: Sequence[str], row: int, title: str, subject: Subject, types: frozenset[str]
 ) -> str | None:
-    """Return why an infobox, whose head ends with its row of release, is not of the subject."""
+    """Return why an infobox is not the subject's, or None. `row` is its first row of release."""
     head, wanted = lines[:row], subject.types[0]
     if not any(is_titled(text, subject) for text in (*head, title)):
         return f"its infobox is not headed {subject.title!r}"
@@ -118,7 +121,7 @@ def _box_problem(
 
 
 def is_titled(text: str, subject: Subject) -> bool:
-    """Return whether a text is a title of the subject, with or without an aside in brackets."""
+    """Return whether a text is a title of the subject; words in brackets at its end may follow."""
     return any(spaced_words(title) in subject.own for title in (text, _ASIDE.sub("", text)))
 
 
@@ -129,7 +132,7 @@ def _names_artist(line: str, subject: Subject) -> bool:
 
 
 def _type_of_head(head: Sequence[str], subject: Subject) -> str:
-    """Return the type that the head of a box says first: `Single by X from the album Y`."""
+    """Return the type that the head of a box names first: `Single by X from the album Y`."""
     text = "\n".join(line for line in head if not is_titled(line, subject))
     text = text.replace(subject.artist, " ") if subject.artist else text
     mentions = [
@@ -147,13 +150,13 @@ def _type_of_head(head: Sequence[str], subject: Subject) -> str:
 
 
 def _dated_row(document: SourceText, head: Sequence[str], row: str, subject: Subject) -> ReleaseRow:
-    """Return the row with its first date, if every year in it is part of one certain date."""
-    # Without the rows above, which are no names of columns.
+    """Return the row with its first date, if every year in it is part of a certain date."""
+    # Without the rows above, which would be taken for names of columns.
     text = "\n".join([line for line in head if CELLS not in line] + [row])
     box = SourceText(document.addresses, document.title, text)
     if problem := link_problem(Place(box, len(text) - len(row), len(text)), subject):
         return ReleaseRow(row, None, problem)
-    # Without its label, a word of release that would outweigh `reissue` behind a date.
+    # Without its label, a word for release that would outweigh `reissue` after a date.
     value = SourceText(box.addresses, box.title, row.partition(CELLS)[2])
     mentions = value.mentions
     years = [year.start() for year in _YEAR.finditer(value.text)]
@@ -170,9 +173,9 @@ def _dated_row(document: SourceText, head: Sequence[str], row: str, subject: Sub
 
 
 def first_date(dates: Sequence[PartialDate], doubtful: Sequence[PartialDate]) -> PartialDate | None:
-    """Return the earliest of some dates; None if one that is doubtful may be earlier.
+    """Return the earliest of `dates`, or None if a doubtful date may be earlier.
 
-    Of two that may be the same day it is the vaguer one, which is true in any case.
+    If two dates may be the same day, return the vaguer one, which is true in any case.
     """
     first = min(dates, key=lambda date: (date.first, date.last), default=None)
     if first is None or any(date.first < first.first for date in doubtful):
@@ -181,5 +184,5 @@ def first_date(dates: Sequence[PartialDate], doubtful: Sequence[PartialDate]) ->
 
 
 def is_vaguer(date: PartialDate, other: PartialDate) -> bool:
-    """Return whether a date contains another one that is more precise."""
+    """Return whether a date contains another one, which is more precise."""
     return date != other and date.first <= other.first and other.last <= date.last

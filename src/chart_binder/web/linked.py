@@ -1,8 +1,8 @@
 """What MusicBrainz links a release group to: its item at Wikidata, its articles at Wikipedia.
 
-Identity is given, so there is nothing to search for. A date that one of them has in structure, a
-statement or an infobox's row of release, is a trusted source's without a second reading, but only
-where the item or the infobox is about this very record: links from a single may lead to its album.
+The links say which record a page is about, so nothing has to be searched for. A date that an item
+or an infobox states counts as that of a trusted source without a second reading, but only if the
+item or infobox is about this very record: a single may be linked to the article on its album.
 """
 
 import re
@@ -26,16 +26,16 @@ from chart_binder.web.wikimedia import JsonServer, Wikipedia, in_address
 
 _MOST_ARTICLES = 2
 _TIMEOUTS = 3
-"""All links of a case may take so many times `timeout_s`."""
+"""How many times `timeout_s` all links of a case may take together."""
 _ITEM = re.compile(r"https?://(?:www\.|m\.)?wikidata\.org/(?:wiki|entity)/(Q[1-9][0-9]{0,11})/?")
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedSource:
-    """A page that MusicBrainz links a group to, with the date that it has in structure.
+    """A page that MusicBrainz links a group to, with the date that its structure states.
 
-    `quote` is the statement or the row. Where there is no date `problem` says why in a sentence;
-    `document` is None where nothing could be read, or where the page is about something else.
+    `quote` is the statement or row with the date. If there is no date, `problem` says why.
+    `document` is None if nothing could be read or the page is about something else.
     """
 
     group: ReleaseGroupId
@@ -48,12 +48,12 @@ class LinkedSource:
 
 
 def languages_of(country: str | None) -> tuple[str, ...]:
-    """Return the language whose Wikipedia says most of a country's artists; none for English."""
+    """Return the languages, except English, whose Wikipedia says most about a country's artists."""
     return tuple(name for name, homes in LINKED_WORDS["languages"].items() if country in homes)
 
 
 def groups_about(about: Iterable[str], bundle: EvidenceBundle) -> tuple[ReleaseGroupId, ...]:
-    """Return the groups that ids are about, in their order: a release's or a recording's too."""
+    """Return the release groups with the given ids, or with a release or recording of these ids."""
     recordings = bundle.recording_candidates
     return tuple(
         dict.fromkeys(
@@ -74,9 +74,10 @@ def read_linked(
     *,
     resolve: Resolve = resolve_by_system,
 ) -> tuple[LinkedSource, ...]:
-    """Read what groups of the evidence are linked to; a failure is the `problem` of a source.
+    """Read the pages that groups are linked to; a failure becomes the `problem` of a source.
 
-    Of a group it is one item and at most two articles, English and of the artist's country first.
+    For each group, read its items and at most two articles: the English one and that in the
+    language of the artist's country come first.
     """
     addresses: dict[ReleaseGroupId, list[str]] = {}
     for link in links:
@@ -93,7 +94,7 @@ class _Reader:
     resolve: Resolve
 
     def read(self, group: ReleaseGroupId, addresses: Sequence[str]) -> Iterator[LinkedSource]:
-        """Yield what the item and the articles of a group say."""
+        """Yield the sources that the items and articles of a group are."""
         subject = Subject.of(group, self.bundle)
         items = filter(None, map(_ITEM.fullmatch, addresses))
         numbers = dict.fromkeys(item[1] for item in items)
@@ -164,9 +165,9 @@ class _Reader:
 
 
 def _item_problem(item: Item, group: ReleaseGroupId, subject: Subject) -> str:
-    """Return why an item is not about the very group, or an empty text.
+    """Return why an item is not about this very group, or an empty string if it is.
 
-    An item of a song alone has the date of the song, which may have come out on an album before.
+    An item that is only a song's has the date of the song, which may be that of an earlier album.
     """
     wanted = subject.types[0]
     others = item.types - {wanted} - ({"Song"} if wanted == "Single" else set())

@@ -1,7 +1,7 @@
-"""Links on a page that may lead to the page of a record, or to a list of records.
+"""Links on a page that may lead to the page of a record or to a list of records.
 
-A page chooses its links, so only those count that stay on its host and whose text names a record
-of the evidence or a list of records.
+The page's author chooses its links. Therefore a link counts only if it stays on the page's host and
+its text names a record of the evidence or a list of records.
 """
 
 import re
@@ -22,16 +22,16 @@ _MOST: Final = 12
 _LONGEST: Final = 200
 _UNQUOTED: Final = "%/:?@!$&'()*,;=~+"
 _STRANGE: Final = re.compile(r"[\s<>{}\[\]|`]")
-"""What no path of an article has, and an order or a control token may have."""
+"""Characters that no path of an article has, but an injected order or control token may have."""
 _NAMESPACE: Final = re.compile(r":[^/_\s]")
-"""`Category:1986_albums`; the colon of a title has a space behind it."""
+"""`Category:1986_albums`; in a title a space follows the colon."""
 _YEAR: Final = re.compile(r"(?:1[89]|20)\d\d")
 
 
 def links_of(page: "Page", about: str) -> tuple[tuple[str, str], ...]:
-    """Return text and address of the links of a page that may lead on, the best first.
+    """Return the text and address of links that may lead to more, the best first.
 
-    `about` are artist and titles, separated by slashes.
+    `about` is the artist and the titles, separated by " / ".
     """
     names = [name for name in map(spaced_words, about.split(" / ")) if name.strip()]
     chosen: dict[str, tuple[int, str]] = {}
@@ -51,7 +51,7 @@ def links_of(page: "Page", about: str) -> tuple[tuple[str, str], ...]:
 
 
 def _address(base: str, target: str) -> str:
-    """Return the address of another page of the same host, or an empty text."""
+    """Return the address of another page on the same host; an empty string for any other target."""
     try:
         address = quote(urljoin(base, target).partition("#")[0], safe=_UNQUOTED)
         here, there = urlsplit(base), urlsplit(address)
@@ -68,8 +68,8 @@ def leading_on(
 ) -> Iterator[tuple[str, bool]]:
     """Yield addresses that were not read yet, the best first, and whether the site is trusted.
 
-    The link names a record in question, or a list on a page that is about its artist, or another
-    record of the evidence. The page itself must tell the record from others of its title.
+    The link names a subject, a list of records of its artist, or another record of the evidence.
+    The page with the link must tell the subject from records of the same title.
     """
     sites = tuple(trusted)
     read = {normal_address(address) for document in documents for address in document.addresses}
@@ -89,7 +89,7 @@ _NO_RANK: Final = 3
 
 
 def _rank(text: str, document: SourceText, subject: Subject) -> int:
-    """Return how far a link leads to a record: 0 to its page, 1 to a list, 2 to another record."""
+    """Return what a link leads to: 0 for the record, 1 for a list, 2 for another record."""
     if subject.is_named_in(text) or names_number(text, subject):
         return 0
     if lists_records(text) and subject.is_told_apart_in(f"{document.title} {text}"):

@@ -1,7 +1,7 @@
 """Tokens of HTML and XML, what hides an element from readers, and the reduction of a page.
 
-An element is hidden by its attributes and its inline style. Style sheets are not read: whoever
-writes one can hide text in ways that no reader of sheets sees (docs/security.md has the figures).
+Attributes and inline styles tell which elements are hidden. Style sheets are not read, because
+their authors can hide text in ways that no parser detects (docs/security.md has the figures).
 """
 
 import html
@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 
 def name_set(words: str) -> frozenset[str]:
-    """Return the names in a text that separates them by spaces."""
+    """Return the names in a text, which are separated by spaces."""
     return frozenset(words.split())
 
 
@@ -32,7 +32,7 @@ _ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
 
 
 class Token(NamedTuple):
-    """`<name text>`, `</name>` (`closes`), or text as it is written (no name)."""
+    """`<name text>`, `</name>` (`closes`), or raw text (without a name)."""
 
     name: str
     text: str
@@ -40,12 +40,12 @@ class Token(NamedTuple):
 
     @property
     def is_empty_element(self) -> bool:
-        """Whether it is an empty element of XML, `<name />`."""
+        """Whether it is an empty element, `<name />`."""
         return _SELF_CLOSED.search(self.text) is not None
 
 
 def tokens(markup: str) -> Iterator[Token]:
-    """Cut markup into tokens as a browser would, in one pass over it."""
+    """Cut markup into tokens as a browser would, in a single pass."""
     position = 0
     while (mark := _MARK.search(markup, position)) is not None:
         start = mark.start()
@@ -74,7 +74,7 @@ def tokens(markup: str) -> Iterator[Token]:
 
 
 def _declaration(markup: str, start: int) -> tuple[str, int]:
-    """Return the text of a CDATA section, or none, with where the declaration ends."""
+    """Return the text of a declaration, if it is a CDATA section, and the offset of its end."""
     opening, closing = next(pair for pair in _DECLARATIONS if markup.startswith(pair[0], start))
     inside = start + len(opening)
     end = markup.find(closing, inside)
@@ -84,16 +84,16 @@ def _declaration(markup: str, start: int) -> tuple[str, int]:
 
 
 def _tag_end(markup: str, start: int) -> int:
-    """Return the place of the `>` that ends a start tag, not of one in a quoted value, or -1.
+    """Return the offset of the `>` that ends a start tag, or -1; ignore those in quoted values.
 
-    Over all tags it takes linear time: a quote that is looked for in vain is the last of its kind.
+    All tags together take linear time: a quote that has no partner is the last of its kind.
     """
     parts = _VALUE_OR_END.finditer(markup, start)
     return next((part.start() for part in parts if part[0] == ">"), -1)
 
 
 def attributes_of(tag: Token) -> dict[str, str]:
-    """Return a start tag's attributes, names in lower case, values unescaped."""
+    """Return the attributes of a start tag, names in lower case, values unescaped."""
     attributes: dict[str, str] = {}
     for attribute in _ATTRIBUTE.finditer(tag.text, 0, _ATTRIBUTES_READ):
         value = attribute[2] or attribute[3] or attribute[4] or ""
@@ -111,16 +111,16 @@ _HIDING_CLASSES = name_set(
     "d-none hidden mw-editsection navbox noprint reference screen-reader-text sr-only"
     " visually-hidden visuallyhidden"
 )
-# `hidden md:block`, `d-none d-md-block`: hidden on a telephone only.
+# `hidden md:block` and `d-none d-md-block` hide an element on small screens only.
 _SHOWN_ELSEWHERE = re.compile(
     r":(?:block|flex|grid|inline|table)|d-\w+-(?:block|flex|inline|table)"
 )
-# Pages hide themselves whole until their script has run.
+# Pages hide themselves completely until their script has run.
 _NEVER_HIDDEN = name_set("html body main article")
 
 
 def is_hidden(tag: Token) -> bool:
-    """Tell whether a start tag hides its element by an attribute, its style or a class."""
+    """Return whether a start tag hides its element by an attribute, its style or a class."""
     if tag.name in _NEVER_HIDDEN or not _MAY_HIDE.search(tag.text):
         return False
     attributes = attributes_of(tag)
@@ -204,7 +204,7 @@ def _unescape_css(escape: re.Match[str]) -> str:
 def _hides(style: _Declarations) -> bool:
     return (
         any((shape := _HIDING.get(name)) and shape.fullmatch(value) for name, value in style)
-        or (  # a box has no size and clips what is in it
+        or (  # a box without a size that clips its content
             any(name in _SIZES and _NO_SIZE.fullmatch(value) for name, value in style)
             and any(name in _OVERFLOWS and _CLIPPED.fullmatch(value) for name, value in style)
         )
@@ -222,9 +222,9 @@ def _colour(value: str) -> str:
 
 
 def _is_unseen(style: _Declarations) -> bool:
-    """Tell whether text has no colour or that of the background in the same style.
+    """Return whether text is transparent or has the colour of its background in the same style.
 
-    A background that is clipped to the text colours it.
+    A background that is clipped to the text gives the text its colour.
     """
     colours = {_colour(_without_blanks(value)) for name, value in style if name == "color"}
     if not colours or any(name.endswith("background-clip") for name, _ in style):
@@ -249,7 +249,7 @@ _LONGEST_DATE = 40
 
 HEADINGS = name_set("h1 h2 h3 h4 h5 h6")
 _TAGS_OUT = HEADINGS | name_set("li dt dd table caption tr th td")
-# What a start tag closes, up to the next table: authors leave these end tags out.
+# What a start tag closes within its table, because authors omit these end tags.
 _CLOSES = {
     "li": name_set("li"),
     "dt": name_set("dt dd"),
@@ -259,7 +259,7 @@ _CLOSES = {
     "th": name_set("td th"),
     **dict.fromkeys(HEADINGS, HEADINGS),
 }
-# What the end of a list closes, though no list is kept: an item left open would go on.
+# What the end of a list closes, although list tags are dropped: an open item would not end.
 _ENDS = {"ul": name_set("li"), "ol": name_set("li"), "dl": name_set("dt dd")}
 _INLINE = name_set(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rp rt ruby"
@@ -267,7 +267,7 @@ _INLINE = name_set(
 )
 _RUBY = name_set("rp rt ruby")
 _VOID = name_set("area base br col embed hr img input link meta param source track wbr")
-# Read by the browser, not by people; `nav` and `footer` are not what a page is about.
+# What people do not read; `nav` and `footer` do not belong to the page's subject.
 _UNREAD = name_set(
     "script style template noscript svg canvas iframe object audio video nav footer select button"
     " textarea dialog noframes noembed xmp title rp"
@@ -283,10 +283,10 @@ _BLANKS = re.compile(r"[^\S\n]+")
 
 @dataclass(frozen=True, slots=True)
 class ReducedMarkup:
-    """The reduced markup, with what the head of the page says; `cut` where a limit was met.
+    """The reduced markup, and what the head of the page says; `cut` if a limit was reached.
 
-    A line end in `body` is where one block of text ends; there is no other white space but blanks.
-    `links` are text and target, as they are written, of the links that a reader sees.
+    A line end in `body` ends a block of text; all other white space is single blanks. `links` are
+    the text and the raw target of each visible link.
     """
 
     body: str
@@ -297,10 +297,10 @@ class ReducedMarkup:
 
 
 def reduced(markup: str) -> ReducedMarkup:
-    """Reduce a page of any size and shape to what carries text, before a tree is built of it.
+    """Reduce a page of any size and shape to the tags that structure its text.
 
-    A tree of a hostile page costs seconds and hundreds of megabytes. This pass is linear in its
-    input; what comes out is small, shallow and well-formed, without what no reader sees.
+    A tree of a hostile page would take seconds and hundreds of megabytes. This pass is linear in
+    its input; its output is small, shallow, well-formed and without hidden text.
     """
     reduction = _Reduction()
     for count, token in enumerate(tokens(markup)):
@@ -324,14 +324,14 @@ class _Reduction:
         self._chars = 0
         self._tags = 0
         self._open: list[str] = []
-        self._unread = ""  # the element whose content is being passed over
+        self._unread = ""  # the name of the unread element around the token
         self._unread_depth = 0
         self._preformatted = False
-        self._when = ""  # the date that the text to come stands for
+        self._when = ""  # the date that the next text stands for
         self._title = ""
         self._published = ""
         self._links: list[tuple[str, str]] = []
-        self._link = ("", 0)  # the target of the open link, and where in the output it begins
+        self._link = ("", 0)  # the target of the open link, and its index in the output
 
     @property
     def is_full(self) -> bool:
@@ -355,7 +355,7 @@ class _Reduction:
 
     def _pass_over(self, token: Token) -> None:
         if self._unread == "rp" and token.name and token.name not in _INLINE - _RUBY:
-            self._unread = ""  # its end tag may be left out
+            self._unread = ""  # its end tag may be omitted
             if token.name != "rp":
                 self.take(token)
             return
@@ -364,7 +364,7 @@ class _Reduction:
                 self._title = _SPACES.sub(" ", unescaped(token.text[:_LONGEST_RAW_TITLE])).strip()
             return
         self._unread_depth += -1 if token.closes else 1
-        # A paragraph cannot hold a paragraph: the next one ends a hidden one left open.
+        # A paragraph cannot contain a paragraph: the next one ends a hidden one.
         if not self._unread_depth or (self._unread == "p" and not token.closes):
             if self._unread not in _INLINE:
                 self._boundary()
@@ -410,7 +410,7 @@ class _Reduction:
     def _end_link(self) -> None:
         (target, start), self._link = self._link, ("", 0)
         if 0 < len(target) <= _LONGEST_TARGET and len(self._links) < _MOST_LINKS:
-            # A piece of the output is a tag or a text.
+            # Each piece of the output is a tag or a text.
             texts = (piece for piece in self._out[start:] if not piece.startswith("<"))
             text = " ".join(unescaped("".join(texts)).split())
             if 0 < len(text) <= _LONGEST_LINK_TEXT:
@@ -421,7 +421,7 @@ class _Reduction:
             self._close_last()
 
     def _since_table(self) -> set[str]:
-        """Return what is open inside the innermost table, or all that is."""
+        """Return the elements that are open inside the innermost table, or all open elements."""
         names: set[str] = set()
         for name in reversed(self._open):
             if name == "table":

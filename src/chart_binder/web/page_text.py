@@ -1,7 +1,7 @@
-"""The text of pages in blocks: a paragraph, a heading, a list item, a table row or a record each.
+"""The text of a page as blocks: paragraphs, headings, list items, table rows or records.
 
-Our own reduction stands before Beautiful Soup, with Python's parser: with lxml below it a page of
-2 MB takes three times as long and 108 MB, and an unclosed comment drops the rest.
+Our own reduction runs before Beautiful Soup with Python's parser. With lxml instead, a page of 2 MB
+takes three times as long and 108 MB, and an unclosed comment loses the rest of the page.
 """
 
 import csv
@@ -25,17 +25,17 @@ _LONGEST_TITLE = 200
 _LONGEST_CELL = 400
 _BETWEEN_ITEMS = " · "
 _LONGEST_LABEL = 40
-_LONGEST_SPANNING = 60  # with at most so many columns, so that spans cannot blow a table up
-_MOST_SPANNING = 8
+_LONGEST_SPANNING = 60  # characters; the limits keep spans from blowing a table up
+_MOST_SPANNING = 8  # columns
 _Spans: TypeAlias = dict[int, tuple[int, int, str]]
-"""By column: rows that a cell reaches down still, columns it takes, what it says."""
+"""By column: the rows that a cell still spans, the columns that it spans, and its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """A page's title, its own date of publication ("" where it has none), and its blocks.
+    """A page's title, its date of publication ("" if it states none), and its blocks.
 
-    `links` are text and target, as they are written.
+    `links` are the text and the raw target of each link.
     """
 
     title: str
@@ -54,14 +54,14 @@ def from_html(markup: str) -> Extract:
 
 
 def from_text(text: str) -> Extract:
-    """Read plain text, a block a line."""
+    """Read plain text, each line as a block."""
     return Extract("", "", tidy(text[:MOST_CHARS].splitlines()), len(text) > MOST_CHARS)
 
 
 def tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
-    """Return blocks sanitized and bounded, without what is empty or repeats the one before.
+    """Return blocks sanitized and bounded, without empty ones and immediate repetitions.
 
-    A label such as `Released:` is put before the block that it names.
+    A label such as `Released:` is joined to the next block.
     """
     tidied: list[str] = []
     room = MOST_CHARS
@@ -88,13 +88,13 @@ def _is_label(block: str) -> bool:
 
 
 def _blocks(element: Tag) -> Iterator[str]:
-    """Yield the blocks of an element; no deeper than `reduced` lets markup nest."""
+    """Yield the blocks of an element. `reduced` limits how deep the recursion goes."""
     run: list[str] = []
     spans: _Spans = {}
-    term, waiting = "", False  # a <dt>, and whether no <dd> has shown it yet
+    term, waiting = "", False  # the last <dt>, and whether no block has named it yet
     for child in element.children:
         if isinstance(child, NavigableString):
-            if child.strip():  # text that is no <dd>: the term stands for itself
+            if child.strip():  # no <dd> follows: the term is a block of its own
                 if waiting:
                     yield term
                 term, waiting = "", False
@@ -132,7 +132,7 @@ def _element_blocks(child: Tag, spans: _Spans) -> Iterator[str]:
 
 
 def _is_layout(row: Tag) -> bool:
-    """Tell a row that arranges a page from one that states something."""
+    """Return whether a row arranges the page rather than states something."""
     return row.find(["table", *HEADINGS]) is not None or any(
         len(_text_of(cell)) > _LONGEST_CELL for cell in _cells(row)
     )
@@ -185,7 +185,7 @@ _Members: TypeAlias = Mapping[str, Any]
 
 
 def from_csv(text: str) -> Extract:
-    """Read a table of comma-separated values, a block a row."""
+    """Read a table of comma-separated values, each row as a block."""
     try:
         rows = [" | ".join(cells) for cells in csv.reader(text[:MOST_CHARS].splitlines())]
     except csv.Error:
@@ -194,8 +194,8 @@ def from_csv(text: str) -> Extract:
 
 
 def from_json(text: str) -> Extract:
-    """Read JSON, a block a record: `releases[0]: title: Killer Queen | date: 1974-10-11`."""
-    if len(text) > _LONGEST_JSON:  # as objects it would be twenty times its size
+    """Read JSON, each record as a block: `releases[0]: title: Killer Queen | date: 1974-10-11`."""
+    if len(text) > _LONGEST_JSON:  # parsed, it would take twenty times its size
         return from_text(text)
     try:
         document = json.loads(text)
@@ -205,7 +205,7 @@ def from_json(text: str) -> Extract:
 
 
 def from_xml(text: str) -> Extract:
-    """Read XML as JSON is read; a page of XHTML is a page."""
+    """Read XML like JSON, and XHTML like HTML."""
     if _IS_PAGE.search(text, 0, _ROOT_WITHIN):
         return from_html(text)
     members, cut = _read_xml(text)
@@ -241,7 +241,7 @@ def _members(path: str, value: _Members | list[object]) -> Iterator[tuple[str, o
 
 
 def _record_lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
-    """Put the values of a record side by side; where it takes several lines, each has its name."""
+    """Yield the values of a record on as few lines as fit; later lines repeat its name."""
     names = (record.get(name) for name in _NAMES)
     name = next((name[:_LONGEST_NAME] for name in names if isinstance(name, str) and name), "")
     line = ""
@@ -263,10 +263,10 @@ _OF_XML_ITSELF = ("xmlns", "xml:", "xsi:")
 
 
 def _read_xml(markup: str) -> tuple[_Members, bool]:
-    """Return XML as objects, lists and texts, and whether there was more than is read.
+    """Return XML as objects, lists and strings, and whether a limit cut it.
 
     `<release id="x"><title>Y</title></release>` is `{"release": {"id": "x", "title": "Y"}}`;
-    elements of one name side by side are a list. What never closes is closed at the end.
+    siblings of the same name are a list. Elements without an end tag end with the text.
     """
     opened = [_Element("", {})]
     chars = 0
@@ -326,7 +326,7 @@ class _Element:
 
 
 def _without_markup(text: str) -> str:
-    """Return a text, which may be a page in its own right, without tags."""
+    """Return the text of a member, which may itself be HTML, without tags."""
     if "<" not in text:
         return text
     body = reduced(text).body

@@ -1,6 +1,6 @@
-"""The passages of a page that bear on when, where and on what a recording came out.
+"""The passages of a page that say most about when, where and on what a recording came out.
 
-`page_reading` shows a page to a model, `excerpt` chooses blocks of any text; below them stands the
+`page_reading` shows a page to a model and `excerpt` chooses blocks of any text. Below them is the
 ranking of passages by their words and dates.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 GAP = "…"
 GAPS = (GAP, "...")
-"""What is left out, as it is written, and as a model is shown it."""
+"""The mark of a gap in an excerpt, as it is written and as a model is shown it."""
 _QUOTED = "> "
 _ROOM_FOR_REMARKS = 70  # each
 _LONGEST_FIND = 30
@@ -36,30 +36,31 @@ _FEWEST_COLUMNS = 3
 _PART_END = re.compile(r"(?<=[.!?;] )|(?<=。)|(?= \| )")
 _WORD_END = re.compile(r"(?<= )")
 CELLS = " | "
-"""What stands between the cells of a row."""
+"""The separator between the cells of a row."""
 _YEAR_OR_ASIDE = re.compile(r"\([^()]*\)|\b(?:1[89]|20)\d\d\b")
 _LONGEST_CAPTION = 100
 _DIGIT = re.compile(r"\d")
 
 
 def names_columns(row: str) -> bool:
-    """Return whether a table's first row may name its columns: it has no number but years."""
+    """Return whether a table's first row may name its columns: its only digits are years."""
     cells = [_YEAR_OR_ASIDE.sub("", cell).strip() for cell in row.split(CELLS)]
     return len(row) <= _LONGEST_HEAD and all(cells) and not _DIGIT.search("".join(cells))
 
 
 def may_be_caption(line: str) -> bool:
-    """Return whether a line may be what the rows below it are about: short, and no sentence."""
+    """Return whether a line may caption the rows below it: it is short and not a sentence."""
     is_text = CELLS not in line and not line.startswith(("#", "- ", *GAPS))
     return is_text and 0 < len(line) <= _LONGEST_CAPTION and line[-1] not in ".!?。"
 
 
 def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") -> Observation:
-    """Return a page as quoted text under its title and address, with a remark on what is left out.
+    """Return a page as quoted text below its title and address, with a remark on omissions.
 
-    Of a long page passages on what the run is `about` are shown, those with words to `find` first.
+    Of a long page, show passages with words to `find` first, then passages on what the run is
+    `about`. The text has at most `max_chars` characters.
     """
-    # max_chars may be as little as 200: what was asked for goes before what it is called.
+    # max_chars may be as low as 200: the passages matter more than title and address.
     head = [f"Title: {page.title[: max_chars // 5]}"]
     if len(page.url) <= max_chars // 4:
         head.append(f"Address: {page.url}")
@@ -83,7 +84,7 @@ def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") 
 
 
 def document_of(page: "Page", chosen: "Excerpt", number: int | None = None) -> Document:
-    """Return what is shown of a page, with the `number` that it has among results."""
+    """Return the shown part of a page as a document; `number` is its place among results."""
     address, *aliases = page.sources
     text = "\n".join(chosen.lines)
     return Document(
@@ -103,7 +104,7 @@ def _remarks_on_find(page: "Page", find: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Blocks in the page's order with gaps marked; `shown` of `total` characters are in it."""
+    """Blocks in the page's order, with gaps marked: `shown` of `total` characters."""
 
     lines: tuple[str, ...]
     shown: int
@@ -113,11 +114,10 @@ class Excerpt:
 def excerpt(
     blocks: Sequence[str], max_chars: int, about: str = "", find: str = "", per_line: int = 1
 ) -> Excerpt:
-    """Choose blocks of at most `max_chars`, with `per_line` characters added to each.
+    """Choose blocks of at most `max_chars` characters, counting `per_line` more for each line.
 
-    Of what does not fit those passages are chosen that have words to `find`, then those with dates,
-    words about releases and words of what the question is `about`, each under its heading or
-    columns.
+    If not all fit, passages with words to `find` come first, then those with dates, words about
+    releases and words of what the question is `about`, each below its heading or column names.
     """
     longest = min(_LONGEST_PIECE, max(_SHORTEST_PIECE, max_chars // 5))
     pieces = [piece for block in blocks for piece in _pieces(block, longest)]
@@ -137,7 +137,7 @@ def _choose(
 ) -> set[int]:
     heads = _lines_above(pieces)
     chosen: set[int] = set()
-    gap = len(GAP) + per_line  # one stands before each piece and one behind the last, at most
+    gap = len(GAP) + per_line  # at most one before each piece and one after the last
     room = max_chars - gap
     for at in sorted(range(len(pieces)), key=lambda at: (-ranks[at], at)):
         new = {at, *heads[at]} - chosen
@@ -168,9 +168,9 @@ def _parts(text: str, longest: int) -> Iterator[str]:
 
 
 def _lines_above(pieces: Sequence[str]) -> list[set[int]]:
-    """Return what must be read above each piece: the names of its columns, else its heading.
+    """Return the pieces to read above each piece: the names of its columns, else its heading.
 
-    Rows have their caption, too, which is also a row of one cell in the midst of a table.
+    A row also has its caption, which may be a row of one cell in the middle of a table.
     """
     heads: list[set[int]] = []
     heading = columns = caption = None
@@ -193,7 +193,7 @@ def _lines_above(pieces: Sequence[str]) -> list[set[int]]:
 
 
 _WORD = re.compile(r"\w+")
-# Written without spaces between words, so that a word is found anywhere.
+# Scripts without spaces between words, in which a word may be found anywhere.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff]")
 _OF_EVERY_TEXT = frozenset(
     _WORD.findall(
@@ -201,9 +201,9 @@ _OF_EVERY_TEXT = frozenset(
         " to und"
     )
 )
-# What stands before a year is looked at behind its first figures, which is three times as fast.
+# The look-behind comes after the first digits because that is three times as fast.
 _YEAR = re.compile(r"(?:1[89]|20)(?<!\d\d\d)\d\d(?!\d)")
-# Words, folded, that a passage about a release has.
+# Words, folded, of passages about releases.
 _RELEASE_WORDS = frozenset(
     _WORD.findall(
         "release released releases issued date dates year single singles album albums ep lp cd"
@@ -228,21 +228,21 @@ _NEIGHBOUR = 0.5
 _EARLIEST = 4.0
 _OPENING, _OPENING_RANK = 3, 3.0
 _BOX_ROW = re.compile(r"(?:- )?([^|:.]{1,40}?)(?: \| |: )(?!.* \| )")
-"""A row of a label and a value, with the label."""
+"""A row of a label and a value; the group is the label."""
 _MOST_BOX_ROWS, _BOX_RANK = 3, 40.0
 _BOX_HEAD, _LONGEST_BOX_LINE = 4, 60
-"""Lines above such a row that say of what the box is; characters of one."""
+"""How many lines above such a row tell what the box is about; the most characters of each."""
 
 
 def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> list[float]:
-    """Return how much each of the passages of a page bears on a question, for its length."""
+    """Return for each passage of a page how much it says about a question for its length."""
     all_signs = [_read_signs(piece, about, find) for piece in pieces]
     is_row = [signs.is_row for signs in all_signs]
     topic = _with_neighbours(_rarity_sums([signs.about for signs in all_signs]), is_row)
     sought = _with_neighbours(_rarity_sums([signs.find for signs in all_signs]), is_row)
     dates = _with_neighbours([signs.dates for signs in all_signs], is_row)
     release = _rarity_sums([signs.release_words for signs in all_signs])
-    # The question is where something came out first: the earliest is preferred.
+    # The question is when something first came out: early years count more.
     years = sorted({signs.year for signs in all_signs if signs.year})
     early = {year: _EARLIEST * 0.8**place for place, year in enumerate(years)}
     first = next((at for at, piece in enumerate(pieces) if piece.startswith("# ")), 0)
@@ -254,14 +254,14 @@ def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> 
         rank *= 0.3 if signs.is_about_the_web else 1
         if first <= at < first + _OPENING:
             rank += _OPENING_RANK  # the opening says what the page is about
-        rank /= 4 if piece.startswith("#") else 1  # a heading comes with what stands under it
+        rank /= 4 if piece.startswith("#") else 1  # a heading comes with the passages below it
         rank += box.get(at, 0.0)
         ranks.append((rank + _FIND * sought[at] ** 2) / math.sqrt(len(piece) + 40))
     return ranks
 
 
 def _box_ranks(pieces: Sequence[str], all_signs: Sequence["_Signs"]) -> dict[int, float]:
-    """Return what the first dated rows of release in boxes count more, and the lines above them."""
+    """Return the extra ranks of boxes' first dated rows of release and of the lines above them."""
     ranks: dict[int, float] = {}
     rows = (
         at
@@ -278,9 +278,9 @@ def _box_ranks(pieces: Sequence[str], all_signs: Sequence["_Signs"]) -> dict[int
 
 
 class _Signs(NamedTuple):
-    """What is seen in a passage; `about` and `find` are the words asked for that it has.
+    """What a passage contains. `about` and `find` are the wanted words that it has.
 
-    `year` is the earliest in a row, or in what has a date to the month; 0 where there is none.
+    `year` is the earliest year of a row or of a passage with a date to the month, else 0.
     """
 
     about: Sequence[str]
@@ -320,7 +320,7 @@ _NUMERIC_DATE = re.compile(
 
 @cache
 def _date_to_the_month() -> re.Pattern[str]:
-    """Return the pattern of a date in folded text; it takes 10 ms to make, so not on import."""
+    """Return the pattern of a date in folded text; not made on import because it takes 10 ms."""
     return re.compile(
         rf"{_NUMERIC_DATE.pattern}|(?<!\w)(?:{month_pattern()})\.?,?\s(?:de\s|del\s)?"
         r"(?:\d{1,2}[a-z]{0,2},?\s)?(?:1[89]|20)\d\d(?!\d)"
@@ -344,7 +344,7 @@ def _rarity_sums(seen: Sequence[Sequence[str]]) -> list[float]:
 
 
 def _with_neighbours(values: Sequence[float], is_row: Sequence[bool]) -> list[float]:
-    """Let neighbours share a little, but for the rows of a table, each of which stands alone."""
+    """Return values raised by those of neighbours, except for rows, each of which stands alone."""
     shared = list(values)
     for _ in range(2):
         before = list(shared)

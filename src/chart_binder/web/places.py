@@ -1,4 +1,4 @@
-"""Places in documents: where a quote or a value stands, what is around it, and what it is about."""
+"""Places in documents: where a quote or value is, what surrounds it, and what it is about."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,12 +20,12 @@ _BESIDE = 60
 _MAX_OCCURRENCES = 8
 _MIN_QUOTE = 4
 _LONGEST_ENTRY = 150
-"""Characters of a list entry that states a fact, rather than tells a story."""
+"""The most characters of a list entry that states a fact; a longer one tells a story."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a document: a value or a quote, with what stands around it."""
+    """A place in a document: a value or a quote, with what surrounds it."""
 
     document: SourceText
     start: int
@@ -33,12 +33,12 @@ class Place:
 
     @property
     def passage(self) -> str:
-        """The text around it."""
+        """The text around the place, with the page's title and headings."""
         return self.document.passage(self.start, self.end)
 
     @property
     def value(self) -> str:
-        """What stands there."""
+        """The text of the place itself."""
         return self.document.text[self.start : self.end]
 
     @property
@@ -48,12 +48,12 @@ class Place:
 
     @property
     def offset(self) -> int:
-        """How many characters of its line stand before it."""
+        """How many characters of its line precede it."""
         return self.start - self.document.line(self.start)[0]
 
     @property
     def column(self) -> int:
-        """How many cells of its row stand before its own."""
+        """How many cells of its row precede its own."""
         return self.line[: self.offset].count(CELLS)
 
     @property
@@ -64,17 +64,17 @@ class Place:
 
     @property
     def clause(self) -> str:
-        """The clause in which it stands."""
+        """The clause that contains it."""
         return clauses.clause_around(self.document.text, self.start, self.end)
 
     @property
     def statement(self) -> str:
-        """The row in which it stands, else the clause."""
+        """The row that contains it; outside of rows, the clause."""
         return self.line if self.is_row else self.clause
 
     @property
     def begins_line(self) -> bool:
-        """Whether its line begins with it."""
+        """Whether it is at the beginning of its line."""
         return self.offset == 0
 
     @property
@@ -84,12 +84,12 @@ class Place:
 
     @property
     def is_row(self) -> bool:
-        """Whether it stands in a row of a table."""
+        """Whether it is in a row of a table."""
         return CELLS in self.line
 
     @property
     def is_structured(self) -> bool:
-        """Whether structure states it: a row, a label in its line, or a short entry of a list."""
+        """Whether it is in a row, after a label in its line, or in a short entry of a list."""
         line = self.line
         is_short = len(line) <= _LONGEST_ENTRY and not _SENTENCE_END.search(line)
         is_entry = line.startswith("- ") and is_short
@@ -97,7 +97,7 @@ class Place:
 
     @property
     def is_prose(self) -> bool:
-        """Whether it stands in no row, and behind no label in its line."""
+        """Whether it is neither in a row nor after a label in its line."""
         label = _LABELLED.match(self.line)
         return not (self.is_row or (label and label.end() <= self.offset))
 
@@ -107,23 +107,23 @@ _LABELLED = re.compile(r"[^.:]{1,60}: ")
 _SENTENCE_END = re.compile(r"(?<!\d)[.!?] (?=[^\Wa-z\d])")
 _HEAD = re.compile(r"^(?:Page|Under): .*\n|^#.*$", re.MULTILINE)
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
-"""A word; of what is written without spaces, a letter."""
+"""A word; in scripts without spaces, a letter."""
 _OTHER_ENTRY = re.compile(r"^- .*$", re.MULTILINE)
 _NEXT = re.compile(r"[.!?]\s+(?=[^\sa-z0-9])|[。！？\n]")
-"""The end of a sentence before the next: not `Feb. 4`."""
+"""The end of a sentence that another one follows: not `Feb. 4`."""
 _RUN, _MIN_SENTENCE = 5, 25
-"""Words of a run; letters of a sentence that counts."""
+"""The words of a run; the fewest letters of a sentence that counts."""
 _OF_LETTERS = 0.4
-"""What a shared run of letters counts, in what is written without spaces."""
+"""The weight of a shared run of letters, in scripts without spaces."""
 _ONE_SENTENCE, _SEVERAL = 18, 8
-"""The shared runs that make one text of two passages: of a sentence alone, and of several."""
+"""The shared runs that make two passages one text: in a single sentence, and in several."""
 
 
 def is_copied(passage: str, other: str) -> bool:
-    """Return whether the sentences of two passages are one text, which then is one source.
+    """Return whether two passages are copies of one text, so that they count as one source.
 
-    Rows, and what a passage stands under, do not count. Two sites may say in the same short
-    sentence when a record came out; not in one of more than twenty words.
+    Only sentences are compared, not rows or headings. Two sites may by chance use the same short
+    sentence for a release date, but not one of more than twenty words.
     """
     other_runs = frozenset[tuple[str, ...]]().union(*_runs(other))
     shared = [
@@ -145,11 +145,11 @@ def _runs(passage: str) -> Sequence[frozenset[tuple[str, ...]]]:
 
 
 def link_problem(place: Place, subject: Subject) -> str | None:
-    """Return why a place is not about the subject, or None.
+    """Return why a place is not about the subject, or None if it is.
 
-    A row is about what it names, else about what its heading, caption or page names. In prose
-    another candidate's title before the value, with none of the subject's in the line, is what it
-    is about.
+    A row is about the record that it names, else about the one that its heading, caption or page
+    names. Prose is about another candidate if that one's title precedes the value and the line has
+    no title of the subject.
     """
     document, line, is_row = place.document, place.line, place.is_row
     begin, stop = document.line(place.start)
@@ -170,7 +170,7 @@ def link_problem(place: Place, subject: Subject) -> str | None:
         return "the passage names another candidate"
     around = document.text[max(0, begin - MAX_PASSAGE // 2) : stop + MAX_PASSAGE // 2]
     if line.startswith("- ") and not clauses.says_release(line):
-        around = _OTHER_ENTRY.sub("", around)  # an entry of a list is not about the next one
+        around = _OTHER_ENTRY.sub("", around)  # an entry does not tell what the next one is about
     slug = unquote(urlsplit(document.address).path) if "//" in document.address else ""
     near = (*headings, document.title, slug, *(() if is_row else (around,)))
     if not any(subject.is_named_in(text) for text in near):
@@ -180,16 +180,13 @@ def link_problem(place: Place, subject: Subject) -> str | None:
 
 @lru_cache(256)
 def _is_told_apart(document: SourceText, subject: Subject) -> bool:
-    """Return whether a page names the artist, or what else tells the record from another's.
-
-    A page that is no longer than a passage is shown to the second reading as a whole.
-    """
+    """Return whether a page tells the record from others of its title, such as by the artist."""
     places = unquote(" ".join(document.addresses)) if "//" in document.address else ""
     return subject.is_told_apart_in(f"{document.title} {document.text} {places}")
 
 
 def _other_type(line: str, subject: Subject) -> str | None:
-    """Return the type that a line names, where only another candidate of the same title has it."""
+    """Return the type that a line names if only other candidates of the same title have it."""
     own_type, other_types = subject.types
     words = fact_words()[PRIMARY_TYPE]
 
@@ -207,7 +204,7 @@ def _is_credited(document: SourceText, subject: Subject) -> bool:
 
 
 def date_doubt(document: SourceText, mention: Mention, subject: Subject) -> str | None:
-    """Return a word of its clause or heading that says that a date is of something else."""
+    """Return a word in a date's clause or heading that says that it dates something else."""
     if doubt := clauses.doubt_in_clause(document.text, mention, subject.names):
         return doubt
     names = (*subject.names, subject.recording, subject.artist)
@@ -231,7 +228,7 @@ def date_doubt(document: SourceText, mention: Mention, subject: Subject) -> str 
 
 
 def value_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
-    """Return why a value that stands there does not count, or None."""
+    """Return why the value at a place does not count, or None if it does."""
     if not patch.is_date:
         doubt = next(_value_doubts(place, patch, subject), None)
         return doubt or _form_doubt(place, patch, subject)
@@ -263,7 +260,7 @@ def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]
 
 
 def _form_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
-    """Return why running text does not plainly say a status, country or type, or None."""
+    """Return why prose does not plainly state a status, country or type, or None if it does."""
     if patch.field == PREMIERE or place.is_row or clauses.is_labelled(place.line):
         return None
     clause, value = _clause_below(place, subject), patch.value
@@ -274,22 +271,22 @@ def _form_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
 
 
 def _clause_below(place: Place, subject: Subject) -> str:
-    """Return the clause of a place, with the title before it if it stands above alone.
+    """Return the clause of a place, after the title if only a line above names the record.
 
-    An infobox is headed "Studio album by Queen".
+    An infobox has "Studio album by Queen" below the title.
     """
     is_below = place.begins_line and any(map(subject.is_named_in, place.above))
     return f"{subject.title}: {place.clause}" if is_below else place.clause
 
 
 def _says_release_there(place: Place) -> bool:
-    """Return whether running text says of a date, there or above, that something came out."""
+    """Return whether prose, or a heading above it, says that something came out on a date."""
     is_told = place.is_prose and not (place.line.startswith("- ") or may_be_caption(place.line))
     return not is_told or any(map(clauses.says_release, (place.clause, *place.above)))
 
 
 def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
-    """Yield why a status, country or type does not stand beside the title, country or number."""
+    """Yield why a status, country or type is not that of the subject's edition."""
     document, line, is_row = place.document, place.line, place.is_row
     for name in () if is_row else _other_names_credited(place.clause, subject):
         yield f"it is said of {subject.title!r} by {name!r}"
@@ -334,9 +331,9 @@ def names_number(text: str, subject: Subject) -> bool:
 
 
 def _is_of_rival(place: Place, subject: Subject) -> bool:
-    """Return whether a row, or a line and its box, has the catalogue number of another candidate.
+    """Return whether a row or its box has the catalogue number of another candidate.
 
-    Running text may compare records.
+    Prose does not count, because it may compare records.
     """
     if place.is_prose or not subject.rival_codes:
         return False
@@ -348,7 +345,7 @@ def _is_of_rival(place: Place, subject: Subject) -> bool:
 _OF = r"(?:by|von|par|por|av|af|door|de|del|di|van)"
 _CAPITAL = r"[A-ZÀ-ÞĀ-ŽΑ-ΩА-Я]"
 _CREDITED = re.compile(rf"(\w*)\W?\s{_OF} (?=(?:[^\W\dA-Z][\w’'-]* ){{0,4}}{_CAPITAL})")
-"""What stands before a name in capitals, and the words between: `by the group The Shrikes`."""
+"""The words before a capitalized name: `by the group The Shrikes`."""
 _OTHER_WORK = re.compile(
     r"(?i)(?:written|mixed|mastered|engineered|direct|design|edited|posted|review|photo|arran"
     r"|kompon|compos|compuest|produ[cz]|prodott|regiss?tr|escri|[ée]crit|scritt|geschrieben)"
@@ -360,13 +357,13 @@ _WHOSE = re.compile(
     r"\((?=[A-Z])([^()\d]+) (?:song|single|album|EP)\)"
     rf"|\((?:[^\W\d_]+ ){{1,3}}{_OF} (?={_CAPITAL})([^()\d]+)\)"
 )
-"""Whose record a page's title says it is: `(Queen song)`, `(álbum de Mecano)`."""
+"""An artist in a page's title: `(Queen song)`, `(álbum de Mecano)`."""
 _ARTIST_COLUMN = re.compile(
     rf"\s*(?:{'|'.join(map(fold, word_table('date_words')['structure']['artist']))})\s*"
 )
 _MOST_BOX_LINES = 12
 _BEFORE_NAME = 5
-"""Words that may stand before a name: `the English rock band`."""
+"""The most words that may precede a name: `the English rock band`."""
 _PARTS_NAME = frozenset(["and", "of", "with", "from", "for", "by", "und", "mit", "et", "y"])
 _NAME_END = re.compile(r"[^\w\s&’'-]|\s(?:from|in|on|for|with|and|aus|auf)\s")
 _MARKS_BEHIND = " ,.;:!?()[]|/\"”'’»*"
@@ -374,7 +371,7 @@ _PAUSE = tuple(_MARKS_BEHIND[1:-2])
 
 
 def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
-    """Yield others to whom a page's title, row or clause, or an infobox's head, credits it."""
+    """Yield other artists to whom a page's title, row, clause or infobox credits the record."""
     document, line = place.document, place.line
     before, dash, behind = (*_CREDIT.split(document.title, maxsplit=1), "", "")[:3]
     is_site = spaced_words(before).replace(" ", "") in document.address
@@ -383,7 +380,7 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
     if place.is_row:
         columns = () if _is_of_box(line) else place.column_names
         cells = zip(columns, line.split(CELLS), strict=False)
-        named = (pair for pair in cells if re.search(r"\w", pair[1]))  # not a mark of ditto
+        named = (pair for pair in cells if re.search(r"\w", pair[1]))  # not a ditto mark
         names += [cell for head, cell in named if _ARTIST_COLUMN.fullmatch(fold(head))]
         is_bare = subject.is_named_in(line) and not subject.has_artist_in(line)
         names += ["another artist"] if is_bare and _is_credited(document, subject) else []
@@ -404,9 +401,9 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
 
 
 def box_around(place: Place) -> Sequence[str]:
-    """Return the lines of the box in which a row stands: rows and short lines, without its own.
+    """Return the other lines of the box around a row: rows and short lines.
 
-    A row of more than two cells is in no box. What an excerpt leaves out ends no box.
+    A row of more than two cells is in no box. A gap in an excerpt does not end a box.
     """
     if place.line.count(CELLS) > 1:
         return ()
@@ -417,7 +414,7 @@ def box_around(place: Place) -> Sequence[str]:
 
 
 def _is_of_box(line: str) -> bool:
-    """Return whether a row is a label and a value: its first cell says of what a date is."""
+    """Return whether a row is a label and a value: its first cell says what happened on a date."""
     label, _, value = line.partition(CELLS)
     is_label = clauses.says_release(label) or clauses.doubt_in_heading(label) is not None
     return CELLS not in value and is_label
@@ -429,9 +426,9 @@ def _is_in_box(line: str) -> bool:
 
 
 def _box_credits(place: Place, subject: Subject) -> Iterator[str]:
-    """Yield to whom the box of a row credits the record, where it is not the artist.
+    """Yield other artists to whom the box of a row credits the record.
 
-    The box says so behind a label: `Single by | X`, `Artist | X`.
+    The box names them after a label: `Single by | X`, `Artist | X`.
     """
     for row in box_around(place):
         label, _, value = row.partition(CELLS)
@@ -443,7 +440,7 @@ def _box_credits(place: Place, subject: Subject) -> Iterator[str]:
 
 
 def heads_box(place: Place, subject: Subject) -> bool:
-    """Return whether it begins the head of an infobox of the artist's: `Studio album by X`."""
+    """Return whether a place begins the head of the artist's infobox: `Studio album by X`."""
     text, (_, end) = place.document.text, place.document.line(place.start)
     credit = re.match(rf"\s{_OF} (.+)", text[place.end : end])
     is_above_row = CELLS in text[end + 1 :].partition("\n")[0]
@@ -457,9 +454,9 @@ def _names_type(text: str) -> bool:
 
 
 def _other_names_credited(text: str, subject: Subject, *, of_record: bool = False) -> Iterator[str]:
-    """Yield the name in the first credit of a text, where it is not the artist's.
+    """Yield the name in the first credit of a text if it is not the artist's.
 
-    A credit `of_record` is right behind a title or a type: not `inspired by Bach`.
+    A credit `of_record` directly follows a title or a type: not `inspired by Bach`.
     """
     name_spans = [*find_words(filter(None, (*subject.names, subject.artist)), text)]
     titles = {end for _, end in find_words(subject.names, text)}
@@ -480,7 +477,7 @@ def _other_names_credited(text: str, subject: Subject, *, of_record: bool = Fals
 
 
 def _names_artist_or_label(text: str, subject: Subject) -> bool:
-    """Return whether a text has the artist's whole name, and no longer one, or the label."""
+    """Return whether a text has a label of the record or exactly the artist's name."""
     last, comma, first = text.partition(", ")
     words = [*text.split(), *(f"{first} {last}".split() if comma else ())]  # Whitcombe, Ora
     is_named = any(_is_artist(words[at:], subject, 0) for at in range(len(words)))
@@ -488,9 +485,9 @@ def _names_artist_or_label(text: str, subject: Subject) -> bool:
 
 
 def _is_artist(words: Sequence[str], subject: Subject, skipped: int = _BEFORE_NAME) -> bool:
-    """Return whether words begin with the artist's name, or with what a group is called and it.
+    """Return whether words begin with the artist's name; up to `skipped` words may precede it.
 
-    A longer name is another one: `The Velvet Harbour Choir`. An article does not count.
+    A longer name is another artist's: `The Velvet Harbour Choir`. Articles do not count.
     """
     for at in range(min(skipped, len(words)) + 1):
         for name in subject.artists:
@@ -501,11 +498,11 @@ def _is_artist(words: Sequence[str], subject: Subject, skipped: int = _BEFORE_NA
     return False
 
 
-# What else is said.
+# What documents say.
 
 
 def premieres_said(documents: Iterable[SourceText]) -> Iterator[Place]:
-    """Yield where passages say that something first came out on a record."""
+    """Yield the places where documents say on what record something first came out."""
     for document in documents:
         for start, end in find_words(fact_words()[PREMIERE]["true"], document.text):
             place = Place(document, start, end)
@@ -516,9 +513,9 @@ def premieres_said(documents: Iterable[SourceText]) -> Iterator[Place]:
 def values_about(
     documents: Iterable[SourceText], subject: Subject, patch: Patch
 ) -> Iterator[tuple[Place, bool]]:
-    """Yield where passages may say a status, country or type of a subject, and whether plainly.
+    """Yield places that may state a status, country or type of a subject, and whether plainly.
 
-    Those that do not say it plainly name the subject, or its catalogue number, beside the value.
+    A place that does not state it plainly names the subject or its catalogue number.
     """
     words = fact_words()[patch.field][patch.value]
     for document in documents:
@@ -538,9 +535,10 @@ def dates_about(
     is_wanted: Callable[[Mention], bool],
     mentions_of: Callable[[SourceText], Iterable[Mention]] = attrgetter("mentions"),
 ) -> Iterator[tuple[Mention, Place, bool]]:
-    """Yield the dates that passages may give for a subject, and whether they plainly say release.
+    """Yield dates at which a subject may have come out, their places, and whether that is plain.
 
-    Plainly: a row or a clause that names it, a word of release, or a row of a name and a value.
+    It is plain in a row or clause that names the subject, with a word for release, or in a row of a
+    label and a value.
     """
     for document in documents:
         for mention in filter(is_wanted, mentions_of(document)):
@@ -558,11 +556,11 @@ def dates_about(
 # Quotes.
 
 _QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
-"""What `web_fetch` shows before each line of a page, and models copy."""
+"""The mark that tools show before each line of a page, and that models copy."""
 
 
 def find_quote(document: SourceText, quote: str) -> list[tuple[int, int]]:
-    """Return where a quote stands, at most eight times; its date may be in another form."""
+    """Return the spans of at most eight occurrences of a quote; its date may have another form."""
     plain = _QUOTE_MARK.sub("", quote)
     return (_quoted(document, plain) or [*_with_other_date(document, plain)])[:_MAX_OCCURRENCES]
 
@@ -575,7 +573,10 @@ def _quoted(document: SourceText, quote: str) -> list[tuple[int, int]]:
 
 
 def _with_other_date(document: SourceText, quote: str) -> Iterator[tuple[int, int]]:
-    """Yield where a quote stands but for the form of its date: `May 17, 1974` for `17 May 1974`."""
+    """Yield the dates around which a quote occurs with its date in another form.
+
+    `May 17, 1974` stands for `17 May 1974`.
+    """
 
     def plain(text: str) -> str:
         return _BEFORE_DATE.sub("", plain_text(text)[0].strip(_MARKS)).strip(_MARKS)
@@ -597,7 +598,7 @@ _BEFORE_DATE = re.compile(r"(?:\s(?:on|in|the))+$")
 
 
 def nearest_line(document: SourceText, wanted: str) -> str:
-    """Return the line that shares most words with a text; an empty one where none shares any."""
+    """Return the line that shares most words with a text, or "" if no line shares any."""
     words = set(spaced_words(wanted).split())
 
     def shared_words(line: str) -> int:

@@ -1,6 +1,6 @@
-"""Search over a SearXNG server: results as they arrive, and the client that asks for them.
+"""Search with a SearXNG server: the client, and what its answers mean.
 
-httpx is loaded with the first search, as the tools are made in every run.
+httpx is loaded by the first search, because every run makes the tools.
 """
 
 import json
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 LONGEST_QUERY = 300
 _LONGEST_URL = 500
-_LONGEST_TEXT = 2_000  # before it is folded: some letters unfold to eighteen others
+_LONGEST_TEXT = 2_000  # before normalization, which turns some letters into eighteen
 _MOST_BYTES = 2_000_000
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-# `!!!` alone and `:wumpscut:` mean nothing to it; `?word` does to its ancestor searx.
+# SearXNG ignores `!!!` alone and `:wumpscut:`; `?word` means something to its ancestor searx.
 _SYNTAX = re.compile(r"[!?]+[^!?].*|!!|:[^:]+|<.+")
 _COMPUTED = frozenset({"avg", "min", "max", "sum", "prod", "range", "random"})
 
@@ -34,7 +34,7 @@ _CHECK_URL = "check that it runs there and that llm.searxng.url is right"
 _ENABLE_JSON = "add json to search.formats in its settings.yml (formats: [html, json])"
 _SEE_LOG = "see its log"
 _UNUSABLE = "gave no usable answer"
-# What a status means, what to do, and what a model may know ("the search service ...").
+# By status: the problem, advice, and what a model is told ("the search service ...").
 _STATUSES = {
     400: ("refused the search (400)", "check llm.searxng.language", "refused the search"),
     403: ("does not give JSON (403)", _ENABLE_JSON, "is not set up for programs"),
@@ -49,7 +49,7 @@ _STATUSES = {
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result; `date` is `YYYY-MM-DD` as the page gives it, "" where it gives none."""
+    """One result; `date` is the page's date as `YYYY-MM-DD`, or "" if it has none."""
 
     url: str
     title: str
@@ -59,7 +59,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """An answer or an infobox, of facts such as `Released: 1997`; `url` is "" if unknown."""
+    """An answer or an infobox with facts such as `Released: 1997`; `url` is "" if unknown."""
 
     label: str
     lines: tuple[str, ...]
@@ -68,7 +68,7 @@ class Direct:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Something was found; `failing` engines may have had more: `google (CAPTCHA)`."""
+    """Something was found; `failing` engines, such as `google (CAPTCHA)`, may have found more."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -78,14 +78,17 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class NothingFound:
-    """Every engine that was asked answered, and none knew anything."""
+    """Every engine answered, and none found anything."""
 
     suggestions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """Engines failed, or so many results came `unreadable`, which says nothing of what exists."""
+    """No results because engines failed or results were `unreadable` (how many).
+
+    This says nothing about what exists.
+    """
 
     failing: tuple[str, ...]
     unreadable: int = 0
@@ -95,7 +98,7 @@ SearchOutcome: TypeAlias = Hits | NothingFound | Degraded
 
 
 class SearxngClient:
-    """Asks one SearXNG server; `resolve` takes the place of the resolver. Threads may share it."""
+    """Asks one SearXNG server. Threads may share it. `resolve` replaces the system's resolver."""
 
     def __init__(self, config: "SearxngConfig", *, resolve: "Resolve | None" = None) -> None:
         self._config = config
@@ -103,10 +106,11 @@ class SearxngClient:
         self._url = config.url.rstrip("/").removesuffix("/search") + "/search"
 
     def search(self, query: str) -> SearchOutcome:
-        """Search for the words of a query, or raise `SearchError`, which says how to mend it.
+        """Search for the words of a query.
 
-        The whole call is over within `timeout_s`. Redirects are not followed, and proxies from the
-        environment do not apply: the server is the operator's own, most often on this machine.
+        The call takes at most `timeout_s`. Redirects are not followed and proxies of the
+        environment not used, because the server is the operator's own, mostly on this machine.
+        Raises `SearchError`, which says what to do.
         """
         plain = plain_query(query)
         if not plain:
@@ -128,7 +132,7 @@ class SearxngClient:
         resolve = self._resolve or transport.resolve_by_system
         scheme = self._url.partition(":")[0].lower()
         parameters = {"q": plain, "format": "json", "language": self._config.language}
-        headers = {  # SearXNG's limiter turns away what does not also take HTML and a language
+        headers = {  # SearXNG's limiter refuses requests that accept no HTML or no language
             "User-Agent": f"canon/{version('chart-binder')}",
             "Accept": "application/json,text/html;q=0.1",
             "Accept-Language": "en,*;q=0.5",
@@ -136,7 +140,7 @@ class SearxngClient:
         }
         try:
             with (
-                # The operator's own setting may lead wherever it leads.
+                # The operator may configure any address.
                 transport.open_client(lambda *_: None, deadline, resolve, scheme) as client,
                 client.stream("GET", self._url, params=parameters, headers=headers) as response,
             ):
@@ -148,7 +152,7 @@ class SearxngClient:
         except ConfigError as error:
             raise self._error("cannot be asked", str(error), "is not set up") from error
         except httpx.InvalidURL as error:  # its text may quote a part of a password
-            raise self._error("has no possible address", _CHECK_URL, "is not set up") from error
+            raise self._error("has an invalid address", _CHECK_URL, "is not set up") from error
         except httpx.DecodingError as error:
             problem = f"sent a body that cannot be unpacked: {one_line(str(error))}"
             raise self._error(problem, _SEE_LOG, _UNUSABLE) from error
@@ -191,9 +195,10 @@ def _unreadable(body: "Body") -> tuple[str, str, str]:
 
 
 def plain_query(text: str) -> str:
-    """Return the query on one line, bounded, with every word that is syntax put in quotes.
+    """Return a query on one line, bounded, with every word that is SearXNG syntax in quotes.
 
-    Inside a quotation the mark itself goes; a computed word gets a capital, which engines ignore.
+    Inside a quotation the syntax mark is removed instead. A word that SearXNG computes with is
+    capitalized, which engines ignore.
     """
     visible = "".join(
         " " if unicodedata.category(character) in {"Cc", "Zl", "Zp"} else character
@@ -224,7 +229,7 @@ def _plain_word(word: str, *, quoted: bool) -> str:
 
 
 def _json(data: bytes) -> dict[str, object]:
-    """Read an object of JSON with values that strict readers refuse; what is none is empty."""
+    """Return a JSON object, read leniently, or {} if the data is not one."""
     try:
         answer = json.loads(data.decode("utf-8-sig", "replace"), strict=False, parse_int=str)
     except (ValueError, RecursionError):
@@ -233,7 +238,7 @@ def _json(data: bytes) -> dict[str, object]:
 
 
 def outcome(body: Mapping[str, object], query: str) -> SearchOutcome:
-    """Return what an answer to a query means."""
+    """Return what the JSON answer to a query means."""
     hits, failing = tuple(_hits(body)), tuple(_failing(body))
     direct = (*_answers(body), *_infoboxes(body))
     if hits or direct:
@@ -245,9 +250,9 @@ def outcome(body: Mapping[str, object], query: str) -> SearchOutcome:
 
 
 def _hits(body: Mapping[str, object]) -> Iterator[Hit]:
-    """Yield the results, of each page and of each text of one site the first only.
+    """Yield the results: for each page, and for each text of a site, only the first.
 
-    Another site may copy title and snippet of a page that is honest.
+    The same text from two sites counts twice, because a site may copy an honest page.
     """
     seen: set[object] = set()
     for result in _objects(body.get("results")):
@@ -276,9 +281,10 @@ def _infoboxes(body: Mapping[str, object]) -> Iterator[Direct]:
 
 
 def _answers(body: Mapping[str, object]) -> Iterator[Direct]:
-    """Yield the answers of engines, without those that the server made up itself.
+    """Yield the answers of engines, without those of the server itself.
 
-    It computes what looks like a sum and tells the time to who asks for a song called Time.
+    The server computes what looks like a sum, and tells the time to those who ask for a song named
+    Time.
     """
     for answer in _list(body.get("answers")):
         fields = answer if isinstance(answer, dict) else {"answer": answer}
@@ -309,7 +315,7 @@ def _text(value: object) -> str:
 
 
 def _web_address(value: object) -> str:
-    """Return an address a model may be shown, in its one normal spelling, or ""."""
+    """Return the normal spelling of an address that a model may be shown, or ""."""
     import httpx
 
     if not isinstance(value, str) or len(value) > _LONGEST_URL:

@@ -1,7 +1,7 @@
-"""Structure: whether a row, a box or an entry of a list states a date as that of a record.
+"""Whether the structure of a page, a row, a box or a list entry, states a value of a record.
 
-What is not understood does not count: a column, a word behind the title or a name that the
-evidence does not know makes of a statement a passage, for which more than one site is needed.
+A statement counts only if all of it is understood. A column, a word after the title or a name that
+the evidence does not explain makes it an ordinary passage, which takes more than one site.
 """
 
 import re
@@ -45,11 +45,11 @@ CODE = re.compile(r"(?<!\w)[A-ZА-ЯΑ-Ω]{1,5}[ -]?\d[\w-]*")
 """A catalogue number."""
 _OTHER_SIDE = re.compile(r"(?i)/|\b(?:[bc] ?/ ?w|backed with)\b")
 _NUMBERED = re.compile(r"(?i)\s*['’]?(?:\d{1,3}|[ivx]+)\b(?!\s*(?:[\"”″:.]|inch|rpm|tours|giri))")
-"""A number right behind a title, which makes another one of it."""
+"""A number right after a title, which makes it another title."""
 _IMPRINT = re.compile(r"(?:[^\W\d_][\w.&’'-]+ ){1,3}\d[\d-]{2,}(?!\w)")
 """A label and its number."""
 _YEARED = re.compile(r"\s(?:19|20)\d\d(?!\s*[-/.年\d])")
-"""A year right behind a title: `Blue Monday 1988`."""
+"""A year right after a title: `Blue Monday 1988`."""
 _CLOSING = "\"'”’»」』*“„)"
 _KANA = re.compile(r"[\u3041-\u3096]+")
 """Syllables that join Japanese words."""
@@ -59,9 +59,9 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 def is_in_structure(place: Place, patch: Patch, subject: Subject) -> bool:
     """Return whether structure plainly states a value at a place.
 
-    A status, a country or a type stands behind a label for it, below a column of that name, in an
-    entry of a list, or at the head of an infobox. No structure says where a recording first came
-    out: that is told in words.
+    A status, country or type must follow a label for it, or be below a column of that name, in an
+    entry of a list or at the head of an infobox. No structure states where a recording first came
+    out: only words do.
     """
     if patch.is_value:
         return heads_box(place, subject) or (
@@ -71,7 +71,7 @@ def is_in_structure(place: Place, patch: Patch, subject: Subject) -> bool:
 
 
 def _is_labelled(place: Place) -> bool:
-    """Return whether a label or a column of its line says that a value is a status or the like."""
+    """Return whether a label or a column name says that a value is a status, country or type."""
     if not place.is_row:
         return place.line.startswith("- ") or clauses.is_labelled(place.line)
     cells, columns, at = place.line.split(CELLS), place.column_names, place.column
@@ -81,10 +81,10 @@ def _is_labelled(place: Place) -> bool:
 
 
 def _value_is_plain(place: Place, subject: Subject) -> bool:
-    """Return whether all that stands with a status, country or type is understood.
+    """Return whether all the text around a status, country or type is understood.
 
-    A labelled line says itself what it is. Above an entry of a list, or a row of several cells, the
-    heading counts, and within it all that names the record.
+    A labelled line needs no more. An entry of a list or a row of several cells must fit its heading
+    and name the record with nothing else beside the name.
     """
     behind = place.offset + place.end - place.start
     line = f"{place.line[: place.offset]} {place.line[behind:]}"
@@ -97,7 +97,7 @@ def _value_is_plain(place: Place, subject: Subject) -> bool:
 
 
 def states_plainly(place: Place, subject: Subject) -> bool:
-    """Return whether structure states the date at a place as the subject's, and nothing else."""
+    """Return whether structure states that the subject came out on the date at a place."""
     if not place.is_structured:
         return False
     columns = _columns(place, subject)
@@ -115,7 +115,7 @@ def states_plainly(place: Place, subject: Subject) -> bool:
 
 
 def _columns(place: Place, subject: Subject) -> Sequence[str]:
-    """Return the names of the columns of a table; of a box, whose rows begin with a label, none."""
+    """Return the names of a table's columns; none for a box, whose rows begin with a label."""
     first, _, values = place.line.partition(CELLS)
     is_box = CELLS not in values and _is_release_label(first, subject)
     return () if is_box else place.column_names
@@ -147,14 +147,14 @@ def _row_is_plain(place: Place, columns: Sequence[str], subject: Subject) -> boo
 
 
 def _is_of_companion(head: str, subject: Subject) -> bool:
-    """Return whether a column is of what stands beside the record: its album, its other side."""
+    """Return whether a column is about a companion of the record: its album, its other side."""
     types = {*_types_in(head, subject)}
     is_other = bool(types and subject.types[0]) and types.isdisjoint(_own_types(subject))
     return is_other or _is_column_of("beside", head)
 
 
 def _beside_date(place: Place) -> str:
-    """Return what stands with a date in its cell, up to a semicolon."""
+    """Return what else is in the cell of a date, up to a semicolon on each side."""
     line, at = place.line, place.offset
     before, behind = line[:at].rpartition(CELLS)[2], line[at:].partition(CELLS)[0]
     label, colon, value = before.partition(":")
@@ -168,10 +168,10 @@ def _own_types(subject: Subject) -> frozenset[str]:
 
 
 def _fits_heading(place: Place, subject: Subject) -> bool:
-    """Return whether all headings above, or the page's title, are such as stand above the record.
+    """Return whether all headings above, or the page's title, may be headings of the record.
 
-    They name its type or none, and have no word that is not understood: below `Videos` or `With
-    The Pell Band` stand other things.
+    They name its type or none, and all their words are understood: below `Videos` or `With The Pell
+    Band` are other things.
     """
     headings = place.document.headings(place.start, of_table=False)
     texts = headings or (_without_site(place.document),)
@@ -203,13 +203,13 @@ def _other_kinds(subject: Subject) -> Iterator[str]:
 
 
 def _is_explained_prose(text: str, subject: Subject) -> bool:
-    """Return whether a text is known but for words such as `on` and `the`."""
+    """Return whether a text is explained except for words such as `on` and `the`."""
     words = _KANA.sub(" ", clauses.without_release(text)).split()
     return _is_explained(" ".join(word for word in words if fold(word) not in _GLUE), subject)
 
 
 def _tells_type(place: Place, subject: Subject) -> bool:
-    """Return whether the type or number of the record is told, if another one has its title."""
+    """Return whether type or number identify the record, if another one has the same title."""
     if not subject.types[1]:
         return True
     texts = (*place.above, place.line, *box_around(place))
@@ -228,7 +228,7 @@ def _without_site(document: SourceText) -> str:
 
 
 def _kind_of_head(head: str, countries: frozenset[str]) -> str:
-    """Return what a column's name says of its dates: `release`, `neutral` or `other`."""
+    """Return what a column's name says about its dates: `release`, `neutral` or `other`."""
     words = {*spaced_words(head).split()}
     if words and words <= _NEUTRAL:
         return "neutral"
@@ -244,7 +244,7 @@ def _is_release_label(label: str, subject: Subject) -> bool:
 
 
 def _country_words(subject: Subject) -> frozenset[str]:
-    """Return the words of the country of the first issue: the artist's, else the only one."""
+    """Return the words for the country of first issue: the artist's, else the only one."""
     is_at_home = subject.home in subject.countries or not subject.countries
     near = {subject.home} if is_at_home else subject.countries
     names = (name for code in near for name in (code, *fact_words()[COUNTRY].get(code, ())))
@@ -253,7 +253,7 @@ def _country_words(subject: Subject) -> frozenset[str]:
 
 
 def _is_of_other_issue(head: str, cell: str, subject: Subject) -> bool:
-    """Return whether a cell names a label or number, and none that the evidence knows."""
+    """Return whether a cell names a label or number that is not in the evidence."""
     if subject.codes and cell.strip() and _is_column_of("number", head):
         number, codes = letters_and_digits(cell), map(letters_and_digits, subject.codes)
         return not any(code in number or number in code for code in codes)
@@ -271,7 +271,7 @@ _NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"}
 
 
 def _box_is_plain(place: Place, subject: Subject) -> bool:
-    """Return whether a box is that of the record: of its type or its artist, and of no other."""
+    """Return whether a box is the record's: it has its type or artist, and nothing of another."""
     label = _label(place.line)
     if not (
         _is_release_label(label, subject) and _is_explained_prose(_beside_date(place), subject)
@@ -286,7 +286,7 @@ def _box_is_plain(place: Place, subject: Subject) -> bool:
     heads = [line for line in box_around(place) if _label(line) == line]
     is_song = {name for text in heads for name in _types_in(text, subject)} == {_SONG}
     if own_type and (is_song or types - {_SONG}) and own_type not in types:
-        return False  # a song's box has the date of the album that it is from
+        return False  # the box of a song has the date of its album
     is_of_artist = any(map(subject.has_artist_in, above)) or _is_introduced(place, subject)
     return bool(types) or is_of_artist or any(_is_own_label(cell, subject) for cell in cells)
 
@@ -299,7 +299,7 @@ def _label(line: str) -> str:
 
 
 def _types_in(text: str, subject: Subject) -> Iterator[str]:
-    """Yield the types that a text names, but not that of what a record is from."""
+    """Yield the types that a text names, except in phrases such as `from the album X`."""
     plain = _without_names(text, subject)
     for name, words in fact_words()[PRIMARY_TYPE].items():
         spans = find_words(words, plain)
@@ -309,9 +309,9 @@ def _types_in(text: str, subject: Subject) -> Iterator[str]:
 
 
 def _is_doubted(place: Place, subject: Subject) -> bool:
-    """Return whether a line of the box says that it is of no record on sale, or of another country.
+    """Return whether a line of the box says that it is of another country or was never on sale.
 
-    A row that says itself of what it is does not count: `Recorded | at live sessions`.
+    A row whose label already says what it is about does not count: `Recorded | at live sessions`.
     """
     for line in (line for line in box_around(place) if not find_dates(line)):
         label = _label(line)
@@ -330,7 +330,7 @@ def _is_own_label(cell: str, subject: Subject) -> bool:
 
 
 def _is_introduced(place: Place, subject: Subject) -> bool:
-    """Return whether a line of the page calls the record one of the artist's, by its type."""
+    """Return whether a line of the page names the record, its artist and a type."""
     return "Soundtrack" not in subject.kind and any(
         _has_name(subject.own, line)
         and _has_name(subject.artists, line)
@@ -340,16 +340,19 @@ def _is_introduced(place: Place, subject: Subject) -> bool:
 
 
 def _has_name(names: Iterable[str], line: str) -> bool:
-    """Return whether a line has a name, as `spaced_words`, in what has no spaces as a part."""
+    """Return whether a line has a name, given as `spaced_words`.
+
+    In scripts without spaces the name may be a part of a word.
+    """
     words = spaced_words(line)
     return any((name.strip() if _UNSPACED.search(name) else name) in words for name in names)
 
 
-# What stands beside a title.
+# What is beside a title.
 
 
 def _names_it_alone(text: str, subject: Subject) -> bool:
-    """Return whether a text names the record, with nothing behind the title that is not known."""
+    """Return whether a text names the record and all else in it is explained."""
     if any(_YEARED.match(text[end:].lstrip(_CLOSING)) for _, end in _spans(subject.own, text)):
         return False
     text = _without_dates(text)
@@ -366,7 +369,7 @@ def _names_it_alone(text: str, subject: Subject) -> bool:
 
 
 def _spans(names: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
-    """Yield where names, as `spaced_words`, stand in a text as it is written."""
+    """Yield the spans of names, given as `spaced_words`, in the original text."""
     normal, places = plain_text(text)
     for name in names:
         words = r"[\W_]+".join(map(re.escape, name.split()))
@@ -376,7 +379,7 @@ def _spans(names: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_explained(text: str, subject: Subject) -> bool:
-    """Return whether a text holds nothing but what the evidence says, dates, types and formats."""
+    """Return whether a text has only words of the evidence, dates, types and formats."""
     plain = CODE.sub(" ", _without_dates(text))
     if not subject.labels:
         plain = _IMPRINT.sub(" ", plain)
@@ -397,7 +400,7 @@ def _without_dates(text: str) -> str:
 
 @cache
 def _type_words(subject: Subject) -> Sequence[str]:
-    """Return the words of a record's types; if it has none, those of any type."""
+    """Return the words for a record's types, or for all types if its type is unknown."""
     primary, secondary = fact_words()[PRIMARY_TYPE], fact_words()[SECONDARY_TYPES]
     kinds = subject.kind.split(" + ") if subject.types[0] else [*primary, *secondary]
     words = [*primary["Song"]]
@@ -413,13 +416,15 @@ def _type_words(subject: Subject) -> Sequence[str]:
     return sorted(words, key=len, reverse=True)
 
 
-# What stands above.
+# What is above a statement.
 
 
 def _is_of_records(place: Place, subject: Subject) -> bool:
-    """Return whether what stands above, or the line, says that records or releases are listed."""
+    """Return whether the line or the text above it says that records or releases are listed."""
     texts = (*place.above, place.line)
-    headings = (text for text in place.above if CELLS not in text)  # charts stand beside dates
+    headings = (
+        text for text in place.above if CELLS not in text
+    )  # columns may name charts beside dates
     if any(clauses.doubt_in_heading(_without_names(text, subject)) for text in headings):
         return False
     return any(

@@ -1,6 +1,6 @@
-"""The tools with which a model looks at the open web, and how their results are shown.
+"""The tools with which a model searches and reads the open web, and how results are shown.
 
-Making the tools loads no network library: each is loaded with the first call.
+Network libraries are loaded by the first call of a tool, not when the tool is made.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,21 +30,21 @@ _LONGEST_SNIPPET: Final = 300
 _LONGEST_BOX: Final = 500
 _LONGEST_REASON: Final = 120
 _MOST_READ: Final = 4
-"""Results of a search whose pages are opened."""
+"""How many results of a search are opened and read."""
 _QUOTED: Final = "> "
 _LONGEST_TITLE: Final = 120
 _MOST_SUGGESTIONS: Final = 3
 _LONGEST_QUERY: Final = 80
-_SPARE: Final = 70  # characters kept for the last lines
-_ROOM_FOR_OTHERS: Final = 4  # the part of an observation that other articles may take: a fourth
+_SPARE: Final = 70  # characters reserved for the last lines
+_ROOM_FOR_OTHERS: Final = 4  # other articles take at most a fourth of an observation
 
 
 def web_search(
     config: "LLMConfig", searxng: "SearxngClient | None" = None, pages: "PageFetcher | None" = None
 ) -> Tool:
-    """Return the tool that searches with the configured server, and reads the best results.
+    """Return the tool that searches with the configured server and reads the best results.
 
-    `searxng` and `pages` take the place of what configuration makes.
+    `searxng` and `pages` replace the clients that the configuration describes.
     """
     client = searxng or SearxngClient(config.searxng)
 
@@ -84,7 +84,7 @@ def run_pages(run: RunContext, config: "LLMConfig", pages: "PageFetcher | None")
 def _read_pages(
     hits: Sequence[Hit], pages: "RunPages", timeout_s: float
 ) -> "Sequence[Page | FetchError]":
-    """Return the page of each hit, or why it cannot be read: side by side, by one deadline."""
+    """Return the page of each hit or why it cannot be read; all are read at once."""
     from concurrent.futures import ThreadPoolExecutor
 
     from chart_binder.net import Deadline
@@ -102,7 +102,7 @@ def _read_pages(
 
 
 def _engines_failed(outcome: Degraded) -> ToolError:
-    """Return what to raise; its cause tells the operator which engines fail, and why."""
+    """Return the error for the model; its cause tells the operator which engines fail, and why."""
     if outcome.unreadable:
         return ToolError(
             f"Search results came, but none with an address that can be read. {SAYS_NOTHING}"
@@ -116,14 +116,14 @@ def _engines_failed(outcome: Degraded) -> ToolError:
 
 
 def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
-    """Return the tool that reads one page as `[llm.fetch]` allows, or with `pages`.
+    """Return the tool that reads one page, as `[llm.fetch]` allows or with `pages`.
 
-    In one run no page is asked for twice, and of a long one the passages are shown that bear on
-    what the run is about.
+    No page is requested twice in one run. Of a long page, the passages on what the run is about are
+    shown.
     """
 
     def for_run(run: RunContext) -> Callable[..., Observation]:
-        # `find` is left out where it is not given: a call is recorded as it was made.
+        # UNSET, because a call without `find` is recorded without it.
         def web_fetch(url: str, find: str | UnsetType = UNSET) -> Observation:
             """Read a web page: its passages about dates and releases, or those with words to find.
 
@@ -145,8 +145,8 @@ def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
 def wikipedia(config: "LLMConfig", resolve: "Resolve | None" = None) -> Tool:
     """Return the tool that asks the Wikipedia of `[llm.wikipedia]`, as `[llm.fetch]` allows.
 
-    Of a long article the passages are shown that bear on the query and on what the run is about.
-    `resolve` takes the place of the system's resolver.
+    Of a long article, the passages on the query and on what the run is about are shown. `resolve`
+    replaces the system's resolver.
     """
 
     def for_run(run: RunContext) -> Callable[..., Observation]:
@@ -174,7 +174,7 @@ def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve |
     code = (address[0] if address else "") or language.strip().lower()
     if code and not LANGUAGE.fullmatch(code):
         raise ToolError(
-            f"{one_line(language, 40)!r} is no language: give its code, such as en, ja, zh-yue."
+            f"{one_line(language, 40)!r} is not a language code: give one, such as en, ja, zh-yue."
         )
     if not query.strip():
         raise ToolError("Give a title, or words to look for.")
@@ -204,13 +204,13 @@ def _article(lookup: "Lookup", about: str, max_chars: int) -> Observation:
 def search_results(
     results: Hits, read: "Sequence[Page | FetchError]", config: "LLMConfig", query: str, about: str
 ) -> Observation:
-    """Show what was found, numbered, whole entries only; under each of the best, its passages.
+    """Show results as numbered entries, whole ones only; below the best, passages of their pages.
 
-    `read` are the pages of the first hits, or why they cannot be read.
+    `read` are the pages of the first hits, or why they could not be read.
     """
     hits = results.hits[: config.searxng.max_results]
     direct = [*_direct_documents(results)]
-    head = "Search results:"  # without the query: it would look like something that was found
+    head = "Search results:"  # the query would look like a result
     room = config.fetch.max_chars - len(head) - _SPARE
     entries: list[tuple[str, Document]] = []
     for document in direct:
@@ -246,7 +246,7 @@ def _entry(
     query: str,
     about: str,
 ) -> tuple[str, Document]:
-    """Return the text of a result, and what it shows: passages of the page, or the snippet."""
+    """Return the text of a result and its document: passages of the page, or the snippet."""
     bearing = f"{query} / {about}"
     if page is None or isinstance(page, FetchError):
         snippet = " ".join(excerpt((hit.snippet,), _LONGEST_SNIPPET, bearing).lines)
@@ -269,7 +269,7 @@ def _heading(number: int, title: str, url: str, date: str | None) -> str:
 
 
 def _entries_that_fit(entries: Sequence[tuple[str, T]], room: int) -> Sequence[tuple[str, T]]:
-    """Return the entries whose whole texts fit into so many characters, a line end after each."""
+    """Return the entries whose texts and line ends fit into `room` characters."""
     shown = []
     for entry in entries:
         if len(entry[0]) < room:
@@ -279,7 +279,7 @@ def _entries_that_fit(entries: Sequence[tuple[str, T]], room: int) -> Sequence[t
 
 
 def nothing_found(outcome: NothingFound) -> Observation:
-    """Say that the search worked and found nothing, with what the engines suggest instead."""
+    """Return an observation that says that nothing was found, with the engines' suggestions."""
     instead = " or ".join(
         repr(one_line(text, _LONGEST_QUERY)) for text in outcome.suggestions[:_MOST_SUGGESTIONS]
     )
@@ -288,7 +288,7 @@ def nothing_found(outcome: NothingFound) -> Observation:
 
 
 def _direct_documents(results: Hits) -> Iterator[Document]:
-    """Yield answers and infoboxes of engines; where no address is given, it is empty."""
+    """Yield the answers and infoboxes of engines; their address may be empty."""
     for direct in results.direct:
         shown = excerpt(direct.lines, _LONGEST_BOX, results.query, per_line=3)
         yield Document(direct.url, direct.label, (), " | ".join(shown.lines))

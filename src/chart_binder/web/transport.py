@@ -1,8 +1,8 @@
-"""Bytes from the open web and the text they stand for.
+"""Bytes from the open web, and their text.
 
-A connection is made to the very address that was checked, and ends with a deadline; a body is
-unpacked in bounded pieces. Character sets are found by our own code: `charset-normalizer` is wrong
-about pages that this is right about.
+A connection is made to the very address that was checked and ends by a deadline. A body is unpacked
+in bounded pieces. We detect character sets ourselves, because `charset-normalizer` fails for pages
+that this code reads correctly.
 """
 
 import codecs
@@ -39,11 +39,11 @@ def open_client(
 ) -> httpx.Client:
     """Return a client for requests to addresses of one scheme.
 
-    Every connection is resolved by `resolve`, held against `admit` (which raises to refuse) and
-    made to one of the very addresses that were checked. All waiting ends with the deadline, as
-    `httpx.TimeoutException`. Behind a proxy no address could be checked, so none applies. `trust`
-    takes the place of the authorities that are trusted, which are read for https only.
-    Raises `ConfigError` if they cannot be read.
+    For every connection, `resolve` returns the addresses of the host, `admit` raises to refuse
+    them, and the connection is made to one of them. At the deadline all waiting ends with
+    `httpx.TimeoutException`. No proxy is used, because a proxy would hide the address. `trust`
+    replaces the system's certificate authorities, which are read for https only. Raises
+    `ConfigError` if they cannot be read.
     """
     is_encrypted = scheme == "https"
     authorities = (trust or trusted_authorities()) if is_encrypted else no_authorities()
@@ -55,7 +55,7 @@ def open_client(
 
 
 def resolve_by_system(host: str, port: int) -> tuple[Address, ...]:
-    """Ask the system's resolver; `UnknownHostError` where it knows no such host."""
+    """Ask the system's resolver; raises `UnknownHostError` if it does not know the host."""
     try:
         entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -66,8 +66,8 @@ def resolve_by_system(host: str, port: int) -> tuple[Address, ...]:
 class _PinnedTransport(httpx.HTTPTransport):
     def __init__(self, backend: httpcore.NetworkBackend, trust: ssl.SSLContext) -> None:
         super().__init__(verify=trust, trust_env=False)
-        # httpx offers no argument for a network backend; everything else of its transport holds.
-        # No connection is kept, so that each redirect is resolved and checked again.
+        # httpx has no argument for a network backend. Connections are not reused, so that each
+        # redirect is resolved and checked again.
         self._pool = httpcore.ConnectionPool(
             ssl_context=trust, network_backend=backend, max_keepalive_connections=0
         )
@@ -98,7 +98,7 @@ class _PinnedBackend(httpcore.NetworkBackend):
         return TimedStream(stream, self._deadline)
 
     def _addresses(self, host: str, port: int) -> Sequence[Address]:
-        """Resolve in a thread of its own: the system's resolver knows no deadline."""
+        """Resolve a host in a separate thread, because the system's resolver has no deadline."""
         literal = parse_address(host)
         if literal is not None:
             return (literal,)
@@ -124,7 +124,7 @@ class _PinnedBackend(httpcore.NetworkBackend):
         for tried, address in enumerate(addresses):
             share_s = self._deadline.left_s / (len(addresses) - tried)
             try:
-                # A timeout of 0 would mean not to wait at all.
+                # With a timeout of 0 the socket would not wait at all.
                 return self._system.connect_tcp(str(address), port, max(share_s, 0.001))
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
@@ -132,28 +132,27 @@ class _PinnedBackend(httpcore.NetworkBackend):
 
 
 ACCEPTED_ENCODINGS = "gzip, deflate"
-"""Not br or zstd: Python's libraries for them bound what they unpack in their newest versions only.
-"""
+"""Without br and zstd, because only the newest libraries for them limit what they unpack."""
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 _FRAMES: Final[dict[str, tuple[int, ...]]] = {
     "": (), "identity": (), "gzip": (_GZIP,), "x-gzip": (_GZIP,), "deflate": (_ZLIB, _RAW),
 }  # fmt: skip
-"""By content encoding: what the bytes may be wrapped in. Deflate is zlib's format, though some
-servers send it bare."""
+"""By content encoding, the formats of zlib that it may mean. Deflate has a zlib header, but some
+servers omit it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The unpacked bytes; `cut` says that there was more, or that the server broke off."""
+    """The unpacked bytes; `cut` means that there was more or that the server broke off."""
 
     data: bytes
     cut: bool
 
 
 def read_body(response: httpx.Response, max_bytes: int) -> Body:
-    """Read at most `max_bytes` of a streamed response, unpacked.
+    """Read at most `max_bytes` unpacked bytes of a streamed response.
 
-    Raises `httpx.DecodingError` for what cannot be unpacked, and what httpx raises.
+    Raises `httpx.HTTPError`: if the bytes cannot be unpacked, its subclass `httpx.DecodingError`.
     """
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in _FRAMES:
@@ -173,7 +172,7 @@ def read_body(response: httpx.Response, max_bytes: int) -> Body:
 
 
 class _Inflater:
-    """gzip, its concatenated members included, or deflate, in pieces of bounded size."""
+    """Unpacks gzip, also with several members, or deflate in pieces of bounded size."""
 
     _PIECE = 65_536
 
@@ -202,18 +201,18 @@ class _Inflater:
                 return
 
     def _unpacked(self, chunk: bytes) -> bytes | None:
-        """Return the next piece; None for what is behind the end."""
+        """Return the next piece, or None after the end."""
         try:
             piece = self._stream.decompress(chunk, self._PIECE)
         except zlib.error as error:
             if self._members:
-                return None  # some servers pad behind the last member
+                return None  # some servers add padding after the last member
             if self._other is None:
                 raise httpx.DecodingError("the packed body is broken") from error
             self._frame, self._other = self._other, None
             self._stream = zlib.decompressobj(self._frame)
             return self._unpacked(chunk)
-        # Behind a member there may be padding; only what unpacks to something is another one.
+        # Padding may follow a member; only data that unpacks to something is another member.
         self.is_unfinished = self.is_unfinished or bool(piece) or not self._members
         if piece:
             self._other = None
@@ -225,8 +224,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# What browsers read under a name (https://encoding.spec.whatwg.org/#names-and-labels): names that
-# Python does not know, then those of codecs that hold less than what pages have under them.
+# How browsers read labels (https://encoding.spec.whatwg.org/#names-and-labels): first labels that
+# Python does not know, then codecs that are too narrow for what pages with that label contain.
 _READ_AS = {
     "x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp",
     "cseucpkdfmtjapanese": "euc_jp", "x-gbk": "gb18030", "gb_2312-80": "gb18030",
@@ -239,7 +238,7 @@ _READ_AS = {
     "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "tis-620": "cp874",
     "iso8859-11": "cp874", "big5": "big5hkscs", "utf-16": "utf-16-le",
 }  # fmt: skip
-# Python knows codecs that are no character sets of pages, some of them with quadratic cost.
+# Python has codecs that are not character sets of pages; some of them take quadratic time.
 _CODEC_OF_PAGES = re.compile(
     r"utf-8|utf-16(-[lb]e)?|ascii|iso8859-\d+|iso2022_jp|cp\d+|koi8-[ru]|mac-\w+"
     r"|gb18030|gbk|gb2312|big5(hkscs)?|euc_(jp|kr)|shift_jis|tis-620"
@@ -251,10 +250,11 @@ _DECLARED_WITHIN = 2_048
 
 
 def decode_text(data: bytes, declared: str | None) -> str:
-    """Return the text of a page; bytes that fit nothing become U+FFFD.
+    """Return the text of a page; undecodable bytes become U+FFFD.
 
-    The order is a browser's: byte order mark, the server's word (`declared`), the page's own
-    word, then UTF-8 where it fits; else what its letters look like, Windows-1252 if like nothing.
+    As in a browser, the character set is that of the byte order mark, of the server (`declared`),
+    of the page's own declaration, or UTF-8 if it fits. Else it is guessed from the letters, with
+    Windows-1252 as the last resort.
     """
     for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -280,7 +280,7 @@ def _declared_in(data: bytes) -> str | None:
     if match is None:
         return None
     label = match[1].decode("ascii", "replace").lower()
-    # Whoever could read this word did not read it as UTF-16.
+    # In UTF-16 this ASCII declaration could not have been read.
     return "utf-8" if label.startswith("utf-16") else label
 
 
@@ -292,13 +292,13 @@ def _beginning(data: bytes, codec: str) -> str | None:
 
 
 _SAMPLE_BYTES: Final = 20_000  # bytes
-# Half a character may be an ASCII byte: a run of these is left out behind a tag or a blank only.
+# ASCII bytes may be halves of characters: only remove runs of them after a tag or a blank.
 _MARKUP: Final = re.compile(rb"<[^>]*>|(?<=[>\s])[\x00-\x7f]{40,}")
 _HIGH: Final = re.compile(rb"[\x80-\xff]")
 _FEWEST_HIGH: Final = 12
-"""Bytes beyond ASCII; fewer say nothing about the character set."""
+"""The fewest bytes beyond ASCII that say something about the character set."""
 _LEAST_HIGH: Final = 0.25
-"""The share of bytes beyond ASCII, markup left out; in Western languages it is a tenth at most."""
+"""The least share of such bytes in the text; in Western languages it is at most a tenth."""
 
 
 def _guess(data: bytes) -> str:
@@ -323,5 +323,5 @@ _COMMON_LETTERS: Final = (
     ("cp1251", 0.7, "utf-16-be", b"\x04\x30", b"\x04\x5f"),  # small letters
     ("koi8-r", 0.7, "utf-16-be", b"\x04\x30", b"\x04\x5f"),
 )
-"""Codecs in the order in which they are tried: Korean text may look Chinese, and not the reverse;
-the least share of letters that are common ones, which are these by their place in a codec."""
+"""Codecs in the order of trial: Korean text may look Chinese, but not the reverse. For each, the
+least share of common letters, and a codec with the first and last common letter in its order."""

@@ -1,7 +1,7 @@
-"""Items of Wikidata: what one is about, and the date of publication that its statements give.
+"""Items of Wikidata: what an item is about, and the date of publication that it states.
 
-The format is Wikibase's (doc.wikimedia.org/Wikibase/master/php/docs_topics_json.html), read from
-Special:EntityData. PHP writes an empty object as an empty list.
+The format is that of Wikibase (doc.wikimedia.org/Wikibase/master/php/docs_topics_json.html), read
+from Special:EntityData. An empty object is an empty list there, because PHP writes it so.
 """
 
 import re
@@ -21,13 +21,13 @@ from chart_binder.web.wikimedia import JsonServer
 
 INSTANCE_OF, PUBLICATION_DATE, GROUP_ID = "P31", "P577", "P436"
 _EXPLAINS_DATE: Final = frozenset({"P291", "P437", "P264", "P123"})
-"""Qualifiers of a date that is a release's of the record itself: place, format, label, publisher.
+"""Qualifiers with which a date is still the record's: place, format, label, publisher.
 
-Others (`applies to part`, `has role`) may say that it is a date of something else.
+With others (`applies to part`, `has role`) it may be the date of something else.
 """
 _TIME: Final = re.compile(r"\+([0-9]{4})-([0-9]{2})-([0-9]{2})T00:00:00Z")
 _PARTS: Final = {9: 1, 10: 2, 11: 3}
-"""By precision (9 year, 10 month, 11 day): how many parts of a time are known."""
+"""By precision (9 year, 10 month, 11 day), how many parts of a time are known."""
 _GREGORIAN: Final = "Q1985727"
 _WIKI: Final = re.compile(r"([a-z_]{2,20})wiki")
 _LONGEST_NAME: Final = 120
@@ -85,11 +85,11 @@ class _Answer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What an item says of a record.
+    """What an item says about a record.
 
-    `types` are MusicBrainz' primary types or `Song`, `group_ids` the release
-    groups at MusicBrainz that the item names, `articles` titles at Wikipedia by language. Where
-    `date` is None `undated` says why.
+    `types` are primary types of MusicBrainz or `Song`, `group_ids` are release groups of
+    MusicBrainz, and `articles` are titles at Wikipedia by language. If `date` is None, `problem`
+    says why.
     """
 
     address: str
@@ -104,9 +104,9 @@ class Item:
 
 
 def read_item(server: JsonServer, number: str, deadline: Deadline) -> Item:
-    """Return the item of a number such as `Q209522`, or the one that it was merged into.
+    """Return the item with a number such as `Q209522`, or the one that it was merged into.
 
-    Raises `FetchError` where there is none, or where Wikidata could not be asked.
+    Raises `FetchError` if there is no such item or Wikidata could not be asked.
     """
     path = f"/wiki/Special:EntityData/{number}.json"
     entities = server.read(path, _Answer, deadline).entities
@@ -159,8 +159,8 @@ def _values(statements: Sequence[_Statement], kind: type[T]) -> list[T]:
 def _publication(statements: Sequence[_Statement]) -> tuple[PartialDate | None, str]:
     """Return the first date of publication among the statements of the best rank, or why not.
 
-    Several dates are one record's where each tells of which place, format or label it is; of two
-    that do not tell, one must be the vaguer form of the other.
+    Several dates can be of one record if each is qualified by a place, format or label. Of two
+    dates without qualifiers, one must be the vaguer form of the other.
     """
     preferred = [statement for statement in statements if statement.rank == "preferred"]
     best = preferred or [statement for statement in statements if statement.rank == "normal"]
@@ -182,10 +182,10 @@ def _publication(statements: Sequence[_Statement]) -> tuple[PartialDate | None, 
 
 
 def _date(statement: _Statement) -> PartialDate | None:
-    """Return the date of a statement; None for one that is unknown, vague or of another calendar.
+    """Return the date of a statement, or None if it is unknown, vague or of another calendar.
 
-    A day that is the first of January is often a year that was read as a day: it counts as the
-    year.
+    The first of January counts as the year alone, because it is often a year that was read as a
+    day.
     """
     if statement.mainsnak.snaktype != "value" or statement.mainsnak.datavalue is None:
         return None

@@ -1,8 +1,8 @@
-"""Wikipedia and Wikidata, read through the interfaces that they have for programs.
+"""Wikipedia and Wikidata, read through their interfaces for programs.
 
 Wikipedia, in any language, is searched and read through MediaWiki's API (mediawiki.org/wiki/
-API:Search, API:Parsing_wikitext). Its pages are taken as they are rendered: the plain text that it
-also gives has no infoboxes and tables, where dates are.
+API:Search, API:Parsing_wikitext). Articles are read as HTML, because the API's plain text omits
+infoboxes and tables, where the dates are.
 """
 
 import html
@@ -30,14 +30,14 @@ T = TypeVar("T")
 
 
 class TooLongError(FetchError):
-    """The answer is longer than what is read."""
+    """The answer is longer than the limit."""
 
 
 class JsonServer:
-    """Reads JSON from the server at `home`; the guard and the limits are those of `[llm.fetch]`.
+    """Reads JSON from the server at `home`, guarded and limited as `[llm.fetch]` says.
 
-    `name` is what its format is called. `resolve` and `trust` take the place of the system's
-    resolver and certificate authorities.
+    `name` is the name of its service in errors. `resolve` and `trust` replace the system's resolver
+    and certificate authorities.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class JsonServer:
     def read(
         self, path: str, kind: type[T], deadline: Deadline, query: Mapping[str, str] | None = None
     ) -> T:
-        """Return the answer; `TooLongError`, a `FetchError`, for more than what is read."""
+        """Return the answer; raises `FetchError`, or its subclass `TooLongError`."""
         target = self._guard.target(f"{self.home}{path}")
         visit = Visit(self._config, self._guard, deadline, self._resolve, self._trust)
         with PROCESS_PACING.at(target.host, 0.0, deadline):
@@ -76,7 +76,7 @@ class JsonServer:
 # Wikipedia.
 
 LANGUAGE: Final = re.compile(r"[a-z]{2,12}(?:-[a-z]{2,12}){0,3}")
-"""A wiki's name below wikipedia.org: `en`, `simple`, `zh-yue`, `be-tarask`."""
+"""The name of a Wikipedia below wikipedia.org: `en`, `simple`, `zh-yue`, `be-tarask`."""
 _LONGEST_QUERY: Final = 200
 _NOT_THERE: Final = frozenset({"missingtitle", "invalidtitle", "pagecannotexist"})
 _SYNTAX: Final = re.compile(r'(?<!\S)([-!~][^\s"]*)')
@@ -118,10 +118,10 @@ class _Answer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article as it was read, with its markup.
+    """An article with its markup.
 
-    `is_section` tells that a redirect led to a section of it, `is_disambiguation` that it is a
-    disambiguation page.
+    `is_section` means that a redirect leads to one of its sections, `is_disambiguation` that it is
+    a disambiguation page.
     """
 
     page: Page
@@ -132,16 +132,16 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The page that fits best, if any, and others' addresses by title."""
+    """The article that fits best, or None, and the addresses of others by title."""
 
     page: Page | None
     others: Mapping[str, str] = field(default_factory=dict)
 
 
 class Wikipedia:
-    """Asks the Wikipedia of one language; the guard and the limits are those of `[llm.fetch]`.
+    """Asks the Wikipedia of one language, guarded and limited as `[llm.fetch]` says.
 
-    `resolve` and `trust` take the place of the system's resolver and certificate authorities.
+    `resolve` and `trust` replace the system's resolver and certificate authorities.
     """
 
     def __init__(
@@ -159,9 +159,9 @@ class Wikipedia:
         self._timeout_s = fetch.timeout_s
 
     def look_up(self, query: str) -> Lookup:
-        """Return the article of a title, or of an address, or the one that fits words best.
+        """Return the article with a title or an address, or the one that fits words best.
 
-        Raises `FetchError` where Wikipedia could not be asked.
+        Raises `FetchError` if Wikipedia could not be asked.
         """
         deadline = Deadline(self._timeout_s)
         if address := in_address(query):
@@ -175,7 +175,9 @@ class Wikipedia:
         return Lookup(None)
 
     def _search(self, query: str, deadline: Deadline) -> tuple[_Article, ...]:
-        words = _SYNTAX.sub(r'"\1"', one_line(query)[:_LONGEST_QUERY])  # -word is "not that word"
+        words = _SYNTAX.sub(
+            r'"\1"', one_line(query)[:_LONGEST_QUERY]
+        )  # -word means "not that word"
         results = self._ask({**_SEARCH, "srsearch": words}, deadline).query
         return results.search if results else ()
 
@@ -184,9 +186,9 @@ class Wikipedia:
         return article.page if article else None
 
     def article(self, title: str, deadline: Deadline) -> Article | None:
-        """Return the article of a title, of a long one the opening; None where there is none.
+        """Return the article with a title, or None. Of a very long article, read the opening only.
 
-        Raises `FetchError` where Wikipedia could not be asked.
+        Raises `FetchError` if Wikipedia could not be asked.
         """
         query = {**_PARSE, "page": title}
         try:
@@ -218,13 +220,13 @@ class Wikipedia:
 
 
 _UNQUOTED: Final = "/:,;@!$*()'~"
-"""What MediaWiki leaves as it is in the address of a page."""
+"""The characters that MediaWiki does not escape in the address of a page."""
 _ADDRESS: Final = re.compile(
     r"(?:(?://|\b)([a-z-]+)(?:\.m)?\.wikipedia\.org|//[^\s/]+)/wiki/([^?#\s>]+)", re.IGNORECASE
 )
 
 
 def in_address(query: str) -> tuple[str, str] | None:
-    """Return the language, where it tells, and the title in an address of a wiki's page."""
+    """Return language and title from the address of a wiki page; the language may be ""."""
     match = _ADDRESS.search(query)
     return ((match[1] or "").lower(), unquote(match[2]).replace("_", " ")) if match else None
