@@ -127,9 +127,9 @@ class SourceText:
         is_in_table = False
         for line in self.text.split("\n"):
             sections = [heading for heading in open_headings if heading[0] > 1] or open_headings
-            shown = [text for _, text in sections]
-            named = (caption, columns if is_in_table else "") if CELLS in line else ()
-            above.append((shown, list(filter(None, named))))
+            headings = [text for _, text in sections]
+            table = (caption, columns if is_in_table else "") if CELLS in line else ()
+            above.append((headings, list(filter(None, table))))
             if CELLS in line:
                 columns = columns if is_in_table else names_columns(line) * line
                 is_in_table = True
@@ -215,24 +215,24 @@ def documents_named(source: str, documents: Sequence[SourceText]) -> Sequence[So
         return documents
     if "//" in name:
         return _of_addresses([name], documents)
-    plain = " ".join(fold(name).split())
-    return next(filter(None, _named_by(name, plain, documents)), ())
+    folded = " ".join(fold(name).split())
+    return next(filter(None, _named_by(name, folded, documents)), ())
 
 
 def _named_by(
-    name: str, plain: str, documents: Sequence[SourceText]
+    name: str, folded: str, documents: Sequence[SourceText]
 ) -> Iterator[Sequence[SourceText]]:
-    if number := _RESULT_NUMBER.fullmatch(plain):
+    if number := _RESULT_NUMBER.fullmatch(folded):
         results = (d.address for d in documents if d.number == int(number[1]))
         yield _of_addresses(results, documents)
-    if host := _BARE_HOST.fullmatch(plain):
+    if host := _BARE_HOST.fullmatch(folded):
         yield [d for d in documents if f".{host_of(d.address)}".endswith(f".{host[1]}")]
-    if "/" in plain and "." in plain.partition("/")[0]:
+    if "/" in folded and "." in folded.partition("/")[0]:
         yield _of_addresses([f"https://{name}"], documents)
-    if len(plain) >= _MIN_NAME:
-        yield [d for d in documents if plain in " ".join(fold(d.title).split())]
-        yield [d for d in documents if (title := fold(d.title)) and title in plain]
-        yield [d for d in documents if d.site.partition(".")[0] in plain.split()]
+    if len(folded) >= _MIN_NAME:
+        yield [d for d in documents if folded in " ".join(fold(d.title).split())]
+        yield [d for d in documents if (title := fold(d.title)) and title in folded]
+        yield [d for d in documents if d.site.partition(".")[0] in folded.split()]
 
 
 def _of_addresses(
@@ -301,12 +301,12 @@ def _sites_named_in(source: str) -> Iterator[str]:
     """Yield the sites that the path and the query of a URL name."""
     parts = _innermost_parts(source)
     for text in (parts.path, f"?{parts.query}") if parts else ():
-        plain = text
+        unescaped = text
         for _ in range(_MOST_ESCAPED):
-            plain = unquote(plain)
-        for whole, bare in _NAMED.findall(plain):
-            if whole or bare.rpartition(".")[2].lower() not in _SITES["files"]:
-                yield registered_site(f"http://{whole or bare}")
+            unescaped = unquote(unescaped)
+        for url, host in _NAMED.findall(unescaped):
+            if url or host.rpartition(".")[2].lower() not in _SITES["files"]:
+                yield registered_site(f"http://{url or host}")
 
 
 _NAMESPACE = re.compile(r"(?!anexo:)[^:]*:\S")
@@ -378,8 +378,8 @@ def _innermost_parts(source: str) -> SplitResult | None:
         match = next(filter(None, matches), None)
         if match is None:
             return parts
-        inner = _SCHEME.sub("", match[1], count=1)
-        target = f"http://{inner}" if "." in inner.partition("/")[0] else ""
+        inner_address = _SCHEME.sub("", match[1], count=1)
+        target = f"http://{inner_address}" if "." in inner_address.partition("/")[0] else ""
         address = f"{target}?{parts.query}" if parts.query else target
 
 

@@ -213,8 +213,8 @@ def user_agent(config: FetchConfig) -> str:
 
 def _page(trail: list[httpx.URL], answer: httpx.Response, max_bytes: int) -> Page:
     requested_url, url = str(trail[0]), str(trail[-1])
-    host, named = answer.url.host, answer.headers.get("content-type", "")
-    content_type = named.partition(";")[0].strip().lower()
+    host, type_header = answer.url.host, answer.headers.get("content-type", "")
+    content_type = type_header.partition(";")[0].strip().lower()
     if not answer.is_success:
         raise FetchError(_status(answer))
     if content_type and content_type not in READERS:

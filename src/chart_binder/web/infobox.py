@@ -164,10 +164,10 @@ def _dated_row(document: SourceText, head: Sequence[str], row: str, subject: Sub
     is_certain = all(len(date.dates) == 1 and not date.is_span for date in mentions)
     if not (mentions and is_read and is_certain):
         return ReleaseRow(row, None, "the row of release has no date that is certain")
-    plain, doubtful = list[PartialDate](), list[PartialDate]()
+    certain, doubtful = list[PartialDate](), list[PartialDate]()
     for mention in mentions:
-        (doubtful if date_doubt(value, mention, subject) else plain).extend(mention.dates)
-    date = first_date(plain, doubtful)
+        (doubtful if date_doubt(value, mention, subject) else certain).extend(mention.dates)
+    date = first_date(certain, doubtful)
     problem = "" if date else "the row of release may be of a reissue, or of another event"
     return ReleaseRow(row, date, problem)
 

@@ -144,11 +144,11 @@ class _Reader:
         except FetchError as error:
             return replace(source, problem=str(error))
         if article is None or article.is_disambiguation:
-            there = "it is a disambiguation page" if article else "Wikipedia has no such article"
-            return replace(source, problem=there)
+            problem = "it is a disambiguation page" if article else "Wikipedia has no such article"
+            return replace(source, problem=problem)
         page, topic = article.page, f"{subject.artist} / {subject.title}"
-        shown = excerpt(page.extract.blocks, config.fetch.max_chars, topic)
-        document = document_of(page, shown)
+        chosen = excerpt(page.extract.blocks, config.fetch.max_chars, topic)
+        document = document_of(page, chosen)
         source = LinkedSource(source.group, page.url, page.title, document)
         if article.is_section:
             return replace(source, problem="the link leads to a section of another article")
@@ -156,9 +156,9 @@ class _Reader:
         return replace(source, date=row.date, quote=row.text, problem=row.problem)
 
     def _languages(self, articles: Mapping[str, str]) -> Sequence[str]:
-        wanted = ("en", *languages_of(self.bundle.performer.country))
-        there = [language for language in wanted if language in articles]
-        return (there or list(articles))[:_MOST_ARTICLES]
+        preferred = ("en", *languages_of(self.bundle.performer.country))
+        available = [language for language in preferred if language in articles]
+        return (available or list(articles))[:_MOST_ARTICLES]
 
     def _deadline(self) -> Deadline:
         return Deadline(min(self.config.fetch.timeout_s, self.deadline.left_s))

@@ -54,11 +54,11 @@ def _address(base: str, target: str) -> str:
     """Return the address of another page on the same host; an empty string for any other target."""
     try:
         address = quote(urljoin(base, target).partition("#")[0], safe=_UNQUOTED)
-        here, there = urlsplit(base), urlsplit(address)
+        page, link = urlsplit(base), urlsplit(address)
     except ValueError:
         return ""
-    is_near = (there.scheme, there.netloc) == (here.scheme, here.netloc) and not there.query
-    is_plain = not (_NAMESPACE.search(there.path) or _STRANGE.search(unquote(there.path)))
+    is_near = (link.scheme, link.netloc) == (page.scheme, page.netloc) and not link.query
+    is_plain = not (_NAMESPACE.search(link.path) or _STRANGE.search(unquote(link.path)))
     is_page = is_near and is_plain and len(address) <= _LONGEST
     return address if is_page and normal_address(address) != normal_address(base) else ""
 
@@ -76,9 +76,9 @@ def leading_on(
     ranks: dict[str, int] = {}
     for document in documents:
         page = f"{document.title} {document.text}"
-        near = [subject for subject in subjects if subject.is_told_apart_in(page)]
+        told_apart = [subject for subject in subjects if subject.is_told_apart_in(page)]
         for text, address in document.links:
-            rank = min((_rank(text, document, subject) for subject in near), default=_NO_RANK)
+            rank = min((_rank(text, document, subject) for subject in told_apart), default=_NO_RANK)
             if rank < _NO_RANK and normal_address(address) not in read:
                 ranks[address] = min(rank, ranks.get(address, _NO_RANK))
     for address in sorted(ranks, key=lambda address: ranks[address]):

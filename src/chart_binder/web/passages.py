@@ -328,19 +328,19 @@ def _date_to_the_month() -> re.Pattern[str]:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    every = tuple(dict.fromkeys(_WORD.findall(fold(text))))
-    return tuple(word for word in every if word not in _OF_EVERY_TEXT) or every
+    words = tuple(dict.fromkeys(_WORD.findall(fold(text))))
+    return tuple(word for word in words if word not in _OF_EVERY_TEXT) or words
 
 
 def _matching_words(wanted: Sequence[str], folded: str, words: Container[str]) -> Sequence[str]:
     return [w for w in wanted if w in words or (w in folded and _UNSPACED.search(w))]
 
 
-def _rarity_sums(seen: Sequence[Sequence[str]]) -> list[float]:
-    counts = Counter(chain.from_iterable(seen))
-    most = math.log(len(seen) + 1)
-    rarity = {word: max(0.1, 1 - math.log(n + 1) / most) for word, n in counts.items()}
-    return [sum(rarity[word] for word in words) for words in seen]
+def _rarity_sums(words_of_pieces: Sequence[Sequence[str]]) -> list[float]:
+    counts = Counter(chain.from_iterable(words_of_pieces))
+    highest = math.log(len(words_of_pieces) + 1)
+    rarity = {word: max(0.1, 1 - math.log(n + 1) / highest) for word, n in counts.items()}
+    return [sum(rarity[word] for word in words) for words in words_of_pieces]
 
 
 def _with_neighbours(values: Sequence[float], is_row: Sequence[bool]) -> list[float]:

@@ -160,8 +160,8 @@ def link_problem(place: Place, subject: Subject) -> str | None:
     types = (_other_type(text, subject) for text in ((line,) if is_named else headings))
     rivals = ("under the number of another candidate",) if _is_of_rival(place, subject) else ()
     artists = (f"by {name!r}" for name in _other_credits(place, subject))
-    if other := next(chain(rivals, artists, filter(None, types)), None):
-        return f"it is said of {subject.title!r} {other}"
+    if attribution := next(chain(rivals, artists, filter(None, types)), None):
+        return f"it is said of {subject.title!r} {attribution}"
     if is_named:
         return None
     before = document.text[max(begin, place.start - MAX_PASSAGE) : place.start]
@@ -172,8 +172,8 @@ def link_problem(place: Place, subject: Subject) -> str | None:
     if line.startswith("- ") and not clauses.says_release(line):
         around = _OTHER_ENTRY.sub("", around)  # an entry does not tell what the next one is about
     slug = unquote(urlsplit(document.address).path) if "//" in document.address else ""
-    near = (*headings, document.title, slug, *(() if is_row else (around,)))
-    if not any(subject.is_named_in(text) for text in near):
+    texts = (*headings, document.title, slug, *(() if is_row else (around,)))
+    if not any(subject.is_named_in(text) for text in texts):
         return f"neither the passage nor its headings, page title or address name {subject.title!r}"
     return None
 
@@ -380,8 +380,8 @@ def _other_credits(place: Place, subject: Subject) -> Iterator[str]:
     if place.is_row:
         columns = () if _is_of_box(line) else place.column_names
         cells = zip(columns, line.split(CELLS), strict=False)
-        named = (pair for pair in cells if re.search(r"\w", pair[1]))  # not a ditto mark
-        names += [cell for head, cell in named if _ARTIST_COLUMN.fullmatch(fold(head))]
+        filled = (pair for pair in cells if re.search(r"\w", pair[1]))  # not a ditto mark
+        names += [cell for head, cell in filled if _ARTIST_COLUMN.fullmatch(fold(head))]
         is_bare = subject.is_named_in(line) and not subject.has_artist_in(line)
         names += ["another artist"] if is_bare and _is_credited(document, subject) else []
     if any(subject.artists):
@@ -561,8 +561,9 @@ _QUOTE_MARK = re.compile(r"(?:^|(?<=\s))> ")
 
 def find_quote(document: SourceText, quote: str) -> list[tuple[int, int]]:
     """Return the spans of at most eight occurrences of a quote; its date may have another form."""
-    plain = _QUOTE_MARK.sub("", quote)
-    return (_quoted(document, plain) or [*_with_other_date(document, plain)])[:_MAX_OCCURRENCES]
+    unmarked = _QUOTE_MARK.sub("", quote)
+    spans = _quoted(document, unmarked) or [*_with_other_date(document, unmarked)]
+    return spans[:_MAX_OCCURRENCES]
 
 
 def _quoted(document: SourceText, quote: str) -> list[tuple[int, int]]:
@@ -585,8 +586,8 @@ def _with_other_date(document: SourceText, quote: str) -> Iterator[tuple[int, in
         is_stated = len(quoted_date.dates) == 1 and not quoted_date.is_span
         before, behind = plain(quote[: quoted_date.start]), plain(quote[quoted_date.end :])
         for mention in document.mentions if is_stated else ():
-            near = max(0, mention.start - 2 * quoted_date.start - _BESIDE)
-            text_before = plain(document.text[near : mention.start])
+            start = max(0, mention.start - 2 * quoted_date.start - _BESIDE)
+            text_before = plain(document.text[start : mention.start])
             text_behind = plain(document.text[mention.end : mention.end + 2 * len(quote) + _BESIDE])
             is_same_text = text_before.endswith(before) and text_behind.startswith(behind)
             if mention[2:] == quoted_date[2:] and is_same_text:
@@ -597,12 +598,12 @@ _MARKS = " .,;:()"
 _BEFORE_DATE = re.compile(r"(?:\s(?:on|in|the))+$")
 
 
-def nearest_line(document: SourceText, wanted: str) -> str:
+def nearest_line(document: SourceText, text: str) -> str:
     """Return the line that shares most words with a text, or "" if no line shares any."""
-    words = set(spaced_words(wanted).split())
+    words = set(spaced_words(text).split())
 
     def shared_words(line: str) -> int:
         return len(words & set(spaced_words(line).split()))
 
-    best = max(document.text.split("\n"), key=shared_words)
-    return best if shared_words(best) else ""
+    nearest = max(document.text.split("\n"), key=shared_words)
+    return nearest if shared_words(nearest) else ""

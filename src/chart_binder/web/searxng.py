@@ -258,9 +258,9 @@ def _hits(body: Mapping[str, object]) -> Iterator[Hit]:
     for result in _objects(body.get("results")):
         url = _web_address(result.get("url"))
         title, snippet = _text(result.get("title")), _text(result.get("content"))
-        same = {normal_address(url), (registered_site(url), title, snippet) if snippet else url}
-        if url and seen.isdisjoint(same):
-            seen |= same
+        keys = {normal_address(url), (registered_site(url), title, snippet) if snippet else url}
+        if url and seen.isdisjoint(keys):
+            seen |= keys
             dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))
             date = next((match[0] for match in dates if match), "")
             yield Hit(url, title or url, snippet, date)

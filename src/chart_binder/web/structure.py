@@ -6,6 +6,7 @@ the evidence does not explain makes it an ordinary passage, which takes more tha
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum, auto
 from functools import cache
 from urllib.parse import urlsplit
 
@@ -90,10 +91,10 @@ def _value_is_plain(place: Place, subject: Subject) -> bool:
     line = f"{place.line[: place.offset]} {place.line[behind:]}"
     cells = line.split(CELLS)
     is_entry, is_of_columns = line.startswith("- "), len(cells) > 2  # noqa: PLR2004
-    named = [line] if is_entry else [cell for cell in cells if subject.is_named_in(cell)]
-    if not (is_entry or is_of_columns or (named and len(cells) > 1)):
+    naming = [line] if is_entry else [cell for cell in cells if subject.is_named_in(cell)]
+    if not (is_entry or is_of_columns or (naming and len(cells) > 1)):
         return True
-    return _fits_heading(place, subject) and all(_names_it_alone(text, subject) for text in named)
+    return _fits_heading(place, subject) and all(_names_it_alone(text, subject) for text in naming)
 
 
 def states_plainly(place: Place, subject: Subject) -> bool:
@@ -126,10 +127,10 @@ def _columns(place: Place, subject: Subject) -> Sequence[str]:
 
 def _row_is_plain(place: Place, columns: Sequence[str], subject: Subject) -> bool:
     at, cells = place.column, place.line.split(CELLS)
-    kind = _kind_of_head(columns[at], _country_words(subject))
-    if kind == "other" and not clauses.says_release(cells[at]):
+    dates = _dates_below(columns[at], _country_words(subject))
+    if dates is _Dates.OF_OTHER_EVENTS and not clauses.says_release(cells[at]):
         return False
-    if kind == "neutral" and not _is_of_records(place, subject):
+    if dates is _Dates.OF_ANY_EVENT and not _is_of_records(place, subject):
         return False
     if not (_fits_heading(place, subject) and _is_explained_prose(_beside_date(place), subject)):
         return False
@@ -227,28 +228,35 @@ def _without_site(document: SourceText) -> str:
     )
 
 
-def _kind_of_head(head: str, countries: frozenset[str]) -> str:
-    """Return what a column's name says about its dates: `release`, `neutral` or `other`."""
+class _Dates(Enum):
+    """What the name of a column or row says about its dates."""
+
+    OF_RELEASE = auto()
+    OF_ANY_EVENT = auto()
+    OF_OTHER_EVENTS = auto()
+
+
+def _dates_below(head: str, countries: frozenset[str]) -> _Dates:
     words = {*spaced_words(head).split()}
     if words and words <= _NEUTRAL:
-        return "neutral"
+        return _Dates.OF_ANY_EVENT
     if not clauses.says_release(head) and words.isdisjoint(_RELEASE):
-        return "other"
+        return _Dates.OF_OTHER_EVENTS
     plain = clauses.without_release(head)
     unknown = {*spaced_words(plain).split()} - _GLUE - _NEUTRAL - _RELEASE - countries
-    return "other" if unknown else "release"
+    return _Dates.OF_OTHER_EVENTS if unknown else _Dates.OF_RELEASE
 
 
 def _is_release_label(label: str, subject: Subject) -> bool:
-    return _kind_of_head(label, _country_words(subject)) == "release"
+    return _dates_below(label, _country_words(subject)) is _Dates.OF_RELEASE
 
 
 def _country_words(subject: Subject) -> frozenset[str]:
     """Return the words for the country of first issue: the artist's, else the only one."""
     is_at_home = subject.home in subject.countries or not subject.countries
-    near = {subject.home} if is_at_home else subject.countries
-    names = (name for code in near for name in (code, *fact_words()[COUNTRY].get(code, ())))
-    is_clear = len(near) == 1
+    countries = {subject.home} if is_at_home else subject.countries
+    names = (name for code in countries for name in (code, *fact_words()[COUNTRY].get(code, ())))
+    is_clear = len(countries) == 1
     return frozenset(word for name in names if is_clear for word in spaced_words(name).split())
 
 
@@ -380,15 +388,15 @@ def _spans(names: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
 
 def _is_explained(text: str, subject: Subject) -> bool:
     """Return whether a text has only words of the evidence, dates, types and formats."""
-    plain = CODE.sub(" ", _without_dates(text))
+    remainder = CODE.sub(" ", _without_dates(text))
     if not subject.labels:
-        plain = _IMPRINT.sub(" ", plain)
-    plain = clauses.without_names(plain, subject)
+        remainder = _IMPRINT.sub(" ", remainder)
+    remainder = clauses.without_names(remainder, subject)
     for kind in _type_words(subject):
-        plain = plain.replace(spaced_words(kind), " ")
-    left = _FORMATS.sub(" ", plain) if plain.strip() else ""
+        remainder = remainder.replace(spaced_words(kind), " ")
+    unexplained = _FORMATS.sub(" ", remainder) if remainder.strip() else ""
     return not any(
-        word for word in left.split() if not any(map(str.isdigit, word)) and len(word) > 1
+        word for word in unexplained.split() if not any(map(str.isdigit, word)) and len(word) > 1
     )
 
 

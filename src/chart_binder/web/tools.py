@@ -195,10 +195,10 @@ def _article(lookup: "Lookup", about: str, max_chars: int) -> Observation:
     head = "Other articles:"
     others = _entries_that_fit(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
     lines = [head, *(text for text, _ in others)] if others else []
-    seen = page_reading(lookup.page, max_chars - sum(len(line) + 1 for line in lines), about)
-    content = "\n".join((seen.content, *lines))
-    sources = (*seen.sources, *(url for _, url in others))
-    return Observation(content, sources, documents=seen.documents)
+    reading = page_reading(lookup.page, max_chars - sum(len(line) + 1 for line in lines), about)
+    content = "\n".join((reading.content, *lines))
+    sources = (*reading.sources, *(url for _, url in others))
+    return Observation(content, sources, documents=reading.documents)
 
 
 def search_results(
@@ -217,13 +217,13 @@ def search_results(
         where = document.address or "no address given"
         entries.append((f"{document.title}: {document.text} ({where})", document))
     room_for_pages = room - sum(len(text) + 1 for text, _ in entries)
-    seen = set[str]()
+    addresses = set[str]()
     for number, hit in enumerate(hits, start=1):
         page = read[number - 1] if number <= len(read) else None
-        left = len(hits) - number + 1
-        entry = _entry(number, hit, page, room_for_pages // left, query, about)
-        if entry[1].address not in seen:  # two results may lead to one page
-            seen.add(entry[1].address)
+        entries_left = len(hits) - number + 1
+        entry = _entry(number, hit, page, room_for_pages // entries_left, query, about)
+        if entry[1].address not in addresses:  # two results may lead to one page
+            addresses.add(entry[1].address)
             entries.append(entry)
             room_for_pages -= len(entry[0]) + 1
     shown = _entries_that_fit(entries, room)

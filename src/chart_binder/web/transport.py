@@ -176,10 +176,10 @@ class _Inflater:
 
     _PIECE = 65_536
 
-    def __init__(self, frame: int, other: int | None = None) -> None:
+    def __init__(self, frame: int, fallback: int | None = None) -> None:
         self.is_unfinished = False  # a member has begun and not ended
         self._frame = frame
-        self._other = other
+        self._fallback = fallback
         self._stream = zlib.decompressobj(frame)
         self._members = 0
 
@@ -207,15 +207,15 @@ class _Inflater:
         except zlib.error as error:
             if self._members:
                 return None  # some servers add padding after the last member
-            if self._other is None:
+            if self._fallback is None:
                 raise httpx.DecodingError("the packed body is broken") from error
-            self._frame, self._other = self._other, None
+            self._frame, self._fallback = self._fallback, None
             self._stream = zlib.decompressobj(self._frame)
             return self._unpacked(chunk)
         # Padding may follow a member; only data that unpacks to something is another member.
         self.is_unfinished = self.is_unfinished or bool(piece) or not self._members
         if piece:
-            self._other = None
+            self._fallback = None
         return piece
 
 

@@ -166,18 +166,18 @@ def _publication(statements: Sequence[_Statement]) -> tuple[PartialDate | None, 
     best = preferred or [statement for statement in statements if statement.rank == "normal"]
     if not best:
         return None, "it states no date of publication"
-    plain, explained, doubtful = list[PartialDate](), list[PartialDate](), list[PartialDate]()
+    unqualified, qualified, doubtful = list[PartialDate](), list[PartialDate](), list[PartialDate]()
     for statement in best:
         date = _date(statement)
         if date is None:
             return None, "it states a date of publication that is uncertain"
         qualifiers = {*dict(statement.qualifiers)}
-        dates = plain if not qualifiers else explained
+        dates = unqualified if not qualifiers else qualified
         (dates if qualifiers <= _EXPLAINS_DATE else doubtful).append(date)
-    exact = [day for day in plain if not any(is_vaguer(day, other) for other in plain)]
+    exact = [day for day in unqualified if not any(is_vaguer(day, other) for other in unqualified)]
     if len(set(exact)) > 1:
         return None, f"it states several dates of publication: {', '.join(sorted(map(str, exact)))}"
-    first = first_date([*exact, *explained], doubtful)
+    first = first_date([*exact, *qualified], doubtful)
     return first, "" if first else "its earliest date of publication may be of something else"
 
 
