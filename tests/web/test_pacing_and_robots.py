@@ -79,7 +79,10 @@ def test_a_turn_that_does_not_come_ends_with_the_deadline() -> None:
         with pytest.raises(FetchError, match="busy with other requests"):
             late.__enter__()
     began = time.monotonic()  # a pause that is longer than the deadline is said at once
-    with pytest.raises(FetchError, match="busy with other requests"), turns.at("a.example", 60, soon()):
+    with (
+        pytest.raises(FetchError, match="busy with other requests"),
+        turns.at("a.example", 60, soon()),
+    ):
         pass
     assert time.monotonic() - began < 2
 

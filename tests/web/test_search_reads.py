@@ -288,7 +288,7 @@ def test_threads_that_want_one_page_wait_for_it_and_use_one_of_the_twelve() -> N
 
         def read(place: str) -> bool:
             try:
-                return OUT in shared.fetch_unasked(served.url(place), deadline).extract.blocks
+                return OUT in shared.fetch(served.url(place), deadline).extract.blocks
             except FetchError:
                 return False
 
@@ -304,7 +304,7 @@ def test_what_a_thread_could_not_read_is_tried_again_by_the_one_that_waited() ->
     with web(pages, []) as served:
         shared, url = RunPages(served.fetcher), served.url("a.example/1")
         with ThreadPoolExecutor(2) as threads:
-            tries = [threads.submit(shared.fetch_unasked, url, Deadline(10)) for _ in range(2)]
+            tries = [threads.submit(shared.fetch, url, Deadline(10)) for _ in range(2)]
             assert [isinstance(each.exception(), FetchError) for each in tries] == [True, True]
         assert served.asked == ["a.example/1"] * 2
         pages["a.example/1"] = page(OUT)

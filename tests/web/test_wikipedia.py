@@ -82,9 +82,7 @@ def test_each_language_is_a_wiki_of_its_own() -> None:
             ports=(wiki.port,), allow_private_hosts=("ja.wiki.example", "en.wiki.example")
         )
         for language in ("ja", ""):
-            asked = Wikipedia(
-                settings, fetch, language, resolve=lambda *_: [ip_address("127.0.0.1")]
-            )
+            asked = Wikipedia(settings, fetch, language, lambda *_: [ip_address("127.0.0.1")])
             found = asked.look_up("夜のトラム")
             assert found.page
             host = f"{language or 'en'}.wiki.example:{wiki.port}"

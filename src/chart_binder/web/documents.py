@@ -21,6 +21,7 @@ from chart_binder.domain.vocabulary import fold, plain_text
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Document, Observation
 from chart_binder.react.transcript import AnyEvent, Observed, Stepped
+from chart_binder.web.markup import Links
 from chart_binder.web.passages import CELLS, GAPS, may_be_caption, names_columns
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ class SourceText:
     linked: tuple[str, str] | None = None
     """The id of the release group that MusicBrainz links to it, and the date that its structure
     states; None for any other page."""
-    links: tuple[tuple[str, str], ...] = ()
-    """The text and address of each link that may lead to more."""
+    links: Links = ()
+    """Those that may lead to more."""
 
     @classmethod
     @lru_cache(256)

@@ -108,17 +108,17 @@ class PageFetcher:
         self._pacing = pacing or PROCESS_PACING
         self._robots = _Robots(user_agent(config))
 
-    def fetch(
-        self, url: str, *, is_asked_for: bool = True, deadline: Deadline | None = None
-    ) -> Page:
-        """Read a page before `deadline` and `timeout_s`, whichever is first.
+    def fetch(self, url: str, unasked_deadline: Deadline | None = None) -> Page:
+        """Read a page within `timeout_s`.
 
-        If nobody asked for the page, robots.txt must allow it and `never` must not name its host.
-        Raises `FetchError`; its subclass `RefusedError` means that the address, or one that it
-        redirects to, is forbidden.
+        A page that nobody asked for has a deadline of its own; robots.txt must allow it, and
+        `never` must not name its host. Raises `FetchError`; its subclass `RefusedError` means that
+        the address, or one that it redirects to, is forbidden.
         """
-        left_s = deadline.left_s if deadline else self._config.timeout_s
-        deadline = Deadline(min(left_s, self._config.timeout_s))
+        is_asked_for, timeout_s = unasked_deadline is None, self._config.timeout_s
+        deadline = Deadline(
+            min(unasked_deadline.left_s if unasked_deadline else timeout_s, timeout_s)
+        )
         trail = [self._guard.target(url)]
         visit = Visit(self._config, self._guard, deadline, self._resolve, self._trust)
         with ExitStack() as turn:
@@ -169,32 +169,26 @@ class RunPages:
         self._unasked_left = MOST_UNASKED_PAGES
         self._changed = threading.Condition()
 
-    def fetch(self, url: str) -> Page:
-        """Return a page that the model asks for; raises `FetchError`."""
-        return self._page(url)
+    def fetch(self, url: str, unasked_deadline: Deadline | None = None) -> Page:
+        """Return a page; raises `FetchError`.
 
-    def fetch_unasked(self, url: str, deadline: Deadline) -> Page:
-        """Return a page that nobody asked for, at most `MOST_UNASKED_PAGES` in a run.
-
-        Raises `FetchError`.
+        A page that nobody asked for has a deadline of its own. In a run there are at most
+        `MOST_UNASKED_PAGES` of them.
         """
-        return self._page(url, deadline)
-
-    def _page(self, url: str, deadline: Deadline | None = None) -> Page:
         address = self._fetcher.address(url)
         with self._changed:
-            left_s = deadline.left_s if deadline else None
+            left_s = unasked_deadline.left_s if unasked_deadline else None
             self._changed.wait_for(lambda: address not in self._being_read, left_s)
             if address in self._pages:
                 return self._pages[address]
-            if deadline is not None:
+            if unasked_deadline:
                 if not self._unasked_left:
                     raise RefusedError("no further page is opened unasked in this run")
                 self._unasked_left -= 1
             self._being_read.add(address)
         pages: dict[str, Page] = {}
         try:
-            page = self._fetcher.fetch(url, is_asked_for=deadline is None, deadline=deadline)
+            page = self._fetcher.fetch(url, unasked_deadline)
             pages = dict.fromkeys((page.requested_url, *page.via, page.url), page)
         finally:
             with self._changed:
@@ -244,7 +238,7 @@ class Visit:
     config: FetchConfig
     guard: Guard
     deadline: Deadline
-    resolve: Resolve = resolve_by_system
+    resolve: Resolve
     trust: ssl.SSLContext | None = None
 
     @contextmanager

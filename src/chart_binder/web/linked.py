@@ -116,7 +116,7 @@ class _Reader:
         self, source: LinkedSource, subject: Subject
     ) -> tuple[LinkedSource, Item | None]:
         home, fetch = self.config.wikipedia.wikidata_url, self.config.fetch
-        server = JsonServer("Wikidata", home, fetch, resolve=self.resolve)
+        server = JsonServer("Wikidata", home.rstrip("/"), fetch, self.resolve)
         number = source.address
         source = replace(source, address=f"{server.home}/wiki/{number}")
         try:
@@ -137,7 +137,7 @@ class _Reader:
         self, source: LinkedSource, language: str, subject: Subject, types: frozenset[str]
     ) -> LinkedSource:
         config = self.config
-        wikipedia = Wikipedia(config.wikipedia, config.fetch, language, resolve=self.resolve)
+        wikipedia = Wikipedia(config.wikipedia, config.fetch, language, self.resolve)
         source = replace(source, address=wikipedia.address(source.title))
         try:
             article = wikipedia.article(source.title, self._deadline())

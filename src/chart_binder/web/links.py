@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 from chart_binder.domain.clauses import Subject
 from chart_binder.domain.vocabulary import spaced_words
 from chart_binder.web.documents import SourceText, is_checked_page, normal_address
+from chart_binder.web.markup import Links
 from chart_binder.web.places import names_number
 from chart_binder.web.structure import CODE, lists_records
 
@@ -28,8 +29,8 @@ _NAMESPACE: Final = re.compile(r":[^/_\s]")
 _YEAR: Final = re.compile(r"(?:1[89]|20)\d\d")
 
 
-def links_of(page: "Page", about: str) -> tuple[tuple[str, str], ...]:
-    """Return the text and address of links that may lead to more, the best first.
+def links_of(page: "Page", about: str) -> Links:
+    """Return the links that may lead to more, the best first.
 
     `about` is the artist and the titles, separated by " / ".
     """

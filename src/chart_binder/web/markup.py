@@ -18,6 +18,9 @@ def name_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+Links: TypeAlias = tuple[tuple[str, str], ...]
+"""The text and the target of each link."""
+
 _RAW_TEXT = name_set("script style textarea title iframe noembed noframes xmp")
 
 _DECLARATIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<", ">"))
@@ -285,15 +288,15 @@ _BLANKS = re.compile(r"[^\S\n]+")
 class ReducedMarkup:
     """The reduced markup, and what the head of the page says; `cut` if a limit was reached.
 
-    A line end in `body` ends a block of text; all other white space is single blanks. `links` are
-    the text and the raw target of each visible link.
+    A line end in `body` ends a block of text; all other white space is single blanks. The targets
+    of `links` are raw.
     """
 
     body: str
     title: str
     published: str
     cut: bool
-    links: tuple[tuple[str, str], ...] = ()
+    links: Links = ()
 
 
 def reduced(markup: str) -> ReducedMarkup:

@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 from bs4.element import NavigableString, Tag
 
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.markup import HEADINGS, attributes_of, reduced, tokens, unescaped
+from chart_binder.web.markup import HEADINGS, Links, attributes_of, reduced, tokens, unescaped
 
 _MOST_BLOCKS = 20_000
 MOST_CHARS = 500_000
@@ -33,16 +33,13 @@ _Spans: TypeAlias = dict[int, tuple[int, int, str]]
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """A page's title, its date of publication ("" if it states none), and its blocks.
-
-    `links` are the text and the raw target of each link.
-    """
+    """A page's title, its date of publication ("" if it states none), its blocks and raw links."""
 
     title: str
     published: str
     blocks: tuple[str, ...]
     cut: bool = False
-    links: tuple[tuple[str, str], ...] = ()
+    links: Links = ()
 
 
 def from_html(markup: str) -> Extract:

@@ -18,6 +18,7 @@ from chart_binder.domain.dates_in_text import MONTHS, month_pattern
 from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Document, Observation
+from chart_binder.web.markup import Links
 
 if TYPE_CHECKING:
     from chart_binder.web.fetch import Page
@@ -54,7 +55,9 @@ def may_be_caption(line: str) -> bool:
     return is_text and 0 < len(line) <= _LONGEST_CAPTION and line[-1] not in ".!?。"
 
 
-def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") -> Observation:
+def page_reading(
+    page: "Page", max_chars: int, about: str = "", find: str = "", links: Links = ()
+) -> Observation:
     """Return a page as quoted text below its title and address, with a remark on omissions.
 
     Of a long page, show passages with words to `find` first, then passages on what the run is
@@ -80,16 +83,19 @@ def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") 
     if page.cut:
         lines.append("(the page goes on: its end was not read)")
     content = "\n".join(lines)[:max_chars]
-    return Observation(content, page.sources, documents=(document_of(page, chosen),))
+    return Observation(content, page.sources, documents=(document_of(page, chosen, links=links),))
 
 
-def document_of(page: "Page", chosen: "Excerpt", number: int | None = None) -> Document:
+def document_of(
+    page: "Page", chosen: "Excerpt", number: int | None = None, links: Links = ()
+) -> Document:
     """Return the shown part of a page as a document; `number` is its place among results."""
     address, *aliases = page.sources
     text = "\n".join(chosen.lines)
     return Document(
-        address, page.title, text=text, is_fetched=True, aliases=tuple(aliases), number=number
-    )
+        address, page.title, (), text, is_fetched=True,
+        aliases=tuple(aliases), number=number, links=links,
+    )  # fmt: skip
 
 
 def _remarks_on_find(page: "Page", find: str) -> list[str]:

@@ -102,11 +102,10 @@ def states_plainly(place: Place, subject: Subject) -> bool:
     if not place.is_structured:
         return False
     columns = _columns(place, subject)
-    if columns and len(columns) == place.line.count(CELLS) + 1:
+    gaps = place.line.count(CELLS)
+    if len(columns) == gaps + 1:
         return _row_is_plain(place, columns, subject)
-    if place.is_row and place.line.count(CELLS) == 1:
-        return _box_is_plain(place, subject)
-    if not place.is_row and not place.line.startswith("- "):
+    if gaps == 1 or not (place.is_row or place.line.startswith("- ")):
         return _box_is_plain(place, subject)
     return (
         _is_of_records(place, subject)

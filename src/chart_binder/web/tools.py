@@ -93,7 +93,7 @@ def _read_pages(
 
     def read(hit: Hit) -> "Page | FetchError":
         try:
-            return pages.fetch_unasked(hit.url, deadline)
+            return pages.fetch(hit.url, deadline)
         except FetchError as error:
             return error
 
@@ -134,8 +134,8 @@ def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
                 page = run_pages(run, config, pages).fetch(url)
             except FetchError as error:
                 raise ToolError(f"{error}.") from error
-            shown = page_reading(page, config.fetch.max_chars, run.about, find or "")
-            return _with_links(shown, page, run.about)
+            links = links_of(page, run.about)
+            return page_reading(page, config.fetch.max_chars, run.about, find or "", links)
 
         return web_fetch
 
@@ -153,17 +153,11 @@ def wikipedia(config: "LLMConfig", resolve: "Resolve | None" = None) -> Tool:
         def wikipedia(query: str, language: str = "") -> Observation:
             """Read the Wikipedia article that fits best; language is a code such as en or ja."""
             lookup = _look_up(config, query, language, resolve)
-            shown = _article(lookup, f"{query} / {run.about}", config.fetch.max_chars)
-            return _with_links(shown, lookup.page, run.about) if lookup.page else shown
+            return _article(lookup, query, run.about, config.fetch.max_chars)
 
         return wikipedia
 
     return replace(Tool.of(for_run(RunContext())), per_run=for_run)
-
-
-def _with_links(shown: Observation, page: "Page", about: str) -> Observation:
-    (document,) = shown.documents
-    return replace(shown, documents=(replace(document, links=links_of(page, about)),))
 
 
 def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve | None") -> "Lookup":
@@ -179,14 +173,15 @@ def _look_up(config: "LLMConfig", query: str, language: str, resolve: "Resolve |
     if not query.strip():
         raise ToolError("Give a title, or words to look for.")
     try:
-        resolve = resolve or resolve_by_system
-        return Wikipedia(config.wikipedia, config.fetch, code, resolve=resolve).look_up(query)
+        server = Wikipedia(config.wikipedia, config.fetch, code, resolve or resolve_by_system)
+        return server.look_up(query)
     except FetchError as error:
         raise ToolError(f"The look-up at Wikipedia failed: {error}. {SAYS_NOTHING}") from error
 
 
-def _article(lookup: "Lookup", about: str, max_chars: int) -> Observation:
-    if lookup.page is None:
+def _article(lookup: "Lookup", query: str, about: str, max_chars: int) -> Observation:
+    page = lookup.page
+    if page is None:
         return Observation("Wikipedia has no such article. Try other words, or another language.")
     entries = [
         (f"{number}. {one_line(title, 80)}\n   {url}", url)
@@ -195,7 +190,8 @@ def _article(lookup: "Lookup", about: str, max_chars: int) -> Observation:
     head = "Other articles:"
     others = _entries_that_fit(entries, max_chars // _ROOM_FOR_OTHERS - len(head) - 1)
     lines = [head, *(text for text, _ in others)] if others else []
-    reading = page_reading(lookup.page, max_chars - sum(len(line) + 1 for line in lines), about)
+    room = max_chars - sum(len(line) + 1 for line in lines)
+    reading = page_reading(page, room, f"{query} / {about}", links=links_of(page, about))
     content = "\n".join((reading.content, *lines))
     sources = (*reading.sources, *(url for _, url in others))
     return Observation(content, sources, documents=reading.documents)
@@ -258,8 +254,7 @@ def _entry(
     per_line = len(_QUOTED) + 1
     chosen = excerpt(page.extract.blocks, max(0, room - len(heading) - 1), bearing, "", per_line)
     lines = [heading, *(f"{_QUOTED}{line}" for line in chosen.lines)]
-    document = replace(document_of(page, chosen, number), links=links_of(page, about))
-    return "\n".join(lines), document
+    return "\n".join(lines), document_of(page, chosen, number, links_of(page, about))
 
 
 def _heading(number: int, title: str, url: str, date: str | None) -> str:

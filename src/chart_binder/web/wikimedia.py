@@ -7,7 +7,6 @@ infoboxes and tables, where the dates are.
 
 import html
 import re
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -24,7 +23,7 @@ from chart_binder.react.sanitize import one_line
 from chart_binder.web.fetch import PROCESS_PACING, Page, Visit
 from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import from_html
-from chart_binder.web.transport import Resolve, resolve_by_system
+from chart_binder.web.transport import Resolve
 
 T = TypeVar("T")
 
@@ -33,38 +32,28 @@ class TooLongError(FetchError):
     """The answer is longer than the limit."""
 
 
+@dataclass(frozen=True, slots=True)
 class JsonServer:
     """Reads JSON from the server at `home`, guarded and limited as `[llm.fetch]` says.
 
-    `name` is the name of its service in errors. `resolve` and `trust` replace the system's resolver
-    and certificate authorities.
+    `name` is the name of its service in errors, and `home` has no slash at its end.
     """
 
-    def __init__(
-        self,
-        name: str,
-        home: str,
-        config: FetchConfig,
-        *,
-        resolve: Resolve = resolve_by_system,
-        trust: ssl.SSLContext | None = None,
-    ) -> None:
-        self.home = home.rstrip("/")
-        self._name = name
-        self._config = config
-        self._guard = Guard.of(config)
-        self._resolve = resolve
-        self._trust = trust
+    name: str
+    home: str
+    config: FetchConfig
+    resolve: Resolve
 
     def read(
         self, path: str, kind: type[T], deadline: Deadline, query: Mapping[str, str] | None = None
     ) -> T:
         """Return the answer; raises `FetchError`, or its subclass `TooLongError`."""
-        target = self._guard.target(f"{self.home}{path}")
-        visit = Visit(self._config, self._guard, deadline, self._resolve, self._trust)
+        guard = Guard.of(self.config)
+        target = guard.target(f"{self.home}{path}")
+        visit = Visit(self.config, guard, deadline, self.resolve)
         with PROCESS_PACING.at(target.host, 0.0, deadline):
             body = visit.body(target.copy_with(params=query) if query else target)
-        unexpected = f"{self.home} does not answer as {self._name} does"
+        unexpected = f"{self.home} does not answer as {self.name} does"
         if body.cut:
             raise TooLongError(unexpected)
         try:
@@ -141,21 +130,14 @@ class Lookup:
 class Wikipedia:
     """Asks the Wikipedia of one language, guarded and limited as `[llm.fetch]` says.
 
-    `resolve` and `trust` replace the system's resolver and certificate authorities.
+    If no language is given, it is that of the configuration.
     """
 
     def __init__(
-        self,
-        config: WikipediaConfig,
-        fetch: FetchConfig,
-        language: str = "",
-        *,
-        resolve: Resolve = resolve_by_system,
-        trust: ssl.SSLContext | None = None,
+        self, config: WikipediaConfig, fetch: FetchConfig, language: str, resolve: Resolve
     ) -> None:
-        self.language = language or config.language
-        home = config.url.replace("{language}", self.language)
-        self._server = JsonServer("Wikipedia", home, fetch, resolve=resolve, trust=trust)
+        home = config.url.replace("{language}", language or config.language).rstrip("/")
+        self._server = JsonServer("Wikipedia", home, fetch, resolve)
         self._timeout_s = fetch.timeout_s
 
     def look_up(self, query: str) -> Lookup:
