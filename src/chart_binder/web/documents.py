@@ -215,7 +215,7 @@ def documents_named(source: str, documents: Sequence[SourceText]) -> Sequence[So
     if not name:
         return documents
     if "//" in name:
-        return _of_addresses([name], documents)
+        return _at_urls([name], documents)
     folded = " ".join(fold(name).split())
     return next(filter(None, _named_by(name, folded, documents)), ())
 
@@ -225,21 +225,19 @@ def _named_by(
 ) -> Iterator[Sequence[SourceText]]:
     if number := _RESULT_NUMBER.fullmatch(folded):
         results = (d.address for d in documents if d.number == int(number[1]))
-        yield _of_addresses(results, documents)
+        yield _at_urls(results, documents)
     if host := _BARE_HOST.fullmatch(folded):
         yield [d for d in documents if f".{host_of(d.address)}".endswith(f".{host[1]}")]
     if "/" in folded and "." in folded.partition("/")[0]:
-        yield _of_addresses([f"https://{name}"], documents)
+        yield _at_urls([f"https://{name}"], documents)
     if len(folded) >= _MIN_NAME:
         yield [d for d in documents if folded in " ".join(fold(d.title).split())]
         yield [d for d in documents if (title := fold(d.title)) and title in folded]
         yield [d for d in documents if d.site.partition(".")[0] in folded.split()]
 
 
-def _of_addresses(
-    addresses: Iterable[str], documents: Sequence[SourceText]
-) -> Sequence[SourceText]:
-    wanted = set(map(normal_address, addresses))
+def _at_urls(urls: Iterable[str], documents: Sequence[SourceText]) -> Sequence[SourceText]:
+    wanted = set(map(normal_address, urls))
     return [d for d in documents if not wanted.isdisjoint(map(normal_address, d.addresses))]
 
 

@@ -279,10 +279,9 @@ _NO_NAMES = frozenset({"records", "record", "the", "music", "discos", "disques"}
 
 def _box_is_plain(place: Place, subject: Subject) -> bool:
     """Return whether a box is the record's: it has its type or artist, and nothing of another."""
-    label = _label(place.line)
-    if not (
-        _is_release_label(label, subject) and _is_explained_prose(_beside_date(place), subject)
-    ):
+    if not _is_release_label(_label(place.line), subject):
+        return False
+    if not _is_explained_prose(_beside_date(place), subject):
         return False
     if _is_doubted(place, subject) or not _fits_heading(place, subject):
         return False
@@ -294,8 +293,10 @@ def _box_is_plain(place: Place, subject: Subject) -> bool:
     is_song = {name for text in heads for name in _types_in(text, subject)} == {_SONG}
     if own_type and (is_song or types - {_SONG}) and own_type not in types:
         return False  # the box of a song has the date of its album
-    is_of_artist = any(map(subject.has_artist_in, above)) or _is_introduced(place, subject)
-    return bool(types) or is_of_artist or any(_is_own_label(cell, subject) for cell in cells)
+    if types or any(map(subject.has_artist_in, above)) or _is_introduced(place, subject):
+        return True
+    labels = clauses.label_words(subject)
+    return any(labels & {*spaced_words(cell).split()} for cell in cells)
 
 
 _SONG = "Song"
@@ -329,11 +330,6 @@ def _is_doubted(place: Place, subject: Subject) -> bool:
         if (label == line or not says_of_what) and clauses.doubt_in_heading(value):
             return True
     return False
-
-
-def _is_own_label(cell: str, subject: Subject) -> bool:
-    words = {*spaced_words(cell).split()}
-    return bool(words & clauses.label_words(subject))
 
 
 def _is_introduced(place: Place, subject: Subject) -> bool:
