@@ -183,6 +183,23 @@ def test_written_tags_are_unchanged_in_the_next_run(
     assert "musicbrainz_releasegroupid" not in FLAC(library / "lead-bohemian" / "song.flac")
 
 
+def test_a_batch_after_writing_counts_no_track_as_older_than_its_tags(
+    canon: Canon, library: Path
+) -> None:
+    for name in NAMES:  # as on a reissue: only then an original date is to be written
+        song = FLAC(library / name / "song.flac")
+        song["date"] = ["2024"]
+        song.save()
+    ran, _ = batch(canon, library)
+    assert "4 of 4 tracks are older than their tags say" in ran.out
+    assert f"next: canon write {library}" in ran.out
+    assert canon("write", library, "--apply").status == 0
+    for again in ((), ("--refresh",)):
+        ran, _ = batch(canon, library, *again)
+        assert "4 tracks, none of them older than its tags say" in ran.out
+        assert "next: canon write" not in ran.out
+
+
 def test_a_dry_run_decides_and_leaves_no_trace(canon: Canon, library: Path, home: Path) -> None:
     before = {path: path.read_bytes() for path in library.rglob("*.flac")}
     ran, _ = batch(canon, library, "--dry-run", "--write", "--output=json")

@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -84,6 +85,7 @@ def read_tags(path: Path) -> TrackTags:
         album=next(texts("album"), None),
         album_artist=_joined(texts("album_artist")),
         date=next(texts("date"), None),
+        original_date=next(chain(texts("original_date"), texts("original_year")), None),
         duration_ms=duration,
         is_compilation=next(texts("compilation"), "0").strip("0") != "",
         isrcs=_isrcs(texts("isrcs")),

@@ -36,6 +36,7 @@ class TrackTags:
     album: str | None = None
     album_artist: str | None = None
     date: str | None = None
+    original_date: str | None = None
     duration_ms: int | None = None
     is_compilation: bool = False
     isrcs: tuple[str, ...] = ()

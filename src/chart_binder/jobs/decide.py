@@ -554,8 +554,9 @@ def tagged_year(case: Case) -> int | None:
 
 
 def year_of(artifact: Artifact | None) -> int | None:
-    """Return the year in a file's tags, if there is one."""
-    written = ((artifact and artifact.tags) or {}).get("date") or ""
+    """Return the year in a file's tags, if there is one: of the original date before the date."""
+    tags = (artifact and artifact.tags) or {}
+    written = tags.get("original_date") or tags.get("date") or ""
     found = _YEAR.match(written)
     return int(found[0]) if found else None
 

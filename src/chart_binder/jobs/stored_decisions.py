@@ -290,7 +290,7 @@ def earlier_decision(store: "Store", kept: DecisionRecord, decision: Decision) -
         before = store.decisions.latest(kept.path)
         if before is None:
             return None
-        is_changed = before.artifact != kept.artifact
+        is_changed = _tags_read(before) != _tags_read(kept)
         if is_failed:
             return None if is_changed or before.state == State.ERROR else read_decision(before)
         if before.adjudicator is not None and before.evidence_hash == kept.evidence_hash:
@@ -306,10 +306,18 @@ def _with_year_answered(store: "Store", kept: DecisionRecord) -> Decision | None
         before = store.decisions.latest(kept.path)
         if before is None or b'"year_answer":{' not in before.document:
             return None
-        same = ("evidence_hash", "artifact", "rules_version")
-        if all(getattr(before, name) == getattr(kept, name) for name in same):
+        same = ("evidence_hash", "rules_version")
+        is_same = all(getattr(before, name) == getattr(kept, name) for name in same)
+        if is_same and _tags_read(before) == _tags_read(kept):
             return read_decision(before)
     return None
+
+
+def _tags_read(kept: DecisionRecord) -> Artifact:
+    """Return the tags that a file was decided by: all but its original date, which canon writes."""
+    artifact = stored_artifact(kept) or Artifact()
+    tags = {name: text for name, text in (artifact.tags or {}).items() if name != "original_date"}
+    return msgspec.structs.replace(artifact, tags=tags)
 
 
 def stored_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:

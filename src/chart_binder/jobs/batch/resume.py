@@ -3,6 +3,7 @@
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from chart_binder.audio.reading import read_tags
 from chart_binder.domain import records
+from chart_binder.domain.tags import artifact_of
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.errors import INTERRUPTED, AudioError, DamagedRecordError
 from chart_binder.files import quoted
@@ -95,8 +98,9 @@ class ResumeCheck:
         if kept is None or not (self._is_valid(kept, path) or self._has_no_evidence(kept)):
             return True, None
         decision = stored_decisions.read_decision(kept)
-        year = year_of(stored_decisions.stored_artifact(kept))
-        return False, FileOutcome(path, decision, is_resumed=True, tagged_year=year)
+        return False, FileOutcome(
+            path, decision, is_resumed=True, tagged_year=_tagged_year(path, kept)
+        )
 
     def _is_valid(self, kept: records.DecisionRecord, path: Path) -> bool:
         """Return whether it would be decided so today; an answer stays valid without a model."""
@@ -141,11 +145,22 @@ def _is_final(kept: records.DecisionRecord) -> bool:
     return kept.state != State.ERROR
 
 
-def _is_same_file(store: "Store", path: Path, kept: records.DecisionRecord) -> bool:
+def _tagged_year(path: Path, kept: records.DecisionRecord) -> int | None:
+    """Return the year in a file's tags, which may have been written since they were stored."""
+    if not _is_untouched(path, kept):
+        with suppress(AudioError, OSError):
+            return year_of(artifact_of(read_tags(path)))
+    return year_of(stored_decisions.stored_artifact(kept))
+
+
+def _is_untouched(path: Path, kept: records.DecisionRecord) -> bool:
     status = stored_decisions.file_status(path)
-    if status is None:
-        return False
-    if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
+    stored = (kept.file_size, kept.file_mtime_ns)
+    return status is not None and (status.st_size, status.st_mtime_ns) == stored
+
+
+def _is_same_file(store: "Store", path: Path, kept: records.DecisionRecord) -> bool:
+    if _is_untouched(path, kept):
         return True
     try:
         return identity_change(store, path, kept) is None
