@@ -111,7 +111,7 @@ PROPOSED = [
      {WIKI: "Night Opera is a record. The song first appeared on Day Opera."},
      "names another candidate"),
     (TIE, [fact(quote="")], [YES], {WIKI: "It was not first released on Night Opera."},
-     "is denied there"),
+     "the text denies"),
     (TIE, [fact(source=WIKI)], [YES], {FANS: FIRST}, "was not read in this run"),
     (TIE, [fact(value="false")], [YES], {WIKI: FIRST}, "'false' is no premiere"),
     (TIE, [fact(value="Day Opera")], [YES], {WIKI: FIRST}, "'Day Opera' is no premiere"),

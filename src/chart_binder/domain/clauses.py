@@ -559,15 +559,15 @@ def doubts_in_clause(
     """
     before = clause.partition(said)[0]
     if doubt := doubt_in_heading(clause.replace(said, " ")):
-        yield f"{value} is said of something else ({doubt!r})"
+        yield f"{value} describes something else ({doubt!r})"
     if _NEGATED.search(clause) or (field == PRIMARY_TYPE and _FROM.search(before)):
-        yield f"{value} is denied there, or said of something else"
+        yield f"the text denies {value} or says it of something else"
     is_named = subject.is_named_in(clause) or any(code in fold(clause) for code in subject.codes)
     words = spaced_words(before if field == PRIMARY_TYPE else clause)
     if (is_of_other and not is_named) or any(title in words for title in subject.others):
         yield "the clause names another candidate"
     if field == STATUS and is_of_other_year(clause, subject):
-        yield f"it is said of another year than that of {subject.title!r}"
+        yield f"it is about another year than that of {subject.title!r}"
 
 
 def is_of_other_year(text: str, subject: Subject) -> bool:

@@ -161,7 +161,7 @@ def link_problem(place: Place, subject: Subject) -> str | None:
     rivals = ("under the number of another candidate",) if _is_of_rival(place, subject) else ()
     artists = (f"by {name!r}" for name in _other_credits(place, subject))
     if attribution := next(chain(rivals, artists, filter(None, types)), None):
-        return f"it is said of {subject.title!r} {attribution}"
+        return f"it is about {subject.title!r} {attribution}"
     if is_named:
         return None
     before = document.text[max(begin, place.start - MAX_PASSAGE) : place.start]
@@ -234,18 +234,18 @@ def value_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
         return doubt or _form_doubt(place, patch, subject)
     mention = next(mention for mention in place.document.mentions if mention.start == place.start)
     if doubt := date_doubt(place.document, mention, subject):
-        return f"{patch.value} is said of something else ({doubt!r})"
+        return f"{patch.value} is the date of something else ({doubt!r})"
     return (
         None
         if _says_release_there(place)
-        else f"the sentence does not say it came out on {patch.value}"
+        else f"the sentence does not say that it came out on {patch.value}"
     )
 
 
 def _value_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[str]:
     text, value = place.document.text, patch.value
     if clauses.is_denied(text, place.start, place.end):
-        yield f"{value} is denied there, or said of something else"
+        yield f"the text denies {value} or says it of something else"
     if patch.field == PREMIERE:
         if subject.names_other(place.statement):
             yield "the clause names another candidate"
@@ -266,7 +266,7 @@ def _form_doubt(place: Place, patch: Patch, subject: Subject) -> str | None:
     clause, value = _clause_below(place, subject), patch.value
     is_asked = "?" in place.document.text[place.end :].partition("\n")[0].partition(".")[0]
     if is_asked or not clauses.says_plainly(clause, place.value, patch.field, value, subject):
-        return f"the sentence does not plainly say {value} of {subject.title!r}"
+        return f"the sentence does not plainly state {value} for {subject.title!r}"
     return None
 
 
@@ -289,22 +289,22 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
     """Yield why a status, country or type is not that of the subject's edition."""
     document, line, is_row = place.document, place.line, place.is_row
     for name in () if is_row else _other_names_credited(place.clause, subject):
-        yield f"it is said of {subject.title!r} by {name!r}"
+        yield f"it is about {subject.title!r} by {name!r}"
     if patch.field in (STATUS, COUNTRY) and _is_other_edition(document, subject):
         yield f"the page is of another release of {subject.title!r}"
     columns = CELLS.join(place.column_names)
     if patch.field == COUNTRY and (doubt := clauses.doubt_in_heading(columns)):
-        yield f"{patch.value} is said of something else ({doubt!r})"
+        yield f"{patch.value} describes something else ({doubt!r})"
     if is_row and clauses.is_of_other_year(line, subject):
         yield f"the row is of another release of {subject.title!r}"
     is_columns = line.count(CELLS) > 1 and not any(sign.isdigit() for sign in line)
     if is_columns and not subject.is_named_in(line):
-        yield f"{patch.value} is denied there, or said of something else"
+        yield f"the text denies {patch.value} or says it of something else"
     clause = fold(place.clause)
     is_of_one = any(year in clause for year in subject.years) or names_number(clause, subject)
     is_vague = subject.is_one_of_several and place.is_prose and not is_of_one
     if patch.field == STATUS and is_vague:
-        yield f"it does not tell which release of {subject.title!r} that is"
+        yield f"it does not say which release of {subject.title!r} it means"
     is_below = place.begins_line or not place.is_prose
     words = fact_words()[COUNTRY]
     names = [word for code in subject.countries for word in (code, *words.get(code, ()))]
@@ -314,7 +314,7 @@ def _edition_doubts(place: Place, patch: Patch, subject: Subject) -> Iterator[st
         or (patch.field != COUNTRY and any(find_words(names, line)))
     )
     if not is_beside:
-        yield f"{patch.value} stands beside nothing that is {subject.title!r}"
+        yield f"nothing beside {patch.value} names {subject.title!r}"
 
 
 def _is_other_edition(document: SourceText, subject: Subject) -> bool:
