@@ -29,6 +29,7 @@ from chart_binder.audio.save import (
     PreparedCopy,
     Restoration,
     SaveResult,
+    check_restore,
     check_tags,
     restore_file,
     save_tags,
@@ -60,6 +61,7 @@ def must_be_refused(path: Path, reason: str) -> None:
         partial(check_tags, change=changed),
         partial(save_tags, change=changed),
         partial(restore_file, restoration=former(before)),
+        partial(check_restore, restorations=[former(before)]),
     ):
         with pytest.raises(SaveError, match=reason) as caught:
             save(path)

@@ -1,5 +1,7 @@
 """Undo makes the former file again; of a file that others changed since it puts keys back."""
 
+import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from mediafile import MediaFile
 from mutagen.flac import FLAC
 from mutagen.id3 import ID3, TALB, TDOR, TIT2, TXXX
 
-from audio.odd_files import ALBUM, TITLE, make
+from audio.odd_files import ALBUM, TITLE, id3, make, texts
 from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, FEW, VARIANTS, WANTED, Container, Variant
 from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import audio_hash, read_tag_set
@@ -24,6 +26,11 @@ from chart_binder.jobs.undo import (
 )
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.store import Store
+
+
+class _FullDisk:
+    f_bavail, f_frsize, f_blocks = 1, 4096, 1_000
+
 
 Fields = dict[str, tuple[str, ...]]
 FIELDS: Fields = {
@@ -134,6 +141,57 @@ def test_a_written_key_that_somebody_changed_is_kept_unless_forced(
     assert (forced.status, forced.kept) == (WriteStatus.UNDONE, ())
     assert field_texts(read_tag_set(path), "album") == field_texts(before, "album")
     assert state(store, record) is WriteState.UNDONE
+
+
+@pytest.mark.parametrize("is_changed", [False, True], ids=["as written", "changed since"])
+@pytest.mark.parametrize(
+    ("hinder", "status", "reason"),
+    [
+        (lambda path, _: path.chmod(0o444), WriteStatus.REFUSED, "it is read-only"),
+        (
+            lambda path, _: path.with_suffix(".link").hardlink_to(path),
+            WriteStatus.REFUSED, "hard links",
+        ),
+        (
+            lambda _, patch: patch.setattr(os, "statvfs", lambda _: _FullDisk),
+            WriteStatus.FAILED, "no room",
+        ),
+        (lambda *_: None, WriteStatus.UNDONE, ""),
+    ],
+)  # fmt: skip
+def test_the_preview_asks_what_the_undo_asks(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    hinder: Callable[[Path, pytest.MonkeyPatch], object], status: WriteStatus, reason: str,
+    *, is_changed: bool,
+) -> None:  # fmt: skip
+    container = CONTAINERS_BY_NAME["flac"]
+    path = container.fully_tagged(tmp_path)
+    first = write(store, path)
+    second = write(store, path, {"album": ("Ænima",)})
+    if is_changed:
+        change_title(container, path, "Mine")
+    hinder(path, monkeypatch)
+    planned = list(plan_undo(store, [second, first]))
+    if status is WriteStatus.UNDONE:
+        assert [one.status for one in planned] == [WriteStatus.PLANNED] * 2
+        assert [one.status for one in undo(store, second, first)] == [status] * 2
+        return
+    # The first write is that of a later run while the second is not undone.
+    for report in (planned[0], *undo(store, second)):
+        assert (report.status, reason in (report.why or "")) == (status, True), report
+
+
+def test_the_preview_of_an_undo_refuses_a_layout_that_the_undo_refuses(
+    store: Store, tmp_path: Path
+) -> None:
+    path = CONTAINERS_BY_NAME["mp3-2.4"].fully_tagged(tmp_path)
+    record = write(store, path)
+    with path.open("ab") as file:
+        file.write(id3(4, 0, texts(4)))
+    (planned,) = plan_undo(store, [record])
+    (report,) = undo(store, record)
+    assert (planned.status, planned.why) == (report.status, report.why)
+    assert report.status is WriteStatus.REFUSED
 
 
 def test_a_tag_that_was_removed_is_made_again_by_force_alone(store: Store, tmp_path: Path) -> None:

@@ -116,7 +116,11 @@ def do_nothing(_: PreparedCopy) -> None:
 
 
 def check_tags(
-    path: Path, change: Callable[[TagSet], TagSet], *, copy_links: bool = False
+    path: Path,
+    change: Callable[[TagSet], TagSet],
+    *,
+    copy_links: bool = False,
+    is_undo: bool = False,
 ) -> tuple[TagSet, TagSet]:
     """Return the tags of a file before and after a change, and write nothing.
 
@@ -124,8 +128,20 @@ def check_tags(
     """
     target = _resolved(path) if path.is_symlink() else path
     with file_access.open_audio(target) as source:
-        draft = _draft(path, source, change, copy_links=copy_links)
+        draft = _draft(path, source, change, copy_links=copy_links, is_undo=is_undo)
     return draft.before, draft.after
+
+
+def check_restore(path: Path, restorations: Sequence[Restoration]) -> None:
+    """Raise what `restore_file` would for the last of these after the others; write nothing."""
+    with file_access.open_audio(_resolved(path)) as source:
+        found = file_hash(source)
+        for restoration in restorations:
+            if found != restoration.new_hash:
+                raise _changed_since(path)
+            found = restoration.old_hash
+        new_size = sum(map(file_access.piece_size, restorations[-1].pieces))
+        _require_writable(path, source, new_size)
 
 
 def save_tags(
@@ -169,13 +185,17 @@ def restore_file(
 
     def draft(source: Source) -> _Draft:
         if file_hash(source) != restoration.new_hash:
-            raise ChangedSinceError(f"{quoted(path)} is not the file that was written")
+            raise _changed_since(path)
         _require_writable(path, source, NewFile.of(source, restoration.pieces).size)
         prove = partial(_require_restored, expected=restoration.old_hash)
         tags = layout_of(source).tags
         return _Draft(tags, tags, restoration.pieces, prove)
 
     return _replace_file(path, draft, before_replace, keep_mtime=keep_mtime)
+
+
+def _changed_since(path: Path) -> ChangedSinceError:
+    return ChangedSinceError(f"{quoted(path)} is not the file that was written")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,12 +276,6 @@ def _resolved(path: Path) -> Path:
         return path.resolve(strict=True)
     except (OSError, ValueError, RuntimeError):
         return path  # opening it reports why
-
-
-def require_writable(path: Path) -> None:
-    """Raise as `save_tags` does for a file that must not be replaced, whatever its new tags."""
-    with file_access.open_audio(_resolved(path)) as source:
-        _require_writable(path, source, source.size)
 
 
 def _require_writable(

@@ -3,7 +3,7 @@
 The former file is made again byte by byte; tags that changed since are put back key by key.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -19,7 +19,8 @@ from chart_binder.audio.save import (
     PreparedCopy,
     Restoration,
     SaveResult,
-    require_writable,
+    check_restore,
+    check_tags,
 )
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.domain.records import RunRecord, WriteRecord, WriteState, now_utc
@@ -160,21 +161,36 @@ def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> Wr
 
 
 def _plan(
-    write: WriteRecord, path: Path, *, store: "Store", newer: Iterable[WriteRecord], force: bool
+    write: WriteRecord, path: Path, *, store: "Store", newer: Sequence[WriteRecord], force: bool
 ) -> WriteReport:
-    """Return what `_undo` would report, once newer writes of the file are undone."""
-    now = read_tag_set(path)
-    for each in newer:
-        now = tags_put_back(each, now, force=force).tags
+    """Return what `_undo` would report, once newer writes of the file are undone.
+
+    All that the save would ask is asked.
+    """
+
+    def with_newer_undone(tags: TagSet) -> TagSet:
+        for each in newer:
+            tags = tags_put_back(each, tags, force=force).tags
+        return tags
+
+    def change(tags: TagSet) -> TagSet:
+        return tags_put_back(write, with_newer_undone(tags), force=force).tags
+
+    now = with_newer_undone(read_tag_set(path))
     if now.hash == write.tags_before_hash:
         return WriteReport(path, WriteStatus.UNCHANGED, why=_ALREADY)
     if not force:
         _require_last(store, write, now)
     back = tags_put_back(write, now, force=force)
-    _require_audio(write, audio_hash(path))
     if back.tags == now:
         return _unchanged(path, back)
-    require_writable(path)
+    try:
+        check_restore(
+            path, [Restoration.from_document(each.restoration) for each in (*newer, write)]
+        )
+    except ChangedSinceError:
+        check_tags(path, change, is_undo=True)
+        _require_audio(write, audio_hash(path))
     changes = field_changes(now, back.tags)
     return WriteReport(path, WriteStatus.PLANNED, changes, kept=back.kept, others=back.others)
 
