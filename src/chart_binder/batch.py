@@ -54,13 +54,14 @@ from chart_binder.jobs.drift import DriftCheck
 from chart_binder.jobs.journal import WritingRun, clean_folder, repair_journal
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
+    StoredDecision,
     adjudicator_version,
     current_decisions,
     new_run,
     path_bytes,
     rules_version,
 )
-from chart_binder.jobs.write import Planner, StoredDecision, WriteReport, WriteStatus
+from chart_binder.jobs.write import Planner, WriteReport, WriteStatus
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     decider,

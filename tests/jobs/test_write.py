@@ -1,12 +1,24 @@
-"""Which decisions may be written, with and without a verdict of a person."""
+"""Which decisions may be written, with and without a verdict of a person; plans of albums."""
+
+import sqlite3
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import VerdictKind, VerdictRecord
 from chart_binder.domain.tags import Chosen
-from chart_binder.jobs.decide import Decision, State
-from chart_binder.jobs.write import writable_ids
+from chart_binder.jobs.decide import Decider, Decision, State
+from chart_binder.jobs.stored_decisions import save_decisions
+from chart_binder.jobs.write import Plan, Planned, Planner, WriteReport, WriteStatus, writable_ids
+from chart_binder.jobs.write_albums import albums_in, plan_album
 from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.store import Store, open_store
+from integration.sampler import CERTAIN, bundle, sampler_files
 
 RECORDING, GROUP, RELEASE, OTHER = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "1234")
 RULES = Decision(State.DECIDED, "rules", GROUP, RELEASE, RECORDING, trace="evh=1")
@@ -53,3 +65,45 @@ def test_writable_ids(
         assert chosen in found
     else:
         assert found == chosen
+
+
+@pytest.fixture
+def decided(tmp_path: Path) -> Iterator[tuple[Store, list[Path]]]:
+    """The files of an album with their decisions in a store."""
+    files = sampler_files(tmp_path / "music", "flac", with_ids=False, songs=CERTAIN)
+    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
+        with save_decisions(store, "decide", [], RulesConfig()) as saver:
+            for file, song in zip(files, CERTAIN, strict=True):
+                case = Decider(RulesConfig()).decide(read_bundle(bundle(song)))
+                saver.decide_and_save(file, partial(lambda each: each, case))
+        yield store, files
+
+
+def planned(store: Store, files: list[Path]) -> list[Planned]:
+    (album,) = albums_in(files)
+    return list(plan_album(Planner(store, {}), album))
+
+
+def test_the_records_of_an_album_are_read_together(decided: tuple[Store, list[Path]]) -> None:
+    queries = list[str]()
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        queries.append(statement)
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    try:
+        assert all(isinstance(one, Plan) and one.is_changed for one in planned(*decided))
+    finally:
+        sa.event.remove(sa.Engine, "before_cursor_execute", note)
+    assert sum(query.startswith("SELECT") for query in queries) == 3, (
+        "decisions, evidence and verdicts"
+    )
+
+
+def test_a_damaged_record_is_only_that_of_its_file(decided: tuple[Store, list[Path]]) -> None:
+    store, files = decided
+    with sqlite3.connect(files[0].parents[1] / "canon.db") as database:
+        database.execute("UPDATE evidence SET document = x'00' WHERE rowid = 3")
+    reports = [one for one in planned(store, files) if isinstance(one, WriteReport)]
+    assert [one.status for one in reports] == [WriteStatus.FAILED]
+    assert "is damaged" in (reports[0].why or "")

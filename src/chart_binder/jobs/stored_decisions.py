@@ -5,11 +5,12 @@ import io
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -26,6 +27,7 @@ from chart_binder.domain.records import (
     UnreadDecision,
     VerdictKind,
     VerdictRecord,
+    WriteRecord,
     new_id,
     now_utc,
 )
@@ -40,6 +42,9 @@ from chart_binder.rules.premiere import TABLE_VERSION
 if TYPE_CHECKING:
     from chart_binder.store import Store
 
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 _HASH_DIGITS = 16
 _WITHOUT_EFFECT: dict[str, Any] = {
@@ -323,6 +328,10 @@ def _tags_read(kept: DecisionRecord) -> Artifact:
 def stored_bundle(store: "Store", kept: DecisionRecord) -> EvidenceBundle | None:
     """Return the evidence of a decision with tags and what a model added. Raises `StoreError`."""
     evidence = store.evidence.get(kept.evidence_hash) if kept.evidence_hash else None
+    return _whole_bundle(kept, evidence)
+
+
+def _whole_bundle(kept: DecisionRecord, evidence: EvidenceRecord | None) -> EvidenceBundle | None:
     bundle = bundle_with_tags(kept, evidence) if evidence else None
     answer = read_decision(kept).model_answer if b'"added":[{' in kept.document else None
     return with_recordings(bundle, answer.added) if bundle and answer else bundle
@@ -349,10 +358,7 @@ def stored_artifact(kept: DecisionRecord) -> Artifact | None:
 
 def current_decision(store: "Store", path: Path) -> DecisionRecord | None:
     """Return the newest decision on a file. Raises `StoreError`."""
-    (found,) = current_decisions(store, [path_bytes(path)])
-    if isinstance(found, UnreadDecision):
-        raise DamagedRecordError(found.problem)
-    return found
+    return RecordsOfFiles(store, [path], {}).decision(path)
 
 
 def current_decisions(
@@ -363,11 +369,79 @@ def current_decisions(
     return [next(iter(histories.get(path, ())), None) for path in paths]
 
 
-def verdict_on(store: "Store", decision: DecisionRecord) -> VerdictRecord | None:
-    """Return the newest acceptance of a decision, or rejection of it or of an equal one, if any."""
-    history = store.verdicts.history(decision.id)
-    found = next((each for each in history if each.verdict is not VerdictKind.KEEP), None)
-    if found or history or decision.adjudicator is None:
-        return found
-    before = store.verdicts.on_the_same(decision)
-    return before if before and before.verdict is VerdictKind.REJECT else None
+@dataclass(frozen=True, slots=True)
+class StoredDecision:
+    """A decision on a file that need not be in the store, with what returns its evidence."""
+
+    record: DecisionRecord
+    evidence: Callable[[], EvidenceBundle | None]
+
+
+class RecordsOfFiles:
+    """The newest decisions on files, or `unsaved` ones, with what is stored of each.
+
+    Each kind of record is read with one query. The methods raise `StoreError`, for a damaged record
+    `DamagedRecordError`.
+    """
+
+    def __init__(
+        self, store: "Store", paths: Sequence[Path], unsaved: Mapping[Path, StoredDecision]
+    ) -> None:
+        self.store = store
+        self._unsaved = unsaved
+        keys = [path_bytes(path) for path in paths]
+        self._newest = dict(zip(paths, current_decisions(store, keys), strict=True))
+        self._newest |= {path: unsaved[path].record for path in paths if path in unsaved}
+        kept = [one for one in self._newest.values() if isinstance(one, DecisionRecord)]
+        hashes = {one.evidence_hash for one in kept if one.evidence_hash}
+        self._evidence = _read_together(store.evidence.of, store.evidence.get, hashes)
+        verdicts, ids = store.verdicts, [one.id for one in kept]
+        self._verdicts = _read_together(verdicts.histories, verdicts.history, ids)
+        self._writes = _read_together(store.journal.of_paths, store.journal.of_path, keys)
+
+    def decision(self, path: Path) -> DecisionRecord | None:
+        """Return the decision on a file."""
+        newest = self._newest[path]
+        if isinstance(newest, UnreadDecision):
+            raise DamagedRecordError(newest.problem)
+        return newest
+
+    def bundle(self, path: Path, kept: DecisionRecord) -> EvidenceBundle | None:
+        """Return the evidence of the decision on a file, as `stored_bundle` does."""
+        if unsaved := self._unsaved.get(path):
+            return unsaved.evidence()
+        return _whole_bundle(kept, self._evidence(kept.evidence_hash or ""))
+
+    def verdict(self, kept: DecisionRecord) -> VerdictRecord | None:
+        """Return the newest acceptance of a decision, or rejection of it or an equal one."""
+        history = self._verdicts(kept.id) or ()
+        found = next((each for each in history if each.verdict is not VerdictKind.KEEP), None)
+        if found or history or kept.adjudicator is None:
+            return found
+        before = self.store.verdicts.on_the_same(kept)
+        return before if before and before.verdict is VerdictKind.REJECT else None
+
+    def writes(self, path: Path) -> Sequence[WriteRecord]:
+        """Return every write of a file, the newest first."""
+        return self._writes(path_bytes(path)) or ()
+
+
+def _read_together(
+    read_all: Callable[[Collection[K]], Mapping[K, V]],
+    read: Callable[[K], V | None],
+    names: Collection[K],
+) -> Callable[[K], V | None]:
+    """Return what reads one of several records; unless one is damaged, all are read at once."""
+
+    @cache
+    def together() -> Mapping[K, V] | None:
+        try:
+            return read_all(names)
+        except DamagedRecordError:
+            return None
+
+    def read_one(name: K) -> V | None:
+        found = together()
+        return read(name) if found is None else found.get(name)
+
+    return read_one

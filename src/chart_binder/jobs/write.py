@@ -1,6 +1,6 @@
 """Write what decisions say into the tags of files, by a plan for each album."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -37,6 +37,7 @@ from chart_binder.errors import CanonError, DamagedRecordError, LookupFailedErro
 from chart_binder.files import absolute_path
 from chart_binder.jobs import journal, stored_decisions
 from chart_binder.jobs.decide import WAITING_STATES, Decision, State, advice_for, override_for
+from chart_binder.jobs.stored_decisions import RecordsOfFiles
 from chart_binder.llm.result import why_not_written
 from chart_binder.rules.first_release import said_by_person
 
@@ -48,10 +49,12 @@ _NO_EVIDENCE = "what it was decided by is not in the store: decide again"
 _OPEN = (
     "its release group is undecided, and waits in `canon review`; its date does not depend on it"
 )
+_OVERRIDE_REMOVED = "the override that decided it was removed since: decide again"
 _DATES = WriteOptions()
 _NOTHING = EvidenceBundle(())
 
 ReleaseLookup: TypeAlias = Callable[[str], WholeRelease | None]
+WritesOf: TypeAlias = Callable[[Path], Sequence[records.WriteRecord]]
 
 
 class WriteStatus(StrEnum):
@@ -235,14 +238,6 @@ def write_planned(planned: Planned, run: journal.WritingRun | None) -> WriteRepo
 
 
 @dataclass(frozen=True, slots=True)
-class StoredDecision:
-    """The decision on a file that need not be in the store, with what returns its evidence."""
-
-    record: records.DecisionRecord
-    evidence: Callable[[], EvidenceBundle | None]
-
-
-@dataclass(frozen=True, slots=True)
 class Planner:
     """Plans tags by what is in the store; `releases` has tracks, which `Policy.MOVE` needs.
 
@@ -255,18 +250,15 @@ class Planner:
     releases: ReleaseLookup | None = None
     copy_links: bool = False
 
-    def draft(self, file: TaggedFile, unsaved: StoredDecision | None = None) -> Draft | WriteReport:
-        """Return what may be written of a file's decision, or `unsaved` one, or why nothing may."""
-        found = unsaved
-        if found is None:
-            kept = stored_decisions.current_decision(self.store, file.path)
-            if kept is None:
-                return refused(file, NOT_DECIDED)
-            found = StoredDecision(kept, partial(stored_decisions.stored_bundle, self.store, kept))
-        kept, evidence = found.record, found.evidence
+    def draft(self, file: TaggedFile, stored: RecordsOfFiles) -> Draft | WriteReport:
+        """Return what may be written of the decision on a file, or why nothing may."""
+        kept = stored.decision(file.path)
+        if kept is None:
+            return refused(file, NOT_DECIDED)
         decision = stored_decisions.read_decision(kept)
-        override, decision = self._overruled(found, decision)
-        chosen = self._writable(decision, kept)
+        override, decision = self._overruled(file.path, kept, decision, stored)
+        verdict = stored.verdict(kept)
+        chosen = self._writable(decision, verdict)
         withheld = chosen if isinstance(chosen, str) else None
         if isinstance(chosen, str):
             if not self.options.also_date or file.album.release or file.problem:
@@ -274,17 +266,18 @@ class Planner:
             chosen = Chosen(None, None, None, None)
         if file.problem:
             raise file.problem
-        bundle = evidence()
+        bundle = stored.bundle(file.path, kept)
         if bundle is None and withheld:
             bundle = _NOTHING
         if bundle is None:
             return refused(file, _NO_EVIDENCE, kept)
-        if contradiction := self._contradiction(kept, decision, bundle, chosen, override):
-            return refused(file, contradiction, kept)
-        if changed := identity_change(self.store, file.path, kept):
-            return refused(file, changed, kept)
+        why = _contradiction(decision, bundle, chosen, override)
+        if not why and not override and not verdict and _was_overridden(kept, decision):
+            why = _OVERRIDE_REMOVED
+        if why := why or identity_change(self.store, file.path, kept, stored.writes):
+            return refused(file, why, kept)
         notes = () if chosen.release_group or withheld else (_OPEN,)
-        own_dates = _written_dates(self.store, file)
+        own_dates = _written_dates(file, stored.writes)
         track = Track(chosen, bundle, None if withheld else decision.first_release)
         return Draft(file, kept, track, notes, own_dates, withheld)
 
@@ -335,9 +328,8 @@ class Planner:
             )
         return partial(move, track, release=release, place=place, own_dates=draft.own_dates)
 
-    def _writable(self, decision: Decision, kept: records.DecisionRecord) -> Chosen | str:
+    def _writable(self, decision: Decision, verdict: records.VerdictRecord | None) -> Chosen | str:
         """Return the ids to write (none for an open case that is dated), or why none."""
-        verdict = stored_decisions.verdict_on(self.store, kept)
         chosen = writable_ids(decision, verdict)
         is_open = decision.state in (State.UNDECIDED, State.REVIEW)
         is_dated = decision.first_release is not None and decision.first_release.year_certain
@@ -347,11 +339,12 @@ class Planner:
         return chosen
 
     def _overruled(
-        self, found: StoredDecision, decision: Decision
+        self, path: Path, kept: records.DecisionRecord, decision: Decision, stored: RecordsOfFiles
     ) -> tuple[OverrideRecord | None, Decision]:
         """Return the override for a file, and its decision with the date that a person said."""
-        bundle = found.evidence() if self.overrides and not decision.failure else None
-        override = override_for(bundle, self.overrides, found.record) if bundle else None
+        is_asked = self.overrides and not decision.failure
+        bundle = stored.bundle(path, kept) if is_asked else None
+        override = override_for(bundle, self.overrides, kept) if bundle else None
         if bundle is None or override is None:
             return None, decision
         first = said_by_person(decision.first_release, override, bundle)
@@ -371,23 +364,6 @@ class Planner:
             when = records.local_time(kept.decided_at_utc)
             why = f"{why} (looked at {when}); {advice_for(decision.cause)}"
         return refused(file, why, kept)
-
-    def _contradiction(
-        self,
-        kept: records.DecisionRecord,
-        decision: Decision,
-        bundle: EvidenceBundle,
-        chosen: Chosen,
-        override: OverrideRecord | None,
-    ) -> str | None:
-        if override and override.crg_mbid and chosen.release_group is None:
-            return "a person decided on it since: decide again"
-        if override and _contradicts(override, decision, bundle, chosen):
-            return "a person decided otherwise since: decide again"
-        was_overridden = kept.decided_by == "override" or decision.overruled_at
-        if was_overridden and not override and not stored_decisions.verdict_on(self.store, kept):
-            return "the override that decided it was removed since: decide again"
-        return None
 
 
 def writable_ids(decision: Decision, verdict: records.VerdictRecord | None) -> Chosen | str:
@@ -419,12 +395,15 @@ def _why_not(decision: Decision, verdict: records.VerdictRecord | None) -> str |
     return None if decision.state is State.DECIDED else f"it is for {decision.state}"
 
 
-def identity_change(store: "Store", path: Path, kept: records.DecisionRecord) -> str | None:
+def identity_change(
+    store: "Store", path: Path, kept: records.DecisionRecord, writes: WritesOf | None = None
+) -> str | None:
     """Return why a file may be another recording than the one decided, else `None`."""
     status = path.stat()
     if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
         return None
-    if _are_written_tags(store, path, kept):
+    of_file = writes(path) if writes else store.journal.of_path(stored_decisions.path_bytes(path))
+    if _are_written_tags(store, path, kept, next(journal.only_done(of_file), None)):
         return None
     now = read_names(path)
     if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
@@ -436,28 +415,30 @@ def identity_change(store: "Store", path: Path, kept: records.DecisionRecord) ->
     return "its tags changed since it was decided, and may mean another recording: decide again"
 
 
-def _are_written_tags(store: "Store", path: Path, kept: records.DecisionRecord) -> bool:
+def _are_written_tags(
+    store: "Store", path: Path, kept: records.DecisionRecord, done: records.WriteRecord | None
+) -> bool:
     """Return whether the tags are those that canon wrote last into the file that was decided."""
-    done = journal.last_done(store, path)
     if done is None or done.decision_id is None:
         return False
     if done.tags_after_hash != read_tag_set(path).hash:
         return False
     try:
-        by = store.decisions.by_id(done.decision_id)
+        is_same = done.decision_id == kept.id
+        by = kept if is_same else store.decisions.by_id(done.decision_id)
     except DamagedRecordError:  # then the tags are compared
         return False
     file = (kept.file_size, kept.file_mtime_ns, kept.artifact)
     return by is not None and (by.file_size, by.file_mtime_ns, by.artifact) == file
 
 
-def _written_dates(store: "Store", file: TaggedFile) -> frozenset[str]:
+def _written_dates(file: TaggedFile, writes: WritesOf) -> frozenset[str]:
     """Return the original dates that this program last wrote into a file that has any."""
     names = ("original_date", "original_year")
     if not file.fields.keys() & {*names}:
         return frozenset()
     keys = {key.casefold() for name in names for key in written_keys(name)}
-    for write in journal.only_done(store.journal.of_path(stored_decisions.path_bytes(file.path))):
+    for write in journal.only_done(writes(file.path)):
         found = frozenset(
             text
             for change in TagChanges.from_json(write.changes).changes
@@ -468,6 +449,20 @@ def _written_dates(store: "Store", file: TaggedFile) -> frozenset[str]:
         if found:
             return found
     return frozenset()
+
+
+def _was_overridden(kept: records.DecisionRecord, decision: Decision) -> bool:
+    return kept.decided_by == "override" or bool(decision.overruled_at)
+
+
+def _contradiction(
+    decision: Decision, bundle: EvidenceBundle, chosen: Chosen, override: OverrideRecord | None
+) -> str | None:
+    if override and override.crg_mbid and chosen.release_group is None:
+        return "a person decided on it since: decide again"
+    if override and _contradicts(override, decision, bundle, chosen):
+        return "a person decided otherwise since: decide again"
+    return None
 
 
 def _contradicts(

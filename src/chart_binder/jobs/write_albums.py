@@ -23,13 +23,12 @@ from chart_binder.errors import (
 )
 from chart_binder.files import absolute_path, quoted
 from chart_binder.jobs.journal import WritingRun
-from chart_binder.jobs.stored_decisions import path_bytes
+from chart_binder.jobs.stored_decisions import RecordsOfFiles, StoredDecision, path_bytes
 from chart_binder.jobs.write import (
     Draft,
     Plan,
     Planned,
     Planner,
-    StoredDecision,
     TaggedFile,
     WriteReport,
     WriteStatus,
@@ -44,6 +43,9 @@ if TYPE_CHECKING:
 
 _MAX_TOGETHER = 2_000
 """Files that are planned at once: their evidence is in memory."""
+
+_FILES_AT_ONCE = 100
+"""Files of which the records in the store are read together."""
 
 _NOT_WHOLE = (
     "skipped because --whole-albums dates all tracks or none, and {undated} of {tracks} cannot be"
@@ -94,10 +96,10 @@ def album_folders(paths: Iterable[Path | WriteReport]) -> Iterator[Sequence[Path
 def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
     """Yield the albums of files in a folder, or in a few."""
     files = [read_file_tags(path) for path in paths]
-    there = {path.resolve() for path in paths}
 
     @cache
     def unnamed(folder: Path) -> Sequence[TaggedFile]:
+        there = {path.resolve() for path in paths}
         beside = (path for path in files_of_album(folder) if path.resolve() not in there)
         return [read_file_tags(path) for path in beside]
 
@@ -126,10 +128,11 @@ def plan_album(
     planner: Planner, album: AlbumFiles, unsaved: Mapping[Path, StoredDecision] | None = None
 ) -> Sequence[Planned]:
     """Plan an album's files, by `unsaved` decisions if there are any. Raises `StoreError`."""
-    drafts = [
-        _or_report(file, partial(planner.draft, file, (unsaved or {}).get(file.path)))
-        for file in album.files
-    ]
+    drafts: list[_Drafted] = []
+    for start in range(0, len(album.files), _FILES_AT_ONCE):
+        files = album.files[start : start + _FILES_AT_ONCE]
+        stored = RecordsOfFiles(planner.store, [file.path for file in files], unsaved or {})
+        drafts += [_or_report(file, partial(planner.draft, file, stored)) for file in files]
     match planner.options.policy:
         case tags.Policy.DATES:
             return _plan_dates(planner, album, drafts)

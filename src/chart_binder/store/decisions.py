@@ -74,7 +74,9 @@ class Documents(Part, Generic[D]):
 
     def __init__(self, database: Database, table: sa.Table, kind: type[D]) -> None:
         super().__init__(database)
-        self._key, self._document = table.c[kind.__struct_fields__[0]], table.c.document
+        key = table.c[kind.__struct_fields__[0]]
+        is_named = key.in_(sa.bindparam("names", expanding=True))
+        self._wanted = sa.select(key, table.c.document).where(is_named)
         self._kind: type[D] = kind
 
     def get(self, name: str) -> D | None:
@@ -83,8 +85,7 @@ class Documents(Part, Generic[D]):
 
     def of(self, names: Collection[str]) -> Mapping[str, D]:
         """Return the documents with these names, as far as they exist."""
-        wanted = sa.select(self._key, self._document).where(self._key.in_(names))
-        rows = self._database.rows(wanted) if names else ()
+        rows = self._database.rows(self._wanted, {"names": [*names]}) if names else ()
         try:
             return {name: self._kind(name, zlib.decompress(kept)) for name, kept in rows}
         except (zlib.error, TypeError) as error:  # SQLite keeps values of any type

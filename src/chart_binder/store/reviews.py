@@ -1,7 +1,7 @@
 """What people said: overrides, verdicts on decisions and samples, and the queue of the rest."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -279,8 +279,14 @@ class Verdicts(Part):
 
     def history(self, decision: str) -> tuple[VerdictRecord, ...]:
         """Return every verdict on a decision, the newest first."""
-        wanted = sa.select(verdicts).where(verdicts.c.decision_id == decision)
-        return self._database.records(VerdictRecord, wanted.order_by(verdicts.c.seq.desc()))
+        return tuple(self.histories([decision]).get(decision, ()))
+
+    def histories(self, of: Collection[str]) -> Mapping[str, Sequence[VerdictRecord]]:
+        """Return every verdict on several decisions that have any, the newest first."""
+        found: dict[str, list[VerdictRecord]] = {}
+        for verdict in self._database.records(VerdictRecord, _OF_DECISIONS, {"ids": [*of]}):
+            found.setdefault(verdict.decision_id, []).append(verdict)
+        return found
 
     def on_the_same(self, decision: DecisionRecord) -> VerdictRecord | None:
         """Return the newest verdict on a decision, or on an equal earlier one of its file."""
@@ -296,6 +302,13 @@ class Verdicts(Part):
             .limit(1)
         )
         return self._database.record(VerdictRecord, wanted)
+
+
+_OF_DECISIONS = (
+    sa.select(verdicts)
+    .where(verdicts.c.decision_id.in_(sa.bindparam("ids", expanding=True)))
+    .order_by(verdicts.c.seq.desc())
+)
 
 
 class Audits(Part):

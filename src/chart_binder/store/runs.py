@@ -1,7 +1,7 @@
 """Runs of commands, and the journal of tag writes; a killed run has no end."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -148,7 +148,16 @@ class Journal(Part):
 
     def of_path(self, path: bytes) -> tuple[WriteRecord, ...]:
         """Return every write of a file, the newest first."""
-        return self._found(writes.c.path_key == path_key(path), writes.c.path == path)
+        return tuple(self.of_paths([path]).get(path, ()))
+
+    def of_paths(self, paths: Collection[bytes]) -> Mapping[bytes, Sequence[WriteRecord]]:
+        """Return every write of several files that have any, the newest first."""
+        found: dict[bytes, list[WriteRecord]] = {}
+        keys = {"of_keys": [path_key(path) for path in paths]}
+        for write in self._database.records(WriteRecord, _OF_PATHS, keys):
+            if write.path in paths:
+                found.setdefault(write.path, []).append(write)
+        return found
 
     def of_audio(self, audio_hash: str) -> tuple[WriteRecord, ...]:
         """Return every write of files with this audio, the newest first."""
@@ -177,6 +186,13 @@ class Journal(Part):
     def _found(self, *which: sa.ColumnElement[bool]) -> tuple[WriteRecord, ...]:
         wanted = sa.select(writes).where(*which).order_by(writes.c.seq.desc())
         return self._database.records(WriteRecord, wanted)
+
+
+_OF_PATHS = (
+    sa.select(writes)
+    .where(writes.c.path_key.in_(sa.bindparam("of_keys", expanding=True)))
+    .order_by(writes.c.seq.desc())
+)
 
 
 class Unwritten(Part):
