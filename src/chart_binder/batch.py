@@ -77,7 +77,9 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
 
 MAX_JOBS: Final = 256
-_OF_TAGS = ("policy", "whole_albums", "also_date", "in_parts", "keep_mtime", "copy_links")
+_OF_TAGS = (
+    "policy", "whole_albums", "also_date", "in_parts", "best_known", "keep_mtime", "copy_links",
+)  # fmt: skip
 _MAX_CLEAN_FOLDERS = 256
 """Folders that are remembered as cleaned of what killed saves left there."""
 _MAX_STOPPING_S = 1.0
@@ -96,10 +98,10 @@ class Executor(StrEnum):
 class BatchOptions:
     """How a library is decided, as by the options of `canon batch`.
 
-    `jobs` is by default `batch.jobs`, `policy` is `tags.policy`; `whole_albums`, `also_date` and
-    `in_parts` are of the policy `dates`. `ask_years` asks the model, once all is decided, for years
-    that are not certain, for `ask_seconds` if that is set. `scheduler` is the address of a Dask
-    scheduler; without one, a cluster is started on this machine.
+    `jobs` is by default `batch.jobs`, `policy` is `tags.policy`; `whole_albums`, `also_date`,
+    `in_parts` and `best_known` are of the policy `dates`. `ask_years` asks the model, once all is
+    decided, for years that are not certain, for `ask_seconds` if that is set. `scheduler` is the
+    address of a Dask scheduler; without one, a cluster is started on this machine.
     """
 
     jobs: int | None = None
@@ -108,6 +110,7 @@ class BatchOptions:
     whole_albums: bool = False
     also_date: bool = False
     in_parts: bool = False
+    best_known: bool = False
     keep_mtime: bool = False
     copy_links: bool = False
     dry_run: bool = False
@@ -159,7 +162,13 @@ class BatchOptions:
     def tags(self) -> WriteOptions:
         """What is written to tags, by `Policy.DATES` where no policy is named."""
         policy = Policy.DATES if self.policy is None else self.policy
-        return WriteOptions(policy, self.whole_albums, self.also_date, self.in_parts)
+        return WriteOptions(
+            policy,
+            self.whole_albums,
+            self.also_date,
+            self.in_parts,
+            best_known=self.best_known,
+        )
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -240,6 +240,7 @@ WANTED: dict[str, tuple[str, ...]] = {
     "artist_mbids": (FREDDIE, DAVID), "album_artist_mbids": (FREDDIE,),
     "disc_id": ("vqHGVC3HEdDFkcBJVXZQkvKzrGM-",), "note_album": ("Sheer Heart Attack",),
     "note_original_date": ("1974-10-11",),
+    "note_uncertain_date": ("1972",),
     "note_release_group_mbid": ("f5093c06-23e3-404f-aeaa-40f72885ee3a",),
     "note_release_mbid": ("4ae4ed5e-5b9a-3bbd-b3a1-ac5b8e9ad2e8",),
     "decision_trace": ("evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;rr=WORLD_EARLIEST;src=mb;cfg=lw90",),

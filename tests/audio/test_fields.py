@@ -58,6 +58,7 @@ class Read(MediaFile):  # type: ignore[misc]  # mediafile has no type informatio
                          "MUSICBRAINZ_DISCID", "MusicBrainz/Disc Id")  # fmt: skip
     note_album = own_field("CANON_ALBUM")
     note_original_date = own_field("CANON_ORIGINALDATE")
+    note_uncertain_date = own_field("CANON_ORIGINALDATE_UNCERTAIN")
     note_release_group_mbid = own_field("CANON_RELEASEGROUPID")
     note_release_mbid = own_field("CANON_RELEASEID")
     decision_trace = own_field("CANON_TRACE")
@@ -67,6 +68,7 @@ FIRST = {name: texts[0] for name, texts in WANTED.items()}
 
 # mediafile's name for a field, and what it must read.
 _SAME = ("asin", "barcode", "disc_id", "media", "note_album", "note_original_date",
+         "note_uncertain_date",
          "note_release_group_mbid", "note_release_mbid", "decision_trace", "album")  # fmt: skip
 _NAMED = {
     "albumartist": "album_artist", "albumartist_sort": "album_artist_sort",

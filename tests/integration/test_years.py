@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from chart_binder.audio.containers import read_tag_set
+from chart_binder.audio.fields import all_fields
 from golden.bundles import Bundle
 from integration.conftest import Canon
 from integration.services import TRUSTING, UNSURE, adjudicating, answering, asking, file_of
@@ -88,3 +90,18 @@ def test_a_year_that_nobody_tells_leaves_the_decision_and_says_what_is_missing(
         assert line["year_answer"]["outcome"] == "rejected"
         shown = canon("decide", file, **settings).must_end(0).out
         assert "the model cannot tell" in shown
+
+
+def test_the_best_known_year_is_written_with_its_mark_and_undone(canon: Canon, home: Path) -> None:
+    bundle = compilation()
+    file = file_of(bundle, home, date="1999")
+    before = file.read_bytes()
+    with MusicBrainzStandIn([bundle]) as mb:
+        canon("decide", file, **asking(mb) | ALONE).must_end(0)
+    canon("write", file).must_end(3, "the year of the first release is not certain")
+    canon("write", file, "--best-known", "--apply").must_end(0, "not certain: 1981?")
+    fields = all_fields(read_tag_set(file))
+    assert fields["original_date"] == fields["note_uncertain_date"] == ("1981",)
+    canon("write", file, "--best-known").must_end(0)
+    canon("undo", file).must_end(0)
+    assert file.read_bytes() == before

@@ -135,6 +135,7 @@ FIELDS: tuple[TagField, ...] = (
     _musicbrainz("disc_id", "Disc Id", "MUSICBRAINZ_DISCID"),
     _own("note_album", "CANON_ALBUM"),
     _own("note_original_date", "CANON_ORIGINALDATE"),
+    _own("note_uncertain_date", "CANON_ORIGINALDATE_UNCERTAIN"),
     _own("note_release_group_mbid", "CANON_RELEASEGROUPID"),
     _own("note_release_mbid", "CANON_RELEASEID"),
     _own("decision_trace", "CANON_TRACE"),

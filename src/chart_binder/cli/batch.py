@@ -171,7 +171,9 @@ def _options(config: "Config", only: str | None, **flags: Any) -> BatchOptions:
     unknown = [name for name in states if name not in _ONLY]
     if unknown:
         raise UsageError(f"--only: found {unknown[0]!r}; {', '.join(_ONLY)} are allowed")
-    of_tags = {name: flags[name] for name in ("whole_albums", "also_date", "in_parts")}
+    of_tags = {
+        name: flags[name] for name in ("whole_albums", "also_date", "in_parts", "best_known")
+    }
     flags |= {
         "only": frozenset(map(Which, states)),
         "policy": flags["policy"]

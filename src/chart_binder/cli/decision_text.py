@@ -170,7 +170,12 @@ def missing_facts(decision: Decision) -> Sequence[str]:
 
 
 def first_release_text(found: FirstRelease) -> str:
-    """Return a first release as `1977-02-04 (album Rumours, Warner, US)`, or `1993 or earlier`."""
+    """Return a first release as `1977-02-04 (album Rumours, Warner, US)`, or `1993 or earlier`.
+
+    A year that is not certain leads if something gives an earlier one: `1977? (the reason)`.
+    """
+    if found.best_known:
+        return str(found.best_known)
     record = " ".join(filter(None, (found.title and found.type, found.title)))
     place = ", ".join(filter(None, (record, found.label, found.country)))
     earlier = "" if found.year_certain else " or earlier"

@@ -432,7 +432,7 @@ def list_lines(
 def _cells(row: listing.ListedDecision) -> tuple[str, ...]:
     """Return date, names, where the track is from, and state."""
     decision, first = row.decision, row.decision.first_release
-    date = f"{first.date}{'' if first.year_certain else '?'}" if first else "-"
+    date = f"{first.best.date}{'' if first.year_certain else '?'}" if first else "-"
     names = " - ".join(filter(None, (decision.artist, decision.title))) or Path(row.path).name
     origin = decision.crg_title or (first.title if first else None) or "-"
     return date, names, origin, "gone" if row.is_gone else row.state

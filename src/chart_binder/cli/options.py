@@ -228,6 +228,7 @@ tag_options = together(
     flag("--whole-albums", "With dates: date all tracks of an album or none."),
     flag("--also-date", "With dates: write the first date to DATE, too."),
     flag("--in-parts", "With dates: write also where Navidrome would split the album."),
+    flag("--best-known", "With dates: write the earliest known year also if it is not certain."),
 )
 
 

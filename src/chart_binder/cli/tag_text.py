@@ -8,7 +8,7 @@ from pathlib import Path
 from chart_binder.audio.field_table import FIELDS_BY_NAME
 from chart_binder.cli.decision_text import entity_names
 from chart_binder.cli.output import count_text, labelled, labelled_list, note_lines, wrap
-from chart_binder.domain.tags import AlbumKey, album_key
+from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.errors import counted
 from chart_binder.files import absolute_path, path_text
 from chart_binder.jobs.journal import ChangedKey, FieldChange
@@ -42,6 +42,7 @@ _LABELS = {
     "artist_mbids": "artist ids", "album_artist_mbids": "album artist ids",
     "note_release_group_mbid": "note: group", "note_release_mbid": "note: release",
     "note_album": "note: album", "note_original_date": "note: first date",
+    "note_uncertain_date": "note: uncertain",
     "decision_trace": "decision trace",
 }  # fmt: skip
 

@@ -10,9 +10,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from chart_binder.domain.albums import album_folder
 from chart_binder.domain.credit_names import VARIOUS_NAMES
 from chart_binder.domain.song_titles import without_noise
-from chart_binder.domain.tags import TrackTags, album_folder
+from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import fold
 
 FROM_NAME = "file name"

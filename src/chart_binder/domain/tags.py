@@ -1,19 +1,13 @@
-"""Tags of audio files, the policies by which they are written, and the albums that they make.
-
-Files are grouped to albums by folder and release id. Of the players that were read (docs/tags.md)
-Navidrome alone makes albums of dates, so its keys are here.
-"""
+"""Tags of audio files, and the policies by which they are written."""
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.evidence import Artifact, EvidenceBundle, ReleaseGroup
@@ -68,8 +62,8 @@ class WriteOptions:
     """What is written, and how; all but `policy` is of `Policy.DATES`.
 
     `whole_albums` dates all tracks or none; `also_date` writes the date, too; `in_parts` dates an
-    album also where Navidrome would split it. That counts for Navidrome before 0.55 only with
-    `navidrome_before_055`.
+    album also where Navidrome would split it, which counts for Navidrome before 0.55 only with
+    `navidrome_before_055`. `best_known` writes the earliest known year where it is not certain.
     """
 
     policy: Policy = Policy.DATES
@@ -77,6 +71,7 @@ class WriteOptions:
     also_date: bool = False
     in_parts: bool = False
     navidrome_before_055: bool = False
+    best_known: bool = False
 
     @property
     def keeps_together(self) -> bool:
@@ -89,7 +84,7 @@ class WriteOptions:
         if self.policy not in (*Policy,):
             yield f"policy: found {str(self.policy)!r}; {', '.join(Policy)} are allowed"
             return
-        for name in ("whole_albums", "also_date", "in_parts"):
+        for name in ("whole_albums", "also_date", "in_parts", "best_known"):
             if getattr(self, name) and self.policy != Policy.DATES:
                 yield f"{name} is of the policy dates, not of {self.policy}"
 
@@ -104,100 +99,6 @@ class Chosen:
     trace: str | None
 
 
-# Albums.
-
-T = TypeVar("T")
-
-_DISC_FOLDER = re.compile(
-    r"(?:cd|dis[ck]|dvd|lp|vinyl|side|volume|vol)[\s._-]*\d{1,2}\b.*", re.IGNORECASE
-)
-_VARIOUS = "Various Artists"
-_DATE_LENGTH = len("2004-01-31")
-
-
-class AlbumKey(NamedTuple):
-    """What the files of one album have in common: folder and release id, else folder and title."""
-
-    folder: Path
-    release: str
-    title: str
-
-
-def album_folder(path: Path) -> Path:
-    """Return the folder of an album, `Opera` of `Opera/CD 2/01.flac`; the path is absolute."""
-    folder = path.parent
-    return folder.parent if is_disc_folder(folder.name) else folder
-
-
-def is_disc_folder(name: str) -> bool:
-    """Return whether a folder is called after a disc of an album: `CD 2`, `Disc2 (live)`."""
-    return _DISC_FOLDER.fullmatch(name) is not None
-
-
-def album_key(path: Path, fields: Fields) -> AlbumKey:
-    """Return the key of a file's album, by its tags."""
-    release = _first(fields, "release_mbid").strip().lower()
-    title = "" if release else _first(fields, "album").strip()
-    return AlbumKey(album_folder(path), release, title)
-
-
-def group_by_album(
-    items: Iterable[T], key_of: Callable[[T], AlbumKey]
-) -> Sequence[tuple[AlbumKey, Sequence[T]]]:
-    """Return items of the same album together, in the order in which albums first come."""
-    found: dict[AlbumKey, list[T]] = {}
-    for item in items:
-        found.setdefault(key_of(item), []).append(item)
-    return list(found.items())
-
-
-def navidrome_keys(container: str, fields: Fields) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return by what Navidrome tells albums apart: its default since 0.55, and the one before.
-
-    The default is the release id, else album artist, album and the release date that is in the
-    tags; of an MP4 file that is the date (`resources/mappings.yaml`, `DefaultAlbumPID`). Before,
-    and with `PID.Album = "album_legacy"`, it is album artist, album and a release date that is
-    the date where there is an original date no later and no release date (`mapDates`).
-    """
-    if release := _first(fields, "release_mbid"):
-        return (release,), (release,)
-    artist = _first(fields, "album_artist")
-    if not artist:
-        is_compilation = _first(fields, "compilation") == "1"
-        artist = _VARIOUS if is_compilation else _first(fields, "artist")
-    named = (artist.lower(), _first(fields, "album").lower())
-    date, original = _first(fields, "date"), _first(fields, "original_date")
-    original = original or _first(fields, "original_year")
-    released = date if container == "mp4" else _first(fields, "release_date")
-    is_derived = original and not released and date >= original
-    return (*named, released[:_DATE_LENGTH]), (*named, date if is_derived else released)
-
-
-def split_keys(
-    container_and_fields: Iterable[tuple[str, Fields, Fields]], *, before_055: bool
-) -> frozenset[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the Navidrome keys under which files are one album that would be several.
-
-    Each file is given by its container, its fields before, and its fields after. The keys of
-    Navidrome before 0.55 count only if `before_055`.
-    """
-    tracks = [
-        (navidrome_keys(container, before), navidrome_keys(container, after))
-        for container, before, after in container_and_fields
-    ]
-    split = set()
-    for which in (0, 1) if before_055 else (0,):
-        after_of = defaultdict(set)
-        for before, after in tracks:
-            after_of[before[which]].add(after[which])
-        split |= {before for before, _ in tracks if len(after_of[before[which]]) > 1}
-    return frozenset(split)
-
-
-def _first(fields: Fields, name: str) -> str:
-    return next(iter(fields.get(name, ())), "")
-
-
 Texts = tuple[str, ...]
 
 _NUMBERS = re.compile(r"([0-9]{4})([-/. :]?)(0[0-9]|1[0-2])(?:\2([0-2][0-9]|3[01]))?(?=$|[T ].*)")
@@ -209,6 +110,8 @@ _CUT = (
     " the original date whole"
 )
 _ORIGINAL_DATES = ("original_date", "original_year")
+_MARK = "note_uncertain_date"
+_UNCERTAIN = "the year is the best that is known, and not certain: {best}"
 _NO_CATALOG_NUMBER = "[none]"  # as MusicBrainz writes it
 _NO_LABEL = "[no label]"
 
@@ -278,13 +181,15 @@ class AlbumDates:
     program wrote them by an earlier decision. With `also_date` the first date becomes the date;
     `with_release_date` keeps the date as release date of a track that is not dated, too.
     `no_finer_than_date` cuts the first date to the precision of the date: Navidrome takes
-    `1977-02-04` for later than `1977`.
+    `1977-02-04` for later than `1977`. With `best_known` a year that is not certain is written
+    and marked, if it is earlier than that of the file.
     """
 
     replaceable: frozenset[str] = frozenset()
     also_date: bool = False
     with_release_date: bool = False
     no_finer_than_date: bool = False
+    best_known: bool = False
 
 
 def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
@@ -296,9 +201,8 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
     wanted = _with_every_policy(track, now)
     first, date = track.certain_date, now.get("date", ())
     if first is None:
-        if album.with_release_date and date and not now.get("release_date"):
-            wanted["release_date"] = date
-        return Wanted(wanted, withheld=_why_undated(track.first))
+        return _undated(track.first, now, album, wanted)
+    wanted |= {_MARK: ()} if now.get(_MARK) else {}
     text = first.text
     if album.no_finer_than_date and date and text.startswith(date[0]):
         text = date[0]
@@ -326,6 +230,32 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
     if album.also_date:
         wanted |= _first_as_date(first, text, now, notes)
     return Wanted(wanted, tuple(notes))
+
+
+def _undated(
+    first: FirstRelease | None, now: Fields, album: AlbumDates, wanted: dict[str, Texts]
+) -> Wanted:
+    """Return what is written without a certain year: with `best_known` the earliest one known."""
+    date = now.get("date", ())
+    if album.with_release_date and date and not now.get("release_date"):
+        wanted["release_date"] = date
+    if album.best_known and first and (best := _best_known(first, now, album)):
+        return Wanted(wanted | best, (_UNCERTAIN.format(best=first.best),))
+    return Wanted(wanted, withheld=_why_undated(first))
+
+
+def _best_known(first: FirstRelease, now: Fields, album: AlbumDates) -> dict[str, Texts] | None:
+    """Return the fields of a year that is not certain; None if the file has one as early."""
+    year = str(first.best.year)
+    old = _earliest(*(now.get(name, ()) for name in _ORIGINAL_DATES))
+    if not old.is_known or old.text in album.replaceable:
+        old = _earliest(now.get("date", ()))
+    is_written = now.get(_MARK) == (year,) and old.text[:4] == year
+    if _unreadable(_ORIGINAL_DATES, now) or not (
+        is_written or not old.is_known or year < old.text[:4]
+    ):
+        return None
+    return {"original_date": (year,), "original_year": (year,), _MARK: (year,)}
 
 
 def _first_as_date(

@@ -101,6 +101,21 @@ class SaidBy(StrEnum):
     FACTS = "facts"
 
 
+class BestKnown(msgspec.Struct, frozen=True):
+    """The earliest date that anything gives for a first release, with what gives it."""
+
+    date: str
+    because: str
+
+    @property
+    def year(self) -> int:
+        """The year."""
+        return int(self.date[:4])
+
+    def __str__(self) -> str:
+        return f"{self.year}? ({self.because})"
+
+
 class FirstRelease(msgspec.Struct, frozen=True):
     """The earliest official release of a performance in the evidence, as precise as is known.
 
@@ -121,6 +136,13 @@ class FirstRelease(msgspec.Struct, frozen=True):
     type: str | None = None
     label: str | None = None
     by: SaidBy | msgspec.UnsetType = msgspec.UNSET
+    best_known: BestKnown | msgspec.UnsetType = msgspec.UNSET
+    """An earlier date than that of the records listed, where the year is not certain."""
+
+    @property
+    def best(self) -> BestKnown:
+        """The earliest date known, of a record listed if nothing is earlier."""
+        return self.best_known or BestKnown(self.date, "the earliest record listed")
 
     @property
     def year(self) -> int:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chart_binder.config import RulesConfig
+from chart_binder.domain.albums import group_by_album
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.records import DecisionRecord, UnreadDecision, UnwrittenRecord, VerdictKind
-from chart_binder.domain.tags import group_by_album
 from chart_binder.domain.verdict import OverrideRecord, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError

@@ -17,9 +17,9 @@ from chart_binder.audio.reading import read_names
 from chart_binder.audio.save import NotWritableError, check_tags
 from chart_binder.audio.tagset import TagChanges, TagSet
 from chart_binder.domain import records
+from chart_binder.domain.albums import AlbumKey, album_key
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.tags import (
-    AlbumKey,
     Chosen,
     Fields,
     Policy,
@@ -27,7 +27,6 @@ from chart_binder.domain.tags import (
     Wanted,
     WholeRelease,
     WriteOptions,
-    album_key,
     move,
     recordings_of,
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from chart_binder.audio.file_access import listed_audio
 from chart_binder.audio.save import NotWritableError
-from chart_binder.domain import tags
+from chart_binder.domain import albums, tags
 from chart_binder.domain.records import UnwrittenRecord, now_utc
 from chart_binder.domain.tags import AlbumDates, Wanted
 from chart_binder.errors import (
@@ -70,7 +70,7 @@ _TryPlan: TypeAlias = Callable[[Draft, _Wish], Plan | SaveError | None]
 class AlbumFiles:
     """Files of one album that are to be written; `others` returns the rest of the album's."""
 
-    key: tags.AlbumKey
+    key: albums.AlbumKey
     files: Sequence[TaggedFile]
     others: Callable[[], Sequence[TaggedFile]]
 
@@ -83,7 +83,7 @@ def album_folders(paths: Iterable[Path | WriteReport]) -> Iterator[Sequence[Path
         if isinstance(item, WriteReport):
             yield item
             continue
-        folder = tags.album_folder(Path(absolute_path(item)))
+        folder = albums.album_folder(Path(absolute_path(item)))
         if held and folder != entered:
             yield held
             held = []
@@ -103,12 +103,12 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
         beside = (path for path in files_of_album(folder) if path.resolve() not in there)
         return [read_file_tags(path) for path in beside]
 
-    def others(key: tags.AlbumKey, known: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
+    def others(key: albums.AlbumKey, known: Sequence[TaggedFile]) -> Sequence[TaggedFile]:
         # What cannot be read here, a player cannot read, either.
         found = (one for one in unnamed(key.folder) if one.album == key and not one.problem)
         return [*known, *found]
 
-    for key, whole in tags.group_by_album(files, lambda one: one.album):
+    for key, whole in albums.group_by_album(files, lambda one: one.album):
         for start in range(0, len(whole), _MAX_TOGETHER):
             end = start + _MAX_TOGETHER
             rest = [*whole[:start], *whole[end:]]
@@ -118,7 +118,7 @@ def albums_in(paths: Sequence[Path]) -> Iterator[AlbumFiles]:
 def files_of_album(folder: Path) -> Iterator[Path]:
     """Yield the audio files in a folder, and in the folders of its discs."""
     for item in listed_audio(folder):
-        if item.is_dir() and tags.is_disc_folder(item.name):
+        if item.is_dir() and albums.is_disc_folder(item.name):
             yield from (one for one in listed_audio(item) if not one.is_dir())
         elif not item.is_dir():
             yield item
@@ -212,7 +212,7 @@ def _plan_dates(
     def planned(one: _Drafted) -> Planned:
         if not isinstance(one, Draft):
             return one
-        keys = tags.navidrome_keys(one.file.container, one.file.fields)
+        keys = albums.navidrome_keys(one.file.container, one.file.fields)
         if one.path in tried.wishes and (is_left_out or keys in tried.split):
             return refused(one.file, why, one.decision)
         plan = tried.plans.get(one.path) or _plan_by(planner, one, tried.wish)
@@ -260,6 +260,7 @@ def _attempt(
                 also_date=options.also_date,
                 with_release_date=options.also_date and not has_ids,
                 no_finer_than_date=is_cut,
+                best_known=options.best_known,
             )
             wish = partial(tags.dates, draft.track, album=dates)
             plan = try_plan(draft, wish)
@@ -272,7 +273,7 @@ def _attempt(
         after = ((one, _fields_after(one, wishes.get(one.path))) for one in everyone)
         split = frozenset[object]()
         if options.keeps_together:
-            split = tags.split_keys(
+            split = albums.split_keys(
                 ((one.container, one.fields, fields) for one, fields in after),
                 before_055=options.navidrome_before_055,
             )

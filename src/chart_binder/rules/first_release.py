@@ -8,6 +8,7 @@ from itertools import product
 from math import prod
 from operator import attrgetter
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
@@ -17,6 +18,7 @@ from chart_binder.domain.media import is_before_its_time
 from chart_binder.domain.patches import THE_RECORDING, is_overlapping, with_stated_single
 from chart_binder.domain.remarks import remarks_in
 from chart_binder.domain.verdict import (
+    BestKnown,
     Decided,
     FirstRelease,
     Open,
@@ -42,7 +44,7 @@ from chart_binder.rules.contest import (
     home_countries,
     possibly_earliest,
 )
-from chart_binder.rules.missing_original import YearCase, gathers, year_doubt
+from chart_binder.rules.missing_original import YearCase, gathers, is_explained, year_doubt
 from chart_binder.rules.questions import Contradiction, find_contradictions, with_groups
 from chart_binder.rules.recordings import recording_of, sorted_recordings
 from chart_binder.rules.representative import first_by_content, first_of_day
@@ -71,6 +73,33 @@ def first_release(
     if bundle.stated_first:
         listed = with_stated_single(bundle, bundle.stated_first)
         return _without_ids(first_release(listed, verdict, settings))
+    first = _first_listed(bundle, verdict, settings)
+    if first and not first.year_certain:
+        return replace(first, best_known=_best_known(first, contest_of(bundle, settings)))
+    return first
+
+
+def _best_known(first: FirstRelease, contest: Contest) -> BestKnown | UnsetType:
+    """Return the earliest date that MusicBrainz has, if it is of a year before the first record."""
+    hints = {
+        f"the recording is dated {one.first_date}": one.first_date
+        for one in contest.recordings
+        if not is_explained(one.first_date, contest)
+    }
+    for one in contest.candidates:
+        if one.own_date:
+            hints[f"the release group of {one.name} is dated {one.own_date}"] = one.own_date
+    earlier = [pair for pair in hints.items() if "" < pair[1].text[:4] < first.date[:4]]
+    if not earlier:
+        return UNSET
+    said, date = min(earlier, key=lambda pair: (pair[1].first, pair[0]))
+    because = f"{said}; the earliest record listed is of {first.year}"
+    return BestKnown(date.text, because)
+
+
+def _first_listed(
+    bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig
+) -> FirstRelease | None:
     crg = verdict.crg if isinstance(verdict, Decided) else None
     contest = contest_of(bundle, settings)
     if len(contest.recordings) == 1 and bundle.listed.is_each_once:
@@ -110,7 +139,9 @@ def said_by_person(
     """
     crg = bare_id(override.crg_mbid or "")
     is_there = first is not None and bare_id(first.release_group_mbid or "none") == crg
-    sure = {"year_certain": True, "because": override.because, "by": SaidBy.PERSON}
+    sure = {
+        "year_certain": True, "because": override.because, "by": SaidBy.PERSON, "best_known": UNSET,
+    }  # fmt: skip
     if override.first_date is None:
         return replace(first, **sure) if first and is_there and not first.year_certain else first
     date = PartialDate.parse(override.first_date)

@@ -47,7 +47,7 @@ def first_listed(contest: Contest) -> Candidate | None:
 # year of the first release both judge by these.
 
 
-def _is_explained(hint: PartialDate, contest: Contest) -> bool:
+def is_explained(hint: PartialDate, contest: Contest) -> bool:
     """Whether a first date may be that of a listed copy, or of a medium before its time.
 
     MusicBrainz takes a recording's first date from its releases (`recording_first_release_date`),
@@ -149,7 +149,7 @@ def _before_all(
     for recording in contest.recordings:
         about, hint = (first.id, recording.mb_recording_id), recording.first_date
         is_own_date = explained.is_known and same_day(hint, explained) is not False
-        if hint.last < first.first and not is_own_date and not _is_explained(hint, contest):
+        if hint.last < first.first and not is_own_date and not is_explained(hint, contest):
             yield _earlier_text(f"the recording is dated {hint}", first), about
         if assigned := _early_assignment([recording], contest, year):
             yield _earlier_text(f"an ISRC was assigned in {assigned}", first), about
@@ -173,7 +173,7 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
     for recording in contest.recordings:
         hint, signs = recording.first_date, []
         is_earlier = hint.is_known and (hint.last < compilation.first or not is_dated)
-        if is_earlier and not _is_explained(hint, contest):
+        if is_earlier and not is_explained(hint, contest):
             signs.append(f"the recording is dated {hint}")
         for code in recording.isrcs or ():
             year = _year_assigned(code, read)
@@ -376,7 +376,7 @@ def _in_hints(case: YearCase) -> Iterator[str]:
         if can_be_first and one.own_date and one.own_date.text[:4] < case.year:
             yield f"{one.name} may have come out earlier: its group is of {one.own_date}"
     for hint in sorted({one.first_date.text for one in contest.recordings} - {""}):
-        if hint[:4] < case.year and not _is_explained(PartialDate.parse(hint), contest):
+        if hint[:4] < case.year and not is_explained(PartialDate.parse(hint), contest):
             yield f"MusicBrainz dates the recording {hint}, and no release of then is listed"
     if assigned := _early_assignment(contest.recordings, contest, year):
         yield f"an ISRC of the recording was assigned in {assigned}"
