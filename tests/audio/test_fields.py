@@ -19,6 +19,7 @@ from mediafile import (
     StorageStyle,
 )
 
+from audio.odd_files import TITLE
 from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, WANTED, Container
 from audio.tagging import FIELDS as COMMON
 from chart_binder.audio.containers import file_with_tags, layout_of, read_tag_set
@@ -228,6 +229,43 @@ def test_no_old_id_stays_under_a_second_name(tmp_path: Path, name: str, second: 
     assert len(tags.blocks[0].items) == 2
     assert ids({"release_mbid": new}) == [new, new]
     assert ids({"release_mbid": ()}) == []
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
+def test_nothing_of_another_release_stays_under_the_names_of_mediafile(
+    tmp_path: Path, container: Container
+) -> None:
+    def others() -> list[object]:
+        return [getattr(MediaFile(path), name) for name in of_release]
+
+    of_release: dict[str, object] = {
+        "albumartists": ["Old", "Older"], "albumartists_sort": ["Old", "Older"],
+        "albumartist_credit": "Old", "albumartists_credit": ["Old", "Older"],
+        "albumdisambig": "2004 reissue",
+    }  # fmt: skip
+    path = container.copy(tmp_path)
+    audio = MediaFile(path)
+    audio.update(
+        of_release
+        | {"title": TITLE, "albumartist": "Old", "albumartist_sort": "Old"}
+        | {"track": 46, "tracktotal": 47, "disc": 48, "disctotal": 49, "mb_albumid": "old"}
+    )
+    audio.save()
+    old_numbers = {"46", "47", "48", "49"}
+    before = others()
+    assert None not in before
+    now = all_fields(read_tag_set(path))
+    same = {name: now[name] for name in ("album_artist", "release_mbid")}
+    save_tags(path, lambda tags: with_fields(tags, same | {"album": WANTED["album"]}))
+    assert others() == before
+    save_tags(path, lambda tags: with_fields(tags, WANTED))
+    assert others() == [None] * len(before)
+    every = {
+        key: [str(text) for text in value] if isinstance(value, list) else [str(value)]
+        for key, value in MediaFile(path).mgfile.tags.items()
+    }
+    assert not [key for key, texts in every.items() if old_numbers.intersection(texts)]
+    assert not [key for key, texts in every.items() if any("Old" in text for text in texts)]
 
 
 @pytest.mark.parametrize(

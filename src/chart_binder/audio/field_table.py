@@ -23,12 +23,14 @@ FREE = "----:com.apple.iTunes:"
 class Keys:
     """The keys of a field in one form of tag.
 
-    All of `written` are set, those of `also` where they are there; `gone` ones are removed.
+    All of `written` are set, those of `also` where they are there; `gone` ones are removed, and
+    `stale` ones if the field changes: they say more about its former value.
     """
 
     written: tuple[str, ...]
     also: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +52,17 @@ def _field(  # the columns of the table
     *,
     several: bool = False,
     also: Mapping[Family, Texts] | None = None,
+    stale: Texts = (),
 ) -> TagField:
     cells: dict[Family, str | Texts] = {
         "id3": id3, "vorbis": vorbis, "mp4": mp4, "ape": ape, "asf": asf
     }  # fmt: skip
     keys = {
-        family: Keys((cell,) if isinstance(cell, str) else cell, (also or {}).get(family, ()))
+        family: Keys(
+            (cell,) if isinstance(cell, str) else cell,
+            (also or {}).get(family, ()),
+            stale=tuple(_PREFIXES[family] + name for name in stale),
+        )
         for family, cell in cells.items()
     }
     return TagField(name, keys, several)
@@ -68,14 +75,21 @@ _PREFIXES: dict[Family, str] = {"id3": "TXXX:", "vorbis": "", "mp4": FREE, "ape"
 
 
 def _musicbrainz(
-    name: str, words: str, vorbis: str, *, id3: str = "", ape: str = "", several: bool = False
+    name: str,
+    words: str,
+    vorbis: str,
+    *,
+    id3: str = "",
+    ape: str = "",
+    several: bool = False,
+    stale: Texts = (),
 ) -> TagField:
     """Return a field under MusicBrainz' words; its names in the other forms are further keys."""
     names = dict.fromkeys((vorbis, ape or vorbis, f"MusicBrainz {words}"))
     also = {family: tuple(prefix + name for name in names) for family, prefix in _PREFIXES.items()}
     return _field(
         name, id3 or f"TXXX:MusicBrainz {words}", vorbis, f"{FREE}MusicBrainz {words}",
-        ape or vorbis, f"MusicBrainz/{words}", several=several, also=also,
+        ape or vorbis, f"MusicBrainz/{words}", several=several, also=also, stale=stale,
     )  # fmt: skip
 
 
@@ -87,9 +101,12 @@ FIELDS: tuple[TagField, ...] = (
     _field("album", "TALB", "ALBUM", "\xa9alb", "Album", "WM/AlbumTitle",
            also={"mp4": (f"{FREE}ALBUM",)}),
     _field("album_artist", "TPE2", "ALBUMARTIST", "aART", "Album Artist", "WM/AlbumArtist",
-           also={"mp4": (f"{FREE}ALBUMARTIST",)}),
+           also={"mp4": (f"{FREE}ALBUMARTIST",)},
+           stale=("ALBUMARTISTS", "WM/AlbumArtists", "ALBUMARTIST_CREDIT", "Album Artist Credit",
+                  "ALBUMARTISTS_CREDIT", "beets/Album Artist Credit", "beets/AlbumArtistsCredit")),
     _field("album_artist_sort", "TSO2", "ALBUMARTISTSORT", "soaa", "ALBUMARTISTSORT",
-           "WM/AlbumArtistSortOrder", also={"id3": ("TXXX:ALBUMARTISTSORT",)}),
+           "WM/AlbumArtistSortOrder", also={"id3": ("TXXX:ALBUMARTISTSORT",)},
+           stale=("ALBUMARTISTS_SORT", "beets/AlbumArtistsSort")),
     # ID3 before 2.4: _OLD_DATES. APE: Year is of Picard and foobar2000, DATE of beets.
     _field("date", "TDRC", "DATE", "\xa9day", ("Year", "DATE"), "WM/Year",
            also={"vorbis": ("YEAR",)}),
@@ -104,10 +121,12 @@ FIELDS: tuple[TagField, ...] = (
     # Number and total as 5/12; a key that holds one of them is in _PARTS.
     _field("track", "TRCK", ("TRACKNUMBER", "TRACKTOTAL", "TOTALTRACKS"), "trkn", "Track",
            ("WM/TrackNumber", "TotalTracks"),
-           also={"vorbis": ("TRACK", "TRACKC"), "ape": ("TRACKTOTAL", "TOTALTRACKS", "TRACKC")}),
+           also={"vorbis": ("TRACK", "TRACKC"),
+                 "ape": ("TRACKNUMBER", "TRACKTOTAL", "TOTALTRACKS", "TRACKC")}),
     _field("disc", "TPOS", ("DISCNUMBER", "DISCTOTAL", "TOTALDISCS"), "disk", "Disc",
            ("WM/PartOfSet", "TotalDiscs"),
-           also={"vorbis": ("DISC", "DISCC"), "ape": ("DISCTOTAL", "TOTALDISCS", "DISCC")}),
+           also={"vorbis": ("DISC", "DISCC"),
+                 "ape": ("DISCNUMBER", "DISCTOTAL", "TOTALDISCS", "DISCC")}),
     _field("disc_subtitle", "TSST", "DISCSUBTITLE", f"{FREE}DISCSUBTITLE", "DISCSUBTITLE",
            "WM/SetSubTitle"),
     _field("compilation", "TCMP", "COMPILATION", "cpil", "Compilation", "WM/IsCompilation"),
@@ -127,7 +146,8 @@ FIELDS: tuple[TagField, ...] = (
     _musicbrainz("recording_mbid", "Track Id", "MUSICBRAINZ_TRACKID",
                  id3="UFID:http://musicbrainz.org"),
     _musicbrainz("release_track_mbid", "Release Track Id", "MUSICBRAINZ_RELEASETRACKID"),
-    _musicbrainz("release_mbid", "Album Id", "MUSICBRAINZ_ALBUMID"),
+    _musicbrainz("release_mbid", "Album Id", "MUSICBRAINZ_ALBUMID",
+                 stale=("MUSICBRAINZ_ALBUMCOMMENT",)),
     _musicbrainz("release_group_mbid", "Release Group Id", "MUSICBRAINZ_RELEASEGROUPID"),
     _musicbrainz("artist_mbids", "Artist Id", "MUSICBRAINZ_ARTISTID", several=True),
     _musicbrainz("album_artist_mbids", "Album Artist Id", "MUSICBRAINZ_ALBUMARTISTID",
@@ -229,13 +249,14 @@ class FormKeys:
     """The keys of every field in one form of tag.
 
     `listed` and `by_letters` have the fields of a key, folded, or of any other key with the same
-    letters; each with the key of the table that it stands for.
+    letters; each with the key of the table that it stands for. `stale` has letters by field.
     """
 
     form: str
     keys: Mapping[str, Keys]
     listed: Mapping[str, Sequence[tuple[str, str]]]
     by_letters: Mapping[str, tuple[str, str]]
+    stale: Mapping[str, frozenset[str]]
 
     @lru_cache(maxsize=4096)  # noqa: B019  # there is one of each form
     def fields_of(self, key: str) -> Sequence[tuple[str, str]]:
@@ -244,6 +265,10 @@ class FormKeys:
             return fields
         other = self.by_letters.get(_letters(self.form, key))
         return (other,) if other else ()
+
+    def is_stale(self, name: str, key: str) -> bool:
+        """Say whether a key says more about the former value of a field that changes."""
+        return _letters(self.form, key) in self.stale[name]
 
 
 @cache
@@ -254,7 +279,7 @@ def keys_of_form(form: str) -> FormKeys:
     listed = defaultdict[str, dict[str, str]](dict)
     for name, field in FIELDS_BY_NAME.items():
         found = dates.get(name, field.keys[family])
-        columns = (found.written, found.also, found.gone)
+        columns = (found.written, found.also, found.gone, found.stale)
         keys[name] = Keys(*(tuple(key_of_version(form, key) for key in each) for each in columns))
     of_written = ((name, key) for name, each in keys.items() for key in each.written)
     of_others = ((name, key) for name, each in keys.items() for key in (*each.also, *each.gone))
@@ -263,7 +288,10 @@ def keys_of_form(form: str) -> FormKeys:
         listed[folded(form, key)].setdefault(name, key)
         by_letters.setdefault(_letters(form, key), (name, key))
     fields_of = {key: tuple(fields.items()) for key, fields in listed.items()}
-    return FormKeys(form, keys, fields_of, by_letters)
+    stale = {
+        name: frozenset(_letters(form, key) for key in each.stale) for name, each in keys.items()
+    }
+    return FormKeys(form, keys, fields_of, by_letters, stale)
 
 
 def folded(form: str, key: str) -> str:

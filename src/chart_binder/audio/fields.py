@@ -269,7 +269,7 @@ def _with_field(block: Block, name: str, texts: Texts) -> Block:
     if any("\0" in text or not text for text in texts):
         raise AudioError(f"{name} cannot be empty or hold a NUL byte")
     form = keys_of_form(block.form)
-    keys = form.keys[name]
+    keys, old = form.keys[name], block
     meant = {folded(block.form, key): (key, key) for key in keys.written}
     for item in block.items:
         for field, listed in form.fields_of(item.key):
@@ -283,7 +283,10 @@ def _with_field(block: Block, name: str, texts: Texts) -> Block:
         block = _with_texts(block, key, tuple(filter(None, held)))
     for key in keys.gone:
         block = _with_texts(block, key, ())
-    return block
+    if not keys.stale or _texts_by_field(old).get(name) == _texts_by_field(block).get(name):
+        return block
+    kept = tuple(item for item in block.items if not form.is_stale(name, item.key))
+    return Block(block.form, kept, block.head)
 
 
 def _with_texts(block: Block, key: str, texts: Texts) -> Block:
