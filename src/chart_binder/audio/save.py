@@ -132,7 +132,9 @@ def check_tags(
     return draft.before, draft.after
 
 
-def check_restore(path: Path, restorations: Sequence[Restoration]) -> None:
+def check_restore(
+    path: Path, restorations: Sequence[Restoration], *, copy_links: bool = False
+) -> None:
     """Raise what `restore_file` would for the last of these after the others; write nothing."""
     with file_access.open_audio(_resolved(path)) as source:
         found = file_hash(source)
@@ -141,7 +143,7 @@ def check_restore(path: Path, restorations: Sequence[Restoration]) -> None:
                 raise _changed_since(path)
             found = restoration.old_hash
         new_size = sum(map(file_access.piece_size, restorations[-1].pieces))
-        _require_writable(path, source, new_size)
+        _require_writable(path, source, new_size, copy_links=copy_links)
 
 
 def save_tags(
@@ -179,6 +181,7 @@ def restore_file(
     restoration: Restoration,
     *,
     keep_mtime: bool = False,
+    copy_links: bool = False,
     before_replace: Callable[[PreparedCopy], None] = do_nothing,
 ) -> SaveResult:
     """Replace a written file by the former one. Raises `ChangedSinceError` if it is another now."""
@@ -186,7 +189,8 @@ def restore_file(
     def draft(source: Source) -> _Draft:
         if file_hash(source) != restoration.new_hash:
             raise _changed_since(path)
-        _require_writable(path, source, NewFile.of(source, restoration.pieces).size)
+        new_size = NewFile.of(source, restoration.pieces).size
+        _require_writable(path, source, new_size, copy_links=copy_links)
         prove = partial(_require_restored, expected=restoration.old_hash)
         tags = layout_of(source).tags
         return _Draft(tags, tags, restoration.pieces, prove)

@@ -197,9 +197,8 @@ def _policies() -> Iterable[str]:
     return values_of("tags.policy")
 
 
-keep_mtime_option = flag("--keep-mtime", "Keep the modification times of files and folders.")
 save_options = together(
-    keep_mtime_option,
+    flag("--keep-mtime", "Keep the modification times of files and folders."),
     flag("--copy-links", "Write hard-linked files, too: each becomes a file of its own."),
 )
 

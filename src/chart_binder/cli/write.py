@@ -309,7 +309,7 @@ _FINDINGS = {each: each.value for each in VerifyState} | {
 @options.option("--since WHEN", "All writes since: 2026-11-20, 2026-11-20T18:30, 2h.")
 @options.flag("--dry-run", "Only preview what would be put back.")
 @options.flag("--force", "Put written keys back that somebody changed since.")
-@options.keep_mtime_option
+@options.save_options
 @options.pass_session
 def undo(
     session: options.Session,
@@ -318,6 +318,7 @@ def undo(
     dry_run: bool,
     force: bool,
     keep_mtime: bool,
+    copy_links: bool,
 ) -> int:
     """Put the tags back as they were before a run, or before the last write of a file or folder.
 
@@ -336,12 +337,13 @@ def undo(
     with session.open_store() as store, stop_after_current() as stop:
         if not dry_run:
             output.print_notes(repair_journal(store))
-        run = WritingRun(store, new_run("undo", options.command_line()), keep_mtime=keep_mtime)
+        started = new_run("undo", options.command_line())
+        run = WritingRun(store, started, keep_mtime=keep_mtime, copy_links=copy_links)
         moved = MovedFiles(store)
         with results.ending(run, stop):
             writes = _writes_named(store, name, moment, moved)
             reports = (
-                plan_undo(store, writes, moved, force=force)
+                plan_undo(store, writes, moved, force=force, copy_links=copy_links)
                 if dry_run
                 else undo_writes(_in_clean_folders(writes, moved), run, moved, force=force)
             )

@@ -215,9 +215,7 @@ class WritingRun(LazyRun):
         Raises `AudioError`, `SaveError` and `StoreError`; if the outcome for the file is known by
         then, the journal has it.
         """
-        save = partial(
-            save_tags, path, change, copy_links=self.copy_links, is_undo=undoes is not None
-        )
+        save = partial(save_tags, path, change, is_undo=undoes is not None)
         return self._recorded(save, decision_id, check, undoes)
 
     def restore(
@@ -244,7 +242,9 @@ class WritingRun(LazyRun):
             self.store.journal.intend(intent)
 
         try:
-            saved = save(keep_mtime=self.keep_mtime, before_replace=intend)
+            saved = save(
+                keep_mtime=self.keep_mtime, copy_links=self.copy_links, before_replace=intend
+            )
         except CanonError as error:
             for intent in intents:
                 replaced = isinstance(error, UnconfirmedError)

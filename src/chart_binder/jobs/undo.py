@@ -98,13 +98,15 @@ def plan_undo(
     moved: MovedFiles | None = None,
     *,
     force: bool = False,
+    copy_links: bool = False,
 ) -> Iterator[WriteReport]:
     """Yield what `undo_writes` would report, and change nothing. Raises `StoreError`."""
     moved = moved or MovedFiles(store)
     planned: dict[bytes, list[WriteRecord]] = {}
     for write in writes:
         newer = planned.setdefault(write.path, [])
-        report = _report_on(write, moved, partial(_plan, store=store, newer=newer, force=force))
+        plan = partial(_plan, store=store, newer=newer, force=force, copy_links=copy_links)
+        report = _report_on(write, moved, plan)
         if report.status is WriteStatus.PLANNED:
             newer.append(write)
         yield report
@@ -161,7 +163,13 @@ def _undo(write: WriteRecord, path: Path, *, run: WritingRun, force: bool) -> Wr
 
 
 def _plan(
-    write: WriteRecord, path: Path, *, store: "Store", newer: Sequence[WriteRecord], force: bool
+    write: WriteRecord,
+    path: Path,
+    *,
+    store: "Store",
+    newer: Sequence[WriteRecord],
+    force: bool,
+    copy_links: bool,
 ) -> WriteReport:
     """Return what `_undo` would report, once newer writes of the file are undone.
 
@@ -185,11 +193,10 @@ def _plan(
     if back.tags == now:
         return _unchanged(path, back)
     try:
-        check_restore(
-            path, [Restoration.from_document(each.restoration) for each in (*newer, write)]
-        )
+        former = [Restoration.from_document(each.restoration) for each in (*newer, write)]
+        check_restore(path, former, copy_links=copy_links)
     except ChangedSinceError:
-        check_tags(path, change, is_undo=True)
+        check_tags(path, change, copy_links=copy_links, is_undo=True)
         _require_audio(write, audio_hash(path))
     changes = field_changes(now, back.tags)
     return WriteReport(path, WriteStatus.PLANNED, changes, kept=back.kept, others=back.others)
