@@ -1,5 +1,7 @@
 """Taking files apart: the hash over the audio, and what damaged files are read as."""
 
+import os
+import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutagen.ogg import OggPage
 
 from audio.tagging import BARE, CONTAINERS, FILES, Container
 from chart_binder.audio.containers import audio_hash, layout_of, read_tag_set
@@ -135,6 +138,25 @@ def test_four_gigabytes_are_previewed_saved_verified_and_undone_within_200_megab
             file.write(long_header(name, whole, long))
             file.truncate(long)
     result = subprocess.run([sys.executable, "-c", USE, path], capture_output=True, check=True)
+    path.unlink()
+    assert int(result.stdout) < 200_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [200, 4000], ids=["short pages", "4 GB"])
+def test_a_million_pages_of_ogg_get_other_numbers_within_200_megabytes(
+    tmp_path: Path, size: int
+) -> None:
+    """The new comments are longer than a page."""
+    path = Path(shutil.copy(FILES / "bare.ogg", tmp_path))
+    with path.open("rb+") as file:
+        page = OggPage()
+        page.serial, page.sequence, page.packets = OggPage(file).serial, 9, [bytes(size)]
+        file.seek(0, os.SEEK_END)
+        for _ in range(1 << 10):
+            file.write(page.write() * (1 << 10))
+    use = USE.replace('"Lateralus"', '"Lateralus" * 20_000')
+    result = subprocess.run([sys.executable, "-c", use, path], capture_output=True, check=True)
     path.unlink()
     assert int(result.stdout) < 200_000
 

@@ -67,6 +67,23 @@ class Span:
         """Where the next byte stands."""
         return self.start + self.size
 
+    def part(self, skipped: int, size: int) -> "Span":
+        """Return a part of it."""
+        return Span(self.start + skipped, size)
+
+    def chunks(self, source: "Source") -> Iterator[bytes]:
+        """Yield the bytes, at most a megabyte at a time; raise `AudioError`."""
+        at = self.start
+        while at < self.end:
+            try:
+                chunk = os.pread(source.descriptor, min(_CHUNK_BYTES, self.end - at), at)
+            except OSError as error:
+                raise path_error(source.path, error) from error
+            if not chunk:
+                raise source.damaged("it has become shorter while it was read")
+            yield chunk
+            at += len(chunk)
+
 
 Piece = bytes | Span
 
@@ -98,17 +115,8 @@ class Source:
         for piece in pieces:
             if isinstance(piece, bytes):
                 yield piece
-                continue
-            at = piece.start
-            while at < piece.end:
-                try:
-                    chunk = os.pread(self.descriptor, min(_CHUNK_BYTES, piece.end - at), at)
-                except OSError as error:
-                    raise path_error(self.path, error) from error
-                if not chunk:
-                    raise self.damaged("it has become shorter while it was read")
-                yield chunk
-                at += len(chunk)
+            else:
+                yield from piece.chunks(self)
 
     def stream(self) -> BinaryIO:
         """Return the content as a stream that has the file's name. Raises `OSError`."""
@@ -127,16 +135,17 @@ class NewFile(Source):
 
     pieces: Sequence[Piece]
     ends: Sequence[int]
+    old: Source
 
     @classmethod
     def of(cls, old: Source, pieces: Sequence[Piece]) -> "NewFile":
         """Return the file that consists of these pieces of `old`."""
         ends = list(accumulate(map(piece_size, pieces)))
-        return cls(old.path, old.descriptor, ends[-1] if ends else 0, pieces, ends)
+        return cls(old.path, old.descriptor, ends[-1] if ends else 0, pieces, ends, old)
 
     def chunks(self, pieces: Iterable[Piece]) -> Iterator[bytes]:
         """Yield the bytes of pieces, whose spans are those of the new file."""
-        return Source.chunks(self, self._in_old_file(pieces))
+        return self.old.chunks(self._in_old_file(pieces))
 
     def stream(self) -> BinaryIO:
         """Return the content as a stream that has the file's name."""
@@ -155,7 +164,7 @@ class NewFile(Source):
                 if isinstance(here, bytes):
                     yield here[skipped : skipped + size]
                 else:
-                    yield Span(here.start + skipped, size)
+                    yield here.part(skipped, size)
                 at, number = at + size, number + 1
 
 

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from stat import S_IMODE, S_ISGID, S_IWGRP, S_IWOTH, S_IWUSR
+from typing import Annotated
 
 import msgspec
 
 from chart_binder.audio import file_access
 from chart_binder.audio.containers import audio_hash, file_with_tags, hash_if_same, layout_of
+from chart_binder.audio.containers.vorbis import RenumberedPages
 from chart_binder.audio.file_access import NewFile, Piece, Source, Span
 from chart_binder.audio.read_back import require_read_back
 from chart_binder.audio.tagset import TagSet
@@ -58,15 +60,19 @@ class UnconfirmedError(SaveError):
     """The file was replaced, but the disk did not confirm that this will last."""
 
 
+_Part = bytes | Annotated[tuple[int, ...], msgspec.Meta(min_length=2, max_length=4)]
+
+
 class Restoration(msgspec.Struct, frozen=True, array_like=True):
     """What makes the file before a write of the file after it; hashes are SHA-256 over whole files.
 
-    `parts` are, in order, bytes that only the former file has, or start and size in the new one.
+    `parts` are, in order, bytes that only the former file has, or start and size in the new one; of
+    renumbered pages of Ogg also the number of their stream, and what is added to those of pages.
     """
 
     old_hash: bytes
     new_hash: bytes
-    parts: tuple[bytes | tuple[int, int], ...]
+    parts: tuple[_Part, ...]
 
     @property
     def document(self) -> bytes:
@@ -84,7 +90,15 @@ class Restoration(msgspec.Struct, frozen=True, array_like=True):
     @property
     def pieces(self) -> list[Piece]:
         """The former file, in bytes and spans of the new one."""
-        return [part if isinstance(part, bytes) else Span(*part) for part in self.parts]
+        return [part if isinstance(part, bytes) else _span(*part) for part in self.parts]
+
+
+def _span(start: int, size: int, serial: int | None = None, shift: int = 0) -> Span:
+    return (
+        Span(start, size)
+        if serial is None
+        else RenumberedPages(start, size, serial, shift, (start,))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,10 +503,12 @@ def _sync_folder(folder: Path) -> None:
 
 def restoration_of(old: Source, pieces: Iterable[Piece], new_hash: bytes) -> Restoration:
     """Return what makes `old` of the file that consists of `pieces`; raise `AudioError`."""
-    copied, written, at = list[tuple[int, int, int]](), dict[bytes, int](), 0
+    copied, written, at = list[_Copied](), dict[bytes, int](), 0
     for piece in pieces:
         if isinstance(piece, Span):
-            copied.append((piece.start, at, piece.size))
+            renumbered = piece if isinstance(piece, RenumberedPages) else None
+            back = (renumbered.serial, -renumbered.shift) if renumbered else ()
+            copied.append((piece.start, at, piece.size, back))
             at += piece.size
             continue
         for chunk in _CHUNK.findall(piece):
@@ -510,20 +526,21 @@ def file_hash(source: Source) -> bytes:
     return digest.digest()
 
 
-_Part = bytes | tuple[int, int]
+_Copied = tuple[int, int, int, tuple[int, ...]]
 
 
-def _parts(
-    old: Source, copied: list[tuple[int, int, int]], written: dict[bytes, int]
-) -> Iterator[_Part]:
-    """Yield the old file from its beginning; `copied` has what was: old place, new place, size."""
+def _parts(old: Source, copied: list[_Copied], written: dict[bytes, int]) -> Iterator[_Part]:
+    """Yield the old file from its beginning; `copied` has what was: old place, new place, size.
+
+    Of renumbered pages it has also what makes them what they were.
+    """
     at = 0
-    for start, place, size in (*copied, (old.size, 0, 0)):
+    for start, place, size, back in (*copied, (old.size, 0, 0, ())):
         for chunk in _CHUNK.findall(old.read(at, max(0, start - at))):
             yield (written[chunk], len(chunk)) if chunk in written else chunk
         skipped = max(0, at - start)
         if size > skipped:
-            yield place + skipped, size - skipped
+            yield (place + skipped, size - skipped, *back)
         at = max(at, start + size)
 
 
@@ -532,7 +549,10 @@ def _merged(parts: Iterable[_Part]) -> Iterator[_Part]:
     for part in parts:
         if isinstance(last, bytes) and isinstance(part, bytes):
             last += part
-        elif isinstance(last, tuple) and isinstance(part, tuple) and sum(last) == part[0]:
+        elif isinstance(last, bytes) or isinstance(part, bytes) or last[2:] or part[2:]:
+            yield last
+            last = part
+        elif sum(last) == part[0]:
             last = (last[0], last[1] + part[1])
         else:
             yield last

@@ -9,7 +9,9 @@ section 5; RFC 3533
 
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chart_binder.audio.containers.mp3 import find_id3, find_tail
@@ -33,6 +35,7 @@ _PAGE_HEADER, _MAX_HEADER_PAGES = 27, 1 << 14
 _CONTINUED, _FIRST_PAGE = 1, 2
 _NO_PACKET_ENDS = (1 << 64) - 1  # the position of a page on which no packet ends
 _FULL_SEGMENT, _MAX_SEGMENTS = 255, 255
+_MARK_EVERY = 1 << 20
 _MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
@@ -196,6 +199,42 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class RenumberedPages(Span):
+    """Pages of an Ogg file, of which those of one stream get other numbers, or a part of these.
+
+    They are made as they are read, because a long file has millions. `marks` are, in order, places
+    where pages begin, the first no later than the start.
+    """
+
+    serial: int
+    shift: int
+    marks: Sequence[int]
+
+    def part(self, skipped: int, size: int) -> Span:
+        """Return a part of it."""
+        return replace(self, start=self.start + skipped, size=size)
+
+    def chunks(self, source: Source) -> Iterator[bytes]:
+        """Yield the bytes, about a megabyte at a time; raise `AudioError`."""
+        found = bytearray()
+        for page in _pages_from(source, self.marks[bisect_right(self.marks, self.start) - 1]):
+            if page.start >= self.end:
+                break
+            if page.end <= self.start:
+                continue
+            whole = source.read(page.start, page.end - page.start)
+            if page.serial == self.serial:
+                content = whole[page.content.start - page.start :]
+                number = (page.number + self.shift) % (1 << 32)
+                whole = _page_header(replace(page, number=number), content) + content
+            found += whole[max(0, self.start - page.start) : self.end - page.start]
+            if len(found) >= _MARK_EVERY:
+                yield bytes(found)
+                found.clear()
+        yield bytes(found)
+
+
+@dataclass(frozen=True, slots=True)
 class Codec:
     """How a codec begins its first packet and its comments, and how many headers it has.
 
@@ -280,20 +319,25 @@ class Ogg:
 
     def _renumbered(self, start: int, shift: int) -> Iterator[Piece]:
         """Yield the pages that follow, their numbers shifted up to where the stream ends."""
-        serial, end, goes_on = self._pages[0].serial, start, True
+        serial, end, behind, goes_on = self._pages[0].serial, start, start, True
+        marks = array("q", [start])
         for page in _pages_from(self._source, start):
+            end = page.end
             is_ours = page.serial == serial
             goes_on = goes_on and not (is_ours and page.flags & _FIRST_PAGE)
-            if goes_on and is_ours:
-                content = _checked_content(self._source, page)
-                number = (page.number + shift) % (1 << 32)
-                yield _page_header(replace(page, number=number), content)
-                yield page.content
-            else:
-                yield Span(page.start, page.end - page.start)
-            end = page.end
+            if goes_on:
+                behind = end
+                if is_ours:
+                    _checked_content(self._source, page)
+                if page.start - marks[-1] >= _MARK_EVERY:
+                    marks.append(page.start)
         if end < self._source.size:
             raise self._source.damaged("what stands behind its last page is no page")
+        spans = (
+            RenumberedPages(start, behind - start, serial, shift, marks),
+            Span(behind, end - behind),
+        )
+        yield from (span for span in spans if span.size)
 
 
 def _header_packets(
