@@ -586,7 +586,9 @@ def recordings_meant(bundle: EvidenceBundle) -> set[str]:
     of the file's tags does, because it may have been merged into another.
     """
     candidates = (
-        one.mb_recording_id for one in sorted_recordings(bundle).kept if one.because != PERSON_SAYS
+        one.mb_recording_id
+        for one in sorted_recordings(bundle).possible
+        if one.because != PERSON_SAYS
     )
     known = (*candidates, bundle.tags.get("recording_mbid"))
     return {one.strip().casefold() for one in known if one}

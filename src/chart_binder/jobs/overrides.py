@@ -231,7 +231,7 @@ def list_files(kept: Iterable[DecisionRecord]) -> str:
 
 def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     """Return the one recording that evidence leads to, or raise `CanonError` with the choice."""
-    kept = [one for one in sorted_recordings(bundle).kept if not one.is_sibling]
+    kept = [one for one in sorted_recordings(bundle).possible if not one.is_sibling]
     return _only_recording(kept, "by its id")
 
 
@@ -259,7 +259,7 @@ def _new_override(store: "Store", case: ReviewCase, named: Named, reason: str) -
 
 def _recording_of(case: ReviewCase, wanted: str | None, named: str | None) -> RecordingId:
     """Return the recording named, else the only one on the group, or raise `CanonError`."""
-    recordings = sorted_recordings(case.bundle).kept if case.bundle else ()
+    recordings = sorted_recordings(case.bundle).possible if case.bundle else ()
     kept = [one for one in recordings if one.because != PERSON_SAYS]
     carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
     if named is None:

@@ -185,10 +185,10 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
         if self.is_weak:
             remark = ", the group's own date" if self.is_dated else ""
         elif self.since.is_known:
-            dates, known = {one.date for one in self.official}, self.since.text
-            vague = known[:4] if known[:4] in dates else known[:7]
-            vague = vague if vague in dates else known
-            remark = f"; another release is only dated {vague}" if vague != known else ""
+            dates, day_text = {release.date for release in self.official}, self.since.text
+            vague = day_text[:4] if day_text[:4] in dates else day_text[:7]
+            vague = vague if vague in dates else day_text
+            remark = f"; another release is only dated {vague}" if vague != day_text else ""
             remark += "; another release has no date" if None in dates else ""
         remark += self._pulled
         if self.hint:
@@ -205,7 +205,7 @@ _MAX_NAMED = 3
 
 def either(candidates: Sequence[Candidate]) -> str:
     """Name candidates as alternatives, only the first few of many."""
-    names = [one.dated_name for one in candidates[:_MAX_NAMED]]
+    names = [candidate.dated_name for candidate in candidates[:_MAX_NAMED]]
     if len(candidates) > _MAX_NAMED:
         names.append(f"{len(candidates) - _MAX_NAMED} more")
     return " or ".join(names)
@@ -227,7 +227,7 @@ def candidates_in(bundle: EvidenceBundle) -> Sequence[Candidate]:
 def candidates_of(
     recordings: Sequence[RecordingCandidate],
     artist: Artist,
-    known: Mapping[int, Candidate] = _NONE,
+    made: Mapping[int, Candidate] = _NONE,
 ) -> list[Candidate]:
     """Return one candidate for each group that carries one of the recordings, earliest first.
 
@@ -238,13 +238,13 @@ def candidates_of(
         groups = recordings[0].rg_candidates or ()
         if len({group.mb_rg_id for group in groups}) == len(groups):
             carriers, artists = (recordings[0],), _artists(recordings, artist)
-            found = [
-                known.get(id(group)) or _candidate_of(group, carriers, artists) for group in groups
+            candidates = [
+                made.get(id(group)) or _candidate_of(group, carriers, artists) for group in groups
             ]
-            return sorted(found, key=_ORDER)
+            return sorted(candidates, key=_ORDER)
     merged = _merged_groups(recordings)
-    found = [_candidate_of(group, by, _artists(by, artist)) for group, by in merged]
-    return sorted(found, key=_ORDER)
+    candidates = [_candidate_of(group, by, _artists(by, artist)) for group, by in merged]
+    return sorted(candidates, key=_ORDER)
 
 
 def with_group_date(candidate: Candidate) -> Candidate | None:
@@ -279,7 +279,11 @@ def _candidate_of(
     if unofficial:
         others = {id(release) for release in unofficial}
         official = tuple(
-            [one for one in releases if one.status == "Official" or id(one) not in others]
+            [
+                release
+                for release in releases
+                if release.status == "Official" or id(release) not in others
+            ]
         )
     hint = None
     if day:
@@ -298,7 +302,7 @@ def _candidate_of(
 
 
 def _artists(recordings: Sequence[RecordingCandidate], artist: Artist) -> tuple[Artist, ...]:
-    return (artist, *(one.artist for one in recordings if one.artist))
+    return (artist, *(recording.artist for recording in recordings if recording.artist))
 
 
 def _role_of(group: ReleaseGroup, official: Sequence[Release], is_own: Answer) -> tuple[Role, str]:
@@ -320,10 +324,15 @@ def _unexplained_own_date(
 
     A listed copy of that date explains it, and so does a release on a medium before its time.
     """
-    own = group.first_release_date
-    if not own or not since.is_known or own >= since.text or group.first_date.last >= since.first:
+    group_date = group.first_release_date
+    if (
+        not group_date
+        or not since.is_known
+        or group_date >= since.text
+        or group.first_date.last >= since.first
+    ):
         return None
-    date, listed = group.first_date, [one.when for one in copies if one.when.is_known]
+    date, listed = group.first_date, [release.when for release in copies if release.when.is_known]
     listed += [hint] if hint else []
     return None if any(same_day(date, when) is not False for when in listed) else date
 
@@ -355,19 +364,21 @@ def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, Part
 
     The third is an earlier date on a medium before its time, if there is one.
     """
-    early = {one.date for one in releases if one.format and is_before_its_time(one)}
-    written = {one.date for one in releases if one.date}
+    early = {release.date for release in releases if release.format and is_before_its_time(release)}
+    dates_written = {release.date for release in releases if release.date}
     if early:
-        written = {one.date for one in releases if one.date and not is_before_its_time(one)}
-        early -= written
-    least = min(written, default="")
+        dates_written = {
+            release.date for release in releases if release.date and not is_before_its_time(release)
+        }
+        early -= dates_written
+    least = min(dates_written, default="")
     while len(least) in _VAGUE_LENGTHS and any(
-        len(date) == _DAY_LENGTH and date.startswith(least) for date in written
+        len(date) == _DAY_LENGTH and date.startswith(least) for date in dates_written
     ):
-        written.remove(least)
-        least = min(written)
+        dates_written.remove(least)
+        least = min(dates_written)
     # What is later than the least is left out.
-    dates = [PartialDate.parse(date) for date in written if date.startswith(least)]
+    dates = [PartialDate.parse(date) for date in dates_written if date.startswith(least)]
     since = min(dates, key=SPAN, default=UNKNOWN)
     by = since
     if since.first != since.last and dates:
@@ -385,11 +396,11 @@ _VAGUE_LENGTHS = (len("YYYY"), len("YYYY-MM"))
 def _merged_groups(
     recordings: Sequence[RecordingCandidate],
 ) -> Iterator[tuple[ReleaseGroup, tuple[RecordingCandidate, ...]]]:
-    found: dict[str, list[tuple[ReleaseGroup, RecordingCandidate]]] = {}
+    pairs_by_id: dict[str, list[tuple[ReleaseGroup, RecordingCandidate]]] = {}
     for recording in recordings:
         for group in recording.groups:
-            found.setdefault(group.mb_rg_id, []).append((group, recording))
-    for pairs in found.values():
+            pairs_by_id.setdefault(group.mb_rg_id, []).append((group, recording))
+    for pairs in pairs_by_id.values():
         carriers = {id(recording): recording for _, recording in pairs}
         yield _merged([group for group, _ in pairs]), tuple(carriers.values())
 
@@ -422,8 +433,13 @@ def _detail(group: ReleaseGroup) -> tuple[int, bool, bool, str, str]:
     names = ("secondary_types", "labels", "countries")
     lists = {name: tuple(sorted(getattr(group, name) or ())) for name in names}
     plain = replace(group, releases=None, first_release_date=None, **lists)
-    given = bool(group.primary_type), bool(group.artist_credit)
-    return len(group.kinds), *given, f"{group.types} {group.artist_credit}", str(plain)
+    has_type_and_credit = bool(group.primary_type), bool(group.artist_credit)
+    return (
+        len(group.kinds),
+        *has_type_and_credit,
+        f"{group.types} {group.artist_credit}",
+        str(plain),
+    )
 
 
 _UNOFFICIAL_NOUNS = {
@@ -444,6 +460,6 @@ def count_unofficial(releases: Sequence[Release]) -> str:
     """Return nouns for several: `2 bootlegs and a promotional copy`, `a bootleg of 2008`."""
     if len(releases) == 1 and releases[0].when.is_known:
         return f"{describe_unofficial(releases[0])} of {releases[0].when}"
-    nouns = (_UNOFFICIAL_NOUNS.get(one.standing or "", _UNKNOWN_STATUS) for one in releases)
+    nouns = (_UNOFFICIAL_NOUNS.get(release.standing or "", _UNKNOWN_STATUS) for release in releases)
     counted = sorted(Counter(nouns).items())
-    return " and ".join(one if n == 1 else f"{n} {many}" for (one, many), n in counted)
+    return " and ".join(noun if n == 1 else f"{n} {many}" for (noun, many), n in counted)

@@ -86,15 +86,15 @@ def contest_of(bundle: EvidenceBundle, settings: RulesConfig) -> Contest:
     """
 
     def build() -> Contest:
-        recordings, found = sorted_recordings(bundle).kept, candidates_meant(bundle)
-        return build_contest(recordings, found, _without_recordings(bundle), settings)
+        recordings, candidates = sorted_recordings(bundle).possible, candidates_meant(bundle)
+        return build_contest(recordings, candidates, _without_recordings(bundle), settings)
 
     return bundle.once(("contest", settings), build)
 
 
 def candidates_meant(bundle: EvidenceBundle) -> Sequence[Candidate]:
     """Return the candidates of the recordings that may be the file's, which are made once."""
-    recordings = sorted_recordings(bundle).kept
+    recordings = sorted_recordings(bundle).possible
     if len(recordings) == len(bundle.recording_candidates):
         return candidates_in(bundle)
     return bundle.once("candidates meant", lambda: candidates_of(recordings, bundle.performer))
@@ -105,10 +105,10 @@ def contest_on_trial(bundle: EvidenceBundle, contest: Contest) -> Contest:
 
     The candidates of groups that are not changed are taken from that contest.
     """
-    recordings = sorted_recordings(bundle).kept
-    known = {id(one.group): one for one in contest.candidates}
-    found = candidates_of(recordings, bundle.performer, known)
-    return build_contest(recordings, found, _without_recordings(bundle), contest.settings)
+    recordings = sorted_recordings(bundle).possible
+    unchanged = {id(candidate.group): candidate for candidate in contest.candidates}
+    candidates = candidates_of(recordings, bundle.performer, unchanged)
+    return build_contest(recordings, candidates, _without_recordings(bundle), contest.settings)
 
 
 def _without_recordings(bundle: EvidenceBundle) -> EvidenceBundle:
@@ -146,13 +146,16 @@ def _contest(
     others, undated = _without_undated(others, soundtracks, settings.lead_window_days)
     works = [*others, *soundtracks]
     firsts = possibly_earliest(works, tie_break)
-    spans = (one if one.is_dated else with_group_date(one) for one in compilations)
-    dated = [one for one in spans if one]
+    spans = (
+        candidate if candidate.is_dated else with_group_date(candidate)
+        for candidate in compilations
+    )
+    dated = [candidate for candidate in spans if candidate]
     early: Sequence[EarlyCompilation] = ()
     if dated and settings.compilation_premiere:
         window = settings.lead_window_days
         early = _early_compilations(dated, soundtracks, others, bundle.performer, window)
-        if any(one.precedes_all for one in early):
+        if any(compilation.precedes_all for compilation in early):
             firsts = []
     return Contest(
         candidates=candidates,
@@ -160,8 +163,10 @@ def _contest(
         undated=undated,
         compilations=compilations,
         firsts=firsts,
-        singles=[one for one in firsts if one.role is Role.SINGLE],
-        albums=possibly_earliest([one for one in works if one.role is Role.ALBUM], tie_break),
+        singles=[candidate for candidate in firsts if candidate.role is Role.SINGLE],
+        albums=possibly_earliest(
+            [candidate for candidate in works if candidate.role is Role.ALBUM], tie_break
+        ),
         early_compilations=early,
         dated_compilations=dated,
         tie_break=tie_break,
@@ -179,19 +184,19 @@ def _by_role(
     The latter are soundtracks; an undated one is among the works.
     """
     counting = [
-        one if one.hint is None and one.own_date is None else with_hint(one)
-        for one in candidates
-        if one.official or one.is_weak
+        candidate if candidate.hint is None and candidate.own_date is None else with_hint(candidate)
+        for candidate in candidates
+        if candidate.official or candidate.is_weak
     ]
-    works = [one for one in counting if one.role is not Role.COMPILATION]
-    compilations = [one for one in counting if one.role is Role.COMPILATION]
+    works = [candidate for candidate in counting if candidate.role is not Role.COMPILATION]
+    compilations = [candidate for candidate in counting if candidate.role is Role.COMPILATION]
     works = _with_undated_pressings(works, compilations, gap_years)
     soundtracks = _soundtracks_as_works(compilations, is_any_work=bool(works))
     if soundtracks:
-        ids = {one.id for one in soundtracks}
-        compilations = [one for one in compilations if one.id not in ids]
-        works += [one for one in soundtracks if not one.is_dated]
-        soundtracks = [one for one in soundtracks if one.is_dated]
+        ids = {candidate.id for candidate in soundtracks}
+        compilations = [candidate for candidate in compilations if candidate.id not in ids]
+        works += [candidate for candidate in soundtracks if not candidate.is_dated]
+        soundtracks = [candidate for candidate in soundtracks if candidate.is_dated]
     return works, compilations, soundtracks
 
 
@@ -204,25 +209,28 @@ def _with_undated_pressings(
     another record. The pressing without a date may be the original, if its medium
     was on sale when that record came out.
     """
-    singles = [one for one in works if one.role is Role.SINGLE]
+    singles = [candidate for candidate in works if candidate.role is Role.SINGLE]
     records = (*works, *compilations) if singles else ()
-    dated = [one.last for one in records if one.first > FIRST_DAY]
+    dated = [candidate.last for candidate in records if candidate.first > FIRST_DAY]
     if not dated:
         return works
     first = min(dated)
     late = first + gap_years * _DAYS_A_YEAR
-    if any(one.is_dated and one.last <= late for one in singles):
+    if any(candidate.is_dated and candidate.last <= late for candidate in singles):
         return works
     year = str(date.fromordinal(first).year)
     undated = {
-        one.id
-        for one in singles
+        candidate.id
+        for candidate in singles
         if any(
             release.date is None and not is_too_early(release.format, year)
-            for release in one.official
+            for release in candidate.official
         )
     }
-    return [with_span(one, FIRST_DAY, one.last) if one.id in undated else one for one in works]
+    return [
+        with_span(candidate, FIRST_DAY, candidate.last) if candidate.id in undated else candidate
+        for candidate in works
+    ]
 
 
 def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
@@ -243,16 +251,21 @@ def _soundtracks_as_works(
     earliest. Among compilations alone it runs as a work only if it is certainly no later than every
     other dated one.
     """
-    found = [one for one in compilations if one.kind != "compilation" and is_soundtrack(one.group)]
-    if found and not is_any_work:
-        soonest = _two_least(one.first for one in compilations if one.is_dated)
+    soundtracks = [
+        candidate
+        for candidate in compilations
+        if candidate.kind != "compilation" and is_soundtrack(candidate.group)
+    ]
+    if soundtracks and not is_any_work:
+        soonest = _two_least(candidate.first for candidate in compilations if candidate.is_dated)
         is_alone = len(compilations) == 1
-        found = [
-            one
-            for one in found
-            if is_alone or (one.is_dated and one.last <= _least_of_others(soonest, one.first))
+        soundtracks = [
+            candidate
+            for candidate in soundtracks
+            if is_alone
+            or (candidate.is_dated and candidate.last <= _least_of_others(soonest, candidate.first))
         ]
-    return [replace(one, role=Role.SOUNDTRACK) for one in found]
+    return [replace(candidate, role=Role.SOUNDTRACK) for candidate in soundtracks]
 
 
 def _without_undated(
@@ -265,16 +278,24 @@ def _without_undated(
     undated = [work for work in works if not work.is_dated and work.role not in _BLOCKING_UNDATED]
     if not undated:
         return works, []
-    dated = [one.last for one in (*works, *soundtracks) if one.is_dated and one.last < LAST_DAY]
+    dated = [
+        candidate.last
+        for candidate in (*works, *soundtracks)
+        if candidate.is_dated and candidate.last < LAST_DAY
+    ]
     if not dated:
         return works, []
     soonest = min(dated) + window
     early = {
-        one.id: one for one in filter(None, map(with_group_date, undated)) if one.first <= soonest
+        candidate.id: candidate
+        for candidate in filter(None, map(with_group_date, undated))
+        if candidate.first <= soonest
     }
-    split = [one for one in undated if one.id not in early]
-    gone = {one.id for one in split}
-    return [early.get(one.id, one) for one in works if one.id not in gone], split
+    split = [candidate for candidate in undated if candidate.id not in early]
+    gone = {candidate.id for candidate in split}
+    return [
+        early.get(candidate.id, candidate) for candidate in works if candidate.id not in gone
+    ], split
 
 
 # Ties: what decides between records of the same day.
@@ -304,8 +325,8 @@ def label_rank(order: Sequence[str], names: Sequence[str | None]) -> int:
     """Return the index in `order` of the best of some labels; its length if none is in it."""
     if not order:
         return 0
-    known = {name.casefold() for name in names if name}
-    return next((n for n, label in enumerate(order) if label.casefold() in known), len(order))
+    folded = {name.casefold() for name in names if name}
+    return next((n for n, label in enumerate(order) if label.casefold() in folded), len(order))
 
 
 Key: TypeAlias = tuple[int, bool, int]
@@ -333,43 +354,49 @@ class TieBreak:
         self._best: dict[str, Key] = {}
         self._worst: dict[str, Key] = {}
 
-    def best(self, one: Candidate) -> Key:
+    def best(self, candidate: Candidate) -> Key:
         """Return the key on the first day it may have come out."""
-        if (key := self._best.get(one.group.mb_rg_id)) is None:
-            key = self._best[one.id] = self._key_on(one, one.since, attrgetter("first"))
+        if (key := self._best.get(candidate.group.mb_rg_id)) is None:
+            key = self._best[candidate.id] = self._key_on(
+                candidate, candidate.since, attrgetter("first")
+            )
         return key
 
-    def worst(self, one: Candidate) -> Key:
+    def worst(self, candidate: Candidate) -> Key:
         """Return the key on the last day it may have come out."""
-        if (key := self._worst.get(one.group.mb_rg_id)) is None:
-            key = self._worst[one.id] = self._key_on(one, one.by, attrgetter("last"))
+        if (key := self._worst.get(candidate.group.mb_rg_id)) is None:
+            key = self._worst[candidate.id] = self._key_on(
+                candidate, candidate.by, attrgetter("last")
+            )
         return key
 
-    def _key_on(self, one: Candidate, day: PartialDate, edge: Callable[[PartialDate], int]) -> Key:
+    def _key_on(
+        self, candidate: Candidate, day: PartialDate, edge: Callable[[PartialDate], int]
+    ) -> Key:
         is_day = day.first == day.last  # then a bare year that ends on it counts as undated
         releases = [
             release
-            for release in one.official
+            for release in candidate.official
             if (release.date == day.text if is_day else edge(release.when) == edge(day))
             and not is_before_its_time(release)
         ]
-        return self._key(one, releases)
+        return self._key(candidate, releases)
 
-    def _key(self, one: Candidate, releases: Sequence[Release]) -> Key:
+    def _key(self, candidate: Candidate, releases: Sequence[Release]) -> Key:
         countries = {release.place for release in releases}
         labels = [release.label for release in releases]
-        if one.is_weak:
-            countries |= {*map(country_code, one.group.countries or ())}
-            labels += one.group.labels or ()
+        if candidate.is_weak:
+            countries |= {*map(country_code, candidate.group.countries or ())}
+            labels += candidate.group.labels or ()
         is_home = not self._home.isdisjoint(countries - {None})
-        return self._role_rank(one), not is_home, label_rank(self._labels, labels)
+        return self._role_rank(candidate), not is_home, label_rank(self._labels, labels)
 
-    def _role_rank(self, one: Candidate) -> int:
-        if one.role is Role.SOUNDTRACK:
+    def _role_rank(self, candidate: Candidate) -> int:
+        if candidate.role is Role.SOUNDTRACK:
             return 0
         if self.intent:
-            return 1 if self.intent in [kind.casefold() for kind in one.group.kinds] else 2
-        return 1 if one.role is Role.ALBUM else 2
+            return 1 if self.intent in [kind.casefold() for kind in candidate.group.kinds] else 2
+        return 1 if candidate.role is Role.ALBUM else 2
 
 
 def possibly_earliest(works: Sequence[Candidate], tie_break: TieBreak) -> Sequence[Candidate]:
@@ -417,35 +444,42 @@ def _early_compilations(
     ruled out. `soundtracks` are compilations that run as works: those it must precede by however
     little.
     """
-    work_last = min([one.last for one in works], default=_NEVER)
-    early = [one for one in compilations if one.first + window < work_last]
+    work_last = min([work.last for work in works], default=_NEVER)
+    early = [collection for collection in compilations if collection.first + window < work_last]
     if not early:
         return ()
     others = (*compilations, *soundtracks)
-    soonest, first = _two_least(one.last for one in others), _two_least(one.first for one in others)
-    work_first = min([one.first for one in works], default=_NEVER)
-    sound_last = min([one.last for one in soundtracks], default=_NEVER)
-    sound_first = min([one.first for one in soundtracks], default=_NEVER)
+    soonest, first = (
+        _two_least(candidate.last for candidate in others),
+        _two_least(candidate.first for candidate in others),
+    )
+    work_first = min([work.first for work in works], default=_NEVER)
+    sound_last = min([soundtrack.last for soundtrack in soundtracks], default=_NEVER)
+    sound_first = min([soundtrack.first for soundtrack in soundtracks], default=_NEVER)
     soonest_work = min(work_first, sound_first)
     names = _artist_names(artist, works)
-    found = []
-    for one in early:
-        other_last = _least_of_others(soonest, one.last)
-        if one.first >= sound_last or one.first > other_last + window:
+    early_compilations = []
+    for compilation in early:
+        other_last = _least_of_others(soonest, compilation.last)
+        if compilation.first >= sound_last or compilation.first > other_last + window:
             continue
-        is_own = one.is_own
-        if not is_own and soonest_work <= one.last + window:
+        is_own = compilation.is_own
+        if not is_own and soonest_work <= compilation.last + window:
             continue
-        if is_own is False and is_named(names, one.group, one.official) is False:
+        if is_own is False and is_named(names, compilation.group, compilation.official) is False:
             if soonest_work < _NEVER:
-                found.append(EarlyCompilation(one, is_own=False, is_alone=True, precedes_all=True))
+                early_compilations.append(
+                    EarlyCompilation(compilation, is_own=False, is_alone=True, precedes_all=True)
+                )
             continue
-        other_first = first[one.first == first[0]]
-        is_ahead = one.last + window < work_first and one.last < sound_first
-        precedes_all = is_own is True and is_ahead and one.last <= other_first + window
-        is_alone = one.last + window < other_first
-        found.append(EarlyCompilation(one, is_own or None, is_alone, precedes_all))
-    return found
+        other_first = first[compilation.first == first[0]]
+        is_ahead = compilation.last + window < work_first and compilation.last < sound_first
+        precedes_all = is_own is True and is_ahead and compilation.last <= other_first + window
+        is_alone = compilation.last + window < other_first
+        early_compilations.append(
+            EarlyCompilation(compilation, is_own or None, is_alone, precedes_all)
+        )
+    return early_compilations
 
 
 def _two_least(days: Iterable[int]) -> tuple[int, int]:
@@ -453,10 +487,10 @@ def _two_least(days: Iterable[int]) -> tuple[int, int]:
     return first, second
 
 
-def _least_of_others(two_least: tuple[int, int], own: int) -> int:
+def _least_of_others(two_least: tuple[int, int], day: int) -> int:
     """Return the smallest day of all but the one whose day is `own`."""
     least, second = two_least
-    return second if own == least else least
+    return second if day == least else least
 
 
 def _artist_names(artist: Artist, works: Sequence[Candidate]) -> set[str]:

@@ -66,7 +66,7 @@ def _by_rules(bundle: EvidenceBundle, settings: RulesConfig) -> Verdict:
     if isinstance(verdict, Decided):
         if bundle.complete is False:
             return _proposed(verdict, bundle)
-        if apart := part_apart(bundle, recordings.kept):
+        if apart := part_apart(bundle, recordings.possible):
             return _doubted(verdict, f"{apart}: is it the same?", apart)
         return _named(verdict, bundle) if bundle.is_named_by_file else verdict
 
@@ -74,7 +74,7 @@ def _by_rules(bundle: EvidenceBundle, settings: RulesConfig) -> Verdict:
         is_clear = bundle.listed.is_each_once or tried.listed.is_each_once
         return _settle(tried, contest_on_trial(tried, contest), is_clear=is_clear)
 
-    questions = questions_of(verdict.asked, bundle, settle)
+    questions = questions_of(verdict.questions, bundle, settle)
     losers = explain_losers(contest, None, recordings.excluded)
     because = verdict.because
     if bundle.complete is False:
@@ -110,8 +110,8 @@ def _named(verdict: Decided, bundle: EvidenceBundle) -> Open:
 def _doubted(verdict: Decided, text: str, doubt: str) -> Open:
     """Return the open case of a recording that may not be the file's, with its decision."""
     because = f"{doubt}; if it is right, {verdict.because}"
-    asked = Question("which_copy", text, (verdict.recording,))
-    return Open(because, (asked,), verdict.path, verdict.rivals, verdict)
+    question = Question("which_copy", text, (verdict.recording,))
+    return Open(because, (question,), verdict.path, verdict.rivals, verdict)
 
 
 def _settled(
@@ -127,10 +127,10 @@ def _settled(
         return apart or undecided(contest, results)
     verdict = _decided(chosen, contest, results, recordings)
     is_clear = bundle.listed.is_each_once
-    what, asked = _ambiguities(chosen, bundle, contest, is_clear=is_clear)
-    if asked:
+    what, questions = _ambiguities(chosen, bundle, contest, is_clear=is_clear)
+    if questions:
         because = f"{what} is unknown, and the decision turns on it"
-        return Undecided(because, asked, verdict.path)
+        return Undecided(because, questions, verdict.path)
     return verdict
 
 
@@ -189,9 +189,11 @@ def _ambiguities(
         return other.id if other else None
 
     if not is_clear:
-        found = find_contradictions(contest.recordings, contest.candidates)
-        if found and (asked := contradictions_that_matter(chosen.id, found, bundle, rules)):
-            return "which of two descriptions is right", asked
+        contradictory = find_contradictions(contest.recordings, contest.candidates)
+        if contradictory and (
+            questions := contradictions_that_matter(chosen.id, contradictory, bundle, rules)
+        ):
+            return "which of two descriptions is right", questions
     statuses = releases_of_unknown_status(contest.candidates)
     untyped = records_of_unknown_type(contest.candidates)
     if not (statuses or untyped):
@@ -199,8 +201,8 @@ def _ambiguities(
     until = chosen.last + contest.settings.lead_window_days
     if chosen.role is Role.COMPILATION:  # any work, however late, may rule it out
         until = LAST_DAY
-    if asked := statuses_that_matter(chosen.id, statuses, until, bundle, rules):
-        return "the status of a release", asked
+    if questions := statuses_that_matter(chosen.id, statuses, until, bundle, rules):
+        return "the status of a release", questions
     return "the type of a record", types_that_matter(chosen.id, untyped, until, bundle, rules)
 
 
@@ -208,7 +210,9 @@ def _overridden(override: Override, bundle: EvidenceBundle, settings: RulesConfi
     """Return a person's decision; what it leaves open, the release and recording, by the rules."""
     contest, recordings = contest_of(bundle, settings), sorted_recordings(bundle)
     crg = bare_id(override.crg)
-    chosen = next((one for one in contest.candidates if bare_id(one.id) == crg), None)
+    chosen = next(
+        (candidate for candidate in contest.candidates if bare_id(candidate.id) == crg), None
+    )
     because = override.reason or "a person decided so"
     path = [Considered(f"CRG:{MANUAL_OVERRIDE}", because)]
     rr = ReleaseId(bare_id(override.rr)) if override.rr else None
@@ -218,7 +222,7 @@ def _overridden(override: Override, bundle: EvidenceBundle, settings: RulesConfi
         rr = release.release.mb_release_id if release.release else None
         rule = release.rule
         path.append(Considered(rule, release.reason))
-    carriers = tuple(chosen.recordings if chosen else recordings.kept)
+    carriers = tuple(chosen.recordings if chosen else recordings.possible)
     return Decided(
         crg=chosen.id if chosen else ReleaseGroupId(crg),
         rr=rr,

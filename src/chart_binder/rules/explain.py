@@ -72,31 +72,34 @@ _Excluded: TypeAlias = Sequence[tuple[RecordingCandidate, str]]
 def undecided(contest: Contest, results: RuleResults) -> Undecided:
     """Return why the rules cannot decide, with the questions that would settle it."""
     path = _path(results)
-    if not any(one.counts for one in contest.candidates):
+    if not any(candidate.counts for candidate in contest.candidates):
         return Undecided(*_nothing_official(contest), path)
-    asked, possible = list(results.doubts), results.possible
+    questions, possible = list(results.doubts), results.possible
     if len(possible) > 1:
-        asked += date_questions(contest, possible)
+        questions += date_questions(contest, possible)
         because = f"the facts known do not tell whether it is {either(possible)}"
     elif possible:
         because = f"{either(possible)} may not be where it came out first"
     else:
         because = "only compilations carry it, and the original is not among them"
-    return Undecided(because, asked or [tie_question(contest, possible)], path)
+    return Undecided(because, questions or [tie_question(contest, possible)], path)
 
 
 def _nothing_official(contest: Contest) -> tuple[str, Sequence[Asked]]:
     title = contest.bundle.recording_title
     named = f"'{title}'" if title else "the recording"
     text = f"{MISSING}: on which record did {named} come out?"
-    about = dict.fromkeys(one.mb_recording_id for one in contest.recordings)
+    about = dict.fromkeys(recording.mb_recording_id for recording in contest.recordings)
     original = Asked("missing_original", text, tuple(about))
     if not contest.candidates:
         return "no record is known that carries it", [original]
-    names = (f"{one.name} ({count_unofficial(one.unofficial)})" for one in contest.candidates)
+    names = (
+        f"{candidate.name} ({count_unofficial(candidate.unofficial)})"
+        for candidate in contest.candidates
+    )
     unknown = releases_of_unknown_status(contest.candidates)
-    asked = status_questions(unknown, list(unknown)) or [original]
-    return f"no official release of it is known, only {'; '.join(sorted(names)[:3])}", asked
+    questions = status_questions(unknown, list(unknown)) or [original]
+    return f"no official release of it is known, only {'; '.join(sorted(names)[:3])}", questions
 
 
 def recordings_disagree(
@@ -119,10 +122,10 @@ def recordings_disagree(
         possible = possible_answers(alone)
         if recordings.each_counts and not possible:
             homes[_NOWHERE] = describe(version), version
-        for one in possible:
-            is_chosen = chosen is not None and one.id == chosen.id
-            if one.role is not Role.COMPILATION or is_chosen or recordings.each_counts:
-                homes[one.id] = f"{describe(version)} on {one.name}", version
+        for candidate in possible:
+            is_chosen = chosen is not None and candidate.id == chosen.id
+            if candidate.role is not Role.COMPILATION or is_chosen or recordings.each_counts:
+                homes[candidate.id] = f"{describe(version)} on {candidate.name}", version
     if chosen:
         described = f"{describe(chosen.recordings)} on {chosen.name}"
         homes.setdefault(chosen.id, (described, chosen.recordings))
@@ -132,38 +135,42 @@ def recordings_disagree(
     for name, version in sorted(homes.values(), key=itemgetter(0)):
         answers.setdefault(name, []).append(_only_of(version))
     names = ", or ".join(sorted(name for name, _ in homes.values()))
-    about = sorted({one.mb_recording_id for _, version in homes.values() for one in version})
+    about = sorted(
+        {recording.mb_recording_id for _, version in homes.values() for recording in version}
+    )
     text = f"which recording is {describe_file(contest.bundle)}: {names}?"
-    asked = Asked("which_copy", text, tuple(about), [*answers.items()])
+    question = Asked("which_copy", text, tuple(about), [*answers.items()])
     because = "the recordings found came out on different records"
     if recordings.artists:
         because = f"{because}, by {len(recordings.artists)} artists of one name"
-    return Undecided(because, [asked], _path(results))
+    return Undecided(because, [question], _path(results))
 
 
 def _only_of(version: Sequence[RecordingCandidate]) -> BundleChange:
-    ids = {one.mb_recording_id for one in version}
+    ids = {recording.mb_recording_id for recording in version}
     return lambda bundle: replace(
         bundle,
         recording_candidates=tuple(
-            one for one in bundle.recording_candidates if one.mb_recording_id in ids
+            recording
+            for recording in bundle.recording_candidates
+            if recording.mb_recording_id in ids
         ),
     )
 
 
 def _describe_song(version: Sequence[RecordingCandidate]) -> str:
     """Return title, length and artist, where recordings of different songs may be meant."""
-    title = next((one.title for one in version if one.title), None)
+    title = next((recording.title for recording in version if recording.title), None)
     return " ".join(filter(None, (title and f"'{title}'", _describe_version(version))))
 
 
 def _describe_version(version: Sequence[RecordingCandidate]) -> str:
     """Return length, artist and remark of a recording: `3:00 (mono)`, `3:00 by A feat. B`."""
-    length_ms = next((one.length_ms for one in version if one.length_ms), None)
-    remarks = [one.disambiguation or set_off(one.title or "") for one in version]
-    remarks += ["mono" for one in version if one.intent.is_mono]
+    length_ms = next((recording.length_ms for recording in version if recording.length_ms), None)
+    remarks = [recording.disambiguation or set_off(recording.title or "") for recording in version]
+    remarks += ["mono" for recording in version if recording.intent.is_mono]
     remark = next(filter(None, remarks), "")[:_MAX_REMARK]
-    artist = next((one.artist.name for one in version if one.artist), None)
+    artist = next((recording.artist.name for recording in version if recording.artist), None)
     by = f" by {artist}" if artist else ""
     if not remark:
         return f"{format_length(length_ms)}{by}"
@@ -190,8 +197,8 @@ def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
 
     Of records of one day, it is the one that came out in the artist's country.
     """
-    days = {day for one in possible for day in (one.first, one.last)}
-    about = tuple(one.id for one in possible[:_MAX_NAMES])
+    days = {day for candidate in possible for day in (candidate.first, candidate.last)}
+    about = tuple(candidate.id for candidate in possible[:_MAX_NAMES])
     text = f"which of them came out first: {either(possible)}?"
     answers: list[Answer] = []
     if len(days) == 1:
@@ -201,22 +208,22 @@ def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
         )
         country, day = contest.artist.country, days.pop()
         answers = [
-            (one.name, [_in_country(country, one, day)])
-            for one in possible[:_MAX_NAMES]
+            (candidate.name, [_in_country(country, candidate, day)])
+            for candidate in possible[:_MAX_NAMES]
             if country and home_countries(country)
         ]
     answers = answers or [*map(premiere_answer, possible)]
     return Asked("tie", text, about, answers if len(answers) <= _MAX_NAMES else ())
 
 
-def _in_country(country: str, one: Candidate, day: int) -> BundleChange:
+def _in_country(country: str, candidate: Candidate, day: int) -> BundleChange:
     change = set_releases(
         lambda release: release.is_official and release.when.first == release.when.last == day,
         country=country,
     )
-    if one.is_weak:
+    if candidate.is_weak:
         change = set_fields(countries=(country,))
-    return in_groups(change, (one.id,))
+    return in_groups(change, (candidate.id,))
 
 
 _Groups: TypeAlias = frozenset[str]
@@ -233,19 +240,24 @@ def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[
     A vague date is tried on each day that can matter. Where those dates do not settle the case, the
     dates that matter beside them are asked for too.
     """
-    early = [one.candidate for one in contest.early_compilations]
-    by_id = {one.id: one for one in (*contest.firsts, *contest.albums, *early, *possible)}
+    early = [compilation.candidate for compilation in contest.early_compilations]
+    by_id = {
+        candidate.id: candidate
+        for candidate in (*contest.firsts, *contest.albums, *early, *possible)
+    }
     close = sorted(by_id.values(), key=lambda o: (o.first, o.last, o.title, o.id))
-    vague = [one for one in close if one.first != one.last]
+    vague = [candidate for candidate in close if candidate.first != candidate.last]
     if len(close) > _MAX_CLOSE:
-        return [_ask_day(one) for one in vague[:_MAX_QUESTIONS]]
-    changes: _Changes = {one.id: [*_changes(one, close, contest)] for one in vague}
-    alone = [one for one in vague if len(changes[one.id]) > 1]
+        return [_ask_day(candidate) for candidate in vague[:_MAX_QUESTIONS]]
+    changes: _Changes = {
+        candidate.id: [*_changes(candidate, close, contest)] for candidate in vague
+    }
+    alone = [candidate for candidate in vague if len(changes[candidate.id]) > 1]
     more = _dates_that_matter_beside(alone, changes, close, contest)
     questions = [
-        _ask_day(one, found) if more else _ask_side(one, found, close)
-        for one in vague
-        if (one in alone or one in more) and (found := changes[one.id])
+        _ask_day(candidate, spans) if more else _ask_side(candidate, spans, close)
+        for candidate in vague
+        if (candidate in alone or candidate in more) and (spans := changes[candidate.id])
     ]
     return questions[:_MAX_QUESTIONS]
 
@@ -262,25 +274,33 @@ def _dates_that_matter_beside(
         return []
     now = _answer(close, contest)
     matter = {name for name, (first, *_) in changes.items() if first[1] != now}
-    names = [one.id for one in alone]
+    names = [candidate.id for candidate in alone]
     combinations = product(*([day for day, _ in changes[name]] for name in names))
     for days in islice(combinations, _MAX_COMBINATIONS):
-        known = dict(zip(names, days, strict=True))
+        day_of = dict(zip(names, days, strict=True))
         tried = [
-            one if (day := known.get(one.id)) is None else with_span(one, day, day) for one in close
+            candidate
+            if (day := day_of.get(candidate.id)) is None
+            else with_span(candidate, day, day)
+            for candidate in close
         ]
         if len(_answer(tried, contest)) > 1:
-            for one in tried:
-                if one.first != one.last and len([*islice(_changes(one, tried, contest), 2)]) > 1:
-                    matter.add(one.id)
-    return [one for one in close if one.id in matter and one not in alone]
+            for candidate in tried:
+                if (
+                    candidate.first != candidate.last
+                    and len([*islice(_changes(candidate, tried, contest), 2)]) > 1
+                ):
+                    matter.add(candidate.id)
+    return [candidate for candidate in close if candidate.id in matter and candidate not in alone]
 
 
-def _changes(one: Candidate, close: Sequence[Candidate], contest: Contest) -> Iterator[_Change]:
+def _changes(
+    candidate: Candidate, close: Sequence[Candidate], contest: Contest
+) -> Iterator[_Change]:
     """Yield the days from which on a candidate's date leads to another answer."""
     previous: _Groups | None = None
-    for day in _days_that_matter(one, close, contest.settings.lead_window_days):
-        tried = [with_span(other, day, day) if other is one else other for other in close]
+    for day in _days_that_matter(candidate, close, contest.settings.lead_window_days):
+        tried = [with_span(other, day, day) if other is candidate else other for other in close]
         answer = _answer(tried, contest)
         if answer != previous:
             yield day, answer
@@ -294,62 +314,72 @@ def _answer(candidates: Sequence[Candidate], contest: Contest) -> _Groups:
     return answer if is_clear else answer | {_NOBODY}
 
 
-def _days_that_matter(one: Candidate, close: Sequence[Candidate], window: int) -> list[int]:
+def _days_that_matter(candidate: Candidate, close: Sequence[Candidate], window: int) -> list[int]:
     """Return days such that between two of them no answer can change."""
-    bounds = {day for other in close if other is not one for day in (other.first, other.last)}
+    bounds = {day for other in close if other is not candidate for day in (other.first, other.last)}
     steps = (0, 1, -window, 1 - window, window, window + 1)
     days = {day + step for day in bounds for step in steps}
-    inside = {max(one.first, 2), *(day for day in days if one.first < day <= one.last)}
+    inside = {
+        max(candidate.first, 2),
+        *(day for day in days if candidate.first < day <= candidate.last),
+    }
     return sorted(inside - {LAST_DAY})
 
 
-def _ask_side(one: Candidate, changes: Sequence[_Change], close: Sequence[Candidate]) -> Asked:
+def _ask_side(
+    candidate: Candidate, changes: Sequence[_Change], close: Sequence[Candidate]
+) -> Asked:
     """Ask on which side of a day it came out, if there is just one such day."""
     answers = [answer for _, answer in changes]
     if len(changes) > 2 or not all(map(_is_one, answers)):  # noqa: PLR2004
-        return _ask_day(one, changes)
+        return _ask_day(candidate, changes)
     names: dict[str, str] = {other.id: other.name for other in close}
     earlier, later = (names[next(iter(answer))] for answer in answers)
     day = date.fromordinal(changes[1][0])
     text = (
-        f"{_known_date(one)}: before or after {day}? Before: {earlier}; on that day or later:"
+        f"{_known_date(candidate)}: before or after {day}? Before: {earlier}; on that day or later:"
         f" {later}"
     )
-    return Asked("date", text, (one.id,), _answers(one, changes))
+    return Asked("date", text, (candidate.id,), _answers(candidate, changes))
 
 
-def _ask_day(one: Candidate, changes: Sequence[_Change] = ()) -> Asked:
-    text = f"{_known_date(one)}: on which day did it come out?"
-    return Asked("date", text, (one.id,), _answers(one, changes))
+def _ask_day(candidate: Candidate, changes: Sequence[_Change] = ()) -> Asked:
+    text = f"{_known_date(candidate)}: on which day did it come out?"
+    return Asked("date", text, (candidate.id,), _answers(candidate, changes))
 
 
 def _is_one(answer: _Groups) -> bool:
     return len(answer) == 1 and _NOBODY not in answer
 
 
-def _answers(one: Candidate, changes: Sequence[_Change]) -> Sequence[Answer]:
+def _answers(candidate: Candidate, changes: Sequence[_Change]) -> Sequence[Answer]:
     if not 1 < len(changes) <= _MAX_SPANS:
         return ()
     starts = [(day, _is_one(answer)) for day, answer in changes]
-    is_any_dated = one.since.is_known or one.hint
-    on_sale = FIRST_DAY if is_any_dated else first_day_on_sale(one.official)
-    return day_answers(one.id, starts, one.last, on_sale)
+    is_any_dated = candidate.since.is_known or candidate.hint
+    on_sale = FIRST_DAY if is_any_dated else first_day_on_sale(candidate.official)
+    return day_answers(candidate.id, starts, candidate.last, on_sale)
 
 
-def _known_date(one: Candidate) -> str:
-    if not one.since.is_known:
-        group = one.group.first_date
-        return f"{one.name} has no date" + (f" (its group: {group})" if group.is_known else "")
-    if one.own_date and one.own_date.first == one.first:
-        return f"{one.name} was out by {one.by}, but its group is of {one.own_date}"
-    if one.hint:
-        dated = f"a release of it, on a medium of later years, is dated {one.hint}"
-        return f"{one.name} was out by {one.by}, but {dated}"
-    if not one.is_dated:
-        return f"{one.name} was out by {one.by}, but a release of it has no date"
-    if one.since == one.by:
-        return f"{one.name} is only dated {one.when}"
-    return f"{one.name} was out by {one.by}, but a release of it is only dated {one.since}"
+def _known_date(candidate: Candidate) -> str:
+    if not candidate.since.is_known:
+        group = candidate.group.first_date
+        return f"{candidate.name} has no date" + (
+            f" (its group: {group})" if group.is_known else ""
+        )
+    if candidate.own_date and candidate.own_date.first == candidate.first:
+        return (
+            f"{candidate.name} was out by {candidate.by}, but its group is of {candidate.own_date}"
+        )
+    if candidate.hint:
+        dated = f"a release of it, on a medium of later years, is dated {candidate.hint}"
+        return f"{candidate.name} was out by {candidate.by}, but {dated}"
+    if not candidate.is_dated:
+        return f"{candidate.name} was out by {candidate.by}, but a release of it has no date"
+    if candidate.since == candidate.by:
+        return f"{candidate.name} is only dated {candidate.when}"
+    dated = f"a release of it is only dated {candidate.since}"
+    return f"{candidate.name} was out by {candidate.by}, but {dated}"
 
 
 # Why the others were not chosen.
@@ -362,13 +392,15 @@ def explain_losers(
     crg, winner = (chosen.id, chosen.name) if chosen else (None, "")
     window = contest.settings.lead_window_days
     losers = [
-        Rival(name, one.title, _why_not(one, chosen, winner, window))
-        for one in contest.candidates
-        if (name := one.id) != crg
+        Rival(name, candidate.title, _why_not(candidate, chosen, winner, window))
+        for candidate in contest.candidates
+        if (name := candidate.id) != crg
     ]
     if len(contest.recordings) > 1:
-        via = {one.id: via_sibling(one.recordings) for one in contest.candidates}
-        losers = [replace(one, why_not=one.why_not + via[one.release_group]) for one in losers]
+        via = {candidate.id: via_sibling(candidate.recordings) for candidate in contest.candidates}
+        losers = [
+            replace(rival, why_not=rival.why_not + via[rival.release_group]) for rival in losers
+        ]
     return (*losers, *_of_excluded(contest, excluded))
 
 
@@ -376,11 +408,11 @@ def explain_losers_to_override(
     contest: Contest, crg: str, excluded: _Excluded, by_rules: Verdict
 ) -> tuple[Rival, ...]:
     """Return the candidates that a person did not choose; `by_rules` is what the rules say."""
-    names = {bare_id(one.id): one.name for one in contest.candidates}
+    names = {bare_id(candidate.id): candidate.name for candidate in contest.candidates}
     choice = f"a person chose {names.get(crg, 'another record')}; by the rules alone"
     losers = []
-    for one in contest.candidates:
-        if bare_id(group := one.id) == crg:
+    for candidate in contest.candidates:
+        if bare_id(group := candidate.id) == crg:
             continue
         if isinstance(by_rules, Open):
             alone = "the case is open"
@@ -390,14 +422,18 @@ def explain_losers_to_override(
             alone = "it would be that, too"
         else:
             alone = f"it would be {names[bare_id(by_rules.crg)]}"
-        known = (
-            one.when if one.counts else f"nothing official, only {count_unofficial(one.unofficial)}"
+        dated = (
+            candidate.when
+            if candidate.counts
+            else f"nothing official, only {count_unofficial(candidate.unofficial)}"
         )
-        losers.append(Rival(group, one.title, f"{one.kind} ({known}): {choice} {alone}"))
+        losers.append(
+            Rival(group, candidate.title, f"{candidate.kind} ({dated}): {choice} {alone}")
+        )
     others = (
-        replace(one, why_not=f"{choice} it does not count: {one.why_not}")
-        for one in _of_excluded(contest, excluded)
-        if bare_id(one.release_group) != crg
+        replace(rival, why_not=f"{choice} it does not count: {rival.why_not}")
+        for rival in _of_excluded(contest, excluded)
+        if bare_id(rival.release_group) != crg
     )
     return (*losers, *others)
 
@@ -406,36 +442,36 @@ def _of_excluded(contest: Contest, excluded: _Excluded) -> Iterator[Rival]:
     """Yield the groups that carry excluded recordings only, each with the first reason."""
     if not excluded:
         return
-    known = {one.id for one in contest.candidates}
+    listed = {candidate.id for candidate in contest.candidates}
     reasons: dict[str, str] = {}
     for recording, why in sorted(excluded, key=itemgetter(1)):
         for group in recording.groups:
             reasons.setdefault(group.mb_rg_id, why)
-    for one in candidates_of([recording for recording, _ in excluded], contest.artist):
-        if one.id not in known:
-            yield Rival(one.id, one.title, reasons[one.id])
+    for candidate in candidates_of([recording for recording, _ in excluded], contest.artist):
+        if candidate.id not in listed:
+            yield Rival(candidate.id, candidate.title, reasons[candidate.id])
 
 
-def _why_not(one: Candidate, chosen: Candidate | None, winner: str, window: int) -> str:
-    if not one.counts:
-        return f"{one.kind}: nothing official, only {count_unofficial(one.unofficial)}"
+def _why_not(candidate: Candidate, chosen: Candidate | None, winner: str, window: int) -> str:
+    if not candidate.counts:
+        return f"{candidate.kind}: nothing official, only {count_unofficial(candidate.unofficial)}"
     if chosen is None:
-        return f"{one.kind} ({one.when})"
-    return f"{one.kind} ({one.when}): {_lost(one, chosen, winner, window)}"
+        return f"{candidate.kind} ({candidate.when})"
+    return f"{candidate.kind} ({candidate.when}): {_lost(candidate, chosen, winner, window)}"
 
 
-def _lost(one: Candidate, chosen: Candidate, winner: str, window: int) -> str:
-    if one.first > chosen.last:  # the usual case
-        return f"{_days(one, chosen)}later than {winner}"
-    if not one.is_dated:
+def _lost(candidate: Candidate, chosen: Candidate, winner: str, window: int) -> str:
+    if candidate.first > chosen.last:  # the usual case
+        return f"{_days(candidate, chosen)}later than {winner}"
+    if not candidate.is_dated:
         return "nothing says that it came out first"
-    if one.role is Role.COMPILATION:
-        if one.is_by_others:
+    if candidate.role is Role.COMPILATION:
+        if candidate.is_by_others:
             return "a record by others, which counts like a compilation"
         return f"no compilation of the artist's own, more than {window} days before the rest"
-    if one.last < chosen.first and one.role is Role.SINGLE:
-        return f"led to {winner} {_days(chosen, one)}later"
-    is_one_day = one.first == one.last == chosen.first == chosen.last
+    if candidate.last < chosen.first and candidate.role is Role.SINGLE:
+        return f"led to {winner} {_days(chosen, candidate)}later"
+    is_one_day = candidate.first == candidate.last == chosen.first == chosen.last
     how = f"the same day as {winner}, which" if is_one_day else f"whatever its day, {winner}"
     return f"{how} goes before it"
 

@@ -82,18 +82,20 @@ def first_release(
 def _best_known(first: FirstRelease, contest: Contest) -> BestKnown | UnsetType:
     """Return the earliest date that MusicBrainz has, if it is of a year before the first record."""
     hints = {
-        f"the recording is dated {one.first_date}": one.first_date
-        for one in contest.recordings
-        if not is_explained(one.first_date, contest)
+        f"the recording is dated {recording.first_date}": recording.first_date
+        for recording in contest.recordings
+        if not is_explained(recording.first_date, contest)
     }
-    for one in contest.candidates:
-        if one.own_date:
-            hints[f"the release group of {one.name} is dated {one.own_date}"] = one.own_date
+    for candidate in contest.candidates:
+        if candidate.own_date:
+            hints[f"the release group of {candidate.name} is dated {candidate.own_date}"] = (
+                candidate.own_date
+            )
     earlier = [pair for pair in hints.items() if "" < pair[1].text[:4] < first.date[:4]]
     if not earlier:
         return UNSET
-    said, date = min(earlier, key=lambda pair: (pair[1].first, pair[0]))
-    because = f"{said}; the earliest record listed is of {first.year}"
+    sign, date = min(earlier, key=lambda pair: (pair[1].first, pair[0]))
+    because = f"{sign}; the earliest record listed is of {first.year}"
     return BestKnown(date.text, because)
 
 
@@ -123,7 +125,9 @@ def _first_listed(
 def _doubted(first: FirstRelease | None, verdict: Verdict) -> FirstRelease | None:
     """Return the first release; its year is not certain if the case asks for an original."""
     questions = verdict.questions if isinstance(verdict, Open) else ()
-    missing = next((one.text for one in questions if one.kind == "missing_original"), None)
+    missing = next(
+        (question.text for question in questions if question.kind == "missing_original"), None
+    )
     if first is None or missing is None or not first.year_certain:
         return first
     return replace(first, year_certain=False, because=missing)
@@ -145,8 +149,10 @@ def said_by_person(
     if override.first_date is None:
         return replace(first, **sure) if first and is_there and not first.year_certain else first
     date = PartialDate.parse(override.first_date)
-    groups = {bare_id(one.mb_rg_id): one for one in bundle.groups}
-    carriers = {name: found for name, one in groups.items() if (found := _dated_so(one, date))}
+    groups = {bare_id(record.mb_rg_id): record for record in bundle.groups}
+    carriers = {
+        name: dated for name, record in groups.items() if (dated := _dated_so(record, date))
+    }
     chosen = crg if crg and (crg in carriers or crg not in groups) else None
     if chosen is None or is_there:
         near = first if first and is_overlapping(PartialDate.parse(first.date), date) else None
@@ -154,7 +160,9 @@ def said_by_person(
             return replace(near, date=date.text, **sure)
         chosen = next(iter(carriers)) if len(carriers) == 1 else crg
     editions = carriers.get(chosen, ())
-    release = next((one for one in editions if one.mb_release_id == override.rr_mbid), None)
+    release = next(
+        (edition for edition in editions if edition.mb_release_id == override.rr_mbid), None
+    )
     release = release or (editions[0] if len(editions) == 1 else None)
     group = groups.get(chosen)
     return FirstRelease(
@@ -175,9 +183,9 @@ def said_by_person(
 def _dated_so(group: ReleaseGroup, date: PartialDate) -> Sequence[Release]:
     """Return the official releases of a group that may be of a date."""
     return [
-        one
-        for one in group.editions
-        if one.is_official and one.when.is_known and is_overlapping(one.when, date)
+        release
+        for release in group.editions
+        if release.is_official and release.when.is_known and is_overlapping(release.when, date)
     ]
 
 
@@ -216,25 +224,33 @@ def _perhaps_earlier(
 ) -> Iterator[str]:
     contest = contest_of(bundle, settings)
     year = str(first.year) if first else ""
-    vague = [one for one in contest.candidates if one.counts and not one.is_dated]
+    vague = [
+        candidate for candidate in contest.candidates if candidate.counts and not candidate.is_dated
+    ]
     title = fold(bundle.recording_title or "")
-    is_listed = any(one.role is Role.SINGLE and fold(one.title) == title for one in vague)
+    is_listed = any(
+        candidate.role is Role.SINGLE and fold(candidate.title) == title for candidate in vague
+    )
     if title and not is_listed and not _is_version(bundle, contest):
         yield THE_RECORDING
-    dated = [one for one in contest.candidates if one.own_date and one.own_date.text[:4] < year]
-    found = [one.id for one in (*vague, *dated)]
+    dated = [
+        candidate
+        for candidate in contest.candidates
+        if candidate.own_date and candidate.own_date.text[:4] < year
+    ]
+    ids = [candidate.id for candidate in (*vague, *dated)]
     if first and first.release_group_mbid:
-        found.append(first.release_group_mbid)
-    yield from list(dict.fromkeys(found))[:_MAX_ABOUT]
+        ids.append(first.release_group_mbid)
+    yield from list(dict.fromkeys(ids))[:_MAX_ABOUT]
 
 
 def _is_version(bundle: EvidenceBundle, contest: Contest) -> bool:
     """Whether the recording is, or may be, another performance or mix than that of the single."""
     named = [remarks_in(bundle.recording_title, None)]
-    remarks = (*named, *(one.remarks for one in contest.recordings))
-    return any(one.kinds - {"mono"} or one.telling or one.part for one in remarks) or any(
-        not _OF_VERSIONS.isdisjoint(one.group.kinds) for one in contest.candidates
-    )
+    remarks = (*named, *(recording.remarks for recording in contest.recordings))
+    return any(
+        remark.kinds - {"mono"} or remark.telling or remark.part for remark in remarks
+    ) or any(not _OF_VERSIONS.isdisjoint(candidate.group.kinds) for candidate in contest.candidates)
 
 
 # Readings: which recording is meant, and which description of a record is right.
@@ -242,16 +258,16 @@ def _is_version(bundle: EvidenceBundle, contest: Contest) -> bool:
 
 def _descriptions(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
     """Yield the evidence by each combination of contradictory descriptions; none if too many."""
-    found: Sequence[Contradiction] = ()
+    contradictory: Sequence[Contradiction] = ()
     if not bundle.listed.is_each_once:
-        recordings = sorted_recordings(bundle).kept
-        found = find_contradictions(recordings, candidates_meant(bundle))
-    if prod(len(one.readings) for one in found) > _MAX_READINGS:
+        recordings = sorted_recordings(bundle).possible
+        contradictory = find_contradictions(recordings, candidates_meant(bundle))
+    if prod(len(contradiction.readings) for contradiction in contradictory) > _MAX_READINGS:
         return
-    for readings in product(*(one.readings for one in found)):
+    for readings in product(*(contradiction.readings for contradiction in contradictory)):
         tried = bundle
-        for one, reading in zip(found, readings, strict=True):
-            tried = with_groups(tried, reading, one.groups)
+        for contradiction, reading in zip(contradictory, readings, strict=True):
+            tried = with_groups(tried, reading, contradiction.groups)
         yield tried
 
 
@@ -261,36 +277,40 @@ def _without_mono(version: Sequence[RecordingCandidate]) -> Sequence[RecordingCa
     A mono mix is another recording, which is meant only if the title says so. It stays if it has an
     ISRC in common with another mix.
     """
-    mono = [one for one in version if one.intent.is_mono]
-    rest = [one for one in version if not one.intent.is_mono]
-    codes, others = (
-        {isrc(code) for one in mix for code in one.isrcs or ()} for mix in (mono, rest)
+    mono = [recording for recording in version if recording.intent.is_mono]
+    others = [recording for recording in version if not recording.intent.is_mono]
+    codes, other_codes = (
+        {isrc(code) for recording in mix for code in recording.isrcs or ()}
+        for mix in (mono, others)
     )
-    return version if not rest or codes & others else rest
+    return version if not others or codes & other_codes else others
 
 
-def _common(found: Sequence[FirstRelease | None]) -> FirstRelease | None:
+def _common(readings: Sequence[FirstRelease | None]) -> FirstRelease | None:
     """Return what all readings have in common; `None` if they have no year in common."""
-    known = [one for one in found if one]
-    if len(known) < len(found) or len({one.year for one in known}) != 1:
+    firsts = [first for first in readings if first]
+    if len(firsts) < len(readings) or len({first.year for first in firsts}) != 1:
         return None
-    dates = sorted({one.date for one in known})
-    shared = next(n for n in _PRECISIONS if dates[0][:n] == dates[-1][:n])
-    certain = all(one.year_certain for one in known)
-    because = min(one.because for one in known if one.year_certain is certain)
+    dates = sorted({first.date for first in firsts})
+    precision = next(n for n in _PRECISIONS if dates[0][:n] == dates[-1][:n])
+    is_certain = all(first.year_certain for first in firsts)
+    because = min(first.because for first in firsts if first.year_certain is is_certain)
     if len(dates) > 1:
         because = f"{' or '.join(dates)}, by which recording or description is right; {because}"
     names = (
         "release_mbid", "release_group_mbid", "title", "country", "recording_mbid", "type", "label",
     )  # fmt: skip
-    values = {name: {getattr(one, name) for one in known} for name in names}
+    values = {name: {getattr(first, name) for first in firsts} for name in names}
     return replace(
-        known[0],
-        date=dates[0][:shared],
-        year_certain=certain,
+        firsts[0],
+        date=dates[0][:precision],
+        year_certain=is_certain,
         because=because,
-        via_sibling=all(one.via_sibling for one in known),
-        **{name: each.pop() if len(each) == 1 else None for name, each in values.items()},
+        via_sibling=all(first.via_sibling for first in firsts),
+        **{
+            name: distinct.pop() if len(distinct) == 1 else None
+            for name, distinct in values.items()
+        },
     )
 
 
@@ -303,7 +323,9 @@ def _of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | 
         return None
     chosen, when = firsts, firsts[0].since
     if len(firsts) > 1:
-        when = min([one.since for one in firsts], key=lambda date: (date.first, -date.last))
+        when = min(
+            [candidate.since for candidate in firsts], key=lambda date: (date.first, -date.last)
+        )
         if when.first == when.last:
             chosen = _before_others(firsts, contest, crg)
     case = YearCase(contest, firsts, when.text[:4])
@@ -332,47 +354,56 @@ def _close(contest: Contest) -> Sequence[Candidate]:
     A compilation with a bare year counts as no earlier than a work, unless the rules ask whether
     it was.
     """
-    dated = [one for one in contest.candidates if one.first > FIRST_DAY and one.counts]
-    start = min([one.first for one in dated if not _is_compilation(one)], default=FIRST_DAY)
-    asked = {one.candidate.id for one in contest.early_compilations}
     dated = [
-        one
-        for one in dated
-        if one.first == one.last
-        or one.last < start
+        candidate
+        for candidate in contest.candidates
+        if candidate.first > FIRST_DAY and candidate.counts
+    ]
+    start = min(
+        [candidate.first for candidate in dated if not _is_compilation(candidate)],
+        default=FIRST_DAY,
+    )
+    tried = {early.candidate.id for early in contest.early_compilations}
+    dated = [
+        candidate
+        for candidate in dated
+        if candidate.first == candidate.last
+        or candidate.last < start
         or start == FIRST_DAY
-        or one.id in asked
-        or not _is_compilation(one)
+        or candidate.id in tried
+        or not _is_compilation(candidate)
     ]
     if len(dated) <= 1:
         return dated
-    soonest = min([one.last for one in dated])
-    close = [one for one in dated if one.first <= soonest]
-    is_day = min([one.first for one in close]) == soonest
-    close = [one for one in close if one.first == one.last] if is_day else close
+    soonest = min([candidate.last for candidate in dated])
+    close = [candidate for candidate in dated if candidate.first <= soonest]
+    is_day = min([candidate.first for candidate in close]) == soonest
+    close = (
+        [candidate for candidate in close if candidate.first == candidate.last] if is_day else close
+    )
     return sorted(close, key=attrgetter("first", "last", "name"))
 
 
-def _is_compilation(one: Candidate) -> bool:
-    return one.role is Role.COMPILATION and not is_soundtrack(one.group)
+def _is_compilation(candidate: Candidate) -> bool:
+    return candidate.role is Role.COMPILATION and not is_soundtrack(candidate.group)
 
 
 def _before_others(
     firsts: Sequence[Candidate], contest: Contest, crg: ReleaseGroupId | None
 ) -> Sequence[Candidate]:
     """Return the record that precedes the others of its day; several if nothing decides."""
-    canonical = [one for one in firsts if one.id == crg]
-    works = [one for one in firsts if not gathers(one)]
+    canonical = [candidate for candidate in firsts if candidate.id == crg]
+    works = [candidate for candidate in firsts if not gathers(candidate)]
     return canonical or possibly_earliest(works or firsts, contest.tie_break)
 
 
 def _release(first: Candidate, when: PartialDate, contest: Contest) -> Release | None:
     """Return the release of that date: one from the artist's country before others."""
-    pool = [one for one in first.official if one.date == when.text]
+    pool = [release for release in first.official if release.date == when.text]
     if len(pool) > 1:
         home = home_countries(contest.artist.country)
-        pool = [one for one in pool if not is_before_its_time(one)]
-        pool = [one for one in pool if one.place in home] or pool
+        pool = [release for release in pool if not is_before_its_time(release)]
+        pool = [release for release in pool if release.place in home] or pool
         return first_by_content(first_of_day(pool, first.group, contest.settings))
     return pool[0] if pool else None
 
@@ -383,7 +414,11 @@ def _carrier(
     """Return the recording on a release; it is a sibling only if no other is on the release."""
     if len(contest.recordings) == 1:
         return contest.recordings[0]
-    carriers = {one.mb_recording_id: one for each in records for one in each.recordings}
+    carriers = {
+        recording.mb_recording_id: recording
+        for candidate in records
+        for recording in candidate.recordings
+    }
     if len(records) > 1 and len(carriers) > 1:
         return None
     rr = release.mb_release_id if release else None

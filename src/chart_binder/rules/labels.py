@@ -21,8 +21,8 @@ _TITLE_QUOTES = " .,'\"`*_“”„«»‘’「」『』"
 
 def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
     """Yield the candidates with their labels, by the date of the recording's appearance."""
-    found = sorted(candidates_in(bundle), key=lambda c: (c.first, c.last, c.title, c.id))
-    return ((f"C{number}", candidate) for number, candidate in enumerate(found, start=1))
+    candidates = sorted(candidates_in(bundle), key=lambda c: (c.first, c.last, c.title, c.id))
+    return ((f"C{number}", candidate) for number, candidate in enumerate(candidates, start=1))
 
 
 def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, Release]]:
@@ -70,9 +70,9 @@ class Labels:
             kinds={**more.kinds, **self.kinds},
         )
 
-    def id_of(self, written: str | None) -> str | None:
+    def id_of(self, text: str | None) -> str | None:
         """Return the id that a text means, or None for no text."""
-        return self.meant_by(written) if written else None
+        return self.meant_by(text) if text else None
 
     def meant_by(self, words: str) -> str:
         """Return the id of the one thing that a text names, by label, id or a group's title.
@@ -80,10 +80,10 @@ class Labels:
         Artist and kind may stand beside a title; the kind tells groups of one title apart: `Killer
         Queen (Single)`. A text that names nothing, or several things, is returned as it is.
         """
-        said = _LABEL_IN_TEXT.findall(with_usual_labels(words).upper())
-        named = {self.ids[label] for label in said if label in self.ids}
-        folded = {known.casefold(): known for known in self.ids.values()}
-        named |= {folded.get(found, found) for found in MBID.findall(words.casefold())}
+        labels = _LABEL_IN_TEXT.findall(with_usual_labels(words).upper())
+        named = {self.ids[label] for label in labels if label in self.ids}
+        folded = {identifier.casefold(): identifier for identifier in self.ids.values()}
+        named |= {folded.get(mbid, mbid) for mbid in MBID.findall(words.casefold())}
         only, *others = named or self._titled(words) or {folded.get(words.casefold(), words)}
         return words if others else only
 
@@ -93,31 +93,31 @@ class Labels:
         bare, _, kind = title.rstrip(")] ").replace("[", "(").rpartition("(")
         bare, titles = bare.strip(_TITLE_QUOTES), self.titles.items()
         return (
-            {known for known, each in titles if fold(each) == title}
+            {group for group, its_title in titles if fold(its_title) == title}
             or {
-                known
-                for known, each in titles
-                if fold(each) == bare and kind.strip() in fold(self.kinds[known])
+                group
+                for group, its_title in titles
+                if fold(its_title) == bare and kind.strip() in fold(self.kinds[group])
             }
-            or {known for known in self.titles if self._is_named_beside(title, known)}
+            or {group for group in self.titles if self._is_named_beside(title, group)}
         )
 
-    def _is_named_beside(self, words: str, known: str) -> bool:
+    def _is_named_beside(self, words: str, group: str) -> bool:
         """Return whether a text is a title with its kind or its artist, or the kind alone."""
-        rest, name = spaced_words(words), spaced_words(self.titles[known])
-        artist, kind = spaced_words(self.artist), fold(self.kinds[known]).split()
+        remaining, name = spaced_words(words), spaced_words(self.titles[group])
+        artist, kind = spaced_words(self.artist), fold(self.kinds[group]).split()
         allowed, has_artist = {*kind, *_FILLERS}, False
-        if name.strip() and name in rest:
-            rest = rest.replace(name, " ", 1)
-            has_artist = artist.strip() != "" and artist in rest
+        if name.strip() and name in remaining:
+            remaining = remaining.replace(name, " ", 1)
+            has_artist = artist.strip() != "" and artist in remaining
         if has_artist:
-            rest, allowed = rest.replace(artist, " ", 1), allowed | {"by"}
-        left = {*rest.split()}
+            remaining, allowed = remaining.replace(artist, " ", 1), allowed | {"by"}
+        left = {*remaining.split()}
         return left <= allowed and (has_artist or kind[-1] in left)
 
     def label_of(self, identifier: str) -> str | None:
         """Return the label of an id, if it has one."""
-        return next((label for label, known in self.ids.items() if known == identifier), None)
+        return next((label for label, its_id in self.ids.items() if its_id == identifier), None)
 
     def name_of(self, identifier: str) -> str:
         """Return label and title of an id, else the id itself."""

@@ -37,10 +37,12 @@ _NAME = attrgetter("name")
 
 def first_listed(contest: Contest) -> Candidate | None:
     """Return the earliest official record that has a date."""
-    dated = (one for one in contest.candidates if one.first > FIRST_DAY)
-    listed = [one for one in dated if one.official or one.is_weak]
+    dated = (candidate for candidate in contest.candidates if candidate.first > FIRST_DAY)
+    listed = [candidate for candidate in dated if candidate.official or candidate.is_weak]
     earliest = min(map(SPAN, listed), default=None)
-    return min((one for one in listed if SPAN(one) == earliest), key=_NAME, default=None)
+    return min(
+        (candidate for candidate in listed if SPAN(candidate) == earliest), key=_NAME, default=None
+    )
 
 
 # Signs that the recording was out on some day, and what explains each of them. The rules and the
@@ -57,9 +59,9 @@ def is_explained(hint: PartialDate, contest: Contest) -> bool:
 
 
 def _copies(contest: Contest) -> Iterator[Release]:
-    for one in contest.candidates:
-        yield from (copy for copy in one.unofficial if copy.when.is_known)
-        yield from filter(is_before_its_time, one.official if one.hint else ())
+    for candidate in contest.candidates:
+        yield from (copy for copy in candidate.unofficial if copy.when.is_known)
+        yield from filter(is_before_its_time, candidate.official if candidate.hint else ())
 
 
 def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest, year: int) -> int:
@@ -82,19 +84,19 @@ def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, R
         contest.bundle.has_no_sibling,
         f"{date.fromordinal(max(until, 1)).year:04}:",
     )
-    for one in contest.candidates:
-        for copy in one.unofficial:
+    for candidate in contest.candidates:
+        for copy in candidate.unofficial:
             if copy.date is None or copy.date > last:  # most are of a later year
                 continue
             when = copy.when
             if not FIRST_DAY < when.first < until:
                 continue
             if copy.standing == "Promotion":
-                record = one if one.official else first_listed(contest)
+                record = candidate if candidate.official else first_listed(contest)
                 if not (record and _is_shortly_before(when, record)):
-                    yield one, copy
+                    yield candidate, copy
             elif copy.standing == "Bootleg" and not has_no_sibling:
-                yield one, copy
+                yield candidate, copy
 
 
 def _is_shortly_before(promo: PartialDate, record: Candidate) -> bool:
@@ -125,8 +127,10 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     the only one is the first listed and its group has that date, because then only another release
     of the group is missing.
     """
-    is_any_hint = any(one.first_release_date or one.isrcs for one in contest.recordings)
-    if not is_any_hint and not any(one.unofficial for one in contest.candidates):
+    is_any_hint = any(
+        recording.first_release_date or recording.isrcs for recording in contest.recordings
+    )
+    if not is_any_hint and not any(candidate.unofficial for candidate in contest.candidates):
         return ()
     first = first_listed(contest)
     if first is None:
@@ -154,17 +158,25 @@ def _before_all(
         if assigned := _early_assignment([recording], contest, year):
             yield _earlier_text(f"an ISRC was assigned in {assigned}", first), about
     long_ago = date(max(year - contest.settings.reissue_long_gap_years, 1), 1, 1).toordinal()
-    for one, copy in _telling_copies(contest, long_ago):
-        if copy.standing == "Promotion" or one.role is Role.COMPILATION:
+    for candidate, copy in _telling_copies(contest, long_ago):
+        if copy.standing == "Promotion" or candidate.role is Role.COMPILATION:
             text = f"{describe_unofficial(copy)} of {copy.when} is older than"
-            yield f"{text} {first.dated_name}: what is it a copy of?", (one.id, copy.mb_release_id)
+            yield (
+                f"{text} {first.dated_name}: what is it a copy of?",
+                (candidate.id, copy.mb_release_id),
+            )
 
 
 def contradictions(compilation: Candidate, contest: Contest) -> tuple[Asked, ...]:
     """Return what says that the recording was out, or may have been, before a compilation."""
-    found = (*_contradicting_dates(compilation, contest), *_earlier_copies(compilation, contest))
-    ordered = sorted(found, key=lambda one: (one.text, one.about), reverse=True)
-    return tuple({one.text: one for one in ordered}.values())[: -_MAX_DOUBTS - 1 : -1]
+    questions = (
+        *_contradicting_dates(compilation, contest),
+        *_earlier_copies(compilation, contest),
+    )
+    ordered = sorted(questions, key=lambda question: (question.text, question.about), reverse=True)
+    return tuple({question.text: question for question in ordered}.values())[
+        : -_MAX_DOUBTS - 1 : -1
+    ]
 
 
 def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
@@ -216,7 +228,7 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]
 
 def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) -> int | None:
     """Return the year in which the earliest ISRC of recordings was assigned."""
-    codes = [code for one in recordings if one.isrcs for code in one.isrcs]
+    codes = [code for recording in recordings if recording.isrcs for code in recording.isrcs]
     if not codes:
         return None
     read = year_read(bundle)
@@ -225,8 +237,8 @@ def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) 
 
 def year_read(bundle: EvidenceBundle) -> int | None:
     """Return the year in which the evidence was fetched, if it is known."""
-    known = bundle.provenance
-    read = ((known and known.fetched_at_utc) or "")[:4]
+    provenance = bundle.provenance
+    read = ((provenance and provenance.fetched_at_utc) or "")[:4]
     return int(read) if read.isdecimal() else None
 
 
@@ -274,49 +286,51 @@ class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def copies(self) -> Iterator[tuple[Candidate, Release]]:
         """The releases that decide nothing, with their records."""
-        for one in self.contest.candidates:
-            yield from ((one, copy) for copy in one.unofficial)
+        for candidate in self.contest.candidates:
+            yield from ((candidate, copy) for copy in candidate.unofficial)
 
     @property
     def is_any_work_of_the_year(self) -> bool:
         """Whether any record of the year does not only gather earlier recordings."""
-        candidates = (one for one in self.contest.candidates if one.counts)
-        of_it = (one for one in candidates if one.since.text[:4] == self.year)
-        return any(not gathers(one) for one in of_it)
+        candidates = (candidate for candidate in self.contest.candidates if candidate.counts)
+        of_it = (candidate for candidate in candidates if candidate.since.text[:4] == self.year)
+        return any(not gathers(candidate) for candidate in of_it)
 
 
 def year_doubt(case: YearCase) -> str | None:
     """Return why the year is not certain, in words; `None` if it is."""
-    found = (_in_collections(case), _in_hints(case), _in_editions(case), _in_gaps(case))
-    return next(chain.from_iterable(found), None)
+    doubts = (_in_collections(case), _in_hints(case), _in_editions(case), _in_gaps(case))
+    return next(chain.from_iterable(doubts), None)
 
 
-def gathers(one: Candidate) -> bool:
+def gathers(candidate: Candidate) -> bool:
     """Whether a record may gather what came out elsewhere: a compilation or a soundtrack."""
-    if one.role is Role.SOUNDTRACK:
-        return one.group.types[0] not in ("Single", "EP")
-    return one.role is Role.COMPILATION
+    if candidate.role is Role.SOUNDTRACK:
+        return candidate.group.types[0] not in ("Single", "EP")
+    return candidate.role is Role.COMPILATION
 
 
-def gathers_alone(one: Candidate, contest: Contest) -> bool:
+def gathers_alone(candidate: Candidate, contest: Contest) -> bool:
     """Whether a record gathers, and nothing says that the recording was new on it.
 
     A soundtrack had it first if a work of the artist's certainly came out within the window after
     it, or if the earliest ISRC is of its year or the year before.
     """
-    if one.role is not Role.SOUNDTRACK or not gathers(one):
-        return gathers(one)
-    until = one.first + contest.settings.lead_window_days
+    if candidate.role is not Role.SOUNDTRACK or not gathers(candidate):
+        return gathers(candidate)
+    until = candidate.first + contest.settings.lead_window_days
     works = (work for work in contest.candidates if work.counts and work.is_own is not False)
     if any(work.last <= until and not gathers(work) for work in works):
         return False
     assigned = isrc_year(contest.recordings, contest.bundle)
-    return not (assigned and assigned >= date.fromordinal(one.last).year - 1)
+    return not (assigned and assigned >= date.fromordinal(candidate.last).year - 1)
 
 
 def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str | None:
     """Return a year in a comment, more than two calendar years before the release."""
-    for comment in sorted([one.disambiguation for one in recordings if one.disambiguation]):
+    for comment in sorted(
+        [recording.disambiguation for recording in recordings if recording.disambiguation]
+    ):
         for year in _YEAR.findall(comment):
             if int(year) < released - _TAPING_YEARS:
                 return str(year)
@@ -325,8 +339,8 @@ def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str 
 
 def are_remasters(recordings: Sequence[RecordingCandidate]) -> bool:
     """Whether the remarks in the title or the comment call each of the recordings a remaster."""
-    for one in recordings:
-        title, comment = one.title or "", one.disambiguation or ""
+    for recording in recordings:
+        title, comment = recording.title or "", recording.disambiguation or ""
         in_title = _REMASTER.search(title) and _REMASTER.search(set_off(title))
         if not in_title and not _REMASTER.search(comment):
             return False
@@ -347,16 +361,20 @@ def _in_collections(case: YearCase) -> Iterator[str]:
     contest = case.contest
     assigned = isrc_year(contest.recordings, contest.bundle)
     has_no_sibling = contest.bundle.has_no_sibling and not (assigned and assigned < year)
-    if case.is_any_work_of_the_year or not all(gathers_alone(one, contest) for one in firsts):
+    if case.is_any_work_of_the_year or not all(
+        gathers_alone(candidate, contest) for candidate in firsts
+    ):
         return
-    if has_no_sibling or any(one.group.premiere for one in firsts):
+    if has_no_sibling or any(candidate.group.premiere for candidate in firsts):
         return
     gathering, perhaps = "may gather earlier recordings", contest.bundle.possible_sibling
-    if others := [one for one in firsts if one.is_own is not True]:
+    if others := [candidate for candidate in firsts if candidate.is_own is not True]:
         yield f"{either(others)} {gathering}, so the original may be missing{perhaps}"
     is_promo = any(
-        one.role is Role.SINGLE and copy.standing == "Promotion" and copy.when.text[:4] == case.year
-        for one, copy in case.copies
+        candidate.role is Role.SINGLE
+        and copy.standing == "Promotion"
+        and copy.when.text[:4] == case.year
+        for candidate, copy in case.copies
     )
     if assigned != year and not is_promo:
         yield f"{either(firsts)} {gathering}, and nothing else says {year}{perhaps}"
@@ -365,33 +383,38 @@ def _in_collections(case: YearCase) -> Iterator[str]:
 def _in_hints(case: YearCase) -> Iterator[str]:
     """Yield what is of an earlier year: groups, first dates, ISRCs and comments."""
     contest, year = case.contest, int(case.year)
-    dates = [one.own_date.text if one.own_date else case.year for one in case.firsts]
+    dates = [first.own_date.text if first.own_date else case.year for first in case.firsts]
     if all(text[:4] < case.year for text in dates):
         names = either(case.firsts)
         yield f"no earlier release than {names} is known, but its group is of {min(dates)[:4]}"
-    until = max(one.last for one in case.firsts) + contest.settings.lead_window_days
-    for one in sorted(contest.candidates, key=_NAME):
-        is_led_to = one.role is Role.ALBUM and one.first <= until and one not in case.firsts
-        can_be_first = is_led_to or one.role is Role.SINGLE
-        if can_be_first and one.own_date and one.own_date.text[:4] < case.year:
-            yield f"{one.name} may have come out earlier: its group is of {one.own_date}"
-    for hint in sorted({one.first_date.text for one in contest.recordings} - {""}):
+    until = max(first.last for first in case.firsts) + contest.settings.lead_window_days
+    for candidate in sorted(contest.candidates, key=_NAME):
+        is_led_to = (
+            candidate.role is Role.ALBUM
+            and candidate.first <= until
+            and candidate not in case.firsts
+        )
+        can_be_first = is_led_to or candidate.role is Role.SINGLE
+        if can_be_first and candidate.own_date and candidate.own_date.text[:4] < case.year:
+            own_date = candidate.own_date
+            yield f"{candidate.name} may have come out earlier: its group is of {own_date}"
+    for hint in sorted({recording.first_date.text for recording in contest.recordings} - {""}):
         if hint[:4] < case.year and not is_explained(PartialDate.parse(hint), contest):
             yield f"MusicBrainz dates the recording {hint}, and no release of then is listed"
     if assigned := _early_assignment(contest.recordings, contest, year):
         yield f"an ISRC of the recording was assigned in {assigned}"
-    if case.firsts and all(_is_of_later_year(one, year) for one in case.firsts):
+    if case.firsts and all(_is_of_later_year(first, year) for first in case.firsts):
         yield f"its comment names a later year than that of {either(case.firsts)}"
     is_archival = contest.bundle.has_no_sibling and all(
-        "Live" in one.group.kinds for one in case.firsts
+        "Live" in first.group.kinds for first in case.firsts
     )
     if not is_archival and (taped := taping_year(contest.recordings, year)):
         yield f"its comment names {taped}, so an earlier release may be missing"
 
 
-def _is_of_later_year(one: Candidate, year: int) -> bool:
+def _is_of_later_year(candidate: Candidate, year: int) -> bool:
     """Whether comments say that each recording was made, live or anew, after a year."""
-    for recording in one.recordings:
+    for recording in candidate.recordings:
         telling = remarks_in(None, recording.disambiguation).telling
         years = [int(word) for word in telling if _YEAR.fullmatch(word)]
         if not (years and min(years) > year and telling & VERSIONS.keys()):
@@ -405,53 +428,63 @@ def _in_editions(case: YearCase) -> Iterator[str]:
     A remaster or reissue that a verified fact calls the premiere says nothing, nor does a `2009
     remaster` on a record of 1969, which is listed as one recording with the original.
     """
-    named, unproved = either(case.firsts), not any(one.group.premiere for one in case.firsts)
-    if unproved and all(_is_only_remaster(one, case.year) for one in case.firsts):
+    named, unproved = either(case.firsts), not any(first.group.premiere for first in case.firsts)
+    if unproved and all(_is_only_remaster(first, case.year) for first in case.firsts):
         yield f"the recording on {named} is a remaster, so the original may be missing"
     if unproved and all(map(_is_only_reissue, case.firsts)):
         yield f"the earliest release known of {named} is a reissue"
     candidates = case.contest.candidates
-    for one in sorted(filter(_may_be_earlier, candidates), key=_NAME):
-        yield f"{one.name} has no date, so it may be earlier"
-    for one in sorted(case.contest.works, key=_NAME):
-        if one.since.is_known and not one.is_dated:
-            yield f"{one.name} has a pressing without a date, which may be earlier"
-    early = min((one.hint.text for one in candidates if one.hint), default=case.year)
+    for candidate in sorted(filter(_may_be_earlier, candidates), key=_NAME):
+        yield f"{candidate.name} has no date, so it may be earlier"
+    for candidate in sorted(case.contest.works, key=_NAME):
+        if candidate.since.is_known and not candidate.is_dated:
+            yield f"{candidate.name} has a pressing without a date, which may be earlier"
+    early = min(
+        (candidate.hint.text for candidate in candidates if candidate.hint), default=case.year
+    )
     if early[:4] < case.year:
         yield f"a release is dated {early}, on a medium of later years: the first may be of then"
     is_any_work = case.is_any_work_of_the_year
     telling = [
-        (one, copy)
-        for one, copy in _telling_copies(case.contest, date(int(case.year), 1, 1).toordinal())
+        (candidate, copy)
+        for candidate, copy in _telling_copies(case.contest, date(int(case.year), 1, 1).toordinal())
         if copy.standing == "Promotion" or not is_any_work
     ]
-    unstated = ((one, copy) for one, copy in case.copies if copy.may_be_official)
+    unstated = ((candidate, copy) for candidate, copy in case.copies if copy.may_be_official)
     yield from sorted(
-        f"{describe_unofficial(copy)} of {one.name} is of {copy.when}"
-        for one, copy in (*telling, *unstated)
+        f"{describe_unofficial(copy)} of {candidate.name} is of {copy.when}"
+        for candidate, copy in (*telling, *unstated)
         if copy.when.is_known and copy.when.text[:4] < case.year
     )
 
 
-def _is_only_remaster(one: Candidate, year: str) -> bool:
-    remarks = (f"{each.title} {each.disambiguation}" for each in one.recordings)
+def _is_only_remaster(candidate: Candidate, year: str) -> bool:
+    remarks = (
+        f"{recording.title} {recording.disambiguation}" for recording in candidate.recordings
+    )
     is_also_older = any(named > year for text in remarks for named in _YEAR.findall(text))
-    return are_remasters(one.recordings) and not is_also_older
+    return are_remasters(candidate.recordings) and not is_also_older
 
 
-def _is_only_reissue(one: Candidate) -> bool:
-    first = [copy for copy in one.official if copy.date == one.since.text]
-    return bool(first) and all(is_marked_reissue(copy, one.group, _EDITIONS) for copy in first)
+def _is_only_reissue(candidate: Candidate) -> bool:
+    first = [copy for copy in candidate.official if copy.date == candidate.since.text]
+    return bool(first) and all(
+        is_marked_reissue(copy, candidate.group, _EDITIONS) for copy in first
+    )
 
 
-def _may_be_earlier(one: Candidate) -> bool:
+def _may_be_earlier(candidate: Candidate) -> bool:
     """Whether a record without any date may be the first: a single, soundtrack or untyped one."""
-    if one.first > FIRST_DAY or any(copy.date for copy in one.official):  # a medium before its time
+    if candidate.first > FIRST_DAY or any(
+        copy.date for copy in candidate.official
+    ):  # a medium before its time
         return False
-    unstated = [copy for copy in one.unofficial if copy.may_be_official]
-    may_be_official = one.counts or not all(copy.when.is_known for copy in unstated)
-    is_single = one.role in _UNDATED_FIRSTS or "Soundtrack" in one.group.kinds
-    return may_be_official and (is_single or not (one.group.types[0] or one.group.kinds))
+    unstated = [copy for copy in candidate.unofficial if copy.may_be_official]
+    may_be_official = candidate.counts or not all(copy.when.is_known for copy in unstated)
+    is_single = candidate.role in _UNDATED_FIRSTS or "Soundtrack" in candidate.group.kinds
+    return may_be_official and (
+        is_single or not (candidate.group.types[0] or candidate.group.kinds)
+    )
 
 
 def _in_gaps(case: YearCase) -> Iterator[str]:
@@ -487,11 +520,13 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
     if isinstance(verdict, Open) and verdict.proposal:
         verdict = verdict.proposal
     contest = contest_of(bundle, settings)
-    counting = [one for one in contest.candidates if one.counts]
+    counting = [candidate for candidate in contest.candidates if candidate.counts]
     if isinstance(verdict, Open):
-        is_asked = any(one.kind == "missing_original" for one in verdict.questions)
-        return is_asked or all(one.role is Role.COMPILATION for one in counting)
-    chosen = next((one for one in contest.candidates if one.id == verdict.crg), None)
+        is_asked = any(question.kind == "missing_original" for question in verdict.questions)
+        return is_asked or all(candidate.role is Role.COMPILATION for candidate in counting)
+    chosen = next(
+        (candidate for candidate in contest.candidates if candidate.id == verdict.crg), None
+    )
     if chosen is None or verdict.crg_rule in _FINAL:
         return False
     first = first_listed(contest) or chosen
@@ -499,12 +534,12 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
 
 
 def _may_be_later(chosen: Candidate, rr: str | None, contest: Contest) -> bool:
-    group, own = chosen.group, chosen.group.first_date
-    release = next((one for one in group.editions if one.mb_release_id == rr), None)
+    group, group_date = chosen.group, chosen.group.first_date
+    release = next((edition for edition in group.editions if edition.mb_release_id == rr), None)
     return (
         gathers_alone(chosen, contest)
         or (release is not None and is_marked_reissue(release, group, contest.settings))
-        or (own.is_known and chosen.is_dated and own.last < chosen.first)
+        or (group_date.is_known and chosen.is_dated and group_date.last < chosen.first)
     )
 
 
@@ -513,7 +548,7 @@ def _is_anything_before(first: Candidate, contest: Contest) -> bool:
     return (
         are_remasters(first.recordings)
         or (isrc_year(recordings, contest.bundle) or year) < year
-        or any(one.first_date.last < first.first for one in recordings)
+        or any(recording.first_date.last < first.first for recording in recordings)
         or taping_year(recordings, year) is not None
         or any(
             copy.standing == "Promotion" and copy.when.last < first.first

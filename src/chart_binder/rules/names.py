@@ -41,8 +41,8 @@ def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:
         return True
     if group.artist_credit:
         return is_various_name(group.artist_credit)
-    written = set(_credits(_earliest(editions)))
-    return bool(written) and all(map(is_various_name, written))
+    names = set(_credits(_earliest(editions)))
+    return bool(names) and all(map(is_various_name, names))
 
 
 def is_by(artists: Sequence[Artist], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
@@ -54,9 +54,9 @@ def is_by(artists: Sequence[Artist], group: ReleaseGroup, editions: Sequence[Rel
     """
     if group.artist_ids:
         ids = set(map(bare_id, group.artist_ids))
-        if any(one.mb_artist_id in ids for one in artists):
+        if any(artist.mb_artist_id in ids for artist in artists):
             return True
-    return is_named([one.name for one in artists if one.name], group, editions)
+    return is_named([artist.name for artist in artists if artist.name], group, editions)
 
 
 def is_named(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
@@ -66,14 +66,14 @@ def is_named(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Rel
     wanted = [artist for artist in artists if non_blank(artist)]
     if not wanted:
         return None
-    own = None
-    if group.artist_credit and (own := _names_any(group.artist_credit, tuple(wanted))):
+    by_group = None
+    if group.artist_credit and (by_group := _names_any(group.artist_credit, tuple(wanted))):
         return True
     names = set(_credits(_earliest(editions)))
     answers = {_names_any(name, tuple(wanted)) for name in names}
     if True in answers:
         return None if False in answers else True
-    return False if False in answers or own is False else None
+    return False if False in answers or by_group is False else None
 
 
 def names_on(group: ReleaseGroup, editions: Sequence[Release]) -> list[str]:
@@ -83,15 +83,15 @@ def names_on(group: ReleaseGroup, editions: Sequence[Release]) -> list[str]:
 
 def _earliest(editions: Sequence[Release]) -> Sequence[Release]:
     """Return the releases that may be the earliest; all of them if none is dated."""
-    dated = [one for one in editions if one.when.first > FIRST_DAY]
+    dated = [release for release in editions if release.when.first > FIRST_DAY]
     if not dated:
         return editions
-    soonest = min([one.when.last for one in dated])
-    return [one for one in dated if one.when.first <= soonest]
+    soonest = min([release.when.last for release in dated])
+    return [release for release in dated if release.when.first <= soonest]
 
 
 def _credits(editions: Iterable[Release]) -> list[str]:
-    return [credit for one in editions if (credit := non_blank(one.artist_credit))]
+    return [credit for release in editions if (credit := non_blank(release.artist_credit))]
 
 
 @lru_cache(maxsize=8_192)
@@ -138,8 +138,8 @@ def _may_be(part: str, artist: str) -> Answer:
         return None
     if max(len(ours), len(theirs)) > _MAX_COMPARED:
         return False
-    one, other = sorted((ours, theirs))
-    alike = SequenceMatcher(None, one, other, autojunk=False)
+    first, other = sorted((ours, theirs))
+    alike = SequenceMatcher(None, first, other, autojunk=False)
     # rapidfuzz gives slightly other ratios, which would change decisions, and loads 10 ms slower.
     is_near = alike.real_quick_ratio() >= _MIN_LIKENESS and alike.ratio() >= _MIN_LIKENESS
     return None if is_near else False

@@ -57,23 +57,25 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
     it, as a compilation is; so is one by others, if nothing says that the recording was new on it.
     Such a soundtrack is chosen only if siblings were looked up and none was found.
     """
-    choices = [one for one in contest.firsts if one.role is Role.SOUNDTRACK]
+    choices = [work for work in contest.firsts if work.role is Role.SOUNDTRACK]
     if choices:
-        latest = max([one.last for one in choices])
-        for one in contest.compilations:
-            if one.is_dated and one.first < latest:
+        latest = max([choice.last for choice in choices])
+        for compilation in contest.compilations:
+            if compilation.is_dated and compilation.first < latest:
                 text = "{0.dated_name} came out before {1.name}, or may have"
-                return no_choice(text, one, choices[0])
+                return no_choice(text, compilation, choices[0])
         first, doubts = choices[0], tuple[Asked, ...]()
         if first.is_own is False and gathers_alone(first, contest):
             doubts = _doubts_of_others(first, contest)
-        elif all(is_compilation(one.group) for one in contest.works):
+        elif all(is_compilation(work.group) for work in contest.works):
             doubts = contradictions(first, contest)
         return Ruling(choices, _is_earliest(contest), (first,), doubts)
-    late = next((one for one in contest.works if one.role is Role.SOUNDTRACK), None)
+    late = next((work for work in contest.works if work.role is Role.SOUNDTRACK), None)
     if late:
         return no_choice("{0.dated_name} came out later", late)
-    collection = next((one for one in contest.compilations if is_soundtrack(one.group)), None)
+    collection = next(
+        (record for record in contest.compilations if is_soundtrack(record.group)), None
+    )
     if collection:
         return no_choice("{0.dated_name} gathers what came out elsewhere", collection)
     return no_choice("no soundtrack carries it")
@@ -126,23 +128,23 @@ def album_lead_window(contest: Contest) -> Ruling:
 
 
 def _albums_within_window(singles: Sequence[Candidate], contest: Contest) -> list[Candidate]:
-    latest_single = min([one.last for one in contest.works])
-    latest_album = min([one.last for one in contest.albums])
-    if latest_album - min([one.first for one in singles]) < 1:
+    latest_single = min([candidate.last for candidate in contest.works])
+    latest_album = min([candidate.last for candidate in contest.albums])
+    if latest_album - min([candidate.first for candidate in singles]) < 1:
         return []
     window = contest.settings.lead_window_days
-    return [one for one in contest.albums if one.first - latest_single <= window]
+    return [candidate for candidate in contest.albums if candidate.first - latest_single <= window]
 
 
 def album_same_date(contest: Contest) -> Ruling:
     """Choose the album, if album and single come first, on the same day."""
     if contest.intent:
         return no_choice(f"the recording is {contest.what}")
-    choices = [one for one in contest.firsts if one.role is Role.ALBUM]
+    choices = [candidate for candidate in contest.firsts if candidate.role is Role.ALBUM]
     if not choices:
         return no_choice("no studio album comes first")
     album = choices[0]
-    soonest = min([one.last for one in contest.works])
+    soonest = min([candidate.last for candidate in contest.works])
     for single in contest.works:
         if single.role is Role.SINGLE and single.first <= soonest:  # as are all the choices
             text = (
@@ -187,7 +189,7 @@ def live_only_premiere(contest: Contest) -> Ruling:
     if not contest.firsts:
         return no_choice("no live record comes first")
     works = (*contest.works, *contest.undated)
-    studio = next((one for one in works if one.role is not Role.LIVE), None)
+    studio = next((candidate for candidate in works if candidate.role is not Role.LIVE), None)
     if studio:
         return no_choice("{0.name} is no live record", studio)
     text = f"only live records carry it; {_is_earliest(contest)}"
@@ -231,15 +233,19 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
         return _no_compilation(
             contest, "no compilation of the artist's own is long before the rest"
         )
-    doubts = [doubt for one in early[:_MAX_NAMED] for doubt in _doubts(one, contest)]
+    doubts = [
+        doubt for compilation in early[:_MAX_NAMED] for doubt in _doubts(compilation, contest)
+    ]
     doubts += _undated_beside_only_one(contest)
-    choices = [one.candidate for one in early]
+    choices = [compilation.candidate for compilation in early]
     first, records = choices[0], (*compilations, *contest.works, *contest.undated)
-    is_any_undated = any(one is not first and not one.since.is_known for one in records)
-    rest = "the rest that has a date" if is_any_undated else "the rest"
-    own = "by others" if early[0].is_own is False else "the artist's own"
+    is_any_undated = any(
+        candidate is not first and not candidate.since.is_known for candidate in records
+    )
+    others = "the rest that has a date" if is_any_undated else "the rest"
+    whose = "by others" if early[0].is_own is False else "the artist's own"
     window = contest.settings.lead_window_days
-    text = f"{{0.dated_name}} is {own}, more than {window} days before {rest}"
+    text = f"{{0.dated_name}} is {whose}, more than {window} days before {others}"
     return Ruling(choices, text, (first,), tuple(doubts))
 
 
@@ -261,7 +267,7 @@ def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
 
 def earliest_official(contest: Contest) -> Ruling:
     """Choose the work that is certainly the earliest, where it is no single."""
-    choices = [one for one in contest.firsts if one.role is not Role.SINGLE]
+    choices = [candidate for candidate in contest.firsts if candidate.role is not Role.SINGLE]
     if not choices:
         return no_choice("no album or other work comes first")
     return Ruling(choices, _is_earliest(contest), (choices[0],))
@@ -298,16 +304,20 @@ def stated_premiere(contest: Contest) -> Ruling:
     everything listed. A single called the first is not chosen where a studio album may be within
     the lead window: the fact does not tell how much later that is.
     """
-    stated = [one for one in contest.candidates if one.group.premiere and one.counts]
+    stated = [
+        candidate
+        for candidate in contest.candidates
+        if candidate.group.premiere and candidate.counts
+    ]
     if len(stated) != 1:
         return no_choice(f"verified facts call {len(stated) or 'no'} records the first")
     first = stated[0]
-    for one in contest.candidates:
-        if one.counts and one.is_dated and one.last < first.first:
+    for candidate in contest.candidates:
+        if candidate.counts and candidate.is_dated and candidate.last < first.first:
             text = "{0.dated_name} is called the first, but {1.dated_name} is not later"
-            return no_choice(text, first, one)
+            return no_choice(text, first, candidate)
     if first.role is Role.SINGLE and not contest.intent:
-        until = min([first.last, *(one.last for one in contest.works)])
+        until = min([first.last, *(work.last for work in contest.works)])
         window = contest.settings.lead_window_days
         for album in contest.albums:
             if album.first - until <= window and album.last > first.first:
@@ -349,7 +359,7 @@ def apply_rules(contest: Contest) -> RuleResults:
             doubts.setdefault(doubt.text, doubt)
     results = RuleResults(rulings, possible, list(doubts.values()))
     is_open = len(possible) != 1 or doubts
-    if is_open and any(one.group.premiere for one in contest.candidates):
+    if is_open and any(candidate.group.premiere for candidate in contest.candidates):
         ruling = stated_premiere(contest)
         rulings = [(STATED_PREMIERE, ruling), *rulings]
         if ruling.choices:
@@ -360,13 +370,15 @@ def apply_rules(contest: Contest) -> RuleResults:
 
 def possible_answers(contest: Contest) -> Sequence[Candidate]:
     """Return the possible answers of the rules alone, without what speaks against them."""
-    if any(one.group.premiere for one in contest.candidates):
+    if any(candidate.group.premiere for candidate in contest.candidates):
         return apply_rules(contest).possible
     return _choices([(code, rule(contest)) for code, rule in RULES])
 
 
 def _choices(rulings: Sequence[tuple[str, Ruling]]) -> Sequence[Candidate]:
-    return [*{one.id: one for _, ruling in rulings for one in ruling.choices}.values()]
+    return [
+        *{candidate.id: candidate for _, ruling in rulings for candidate in ruling.choices}.values()
+    ]
 
 
 def _is_earliest(contest: Contest) -> str:
@@ -380,9 +392,9 @@ def _is_earliest(contest: Contest) -> str:
     return f"{{0.dated_name}} carries it, and nothing {others} does officially"
 
 
-def _days_between(one: Candidate, other: Candidate) -> str:
-    least, most = other.first - one.last, other.last - one.first
-    is_known = least == most or (one.since.is_known and other.since.is_known)
+def _days_between(candidate: Candidate, other: Candidate) -> str:
+    least, most = other.first - candidate.last, other.last - candidate.first
+    is_known = least == most or (candidate.since.is_known and other.since.is_known)
     return time_between(least, most) if is_known else "some time"
 
 
@@ -393,7 +405,7 @@ _MAX_NAMED = 3
 
 def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
     window = contest.settings.lead_window_days
-    own = early.candidate.id
+    crg = early.candidate.id
     yield from contradictions(early.candidate, contest)
     if early.is_own is None:
         yield _whose(early.candidate, contest)
@@ -404,36 +416,42 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
         )
         yield _asked_whether_first(text, early.candidate)
     if not early.is_alone:
-        soundtracks = [one for one in contest.works if one.is_dated and is_compilation(one.group)]
-        near = [
-            one
-            for one in (*contest.dated_compilations, *soundtracks)
-            if one.first <= early.candidate.last + window and one.id != own
+        soundtracks = [
+            candidate
+            for candidate in contest.works
+            if candidate.is_dated and is_compilation(candidate.group)
         ]
-        named = sorted([early.candidate, *near[:_MAX_NAMED]], key=lambda one: one.dated_name)
-        names = " or ".join(one.dated_name for one in named)
+        near = [
+            candidate
+            for candidate in (*contest.dated_compilations, *soundtracks)
+            if candidate.first <= early.candidate.last + window and candidate.id != crg
+        ]
+        named = sorted(
+            [early.candidate, *near[:_MAX_NAMED]], key=lambda candidate: candidate.dated_name
+        )
+        names = " or ".join(candidate.dated_name for candidate in named)
         yield Asked(
             "tie",
             f"which was the first, {names}? They came out, or may have, within {window} days",
-            tuple(one.id for one in named),
+            tuple(candidate.id for candidate in named),
             [*map(premiere_answer, named)],
         )
 
 
-def _whose(one: Candidate, contest: Contest) -> Asked:
-    group = one.id
+def _whose(candidate: Candidate, contest: Contest) -> Asked:
+    group = candidate.id
     owners = (("the artist's own", contest.artist.name), ("by others", "Various Artists"))
     answers = [
         (answer, [in_groups(set_fields(artist_credit=credit), (group,))])
         for answer, credit in owners
         if credit
     ]
-    text = f"is {one.dated_name} the artist's own? No credit tells"
+    text = f"is {candidate.dated_name} the artist's own? No credit tells"
     return Asked("type", text, (group,), answers)
 
 
-def _asked_whether_first(text: str, one: Candidate) -> Asked:
-    return Asked("missing_original", text, (one.id,), [premiere_answer(one)])
+def _asked_whether_first(text: str, candidate: Candidate) -> Asked:
+    return Asked("missing_original", text, (candidate.id,), [premiere_answer(candidate)])
 
 
 def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
@@ -441,15 +459,15 @@ def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
     dated = contest.dated_compilations
     if contest.works or len(dated) > 1:
         return
-    undated = [one for one in contest.compilations if not one.is_dated]
-    for one, other in product(undated[:_MAX_NAMED], dated):
-        group, beside = one.id, other.id
-        text = f"{one.name} has no date: did it come out before {other.dated_name}?"
+    undated = [compilation for compilation in contest.compilations if not compilation.is_dated]
+    for candidate, other in product(undated[:_MAX_NAMED], dated):
+        group, beside = candidate.id, other.id
+        text = f"{candidate.name} has no date: did it come out before {other.dated_name}?"
         window = contest.settings.lead_window_days
         spans = [(2, True), (other.first - window, False), (other.last + window + 1, True)]
         answers: Sequence[Answer] = ()
         if other.last + window < LAST_DAY:
-            answers = day_answers(group, spans, LAST_DAY, first_day_on_sale(one.official))
+            answers = day_answers(group, spans, LAST_DAY, first_day_on_sale(candidate.official))
         yield Asked("date", text, (group, beside), answers)
 
 
@@ -457,12 +475,14 @@ def _no_compilation(contest: Contest, why: str) -> Ruling:
     """Leave the choice to the works; without any work, the original is missing."""
     if contest.works:
         return no_choice(why)
-    first = min(contest.compilations, key=lambda one: (one.last, one.title, one.id))
+    first = min(
+        contest.compilations, key=lambda candidate: (candidate.last, candidate.title, candidate.id)
+    )
     is_one = len(contest.compilations) == 1
     what = "only a compilation carries" if is_one else "only compilations carry"
-    if any(one.is_by_others for one in contest.compilations):
+    if any(candidate.is_by_others for candidate in contest.compilations):
         what = "only records by others carry"
     text = f"{MISSING}: {what} it, the earliest {first.dated_name}"
     text += contest.bundle.possible_sibling
-    asked = Asked("missing_original", text, (first.id,))
-    return Ruling((), f"{what} it: {why}", doubts=(asked,))
+    question = Asked("missing_original", text, (first.id,))
+    return Ruling((), f"{what} it: {why}", doubts=(question,))

@@ -46,25 +46,25 @@ class Undecided(msgspec.Struct, frozen=True, eq=False):
     """An open case before its questions are answered on trial."""
 
     because: str
-    asked: Sequence[Asked]
+    questions: Sequence[Asked]
     path: tuple[Considered, ...]
 
 
 def questions_of(
-    asked: Iterable[Asked], bundle: EvidenceBundle, settle: Settle
+    drafts: Iterable[Asked], bundle: EvidenceBundle, settle: Settle
 ) -> tuple[Question, ...]:
     """Return questions with what each answer leads to, where few are tried and one settles it."""
     questions = []
-    for one in asked:
+    for draft in drafts:
         possibilities = []
-        for answer, changes in one.answers if len(one.answers) <= _MAX_ANSWERS else ():
+        for answer, changes in draft.answers if len(draft.answers) <= _MAX_ANSWERS else ():
             groups = (settle(change(bundle)) for change in changes)
             first = next(groups, None)
             is_settled = first is not None and all(crg == first for crg in groups)
             possibilities.append(Possibility(answer, first if is_settled else None))
-        settles = any(each.crg for each in possibilities)
+        settles = any(possibility.crg for possibility in possibilities)
         questions.append(
-            Question(one.kind, one.text, one.about, tuple(possibilities) if settles else ())
+            Question(draft.kind, draft.text, draft.about, tuple(possibilities) if settles else ())
         )
     return tuple(questions)
 
@@ -81,7 +81,8 @@ def with_groups(
     recordings = []
     for recording in bundle.recording_candidates:
         groups = (
-            change(one) if ids is None or one.mb_rg_id in ids else one for one in recording.groups
+            change(group) if ids is None or group.mb_rg_id in ids else group
+            for group in recording.groups
         )
         recordings.append(replace(recording, rg_candidates=tuple(filter(None, groups))))
     return replace(bundle, recording_candidates=tuple(recordings))
@@ -92,9 +93,11 @@ def set_fields(**fields: object) -> GroupChange:
     return lambda group: replace(group, **fields)
 
 
-def premiere_answer(one: Candidate) -> Answer:
+def premiere_answer(candidate: Candidate) -> Answer:
     """Return the answer that the recording first came out on a record."""
-    return f"it first came out on {one.name}", [in_groups(set_fields(premiere=True), (one.id,))]
+    return f"it first came out on {candidate.name}", [
+        in_groups(set_fields(premiere=True), (candidate.id,))
+    ]
 
 
 def set_releases(chosen: Callable[[Release], bool], **fields: object) -> GroupChange:
@@ -103,7 +106,9 @@ def set_releases(chosen: Callable[[Release], bool], **fields: object) -> GroupCh
     def change(group: ReleaseGroup) -> ReleaseGroup:
         if not any(map(chosen, group.editions)):
             return group
-        releases = (replace(one, **fields) if chosen(one) else one for one in group.editions)
+        releases = (
+            replace(release, **fields) if chosen(release) else release for release in group.editions
+        )
         return replace(group, releases=tuple(releases))
 
     return change
@@ -127,15 +132,15 @@ def day_answers(
     for (start, may_settle), end in zip(spans, ends, strict=True):
         if end < on_sale:
             continue
-        said = f"from {date.fromordinal(start)} to {date.fromordinal(end)}"
+        span = f"from {date.fromordinal(start)} to {date.fromordinal(end)}"
         if start == starts[0]:
-            said = f"before {date.fromordinal(end + 1)}"
+            span = f"before {date.fromordinal(end + 1)}"
         elif start == starts[-1]:
-            said = f"on {date.fromordinal(start)} or later"
+            span = f"on {date.fromordinal(start)} or later"
         elif start == end:
-            said = f"on {date.fromordinal(start)}"
+            span = f"on {date.fromordinal(start)}"
         days = sorted({max(start, on_sale), end}) if may_settle else ()
-        answers.append((said, [_dated_on(day, group) for day in days]))
+        answers.append((span, [_dated_on(day, group) for day in days]))
     return answers
 
 
@@ -146,10 +151,10 @@ def _dated_on(day: int, group_id: str) -> BundleChange:
     def change(group: ReleaseGroup) -> ReleaseGroup | None:
         if not group.releases:
             return replace(group, first_release_date=text)
-        official = [one for one in group.releases if one.is_official]
-        may_be = [one for one in official if one.when.first <= day <= one.when.last]
-        chosen = [one for one in may_be if one.when.is_known] or may_be
-        return set_releases(lambda one: one in chosen, date=text)(group)
+        official = [release for release in group.releases if release.is_official]
+        may_be = [release for release in official if release.when.first <= day <= release.when.last]
+        chosen = [release for release in may_be if release.when.is_known] or may_be
+        return set_releases(lambda release: release in chosen, date=text)(group)
 
     return in_groups(change, (group_id,))
 
@@ -177,14 +182,14 @@ UnknownStatuses: TypeAlias = dict[ReleaseId, tuple[Candidate, Release]]
 
 def releases_of_unknown_status(candidates: Sequence[Candidate]) -> UnknownStatuses:
     """Return the releases of unknown status by id, the earliest first."""
-    found = [
-        (one, release)
-        for one in candidates
-        for release in one.unofficial
+    pairs = [
+        (candidate, release)
+        for candidate in candidates
+        for release in candidate.unofficial
         if release.status not in STATUSES and release.may_be_official
     ]
-    found.sort(key=lambda pair: (pair[1].when.last, pair[1].when.first, pair[1].mb_release_id))
-    return {release.mb_release_id: (one, release) for one, release in found}
+    pairs.sort(key=lambda pair: (pair[1].when.last, pair[1].when.first, pair[1].mb_release_id))
+    return {release.mb_release_id: (candidate, release) for candidate, release in pairs}
 
 
 def statuses_that_matter(
@@ -195,8 +200,8 @@ def statuses_that_matter(
     A release after the day `until` cannot change it, unless its group has an earlier date.
     """
     relevant = [
-        one
-        for one, (candidate, release) in unknown.items()
+        release_id
+        for release_id, (candidate, release) in unknown.items()
         if _earliest_with(candidate, release) <= until and _is_relevant(candidate, release)
     ]
 
@@ -207,22 +212,26 @@ def statuses_that_matter(
     first = next((few for few in _subsets(relevant) if changes_decision(few)), None)
     if first is None:
         return ()
-    alone = [one for one in relevant[:_MAX_RELEASES_ALONE] if changes_decision((one,))]
+    alone = [
+        release_id
+        for release_id in relevant[:_MAX_RELEASES_ALONE]
+        if changes_decision((release_id,))
+    ]
     return status_questions(unknown, alone or first)
 
 
 def _earliest_with(candidate: Candidate, release: Release) -> int:
     """Return the earliest day that a group may be of if a release of it is official."""
-    own = candidate.group.first_date
-    return min(release.when.first, own.first) if own.is_known else release.when.first
+    group_date = candidate.group.first_date
+    return min(release.when.first, group_date.first) if group_date.is_known else release.when.first
 
 
-def status_questions(unknown: UnknownStatuses, asked: Sequence[ReleaseId]) -> tuple[Asked, ...]:
+def status_questions(unknown: UnknownStatuses, ids: Sequence[ReleaseId]) -> tuple[Asked, ...]:
     """Return questions for the statuses of releases; those of one record and date share one."""
     tried = (("official", ("Official",)), ("not official", ("Bootleg", "Promotion")))
     answers = tried if len(unknown) <= _MAX_RELEASES_ALONE else ()
     questions: dict[str, list[tuple[Candidate, Release]]] = {}
-    for candidate, release in map(unknown.__getitem__, asked):
+    for candidate, release in map(unknown.__getitem__, ids):
         when = release.when.text or "undated"
         text = f"is the {when} release of '{candidate.title}' official?"
         questions.setdefault(text, []).append((candidate, release))
@@ -247,7 +256,9 @@ def _status_change(status: str, those: Sequence[tuple[Candidate, Release]]) -> B
 
 def _with_status(status: str, releases: Sequence[ReleaseId]) -> GroupChange:
     ids = frozenset(releases)
-    return set_releases(lambda one: one.mb_release_id in ids and one.may_be_official, status=status)
+    return set_releases(
+        lambda release: release.mb_release_id in ids and release.may_be_official, status=status
+    )
 
 
 def _is_relevant(candidate: Candidate, release: Release) -> bool:
@@ -264,7 +275,7 @@ def _is_relevant(candidate: Candidate, release: Release) -> bool:
 
 def _subsets(ids: Sequence[ReleaseId]) -> Iterator[tuple[ReleaseId, ...]]:
     if len(ids) > _MAX_SUBSETS:
-        yield from ((one,) for one in ids[:_MAX_RELEASES_ALONE])
+        yield from ((release_id,) for release_id in ids[:_MAX_RELEASES_ALONE])
         yield tuple(ids)
         return
     for size in range(1, len(ids) + 1):
@@ -274,8 +285,12 @@ def _subsets(ids: Sequence[ReleaseId]) -> Iterator[tuple[ReleaseId, ...]]:
 def records_of_unknown_type(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     """Return the records without a type, or with one that MusicBrainz lacks, earliest first."""
     # The noun for them always ends so; most candidates need no look at their types.
-    groups = [one for one in candidates if one.kind.endswith("record")]
-    return [one for one in groups if one.counts and one.group.types == (None, ())]
+    groups = [candidate for candidate in candidates if candidate.kind.endswith("record")]
+    return [
+        candidate
+        for candidate in groups
+        if candidate.counts and candidate.group.types == (None, ())
+    ]
 
 
 def types_that_matter(
@@ -286,10 +301,14 @@ def types_that_matter(
     Common types are tried. A record after the day `until` cannot change it, unless its group has an
     earlier date.
     """
-    early = [one for one in untyped if min(one.first, (one.own_date or one.since).first) <= until]
+    early = [
+        candidate
+        for candidate in untyped
+        if min(candidate.first, (candidate.own_date or candidate.since).first) <= until
+    ]
     together = [early] if len(early) > 1 else []
-    for few in (*([one] for one in early[:_MAX_RECORDS_ALONE]), *together):
-        ids = frozenset(one.id for one in few)
+    for few in (*([candidate] for candidate in early[:_MAX_RECORDS_ALONE]), *together):
+        ids = frozenset(candidate.id for candidate in few)
         for primary in _TRIED_TYPES:
             tried = with_groups(bundle, set_fields(primary_type=primary), ids)
             if rules(tried) != crg:
@@ -297,14 +316,14 @@ def types_that_matter(
     return ()
 
 
-def _type_question(one: Candidate) -> Asked:
-    group = (one.id,)
+def _type_question(candidate: Candidate) -> Asked:
+    group = (candidate.id,)
     answers = (("an album", "Album"), ("a single or an EP", "Single"))
     return Asked(
         "type",
-        f"what is {one.dated_name}, which has no known type: an album, a single or an EP?",
+        f"what is {candidate.dated_name}, which has no known type: an album, a single or an EP?",
         group,
-        [(said, [in_groups(set_fields(primary_type=kind), group)]) for said, kind in answers],
+        [(answer, [in_groups(set_fields(primary_type=kind), group)]) for answer, kind in answers],
     )
 
 
@@ -337,33 +356,35 @@ def find_contradictions(
     for recording in recordings:
         for group in recording.groups:
             copies.setdefault(group.mb_rg_id, []).append(group)
-    found: list[Contradiction] = []
-    for one in candidates:
-        same = copies.get(one.id, ())
+    contradictions: list[Contradiction] = []
+    for candidate in candidates:
+        same = copies.get(candidate.id, ())
         if len(same) > 1:
-            found += _about_group(one, same)
-        releases = one.group.editions
+            contradictions += _about_group(candidate, same)
+        releases = candidate.group.editions
         if len({release.mb_release_id for release in releases}) < len(releases):
-            found += _about_releases(one)
-    return [*found, *_in_several_groups(candidates)]
+            contradictions += _about_releases(candidate)
+    return [*contradictions, *_in_several_groups(candidates)]
 
 
 def contradictions_that_matter(
     crg: str, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, rules: Rules
 ) -> tuple[Asked, ...]:
     """Return questions for the contradictions that a decision depends on; none if it stands."""
-    questions = tuple(one.asked for one in contradictions)
-    if prod(len(one.readings) for one in contradictions) > _MAX_READINGS:
+    questions = tuple(contradiction.asked for contradiction in contradictions)
+    if prod(len(contradiction.readings) for contradiction in contradictions) > _MAX_READINGS:
         return questions[:_MAX_QUESTIONS]
     chosen: dict[tuple[int, ...], str | None] = {}
-    for numbers in product(*(range(len(one.readings)) for one in contradictions)):
+    for numbers in product(
+        *(range(len(contradiction.readings)) for contradiction in contradictions)
+    ):
         tried = bundle
-        for one, number in zip(contradictions, numbers, strict=True):
-            tried = with_groups(tried, one.readings[number], one.groups)
+        for contradiction, number in zip(contradictions, numbers, strict=True):
+            tried = with_groups(tried, contradiction.readings[number], contradiction.groups)
         chosen[numbers] = rules(tried)
     if set(chosen.values()) == {crg}:
         return ()
-    matter = [one for place, one in enumerate(questions) if _depends_on(place, chosen)]
+    matter = [question for place, question in enumerate(questions) if _depends_on(place, chosen)]
     return tuple(matter or questions)[:_MAX_QUESTIONS]
 
 
@@ -372,20 +393,22 @@ def _depends_on(place: int, chosen: dict[tuple[int, ...], str | None]) -> bool:
     answers: dict[tuple[int, ...], set[str | None]] = {}
     for numbers, answer in chosen.items():
         answers.setdefault((*numbers[:place], *numbers[place + 1 :]), set()).add(answer)
-    return any(len(each) > 1 for each in answers.values())
+    return any(len(groups) > 1 for groups in answers.values())
 
 
-def _about_group(one: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Contradiction]:
+def _about_group(candidate: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Contradiction]:
     """Yield contradictions of types, credit and date; what a description leaves out is none."""
-    groups, title = (one.id,), one.title
+    groups, title = (candidate.id,), candidate.title
     types = sorted({copy.types for copy in copies if copy.primary_type or copy.kinds}, key=str)
     if len(types) > 1:
-        nouns = " and ".join(_with_article(role_and_noun(*each)[1]) for each in types)
+        nouns = " and ".join(
+            _with_article(role_and_noun(*types_of_copy)[1]) for types_of_copy in types
+        )
         yield Contradiction(
             f"the evidence calls '{title}' both {nouns}: which is it?",
             groups,
             [set_fields(primary_type=primary, secondary_types=kinds) for primary, kinds in types],
-            [_with_article(role_and_noun(*each)[1]) for each in types],
+            [_with_article(role_and_noun(*types_of_copy)[1]) for types_of_copy in types],
         )
     names = sorted({credit for copy in copies if (credit := non_blank(copy.artist_credit))})
     if len({name.casefold() for name in names}) > 1:
@@ -395,43 +418,43 @@ def _about_group(one: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Con
         )
     dates = sorted({copy.first_date for copy in copies}, key=str)
     if any(same_day(*pair) is False for pair in combinations(dates, 2)):
-        known = [date.text for date in dates if date.is_known]
-        question = f"the evidence dates '{title}' both {' and '.join(known)}: which is right?"
+        texts = [date.text for date in dates if date.is_known]
+        question = f"the evidence dates '{title}' both {' and '.join(texts)}: which is right?"
         yield Contradiction(
-            question, groups, [set_fields(first_release_date=text) for text in known], known
+            question, groups, [set_fields(first_release_date=text) for text in texts], texts
         )
 
 
-def _about_releases(one: Candidate) -> Iterator[Contradiction]:
+def _about_releases(candidate: Candidate) -> Iterator[Contradiction]:
     described: dict[str, list[Release]] = {}
-    for release in one.group.editions:
+    for release in candidate.group.editions:
         described.setdefault(release.mb_release_id, []).append(release)
-    for name, found in sorted(described.items()):
-        if len(found) == 1:
+    for name, ways in sorted(described.items()):
+        if len(ways) == 1:
             continue
-        ways = sorted(found, key=str)
-        days = sorted({str(way.when) for way in ways if way.when.is_known})
-        statuses = sorted({way.standing for way in ways if way.standing})
-        what = f"the release {name} of '{one.title}' both"
-        if any(same_day(way.when, other.when) is False for way, other in combinations(ways, 2)):
+        ordered = sorted(ways, key=str)
+        days = sorted({str(way.when) for way in ordered if way.when.is_known})
+        statuses = sorted({way.standing for way in ordered if way.standing})
+        what = f"the release {name} of '{candidate.title}' both"
+        if any(same_day(way.when, other.when) is False for way, other in combinations(ordered, 2)):
             problem = f"dates {what} {' and '.join(days)}"
-            names = [str(way.when) for way in ways]
+            names = [str(way.when) for way in ordered]
         elif len(statuses) > 1:
             problem = f"calls {what} {' and '.join(statuses)}"
-            names = [way.standing or "of unknown status" for way in ways]
+            names = [way.standing or "of unknown status" for way in ordered]
         else:
             continue
-        readings = [_keeping(way) for way in ways]
+        readings = [_keeping(way) for way in ordered]
         question = f"the evidence {problem}: which is right?"
-        yield Contradiction(question, (one.id,), readings, names, (name,))
+        yield Contradiction(question, (candidate.id,), readings, names, (name,))
 
 
 def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradiction]:
     """Yield the releases that are listed in several groups, by their MusicBrainz ids."""
     listed: dict[str, dict[str, str]] = {}
-    for one in candidates:
-        for release in one.group.editions:
-            listed.setdefault(release.mb_release_id, {})[one.id] = one.name
+    for candidate in candidates:
+        for release in candidate.group.editions:
+            listed.setdefault(release.mb_release_id, {})[candidate.id] = candidate.name
     for release_id, names in sorted(listed.items()):
         if len(names) > 1 and MBID.fullmatch(release_id):
             both = " and ".join(sorted(names.values()))
@@ -442,8 +465,8 @@ def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradictio
             yield Contradiction(
                 question,
                 groups,
-                [_only_in(one, release_id) for one in groups],
-                [names[one] for one in groups],
+                [_only_in(group, release_id) for group in groups],
+                [names[group] for group in groups],
                 (release_id,),
             )
 
@@ -452,7 +475,10 @@ def _keeping(way: Release) -> GroupChange:
     """Return the group with one description of a release in place of all others of it."""
 
     def change(group: ReleaseGroup) -> ReleaseGroup:
-        ways = (way if one.mb_release_id == way.mb_release_id else one for one in group.editions)
+        ways = (
+            way if release.mb_release_id == way.mb_release_id else release
+            for release in group.editions
+        )
         return replace(group, releases=tuple(dict.fromkeys(ways)) if group.releases else None)
 
     return change
@@ -464,8 +490,8 @@ def _only_in(home: str, release_id: str) -> GroupChange:
     def change(group: ReleaseGroup) -> ReleaseGroup | None:
         if group.mb_rg_id == home:
             return group
-        kept = tuple(one for one in group.editions if one.mb_release_id != release_id)
-        return replace(group, releases=kept) if kept or not group.releases else None
+        others = tuple(release for release in group.editions if release.mb_release_id != release_id)
+        return replace(group, releases=others) if others or not group.releases else None
 
     return change
 

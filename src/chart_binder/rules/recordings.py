@@ -21,7 +21,7 @@ LENGTH_TOLERANCE_MS = 10_000
 class SortedRecordings(msgspec.Struct, frozen=True):
     """The recordings of a bundle, sorted."""
 
-    kept: Sequence[RecordingCandidate]
+    possible: Sequence[RecordingCandidate]
     """Those that may be the file's: the decision is made on all of them together."""
     excluded: Sequence[tuple[RecordingCandidate, str]]
     versions: Sequence[Sequence[RecordingCandidate]]
@@ -58,35 +58,47 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     stays only where none is certainly by the artist. Siblings, which are other recordings of the
     same performance, are kept, with every version they may be of.
     """
-    found: _Recordings = bundle.recording_candidates
-    if len(found) <= 1:
-        return SortedRecordings(found, (), (found,))
-    found = sorted(found, key=_order)
-    kept: _Recordings = [one for one in found if not one.is_sibling] or found
-    siblings = [one for one in found if one.is_sibling] if len(kept) < len(found) else []
+    recordings: _Recordings = bundle.recording_candidates
+    if len(recordings) <= 1:
+        return SortedRecordings(recordings, (), (recordings,))
+    recordings = sorted(recordings, key=_order)
+    possible: _Recordings = [
+        recording for recording in recordings if not recording.is_sibling
+    ] or recordings
+    siblings = (
+        [recording for recording in recordings if recording.is_sibling]
+        if len(possible) < len(recordings)
+        else []
+    )
     excluded: list[tuple[RecordingCandidate, str]] = []
     is_version_open = False
     is_titled = bool(title_wanted(bundle))
     tests = (_artist_test, *([_part_test, _version_test] if is_titled else []), _length_test)
     for make in tests:
-        if len(kept) == 1 or is_version_open:
+        if len(possible) == 1 or is_version_open:
             break
-        test, reason, is_version_open = make(bundle, kept)
-        answers = [test(one) for one in kept]
+        test, reason, is_version_open = make(bundle, possible)
+        answers = [test(recording) for recording in possible]
         wanted = next((answer for answer in (True, None) if answer in answers), False)
-        pairs = list(zip(kept, answers, strict=True))
-        excluded += [(one, reason(one, answer)) for one, answer in pairs if answer is not wanted]
-        kept = [one for one, answer in pairs if answer is wanted]
-    versions = _versions(kept, is_open=is_version_open)
+        pairs = list(zip(possible, answers, strict=True))
+        excluded += [
+            (recording, reason(recording, answer))
+            for recording, answer in pairs
+            if answer is not wanted
+        ]
+        possible = [recording for recording, answer in pairs if answer is wanted]
+    versions = _versions(possible, is_open=is_version_open)
     if not is_titled:
         versions = [same for version in versions for same in _split_by_title(version)]
-    if not is_titled or len({one.remarks.part for one in kept}) > 1:
+    if not is_titled or len({recording.remarks.part for recording in possible}) > 1:
         is_version_open = len(versions) > 1
     if siblings:
         versions = [[*version, *_siblings_of(version, siblings, versions)] for version in versions]
-    ids = frozenset(one.artist.mb_artist_id or "" for one in kept if one.artist)
+    ids = frozenset(
+        recording.artist.mb_artist_id or "" for recording in possible if recording.artist
+    )
     artists = ids if len(ids) > 1 else frozenset()
-    return SortedRecordings([*kept, *siblings], excluded, versions, is_version_open, artists)
+    return SortedRecordings([*possible, *siblings], excluded, versions, is_version_open, artists)
 
 
 def _siblings_of(
@@ -94,9 +106,9 @@ def _siblings_of(
 ) -> _Recordings:
     """Return the siblings of one version: by ISRC or length; of all where nothing tells."""
     return [
-        one
-        for one in siblings
-        if _is_of(one, version) or not any(_is_of(one, other) for other in versions)
+        recording
+        for recording in siblings
+        if _is_of(recording, version) or not any(_is_of(recording, other) for other in versions)
     ]
 
 
@@ -104,7 +116,10 @@ def _is_of(sibling: RecordingCandidate, version: _Recordings) -> bool:
     if _isrcs([sibling]) & _isrcs(version):
         return True
     length_ms = sibling.length_ms
-    return any(length_ms and one.length_ms and _may_fit(one, length_ms) for one in version)
+    return any(
+        length_ms and recording.length_ms and _may_fit(recording, length_ms)
+        for recording in version
+    )
 
 
 def recording_of(
@@ -115,10 +130,14 @@ def recording_of(
         return recordings[0].mb_recording_id
     duration_ms = _duration_ms(bundle) or 0
 
-    def order(one: RecordingCandidate) -> tuple[bool, bool, int, tuple[str, str]]:
-        releases = {edition.mb_release_id for group in one.groups for edition in group.editions}
-        apart_ms = abs(one.length_ms - duration_ms) if one.length_ms and duration_ms else 0
-        return release not in releases, one.is_sibling, apart_ms, _order(one)
+    def order(recording: RecordingCandidate) -> tuple[bool, bool, int, tuple[str, str]]:
+        releases = {
+            edition.mb_release_id for group in recording.groups for edition in group.editions
+        }
+        apart_ms = (
+            abs(recording.length_ms - duration_ms) if recording.length_ms and duration_ms else 0
+        )
+        return release not in releases, recording.is_sibling, apart_ms, _order(recording)
 
     return min(recordings, key=order).mb_recording_id
 
@@ -127,9 +146,11 @@ def via_sibling(
     recordings: Sequence[RecordingCandidate], decided: RecordingId | None = None
 ) -> str:
     """Return through which sibling a record was reached; an empty text if one is none."""
-    if not recordings or not all(one.is_sibling for one in recordings):
+    if not recordings or not all(recording.is_sibling for recording in recordings):
         return ""
-    sibling = min(recordings, key=lambda one: (one.mb_recording_id != decided, _order(one)))
+    sibling = min(
+        recordings, key=lambda recording: (recording.mb_recording_id != decided, _order(recording))
+    )
     because = f" ({sibling.because})" if sibling.because else ""
     return f", reached through the sibling recording {sibling.mb_recording_id}{because}"
 
@@ -157,7 +178,7 @@ def _order(recording: RecordingCandidate) -> tuple[str, str]:
 # The tests, in the order in which they exclude.
 
 
-def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
+def _artist_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
     """Test whether official records credit a recording to the artist.
 
     Unofficial copies are not asked: one more of them would change what a decision rests on. A
@@ -165,18 +186,20 @@ def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
     """
     name = bundle.performer.name
     credited = {
-        one.id: one.is_own
-        for one in candidates_of(kept, bundle.performer)
+        candidate.id: candidate.is_own
+        for candidate in candidates_of(recordings, bundle.performer)
         # The credit of a compilation or soundtrack may differ from that of the recording.
-        if one.counts
-        and (one.is_by_others or one.role not in (Role.COMPILATION, Role.SOUNDTRACK))
-        and not is_various(one.group, one.official)
+        if candidate.counts
+        and (candidate.is_by_others or candidate.role not in (Role.COMPILATION, Role.SOUNDTRACK))
+        and not is_various(candidate.group, candidate.official)
     }
 
     def answers_of(recording: RecordingCandidate) -> set[Answer]:
-        return {credited[one.mb_rg_id] for one in recording.groups if one.mb_rg_id in credited}
+        return {
+            credited[group.mb_rg_id] for group in recording.groups if group.mb_rg_id in credited
+        }
 
-    is_any_certain = not name or any(True in answers_of(one) for one in kept)
+    is_any_certain = not name or any(True in answers_of(recording) for recording in recordings)
 
     def test(recording: RecordingCandidate) -> Answer:
         answers = answers_of(recording) if name else set()
@@ -185,13 +208,13 @@ def _artist_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
         return True if True in answers else (None if None in answers else False)
 
     def reason(_: RecordingCandidate, answer: Answer) -> str:
-        known = "known to be " if answer is None else ""
-        return f"the recording on it is not {known}credited to {name}"
+        certainty = "known to be " if answer is None else ""
+        return f"the recording on it is not {certainty}credited to {name}"
 
     return test, reason, False
 
 
-def _part_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
+def _part_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
     """Test whether a recording is the part of a song that the title wanted names.
 
     A plain title may mean the first part beside the plain recording, which may be the whole song. A
@@ -199,11 +222,11 @@ def _part_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
     """
     title = title_wanted(bundle)
     wanted = remarks_in(title, None).part
-    parts = {one.remarks.part for one in kept}
+    parts = {recording.remarks.part for recording in recordings}
     passing = {wanted} if wanted or wanted not in parts else {*filter(may_be_whole, parts)}
     return (
-        lambda one: one.remarks.part in passing,
-        lambda one, _: f"the recording on it is '{one.title}', not '{title}'",
+        lambda recording: recording.remarks.part in passing,
+        lambda recording, _: f"the recording on it is '{recording.title}', not '{title}'",
         wanted not in parts,
     )
 
@@ -212,12 +235,16 @@ def part_apart(bundle: EvidenceBundle, recordings: _Recordings) -> str:
     """Return in words that no recording is the part of a song that is wanted; empty if one is."""
     title = bundle.recording_title
     wanted = {remarks_in(text, None).part for text in (title, title_wanted(bundle))}
-    if not title or not recordings or any(one.remarks.part in wanted for one in recordings):
+    if (
+        not title
+        or not recordings
+        or any(recording.remarks.part in wanted for recording in recordings)
+    ):
         return ""
     return f"the title wanted is {title!r}, that of the recording {recordings[0].title!r}"
 
 
-def _version_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
+def _version_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
     """Test whether a recording is the version that the title wanted names, or the plain one.
 
     Length goes before remarks: where the file's length fits none of that version, others that it
@@ -225,17 +252,21 @@ def _version_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
     """
     title, duration_ms = title_wanted(bundle), _duration_ms(bundle)
     wanted = remarks_in(title, None)
-    meant, is_open = find_meant(wanted, [one.remarks for one in kept])
+    meant, is_open = find_meant(wanted, [recording.remarks for recording in recordings])
     places = set(meant)
-    remaining = [one for place, one in enumerate(kept) if place not in places]
-    passing = [kept[place] for place in meant]
-    passing += [one for one in remaining if _is_entered_twice(one, passing)]
-    if passing and not any(_may_fit(one, duration_ms) for one in passing):
-        others = [one for one in remaining if _may_fit(one, duration_ms) and one not in passing]
-        are_cuts = not wanted.named and all(is_cut(one.remarks) for one in others)
+    remaining = [recording for place, recording in enumerate(recordings) if place not in places]
+    passing = [recordings[place] for place in meant]
+    passing += [recording for recording in remaining if _is_entered_twice(recording, passing)]
+    if passing and not any(_may_fit(recording, duration_ms) for recording in passing):
+        others = [
+            recording
+            for recording in remaining
+            if _may_fit(recording, duration_ms) and recording not in passing
+        ]
+        are_cuts = not wanted.named and all(is_cut(recording.remarks) for recording in others)
         is_open = is_open or (bool(others) and not are_cuts)
         passing = others if others and are_cuts else [*passing, *others]
-    ids = {id(one) for one in passing}
+    ids = {id(recording) for recording in passing}
 
     def reason(recording: RecordingCandidate, _: Answer) -> str:
         kind = recording.remarks.kind
@@ -250,7 +281,7 @@ def _version_test(bundle: EvidenceBundle, kept: _Recordings) -> _Made:
 
 def _is_entered_twice(recording: RecordingCandidate, passing: _Recordings) -> bool:
     kind = recording.remarks.kind
-    same = [one for one in passing if one.remarks.kind == kind]
+    same = [other for other in passing if other.remarks.kind == kind]
     return bool(_isrcs([recording]) & _isrcs(same))
 
 
@@ -265,8 +296,8 @@ def _length_test(bundle: EvidenceBundle, _: _Recordings) -> _Made:
     """Test whether the file's length may be a recording's."""
     duration_ms = _duration_ms(bundle)
     return (
-        lambda one: _may_fit(one, duration_ms),
-        lambda one, _: _length_reason(one, duration_ms),
+        lambda recording: _may_fit(recording, duration_ms),
+        lambda recording, _: _length_reason(recording, duration_ms),
         False,
     )
 
@@ -282,8 +313,8 @@ def _may_fit(recording: RecordingCandidate, duration_ms: int | None) -> bool:
 
 
 def _length_reason(recording: RecordingCandidate, duration_ms: int | None) -> str:
-    own, file = format_length(recording.length_ms), format_length(duration_ms)
-    return f"the recording on it is {own} long, the file {file}"
+    length, file = format_length(recording.length_ms), format_length(duration_ms)
+    return f"the recording on it is {length} long, the file {file}"
 
 
 # Versions among the recordings kept.
@@ -291,8 +322,8 @@ def _length_reason(recording: RecordingCandidate, duration_ms: int | None) -> st
 
 def _versions(recordings: _Recordings, *, is_open: bool) -> Sequence[_Recordings]:
     by_artist: dict[Artist | None, list[RecordingCandidate]] = {}
-    for one in recordings:
-        by_artist.setdefault(one.artist, []).append(one)
+    for recording in recordings:
+        by_artist.setdefault(recording.artist, []).append(recording)
     return [
         version
         for same in by_artist.values()
@@ -307,18 +338,18 @@ def _versions_of_artist(recordings: _Recordings, *, is_open: bool) -> Sequence[_
     same if they are of two kinds, or if each has a remark that the other lacks.
     """
     versions: list[list[RecordingCandidate]] = []
-    for one in sorted(recordings, key=lambda one: one.length_ms or 0):
-        if one.length_ms and versions and _may_fit(versions[-1][0], one.length_ms):
-            versions[-1].append(one)
-        elif one.length_ms:
-            versions.append([one])
-    untimed = [one for one in recordings if not one.length_ms]
+    for recording in sorted(recordings, key=lambda recording: recording.length_ms or 0):
+        if recording.length_ms and versions and _may_fit(versions[-1][0], recording.length_ms):
+            versions[-1].append(recording)
+        elif recording.length_ms:
+            versions.append([recording])
+    untimed = [recording for recording in recordings if not recording.length_ms]
     merged = [version + untimed for version in _merged_by_isrc(versions)] or [untimed]
     return [
-        each
-        for version in merged
-        for same in _split_by_part(version)
-        for each in _split_by_remark(same, is_open=is_open)
+        version
+        for timed in merged
+        for same in _split_by_part(timed)
+        for version in _split_by_remark(same, is_open=is_open)
     ]
 
 
@@ -327,13 +358,17 @@ def _split_by_part(version: list[RecordingCandidate]) -> Iterable[list[Recording
 
     One without a part may be the first, if the lengths of both are known.
     """
-    if len({one.remarks.part for one in version}) == 1:
+    if len({recording.remarks.part for recording in version}) == 1:
         return [version]
-    is_first_timed = any(one.remarks.part == "1" and one.length_ms for one in version)
+    is_first_timed = any(
+        recording.remarks.part == "1" and recording.length_ms for recording in version
+    )
     by_part: dict[str, list[RecordingCandidate]] = {}
-    for same in _merged_by_isrc([one] for one in version):
-        part = max(one.remarks.part for one in same)
-        may_be_first = is_first_timed and not part and all(one.length_ms for one in same)
+    for same in _merged_by_isrc([recording] for recording in version):
+        part = max(recording.remarks.part for recording in same)
+        may_be_first = (
+            is_first_timed and not part and all(recording.length_ms for recording in same)
+        )
         by_part.setdefault("1" if may_be_first else part, []).extend(same)
     return by_part.values()
 
@@ -350,41 +385,43 @@ def _split_by_remark(
     if len(version) == 1:
         return [version]
     described = []
-    for same in _merged_by_isrc([one] for one in version):
-        remarks = [one.remarks for one in same]
-        kinds = [frozenset(one.kind.split()) for one in remarks]
-        kind, remark = kinds[0].intersection(*kinds), remarks[0].words
-        described.append((kind, remark.intersection(*(one.words for one in remarks)), same))
-    found = dict.fromkeys((kind, remark) for kind, remark, _ in described)
-    telling = frozenset().union(*(one.remarks.telling for one in version))
+    for same in _merged_by_isrc([recording] for recording in version):
+        remarks = [recording.remarks for recording in same]
+        kinds = [frozenset(remark.kind.split()) for remark in remarks]
+        kind, words = kinds[0].intersection(*kinds), remarks[0].words
+        described.append((kind, words.intersection(*(remark.words for remark in remarks)), same))
+    distinct = dict.fromkeys((kind, words) for kind, words, _ in described)
+    telling = frozenset().union(*(recording.remarks.telling for recording in version))
     longest = [
-        (kind, remark)
-        for kind, remark in found
+        (kind, words)
+        for kind, words in distinct
         if not any(
-            kind == other and remark < more and (remark or not more & telling)
-            for other, more in found
+            kind == other and words < other_words and (words or not other_words & telling)
+            for other, other_words in distinct
         )
     ]
     return [
         [
-            one
-            for own, less, same in described
-            if own == kind and less <= remark and (less or not (is_open and remark & telling))
-            for one in same
+            recording
+            for own_kind, own_words, same in described
+            if own_kind == kind
+            and own_words <= words
+            and (own_words or not (is_open and words & telling))
+            for recording in same
         ]
-        for kind, remark in longest
+        for kind, words in longest
     ]
 
 
 def _split_by_title(version: _Recordings) -> Sequence[_Recordings]:
     """Split recordings by what their titles say, as different songs may share an ISRC."""
     by_title: dict[tuple[object, ...], list[RecordingCandidate]] = {}
-    for one in version:
-        title = spaced_words(one.title or "").split()
-        song = set(title).difference(spaced_words(set_off(one.title or "")).split())
-        by_title.setdefault((one.remarks.kind, one.remarks.telling, frozenset(song)), []).append(
-            one
-        )
+    for recording in version:
+        title = spaced_words(recording.title or "").split()
+        song = set(title).difference(spaced_words(set_off(recording.title or "")).split())
+        by_title.setdefault(
+            (recording.remarks.kind, recording.remarks.telling, frozenset(song)), []
+        ).append(recording)
     return list(by_title.values())
 
 
@@ -403,4 +440,4 @@ def _merged_by_isrc(
 
 
 def _isrcs(recordings: Iterable[RecordingCandidate]) -> set[str]:
-    return {isrc(code) for one in recordings for code in one.isrcs or ()} - {""}
+    return {isrc(code) for recording in recordings for code in recording.isrcs or ()} - {""}

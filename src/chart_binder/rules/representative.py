@@ -70,11 +70,11 @@ def choose_release(
             why = "came out before it" if is_one_too else "is the earliest that is not"
             reason = f"{_named(chosen)} is a reissue; {_named(fresh)} {why}"
             return Representative(fresh, REISSUE_FILTER_APPLIED, reason)
-    own = home_countries(country)
-    if is_home and not (chosen.place in NO_COUNTRIES and _is_world_first(chosen, pool, own)):
+    at_home = home_countries(country)
+    if is_home and not (chosen.place in NO_COUNTRIES and _is_world_first(chosen, pool, at_home)):
         reason = f"{_named(chosen)} is the earliest in the artist's country"
         return Representative(chosen, ORIGIN_COUNTRY_EARLIEST, reason)
-    is_undated_home = any(release.place in own for release in official)
+    is_undated_home = any(release.place in at_home for release in official)
     dated = " with a date" if is_undated_home else ""
     where = f"none{dated} is from {country}; " if country else ""
     reason = f"{where}{_named(chosen)} is the earliest anywhere"
@@ -83,17 +83,17 @@ def choose_release(
 
 @lru_cache(maxsize=512)
 def _home_places(country: str | None) -> frozenset[str]:
-    own = home_countries(country)
-    if not own:
-        return own
-    return own | ({"XW", "XE"} if own & EUROPE else {"XW"})
+    places = home_countries(country)
+    if not places:
+        return places
+    return places | ({"XW", "XE"} if places & EUROPE else {"XW"})
 
 
-def _is_world_first(one: Release, pool: Sequence[Release], own: frozenset[str]) -> bool:
+def _is_world_first(release: Release, pool: Sequence[Release], home: frozenset[str]) -> bool:
     """Whether no release is from the artist's own country, and none at all is earlier."""
-    if any(release.place in own for release in pool):
+    if any(release.place in home for release in pool):
         return False
-    return one.when.last <= min([release.when.last for release in pool])
+    return release.when.last <= min([release.when.last for release in pool])
 
 
 def _first(
@@ -118,23 +118,23 @@ def _first_tied(
 ) -> Release:
     if len(tied) == 1:
         return tied[0]
-    latest = max([one.when.first for one in tied])
-    tied = [one for one in tied if one.when.first == latest]
-    places = [one.place for one in tied]
-    best = next((one for one in places if one in home and one not in NO_COUNTRIES), None)
+    latest = max([release.when.first for release in tied])
+    tied = [release for release in tied if release.when.first == latest]
+    places = [release.place for release in tied]
+    best = next((place for place in places if place in home and place not in NO_COUNTRIES), None)
     if best or ("XE" in home and "XE" in places):
         wanted = home - NO_COUNTRIES if best else {"XE"}
-        tied = [one for one, place in zip(tied, places, strict=True) if place in wanted]
+        tied = [release for release, place in zip(tied, places, strict=True) if place in wanted]
     return first_by_content(first_of_day(tied, group, settings))
 
 
 def first_by_content(releases: Sequence[Release]) -> Release:
     """Return the first release by its content, and by its id only where that is equal."""
 
-    def content(one: Release) -> tuple[str, str]:
-        own_id, *rest = astuple(one)
-        known = [each if not isinstance(each, str) else non_blank(each) for each in rest]
-        return str(known), own_id
+    def content(release: Release) -> tuple[str, str]:
+        own_id, *values = astuple(release)
+        plain = [value if not isinstance(value, str) else non_blank(value) for value in values]
+        return str(plain), own_id
 
     return min(releases, key=content)
 
@@ -149,11 +149,11 @@ def first_of_day(
     after another, and only for the releases that are still tied.
     """
     keys: tuple[Callable[[Release], Any], ...] = (
-        lambda one: -one.when.first,
-        lambda one: is_marked_reissue(one, group, settings),
-        lambda one: label_rank(settings.label_authority_order, [one.label]),
-        lambda one: format_rank(
-            one.format, int(one.when.text[:4]) if one.when.is_known else _MODERN
+        lambda release: -release.when.first,
+        lambda release: is_marked_reissue(release, group, settings),
+        lambda release: label_rank(settings.label_authority_order, [release.label]),
+        lambda release: format_rank(
+            release.format, int(release.when.text[:4]) if release.when.is_known else _MODERN
         ),
         _catalogue_number_key,
     )
@@ -161,7 +161,7 @@ def first_of_day(
         if len(tied) > 1:
             values = [key(release) for release in tied]
             least = min(values)
-            tied = [each for each, its in zip(tied, values, strict=True) if its == least]
+            tied = [release for release, its in zip(tied, values, strict=True) if its == least]
     return tied
 
 
@@ -187,34 +187,43 @@ def _originals(
     `reissue_long_gap_years` later than the first; or if its medium did not exist when the first
     came out, or on its own date.
     """
-    official = [one for one in official if not is_before_its_time(one)] or official
-    marked = {one.mb_release_id for one in official if is_marked_reissue(one, group, settings)}
-    first = min([one.when.last for one in official])
+    official = [release for release in official if not is_before_its_time(release)] or official
+    marked = {
+        release.mb_release_id for release in official if is_marked_reissue(release, group, settings)
+    }
+    first = min([release.when.last for release in official])
     gap, year = _gap(first, settings.reissue_long_gap_years)
-    kept = [
-        one
-        for one in official
-        if one.when.last <= first
+    originals = [
+        release
+        for release in official
+        if release.when.last <= first
         or not (
-            one.when.first >= gap
-            or (one.when.is_known and first_year_on_sale(one.format or "") > year)
-            or one.mb_release_id in marked
+            release.when.first >= gap
+            or (release.when.is_known and first_year_on_sale(release.format or "") > year)
+            or release.mb_release_id in marked
         )
     ]
-    plain = min([one.when.first for one in kept if one.mb_release_id not in marked], default=None)
+    plain = min(
+        [release.when.first for release in originals if release.mb_release_id not in marked],
+        default=None,
+    )
     if plain is not None:
-        kept = [one for one in kept if one.mb_release_id not in marked or one.when.first <= plain]
-    return [one for one in kept if one.when.first > FIRST_DAY] or kept
+        originals = [
+            release
+            for release in originals
+            if release.mb_release_id not in marked or release.when.first <= plain
+        ]
+    return [release for release in originals if release.when.first > FIRST_DAY] or originals
 
 
 def _is_surely_original(
-    one: Release, official: Sequence[Release], group: ReleaseGroup, settings: RulesConfig
+    release: Release, official: Sequence[Release], group: ReleaseGroup, settings: RulesConfig
 ) -> bool:
     """Whether a release was out as soon as any other and has no mark of a reissue."""
-    if is_before_its_time(one):
+    if is_before_its_time(release):
         return False
     soonest = min([release.when.last for release in official])
-    return one.when.last <= soonest and not is_marked_reissue(one, group, settings)
+    return release.when.last <= soonest and not is_marked_reissue(release, group, settings)
 
 
 @lru_cache(maxsize=4_096)
@@ -241,8 +250,8 @@ def is_marked_reissue(release: Release, group: ReleaseGroup, settings: RulesConf
 
 @lru_cache(maxsize=4_096)
 def _says_so(title: str, comment: str, group_title: str, terms: tuple[str, ...]) -> bool:
-    own = _title(group_title).sub("", title, count=1)
-    return bool(_marks(terms)(f"{own} / {_DENIED.sub('', comment)}"))
+    remaining = _title(group_title).sub("", title, count=1)
+    return bool(_marks(terms)(f"{remaining} / {_DENIED.sub('', comment)}"))
 
 
 @lru_cache(maxsize=1_024)
