@@ -7,13 +7,16 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import mutagen
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mutagen.id3 import ID3, TALB, TIT2
 
 from audio.odd_files import bare, id3v1
+from audio.tagging import CONTAINERS_BY_NAME
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import all_fields
 from chart_binder.jobs.write import WriteStatus
@@ -163,3 +166,49 @@ def test_what_a_new_tag_got_from_id3v1_stays_when_that_changes(
     ID3_EDITS[f"mutagen 2.4 v1={v1}"].save(path)
     undo(store, record)
     assert all_fields(read_tag_set(path)) == before
+
+
+TWO_NAMES = [
+    ("wavpack", {"DATE": "1993-04-06"}),
+    ("wavpack", {"Year": "1993", "DATE": "1993-04-06"}),
+    ("wavpack", {"DISCNUMBER": "4", "TRACKNUMBER": "7"}),
+    ("ape", {"Disc": "2", "DISCNUMBER": "2"}),
+    ("mpc-8", {"DATE": "1993-04-06", "Disc": "2/2", "DISCNUMBER": "2"}),
+    ("mp3-2.4", {"TPUB": "Zoo", "TXXX:LABEL": "BMG"}),
+]
+
+
+@pytest.mark.parametrize(("name", "values"), TWO_NAMES)
+def test_two_keys_that_taglib_saves_as_one_are_put_back(
+    store: Store, tmp_path: Path, name: str, values: dict[str, str]
+) -> None:
+    taglib = pytest.importorskip("taglib")
+    path = CONTAINERS_BY_NAME[name].tagged(
+        tmp_path, [(key, [text]) for key, text in values.items()]
+    )
+    before = seen(path)
+    record = write(store, path, POLICIES["move"])
+    assert record is not None
+    written = seen(path)
+    with taglib.File(path) as file:
+        file.save()
+    assert len(seen(path)) < len(written)
+    assert undo(store, record).kept == ()
+    assert seen(path) == before
+
+
+def test_of_two_keys_of_a_field_both_are_put_back_or_none(store: Store, tmp_path: Path) -> None:
+    path = CONTAINERS_BY_NAME["wavpack"].tagged(tmp_path, [("DATE", ["1993-04-06"])])
+    before = seen(path)
+    record = write(store, path, {"date": ("2011",)})
+    assert record is not None
+    audio: Any = mutagen.File(path)
+    audio["Year"] = "2004"
+    audio.save()
+    report = undo(store, record)
+    assert {(key.field, key.new) for key in report.kept} == {
+        ("Year", ("2004",)), ("DATE", ("2011",))
+    }  # fmt: skip
+    assert seen(path) == {"YEAR": ("2004",), "DATE": ("2011",)}
+    undo(store, record, force=True)
+    assert seen(path) == before

@@ -226,6 +226,18 @@ def item_texts(form: str, item: Item) -> Texts | None:
     return _READERS[form](item) if form in _READERS else None
 
 
+def field_of_key(form: str, key: str) -> str | None:
+    """Return the field of a key; of several the one that it is written for."""
+    fields = keys_of_form(form).fields_of(key) if form in _FORMS else ()
+    return fields[0][0] if fields else None
+
+
+def text_items(form: str, key: str, texts: Texts) -> tuple[Item, ...]:
+    """Return the records of a key that say these texts."""
+    written = _FORMS[form][1](key, texts)
+    return (written,) if isinstance(written, Item) else written
+
+
 def is_same_key(form: str, one: str, other: str) -> bool:
     """Say whether two names are of one key: most forms do not tell them apart by case."""
     return one == other or (form in _FORMS and folded(form, one) == folded(form, other))
@@ -291,9 +303,8 @@ def _with_field(block: Block, name: str, texts: Texts) -> Block:
 
 def _with_texts(block: Block, key: str, texts: Texts) -> Block:
     """Return the block with these texts under a key; records that have them keep their bytes."""
-    read, write = _FORMS[block.form]
-    written = write(key, texts) if texts else ()
-    new = (written,) if isinstance(written, Item) else written
+    read, _ = _FORMS[block.form]
+    new = text_items(block.form, key, texts) if texts else ()
     as_read = tuple(text for item in new for text in read(item) or ())
     old = _items_at(block, key)
     if _texts_at(block, key) == as_read and bool(old) == bool(texts):

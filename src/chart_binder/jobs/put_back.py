@@ -5,14 +5,23 @@ was written gets its former records, whatever version of ID3 the tag is of now. 
 changed since is kept.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
+from itertools import chain
 
 import msgspec
 
 from chart_binder.audio.containers import asf
-from chart_binder.audio.fields import copied_items, is_same_key, item_texts, new_block
+from chart_binder.audio.fields import (
+    copied_items,
+    field_of_key,
+    is_same_key,
+    item_texts,
+    new_block,
+    text_items,
+)
 from chart_binder.audio.id3_versions import changes_in_block, date_frame, is_as_saved
 from chart_binder.audio.tagset import (
     Block,
@@ -30,6 +39,7 @@ from chart_binder.jobs.journal import (
     HEAD_OF,
     SAME_WORDS,
     ChangedKey,
+    Texts,
     changes_since_write,
     merged_by_key,
     shown_texts,
@@ -38,6 +48,7 @@ from chart_binder.jobs.journal import (
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 _ID3 = "id3v2"
+_LAST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +77,7 @@ def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> P
     lost = _additions((item for item in changes.uncopied if item not in now), changes)
     recorded = _from_copies(merged_by_key(changes.changes), (*copied, *lost))
     present = _of_present_version(recorded, write, tags)
-    back, kept = _with_old_items(tags, present, changes, force=force)
+    back, kept = _with_old_items(tags, present, write, changes, force=force)
     back = _without_copies(back, _of_present_version(copied, write, back), changes)
     return PutBack(back, kept, tuple(_others(write, changes, present, back)))
 
@@ -103,45 +114,82 @@ def _of_present_version(
 
 
 def _with_old_items(
-    tags: TagSet, present: Iterable[Change], changes: TagChanges, *, force: bool
+    tags: TagSet,
+    present: Iterable[Change],
+    write: WriteRecord,
+    changes: TagChanges,
+    *,
+    force: bool,
 ) -> tuple[TagSet, tuple[ChangedKey, ...]]:
     """Put back the records of keys, as they were; return the keys that somebody changed, too.
 
-    The frames of one date are put back together, or none of them.
+    The keys of one field are put back together, or none of them.
     """
     kept = list[ChangedKey]()
+    left = cache(partial(texts_after_write, write))
     heads = {block.form: block.head for block in (*changes.old_blocks, *changes.new_blocks)}
     units = defaultdict[tuple[str, str], list[Change]](list)
     for change in present:
-        units[change.form, date_frame(change.form, change.key) or change.key].append(change)
-    for (form, _), unit in units.items():
+        units[change.form, field_of_key(change.form, change.key) or change.key].append(change)
+    for (form, name), unit in units.items():
         block = next((block for block in tags.blocks if block.form == form), None)
         if block is None and changes.copied:
             continue  # somebody removed the tag, and what it hid is seen again
         block = block or Block(form, (), heads[form])
-        texts = [
-            ChangedKey(
-                change.key,
-                shown_texts(form, change.new),
-                shown_texts(form, _items_of(block, change)),
-                shown_texts(form, change.old),
-            )
-            for change in unit
-        ]
-        changed = [key for key in texts if key.new != key.before]
-        if not force and not all(_is_as_written(key, form, heads) for key in changed):
+        merged = [*unit, *_merged_keys(block, name, unit, left(form))]
+        is_merged = _are_merged(_changed_keys(block, merged))
+        changed = [key for key in _changed_keys(block, unit) if key.new != key.before]
+        is_as_written = is_merged or all(_is_as_written(key, form, heads) for key in changed)
+        if not force and not is_as_written:
             kept += changed
         elif changed:
-            for change in unit:
+            for change in merged if is_merged else unit:
                 block = _with_items(block, tuple(_items_of(block, change)), change.old)
             tags = tags.with_block(block)
     return tags, tuple(kept)
 
 
+def _changed_keys(block: Block, unit: Iterable[Change]) -> list[ChangedKey]:
+    """Return what keys said before, as written, and now."""
+    return [
+        ChangedKey(
+            change.key,
+            shown_texts(block.form, change.new),
+            shown_texts(block.form, _items_of(block, change)),
+            shown_texts(block.form, change.old),
+        )
+        for change in unit
+    ]
+
+
+def _merged_keys(
+    block: Block, name: str, unit: list[Change], left: Mapping[str, Texts]
+) -> Iterator[Change]:
+    """Yield the keys of a field that a write left as they were, and that others of it say now."""
+    there = [*(change.key for change in unit), *(item.key for item in block.items)]
+    now = {text for key in _changed_keys(block, unit) for text in key.new}
+    for key, texts in left.items():
+        is_gone = not any(is_same_key(block.form, key, other) for other in there)
+        if is_gone and now.issuperset(texts) and field_of_key(block.form, key) == name:
+            items = text_items(block.form, key, texts)
+            placed = tuple(PlacedItem(_LAST, item) for item in items)
+            yield Change(block.form, key, placed, placed)
+
+
+def _are_merged(keys: list[ChangedKey]) -> bool:
+    """Say whether keys of one field say together what was written.
+
+    TagLib saves the values of `Year` and `DATE`, or of `Disc` and `DISCNUMBER`, as one key.
+    """
+    now = Counter(chain.from_iterable(key.new for key in keys))
+    written = Counter(chain.from_iterable(key.old for key in keys))
+    return now == written and all(not key.new or {*key.old} <= {*key.new} for key in keys)
+
+
 def _is_as_written(key: ChangedKey, form: str, heads: dict[str, bytes]) -> bool:
     """Say whether a key says what was written, in the way another program saves it.
 
-    TagLib saves values in another order (ASF), and those of `Year` and `DATE` as one (APE).
+    TagLib saves values in another order (ASF), and twice that are the same of two keys (APE).
     """
     is_of_other_version = form not in heads
     return {*key.new} == {*key.old} or (
