@@ -1,7 +1,7 @@
-"""Look-ups that the files of one album share, so that they take fewer requests.
+"""Share the look-ups of an album's files, so that they take fewer requests.
 
-The releases of an artist, with their tracks, come in two lists of few pages, which replace two
-requests for each recording.
+MusicBrainz lists an artist's releases with their tracks in two lists of a few pages, which replace
+two requests for each recording.
 """
 
 import logging
@@ -27,18 +27,18 @@ from chart_binder.domain.vocabulary import (
 )
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
-from chart_binder.musicbrainz.client import CachedService, Client, KnownRecording, ReleaseList
+from chart_binder.musicbrainz.client import CachedService, Client, FetchedRecording, ReleaseList
 from chart_binder.musicbrainz.matching import first_artist, first_found, searches
 from chart_binder.musicbrainz.web_service import Medium, Recording, Release
 
 MIN_FILES = 3
-"""Files by an artist that make the artist's lists worth reading: the lists take two requests."""
+"""The number of files by an artist from which the artist's lists, two requests, save requests."""
 MAX_CATALOGUES = 4
 """Catalogues held in memory; the pages of others are in the cache."""
 MAX_HELD = 20_000
-"""Pairs of recording and release held in memory: about 8 MB."""
+"""Pairs of recording and release held in memory, about 8 MB."""
 PAUSE_S = 600.0
-"""After a failure files are looked up one by one for so long."""
+"""For this long after a failure, files are looked up one by one."""
 _CREDITS: Final = ("artist", "track_artist")
 _MAX_SPENT = 10_000
 _LOCKS = 16
@@ -48,9 +48,9 @@ _log = logging.getLogger(__name__)
 
 def look_up_album(
     service: CachedService, catalogues: "CatalogueCache", album: Sequence[TrackTags]
-) -> dict[RecordingId, KnownRecording]:
-    """Look up what the files of an album share, as far as that takes fewer requests."""
-    answers: dict[RecordingId, KnownRecording] = {}
+) -> dict[RecordingId, FetchedRecording]:
+    """Look up what the files of an album share if that takes fewer requests."""
+    answers: dict[RecordingId, FetchedRecording] = {}
     held = 0
     for artist_id, files in _by_artist(service, album).items():
         catalogue = catalogues.get(artist_id, _cost_one_by_one(service, files))
@@ -58,9 +58,9 @@ def look_up_album(
             continue
         held += catalogue.size
         named = set[RecordingId]().union(*_by_release(files).values())
-        for one, (recording, releases) in catalogue.recordings.items():
-            if held <= MAX_HELD or one in named:
-                answers[one] = KnownRecording(recording, catalogue.fetched_at, releases)
+        for recording_id, (recording, releases) in catalogue.recordings.items():
+            if held <= MAX_HELD or recording_id in named:
+                answers[recording_id] = FetchedRecording(recording, catalogue.fetched_at, releases)
     _add_tracks(service, answers, album)
     return answers
 
@@ -82,14 +82,17 @@ def _by_artist(
 
 
 def _artist_of(service: CachedService, files: Iterable[TrackTags]) -> ArtistId | None:
-    """Return the artist of the first file that is by one artist only, else of the first file."""
+    """Return the artist of the first file whose matches are by one artist, else of the first file.
+
+    Return None if there is no match.
+    """
     artist = None
     for tags in files:
         try:
-            found = first_found(searches(Client(service), tags)).recordings
+            recordings = first_found(searches(Client(service), tags)).recordings
         except LookupFailedError:
             break  # the look-up of the file itself will fail with this error
-        artists = [*filter(None, map(first_artist, found))]
+        artists = [*filter(None, map(first_artist, recordings))]
         artist = artist or next(iter(artists), None)
         if len(set(artists)) == 1:
             return artists[0]
@@ -102,32 +105,34 @@ class AlbumArtists:
     def __init__(
         self,
         service: CachedService,
-        known: Mapping[RecordingId, KnownRecording],
+        fetched: Mapping[RecordingId, FetchedRecording],
         album: Sequence[TrackTags],
     ) -> None:
-        self._service, self._known = service, known
+        self._service, self._fetched = service, fetched
         self._alike: defaultdict[tuple[str, str], list[TrackTags]] = defaultdict(list)
         for tags in album:
             self._alike[_album_key(tags)].append(tags)
         self._found: dict[TrackTags, frozenset[ArtistId]] = {}
 
     def beside(self, tags: TrackTags) -> frozenset[ArtistId]:
-        """Return the artists who made all other files of an album; None if a look-up fails."""
+        """Return the artists who may have made all other files; empty if a look-up fails."""
         artist, album = _album_key(tags)
         if not artist or not album:
             return frozenset()
         try:
-            others = [self._artists_of(one) for one in self._alike[artist, album] if one != tags]
+            others = [self._artists_of(file) for file in self._alike[artist, album] if file != tags]
         except LookupFailedError:
             return frozenset()  # the look-up of that file itself will fail with this error
-        found = [*filter(None, others)]
-        return frozenset.intersection(*found) if len(found) > 1 else frozenset()
+        identified = [*filter(None, others)]
+        return frozenset.intersection(*identified) if len(identified) > 1 else frozenset()
 
     def _artists_of(self, tags: TrackTags) -> frozenset[ArtistId]:
         if tags not in self._found:
-            found = first_found(searches(Client(self._service, self._known), tags))
-            every = (*found.recordings, *found.unread)
-            self._found[tags] = frozenset(each for one in every for each in one.artist_ids)
+            matches = first_found(searches(Client(self._service, self._fetched), tags))
+            recordings = (*matches.recordings, *matches.unread)
+            self._found[tags] = frozenset(
+                artist for recording in recordings for artist in recording.artist_ids
+            )
         return self._found[tags]
 
 
@@ -136,7 +141,7 @@ def _album_key(tags: TrackTags) -> tuple[str, str]:
 
 
 def _cost_one_by_one(service: CachedService, files: Sequence[TrackTags]) -> float:
-    """Return how many requests files take at least without their artist's catalogue."""
+    """Return the least number of requests for files without their artist's catalogue."""
     by_release = _by_release(files)
     recordings = set[RecordingId]().union(*by_release.values())
     lookups = 0.0
@@ -145,23 +150,23 @@ def _cost_one_by_one(service: CachedService, files: Sequence[TrackTags]) -> floa
         if release_id:
             cost = min(cost, service.cost(ws.look_up("release", release_id)))
         lookups += cost
-    browses = sum(service.cost(ws.browse_releases("recording", one)) for one in recordings)
+    browses = sum(service.cost(ws.browse_releases("recording", mbid)) for mbid in recordings)
     searched = sum(1 for tags in files if not _checked(tags.recording_mbid) and tags.title)
     return lookups + browses + searched
 
 
 def _cost_of_recordings(service: CachedService, recordings: Iterable[RecordingId]) -> float:
-    return sum(service.cost(ws.look_up("recording", one)) for one in recordings)
+    return sum(service.cost(ws.look_up("recording", mbid)) for mbid in recordings)
 
 
 def _add_tracks(
-    service: CachedService, answers: dict[RecordingId, KnownRecording], album: Iterable[TrackTags]
+    service: CachedService, answers: dict[RecordingId, FetchedRecording], album: Iterable[TrackTags]
 ) -> None:
-    """Look up the releases that the tags name, where that saves requests for their recordings."""
+    """Look up the releases that the tags name if that saves requests for their recordings."""
     for release_id, recordings in _by_release(album).items():
         if release_id is None:
             continue
-        unknown = [one for one in recordings if one not in answers]
+        unknown = [mbid for mbid in recordings if mbid not in answers]
         query = ws.look_up("release", release_id)
         if service.cost(query) >= _cost_of_recordings(service, unknown):
             continue
@@ -172,8 +177,8 @@ def _add_tracks(
             continue
         if answer.metadata and answer.metadata.release:
             for track in answer.metadata.release.tracks:
-                if one := track.recording:
-                    answers.setdefault(one.id, KnownRecording(one, answer.fetched_at))
+                if recording := track.recording:
+                    answers.setdefault(recording.id, FetchedRecording(recording, answer.fetched_at))
 
 
 def _by_release(files: Iterable[TrackTags]) -> dict[ReleaseId | None, set[RecordingId]]:
@@ -191,7 +196,7 @@ def _checked(mbid: str | None) -> str | None:
 
 
 class CatalogueCache:
-    """Reads and holds artists' catalogues; threads may share it, and wait for one another's."""
+    """Read and hold artists' catalogues; threads may share it, and wait for each other's reads."""
 
     def __init__(self, service: CachedService) -> None:
         self._service = service
@@ -206,7 +211,8 @@ class CatalogueCache:
     ) -> "Catalogue | None":
         """Return an artist's catalogue if it takes fewer requests than `worth`, else None.
 
-        Requests of earlier albums count, up to `most`: all take at most about twice the optimum.
+        What earlier albums of the artist spent is added to `worth`, up to `most`, so that all
+        albums together take at most about twice the optimum.
         """
         is_paused = self._service.age_s(self._failed_at) < PAUSE_S
         if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
@@ -230,7 +236,7 @@ class CatalogueCache:
         artist = Client(self._service).artist(artist_id)
         if artist is None:
             return None
-        catalogue = Catalogue(artist.id)  # another id if this one was merged into another
+        catalogue = Catalogue(artist.id)  # a different id if the artist was merged
         worth += self._spent.get(artist_id, 0)
         if not _read_catalogue(self._service, catalogue, min(worth, most)):
             if len(self._spent) >= _MAX_SPENT:
@@ -247,10 +253,11 @@ class CatalogueCache:
 
 @dataclass(slots=True)
 class Catalogue:
-    """Recordings that are credited to `artist` first, with all releases they are on.
+    """The recordings credited to `artist` first, with all their releases.
 
-    One with a track credited to others alone, as to composers, is left out: releases with such
-    tracks only are not in the lists. `fetched_at` is when the oldest page was received.
+    A recording is skipped if one of its tracks is credited only to others, such as composers:
+    releases that have only such tracks are not in the lists. `fetched_at` is when the oldest page
+    was received, in seconds since the epoch.
     """
 
     artist: ArtistId
@@ -284,27 +291,29 @@ class Catalogue:
 
 
 def _without_tracks(release: Release) -> Release:
-    media = (Medium(format=one.format, track_count=one.track_count) for one in release.medium_list)
+    media = (
+        Medium(format=disc.format, track_count=disc.track_count) for disc in release.medium_list
+    )
     return replace(release, medium_list=tuple(media))
 
 
 def _missing_tracks(release: Release) -> str | None:
-    is_whole = all((one.track_count or 0) <= len(one.tracks) for one in release.medium_list)
+    is_whole = all((disc.track_count or 0) <= len(disc.tracks) for disc in release.medium_list)
     return None if is_whole else f"tracks of release {release.id}"
 
 
 def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) -> bool:
-    """Read an artist's two lists of releases; return also whether the catalogue is complete.
+    """Read an artist's two lists of releases; return whether the catalogue is complete.
 
-    Reading stops as soon as the rest takes as many requests as `worth`, or a page has no recording
-    of the artist's.
+    Stop if the remaining pages take at least `worth` requests, or if the pages read contain no
+    recording of the artist.
     """
     lists = [
         ReleaseList(service, partial(ws.browse_releases, credit, catalogue.artist, tracks=True))
         for credit in _CREDITS
     ]
-    while unread := [one for one in lists if not one.is_complete]:
-        costs = [one.cost_left for one in unread]
+    while unread := [pages for pages in lists if not pages.is_complete]:
+        costs = [pages.cost_left for pages in unread]
         if sum(costs) >= worth:
             return False
         cheapest, _ = min(zip(unread, costs, strict=True), key=lambda pair: pair[1])

@@ -1,4 +1,4 @@
-"""A client of MusicBrainz with a cache; above it the requests, with retries and redirects."""
+"""A client of MusicBrainz: requests with redirects, then a cache with retries, then look-ups."""
 
 import logging
 import math
@@ -43,18 +43,18 @@ from chart_binder.net import Deadline, Throttle, TimedBackend, environment_proxy
 _log = logging.getLogger(__name__)
 
 MAX_BYTES = 16_000_000
-"""A hundred releases with everything included take less than one million."""
+"""The longest response; a hundred releases with all includes take less than one million bytes."""
 _MAX_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TEMPORARY = frozenset({429, 500, 502, 503, 504, 520})
-"""520 is what a proxy in front of a server answers for an empty or unreadable response."""
+"""A proxy sends 520 if the server behind it sent an empty or unreadable response."""
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 _WRONG_SERVER = "check that musicbrainz.hostname and musicbrainz.https name a MusicBrainz server"
 
 
 @dataclass(eq=False)
 class RequestError(Exception):
-    """A request failed; `advice` is for a person, and a temporary one may succeed later."""
+    """A request failed; `advice` tells a person what to do. It may succeed later if temporary."""
 
     problem: str
     advice: str
@@ -75,16 +75,17 @@ class _Response(NamedTuple):
 
 
 class Server:
-    """MusicBrainz at one host; `sent` counts requests, failed ones too. Threads may share it.
+    """MusicBrainz at one host; `sent` counts its requests, including failed ones.
 
-    `sent_by_all` counts those of all servers in this process: to show that something happens.
+    `sent_by_all` counts those of all servers in this process, to show progress. Threads may share
+    a server.
     """
 
     sent_by_all: ClassVar[int] = 0
     _lock = threading.Lock()
 
     def __init__(self, config: MusicBrainzConfig, throttle: Throttle) -> None:
-        """Set up; no socket is opened yet. Raises `ConfigError` for an impossible proxy."""
+        """Open no connection yet. Raises `ConfigError` if the proxy is invalid."""
         self.sent = 0
         self._host = config.hostname
         self._scheme = "https" if config.https else "http"
@@ -100,7 +101,10 @@ class Server:
         self._proxy = environment_proxy(self._scheme, self._host)
 
     def fetch(self, query: Query) -> tuple[bytes, Metadata | None]:
-        """Return a response's body and content, `None` for none there is. Raises `RequestError`."""
+        """Return a response's body and content, which is None if nothing has the id.
+
+        Raises `RequestError`.
+        """
         target = query.target
         for _ in range(_MAX_REDIRECTS + 1):
             response = self._get(target)
@@ -156,7 +160,7 @@ def _content(response: _Response, query: Query) -> Metadata | None:
 
 
 def _redirect_target(response: _Response, target: str) -> str | None:
-    """Return the target of a redirect on this server; it keeps our query if it names none."""
+    """Return the target of a redirect on this server, with the old query if it has none."""
     if response.status not in _REDIRECTS:
         return None
     location = response.header(b"location")
@@ -223,7 +227,7 @@ def _translated(error: Exception, timeout_s: float) -> RequestError:
 MAX_RETRY_AFTER_S = 30.0
 """If a server asks for a longer wait, the request fails."""
 _PAUSES_S = (0.5, 1.0)
-"""Before the second try, then before the third; longer if the server asks for it."""
+"""Pauses before the second and the third try; longer if the server requests it."""
 TRIES = 1 + len(_PAUSES_S)
 _MAX_PAGES = 100
 _MAX_TRACK_PAGES = 3
@@ -233,10 +237,10 @@ T = TypeVar("T")
 
 
 class AnswerCache(Protocol):
-    """Keeps responses between runs. A `StoreError` that it raises is passed on."""
+    """Stores responses between runs. A `StoreError` that it raises is passed on."""
 
     def get(self, key: str) -> CachedAnswer | None:
-        """Return the response stored under `key`, however old."""
+        """Return the response stored under `key`, however old, or None."""
 
     def put(self, key: str, body: bytes, fetched_at: float) -> None:
         """Store `body` under `key`, replacing an earlier one."""
@@ -246,14 +250,17 @@ class AnswerCache(Protocol):
 
 
 class Answer(NamedTuple):
-    """A response, `None` where MusicBrainz knows no such thing, with its time of arrival."""
+    """A response, None if nothing has the id, and when it came in seconds since the epoch."""
 
     metadata: Metadata | None
     fetched_at: float
 
 
 class CachedService:
-    """MusicBrainz with a cache of all but failures; without a server any cached one is used."""
+    """MusicBrainz with a cache of all responses but failures.
+
+    Offline there is no server, and a cached response of any age is used.
+    """
 
     def __init__(
         self, host: str, server: Server | None, cache: AnswerCache, throttle: Throttle, ttl_s: float
@@ -270,7 +277,10 @@ class CachedService:
         return self._server.sent if self._server else 0
 
     def fetch(self, query: Query) -> Answer:
-        """Return the response, else an old one with a warning, or raise `LookupFailedError`."""
+        """Return the response; if that fails, warn and return an old one.
+
+        Raises `LookupFailedError` if there is no old response.
+        """
         cached = self._cached(query)
         if cached is not None and self.is_fresh(cached.fetched_at):
             _log.debug("musicbrainz", extra={"path": query.target, "cached": True, "seconds": 0.0})
@@ -287,18 +297,18 @@ class CachedService:
             return cached
 
     def cost(self, query: Query) -> float:
-        """Return how many requests a response takes: 0 if cached, else 1; infinity if offline."""
+        """Return how many requests a response takes: 0 if cached, else 1, infinite if offline."""
         cached = self._cache.get(self._key(query))
         if cached is not None and self.is_fresh(cached.fetched_at):
             return 0
         return 1 if self._server else math.inf
 
     def is_fresh(self, fetched_at: float) -> bool:
-        """Whether a response of that time is used without another request; offline any is."""
+        """Whether a response of that time is used without another request; offline every one is."""
         return self._server is None or 0 <= self.now() - fetched_at < self._ttl_s
 
     def forget(self, query: Query) -> None:
-        """Delete the cached response to a query, because it proved to be wrong."""
+        """Delete the cached response to a query because it is wrong."""
         self._cache.forget(self._key(query))
 
     def now(self) -> float:
@@ -310,7 +320,7 @@ class CachedService:
         return max(0.0, self.now() - fetched_at)
 
     def dated(self, provenance: Provenance, oldest_at: float) -> Provenance:
-        """Return a provenance with the time of its oldest response."""
+        """Return a provenance with the time and age of its oldest response."""
         fetched = datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds")
         age_s = round(self.age_s(oldest_at), 1)
         return replace(provenance, fetched_at_utc=fetched, cache_age_s=age_s)
@@ -363,7 +373,7 @@ class CachedService:
 
 
 class ReleaseList:
-    """A list of releases that is read page by page; `query_at` returns the query at an offset."""
+    """A list of releases, read page by page; `query_at` returns the query for an offset."""
 
     def __init__(self, service: CachedService, query_at: Callable[[int], Query]) -> None:
         self._service = service
@@ -380,7 +390,7 @@ class ReleaseList:
 
     @property
     def cost_left(self) -> float:
-        """The number of requests for the other pages, if they are as long as those until now."""
+        """The number of requests for the other pages if they are as long as those read so far."""
         next_page = self._service.cost(self._query_at(self._offset))
         if self._count is None or not next_page:
             return next_page
@@ -388,12 +398,12 @@ class ReleaseList:
         return pages_left * next_page
 
     def read_page(self) -> tuple[Answer, str | None]:
-        """Return the next page, and what is missing from the list if that is found out by it."""
+        """Return the next page, and what is missing from the list if the page shows a gap."""
         self._queries.append(self._query_at(self._offset))
         answer = self._service.fetch(self._queries[-1])
-        found = answer.metadata or Metadata()
-        page = found.release_list or ()
-        before, self._count = self._count, found.release_count or 0
+        metadata = answer.metadata or Metadata()
+        page = metadata.release_list or ()
+        before, self._count = self._count, metadata.release_count or 0
         self._offset += len(page)
         self.seen |= {release.id for release in page}
         if before not in {None, self._count}:
@@ -408,53 +418,54 @@ class ReleaseList:
             self._service.forget(query)
 
 
-class KnownRecording(NamedTuple):
-    """A recording that was looked up with others, with all its releases where they are known."""
+class FetchedRecording(NamedTuple):
+    """A recording that was fetched with others, with all its releases if those were fetched."""
 
     recording: Recording
     fetched_at: float
     releases: Mapping[ReleaseId, Release] | None = None
 
 
-Found: TypeAlias = tuple[tuple[T, ...], int]
-"""What was read of a list, and how many there are."""
+Listed: TypeAlias = tuple[tuple[T, ...], int]
+"""The items of a list that were read, and how many there are."""
 
 
-def _counted(read: tuple[T, ...] | None, count: int | None) -> Found[T]:
+def _counted(read: tuple[T, ...] | None, count: int | None) -> Listed[T]:
     return read or (), max(count or 0, len(read or ()))
 
 
 class Client:
-    """Looks things up for one piece of evidence; nothing is asked about `known` recordings.
+    """Looks up data for one bundle of evidence; `fetched` recordings take no request.
 
-    Every method raises `LookupFailedError`; `None` or an empty tuple means: no such thing.
+    Every method raises `LookupFailedError`, and returns None or an empty tuple if MusicBrainz has
+    no such entry.
     """
 
     def __init__(
-        self, service: CachedService, known: Mapping[RecordingId, KnownRecording] | None = None
+        self, service: CachedService, fetched: Mapping[RecordingId, FetchedRecording] | None = None
     ) -> None:
         self._service = service
-        self._known = known or {}
+        self._fetched = fetched or {}
         self.oldest_at: float | None = None
 
     def recording(self, recording_id: RecordingId) -> Recording | None:
-        """Return a recording; it has another id if it was merged into another."""
-        if known := self._known.get(recording_id):
-            self._note_age(known.fetched_at)
-            return known.recording
+        """Return a recording, with a different id if it was merged."""
+        if entry := self._fetched.get(recording_id):
+            self._note_age(entry.fetched_at)
+            return entry.recording
         return self._fetch(ws.look_up("recording", recording_id)).recording
 
     def recordings_with(self, isrc: str) -> tuple[Recording, ...]:
         """Return the recordings that carry an ISRC."""
-        found = self._fetch(ws.look_up("isrc", isrc)).isrc
-        return found.recording_list if found else ()
+        metadata = self._fetch(ws.look_up("isrc", isrc)).isrc
+        return metadata.recording_list if metadata else ()
 
-    def search(self, query: Query) -> Found[Recording]:
-        """Return a page of the recordings that a search finds."""
-        found = self._fetch(query)
-        if found.recording_list is None:
+    def search(self, query: Query) -> Listed[Recording]:
+        """Return a page of the results of a search for recordings."""
+        metadata = self._fetch(query)
+        if metadata.recording_list is None:
             raise self._service.failure("a search was answered as if there were no such search")
-        return _counted(found.recording_list, found.recording_count)
+        return _counted(metadata.recording_list, metadata.recording_count)
 
     def works_of(self, recording_id: RecordingId) -> tuple[ws.Work, ...]:
         """Return the works that a recording is a performance of."""
@@ -462,14 +473,18 @@ class Client:
         if recording is None:
             raise self._service.failure(f"recording {recording_id} does not exist any more")
         relations = recording.work_relation_list
-        return tuple(one.work for one in relations if one.work and one.type == "performance")
+        return tuple(
+            relation.work
+            for relation in relations
+            if relation.work and relation.type == "performance"
+        )
 
     def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
-        """Return all releases that contain a recording; an incomplete list is a failure."""
-        known = self._known.get(recording_id)
-        if known and known.releases is not None:
-            self._note_age(known.fetched_at)
-            return tuple(known.releases.values())
+        """Return all releases that contain a recording; an incomplete list is an error."""
+        entry = self._fetched.get(recording_id)
+        if entry and entry.releases is not None:
+            self._note_age(entry.fetched_at)
+            return tuple(entry.releases.values())
         releases: dict[str, Release] = {}
         pages = ReleaseList(self._service, partial(ws.browse_releases, "recording", recording_id))
         for _ in range(_MAX_PAGES):
@@ -478,8 +493,8 @@ class Client:
             if missing:
                 pages.forget()
                 raise self._service.failure(f"the answer is incomplete: {missing}; try again later")
-            found = answer.metadata.release_list if answer.metadata else None
-            releases |= {release.id: release for release in found or ()}
+            page = answer.metadata.release_list if answer.metadata else None
+            releases |= {release.id: release for release in page or ()}
             if pages.is_complete:
                 return tuple(releases.values())
         raise self._service.failure(
@@ -491,10 +506,9 @@ class Client:
         return self._fetch(ws.look_up("artist", artist_id)).artist
 
     def current_id(self, kind: EntityKind, mbid: str) -> str:
-        """Return the current id of a record: another one if the record was merged.
+        """Return the current id of an entry, which differs from `mbid` if the entry was merged.
 
-        An id that names no record is returned unchanged, and so is any id offline, if no answer
-        about it is stored.
+        Return `mbid` if it names nothing, or if canon is offline and has no stored response.
         """
         query = ws.look_up(kind, mbid)
         if self._service.cost(query) == math.inf:
@@ -504,13 +518,13 @@ class Client:
         return next((record.id for record in records if record), mbid)
 
     def release_group(self, group_id: ReleaseGroupId) -> ReleaseGroup | None:
-        """Return a release group; it has another id if it was merged into another."""
+        """Return a release group, with a different id if it was merged."""
         return self._fetch(ws.look_up("release-group", group_id)).release_group
 
     def links_of(self, group_ids: Sequence[ReleaseGroupId]) -> tuple[Link, ...]:
-        """Return the addresses at Wikidata and Wikipedia that the first two groups are linked to.
+        """Return the addresses at Wikidata and Wikipedia to which the first two groups link.
 
-        Relations that have ended are left out. Each group takes one request.
+        Skip relations that have ended. Each group takes one request.
         """
         links: list[Link] = []
         for group_id in list(dict.fromkeys(group_ids))[:_MAX_LINKED_GROUPS]:
@@ -523,25 +537,27 @@ class Client:
         return tuple(links)
 
     def release(self, release_id: ReleaseId) -> Release | None:
-        """Return a release with its tracks; it has another id if it was merged into another."""
+        """Return a release with its tracks, and with a different id if it was merged."""
         return self._fetch(ws.look_up("release", release_id)).release
 
     def first_releases_of(
         self, linked: Literal["recording", "release-group"], identifier: str
-    ) -> Found[Release]:
-        """Return releases of a recording or a group, at most a page of them."""
-        found = self._fetch(ws.browse_releases(linked, identifier))
-        if found.release_list is None:
+    ) -> Listed[Release]:
+        """Return the first page of the releases of a recording or a group."""
+        metadata = self._fetch(ws.browse_releases(linked, identifier))
+        if metadata.release_list is None:
             raise self._service.failure(f"{linked} {identifier} does not exist any more")
-        return _counted(found.release_list, found.release_count)
+        return _counted(metadata.release_list, metadata.release_count)
 
-    def releases_with(self, group_id: ReleaseGroupId) -> Found[Release]:
-        """Return releases of a group with their tracks, at most three pages of them."""
+    def releases_with(self, group_id: ReleaseGroupId) -> Listed[Release]:
+        """Return the first three pages of the releases of a group, with their tracks."""
         releases: dict[ReleaseId, Release] = {}
         count = offset = 0
         for _ in range(_MAX_TRACK_PAGES):
-            found = self._fetch(ws.browse_releases("release-group", group_id, offset, tracks=True))
-            page, count = found.release_list or (), found.release_count or 0
+            metadata = self._fetch(
+                ws.browse_releases("release-group", group_id, offset, tracks=True)
+            )
+            page, count = metadata.release_list or (), metadata.release_count or 0
             offset += len(page)
             releases |= {release.id: release for release in page}
             if not page or offset >= count:
@@ -552,26 +568,26 @@ class Client:
         """Return a recording with its relations to recordings and works."""
         return self._fetch(ws.look_up("recording", recording_id, ws.RELATIONS)).recording
 
-    def recordings_of_work(self, work_id: str) -> Found[Recording]:
-        """Return recordings of a work, at most a page of them."""
-        found = self._fetch(ws.query_recordings_of_work(work_id))
-        if found.recording_list is None:
+    def recordings_of_work(self, work_id: str) -> Listed[Recording]:
+        """Return the first page of the recordings of a work."""
+        metadata = self._fetch(ws.query_recordings_of_work(work_id))
+        if metadata.recording_list is None:
             raise self._service.failure(f"work {work_id} does not exist any more")
-        return _counted(found.recording_list, found.recording_count)
+        return _counted(metadata.recording_list, metadata.recording_count)
 
     def search_by_title(self, entity: ws.Entity, title: str, artist: str) -> Metadata:
-        """Search by the exact words of title and artist (name or id), else by any of them."""
+        """Search for the exact words of title and artist (name or id), else for any of them."""
         loosely = ws.search_loosely(entity, title, artist or title)
         if not artist:
             return self._fetch(loosely)
-        found = self._fetch(ws.search_by_title(entity, title, artist))
-        is_any = found.release_group_list or found.release_list or found.recording_list
-        return found if is_any or MBID.fullmatch(artist) else self._fetch(loosely)
+        metadata = self._fetch(ws.search_by_title(entity, title, artist))
+        is_any = metadata.release_group_list or metadata.release_list or metadata.recording_list
+        return metadata if is_any or MBID.fullmatch(artist) else self._fetch(loosely)
 
-    def groups_of_years(self, artist: str, first: int, last: int) -> Found[ReleaseGroup]:
-        """Return an artist's groups first out in some years, at most a page of them."""
-        found = self._fetch(ws.search_groups_of_years(artist, first, last))
-        return _counted(found.release_group_list, found.release_group_count)
+    def groups_of_years(self, artist: str, first: int, last: int) -> Listed[ReleaseGroup]:
+        """Return the first page of an artist's groups first dated from `first` to `last`."""
+        metadata = self._fetch(ws.search_groups_of_years(artist, first, last))
+        return _counted(metadata.release_group_list, metadata.release_group_count)
 
     def _fetch(self, query: Query) -> Metadata:
         answer = self._service.fetch(query)

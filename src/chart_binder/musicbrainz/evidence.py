@@ -1,7 +1,7 @@
-"""MusicBrainz' records as evidence: recordings with their releases by group; and as tags.
+"""Turn MusicBrainz' recordings and releases into evidence and tags, and compare recordings.
 
-Below it is told which recordings are the same performance: a remaster, a duplicate, or the copy
-on a compilation often has an id of its own, as a live take has, which is another one.
+A remaster, a duplicate or the copy on a compilation often has its own id though it is the same
+performance; a live take has its own id because it is another performance.
 """
 
 import re
@@ -45,7 +45,7 @@ from chart_binder.musicbrainz.web_service import Recording, partial_date
 def candidate_of(
     recording: ws.Recording, releases: Iterable[ws.Release], home: str | None
 ) -> RecordingCandidate:
-    """Return a recording as evidence with its releases; `home` is the artist's country."""
+    """Return a recording with its releases as evidence; `home` is the artist's country."""
     return RecordingCandidate(
         mb_recording_id=recording.id,
         title=recording.title,
@@ -60,10 +60,10 @@ def candidate_of(
 def release_groups(
     releases: Iterable[ws.Release], home: str | None, credit: str | None = None
 ) -> tuple[ReleaseGroup, ...]:
-    """Return releases as evidence, by group; `home` is the artist's country.
+    """Return releases as evidence, grouped by release group; `home` is the artist's country.
 
-    `credit` is that of the recording. A group with another credit has the ids of its artists too,
-    because a name alone may not tell whose record it is.
+    `credit` is the recording's. A group with another credit includes the ids of its artists,
+    because a name alone may not show whose record it is.
     """
     groups: dict[str, list[ws.Release]] = {}
     for release in releases:
@@ -72,17 +72,23 @@ def release_groups(
 
 
 _MUCH_LATER_DAYS = 730
-"""Far more than the default lead window of 90 days."""
+"""Two years, far more than the default lead window of 90 days."""
+
+
+def editions_of(candidates: Iterable[RecordingCandidate]) -> Iterator[Release]:
+    """Yield the releases of recordings."""
+    groups = (group for candidate in candidates for group in candidate.groups)
+    return (edition for group in groups for edition in group.editions)
 
 
 def out_by(candidates: Iterable[RecordingCandidate]) -> int:
-    """Return the day by which an official release with one of the recordings was out."""
-    editions = (one for each in candidates for group in each.groups for one in group.editions)
-    return min((one.when.last for one in editions if one.is_official), default=LAST_DAY)
+    """Return the day (an ordinal) by which an official release of a candidate was out."""
+    official = (edition for edition in editions_of(candidates) if edition.is_official)
+    return min((edition.when.last for edition in official), default=LAST_DAY)
 
 
 def is_much_later(recording: ws.Recording, day: int) -> bool:
-    """Whether a recording was certainly out long after a day, so that it changes no decision."""
+    """Whether a recording came out so long after a day that it cannot change a decision."""
     return partial_date(recording.first_release_date).first > day + _MUCH_LATER_DAYS
 
 
@@ -127,9 +133,9 @@ def _label_names(release: ws.Release) -> Iterator[str]:
 
 
 def _first_event(release: ws.Release, home: str | None) -> tuple[PartialDate, str | None]:
-    """Return the date and country of a release's first event: a whole date precedes its bare year.
+    """Return the date and country of a release's first event; a full date precedes its bare year.
 
-    Of several countries on that day it is the artist's own, else the one named first.
+    If there are several countries on that day, prefer the artist's, else take the first.
     """
     events = list(_events(release))
     earliest = min(date.last for date, _ in events)
@@ -146,14 +152,17 @@ def _events(release: ws.Release) -> Iterator[tuple[PartialDate, str | None]]:
 
 
 def _format(release: ws.Release) -> str | None:
-    """Return the known media as MusicBrainz' pages write them: `2×CD + DVD`."""
+    """Return the media that have a format, written as on MusicBrainz' pages: `2×CD + DVD`."""
     formats = (medium.format for medium in release.medium_list if medium.format)
     counted = ((name, len(list(same))) for name, same in groupby(formats))
     return " + ".join(f"{n}×{name}" if n > 1 else name for name, n in counted) or None
 
 
 def country_of(artist: ws.Artist) -> str | None:
-    """Return the country an artist began in, else belongs to; of a city by its ISO 3166-2 code."""
+    """Return the country where an artist began, else the artist's country, or None.
+
+    The country of a city or region is the first part of its ISO 3166-2 code.
+    """
     codes: list[str | None] = []
     for area in filter(None, (artist.begin_area, artist.area)):
         codes += area.iso_3166_1_code_list
@@ -162,11 +171,11 @@ def country_of(artist: ws.Artist) -> str | None:
     return next((code for code in codes if code and code not in NO_COUNTRIES), None)
 
 
-# A whole release, for the tags of files that are to be tracks of it.
+# A whole release, for the tags of files that become its tracks.
 
 
 def whole_release(release: ws.Release) -> WholeRelease:
-    """Return a release of an answer as tags describe it; hidden and data tracks have no number."""
+    """Return a release as tags describe it, without hidden and data tracks: they have no number."""
     group = release.release_group
     primary, secondary = type_names(
         group.primary_type, tuple(filter(None, group.secondary_type_list))
@@ -193,8 +202,8 @@ def whole_release(release: ws.Release) -> WholeRelease:
 
 def _sort_name(release: ws.Release) -> str:
     return "".join(
-        one if isinstance(one, str) else one.artist.sort_name or one.artist.name or ""
-        for one in release.artist_credit
+        credit if isinstance(credit, str) else credit.artist.sort_name or credit.artist.name or ""
+        for credit in release.artist_credit
     )
 
 
@@ -220,23 +229,26 @@ def _number(text: str | None, otherwise: int) -> int:
     return int(text) if text and text.isdecimal() else otherwise
 
 
-# Recordings of one performance.
+# Recordings of the same performance.
 
 SIBLING = "sibling"
 """The `relation` of a recording candidate that is another recording of the performance."""
 LENGTH_APART_MS = 3_000
-"""Recordings of one performance differ by this much at most, if nothing tells why."""
+"""Recordings of one performance differ by at most this length, unless a remark explains it."""
 _OTHER_VERSIONS = frozenset({"Live", "Remix", "DJ-mix", "Demo"})
-"""Secondary types of records whose recordings are other versions."""
+"""Secondary types of release groups whose recordings are other versions."""
 MARKED_APART_MS = 5_000
-"""The same, where one of them is marked as a remaster or a single edit."""
+"""The same if one of them is marked as a remaster or a single edit."""
 _PERHAPS_APART_MS = 15_000
 _PERHAPS_APART = 0.10
-"""Recordings that differ by more than both are different versions, though nothing says so."""
+"""Recordings that differ by more than both are different versions, even without a remark."""
 
 
 class Performance(msgspec.Struct, frozen=True):
-    """What tells whether two are one performance; `artists` are all, none if some are unknown."""
+    """What shows whether two recordings are the same performance.
+
+    `artists` are all credited artists; empty if some of them are unknown.
+    """
 
     title: str
     comment: str
@@ -250,21 +262,21 @@ class Performance(msgspec.Struct, frozen=True):
 
 
 def performance_of(recording: Recording) -> Performance:
-    """Return what MusicBrainz says about a recording."""
+    """Return MusicBrainz' description of a recording."""
     artist = Artist(recording.artist_credit_phrase, first_artist(recording))
-    known = performance_in(candidate_of(recording, (), None), artist)
+    performance = performance_in(candidate_of(recording, (), None), artist)
     return replace(
-        known, artists=frozenset(recording.artist_ids), is_video=recording.video == "true"
+        performance, artists=frozenset(recording.artist_ids), is_video=recording.video == "true"
     )
 
 
 def performance_in(candidate: RecordingCandidate, artist: Artist) -> Performance:
-    """Return what evidence says about a recording; `artist` is that of the evidence."""
+    """Return the description of a recording in evidence whose artist is `artist`."""
     return Performance(
         candidate.title or "",
         candidate.disambiguation or "",
         candidate.length_ms,
-        _codes(candidate.isrcs or ()),
+        frozenset(map(isrc, candidate.isrcs or ())) - {""},
         artist.name or "",
         artist.mb_artist_id,
         frozenset(),
@@ -273,32 +285,38 @@ def performance_in(candidate: RecordingCandidate, artist: Artist) -> Performance
 
 
 def performances_in(bundle: EvidenceBundle) -> dict[RecordingId, Performance]:
-    """Return the recordings of the evidence that are no siblings, by their ids."""
-    found = (one for one in bundle.recording_candidates if not one.is_sibling)
-    return {one.mb_recording_id: performance_in(one, bundle.performer) for one in found}
+    """Return the recordings in the evidence that are not siblings, by their ids."""
+    return {
+        candidate.mb_recording_id: performance_in(candidate, bundle.performer)
+        for candidate in bundle.recording_candidates
+        if not candidate.is_sibling
+    }
 
 
 def siblings_among(
-    others: Iterable[Recording], own: Mapping[RecordingId, Performance]
+    others: Iterable[Recording], performances: Mapping[RecordingId, Performance]
 ) -> list[tuple[Recording, str]]:
-    """Return the recordings that are the same performance as any of `own`, each with the reason."""
-    found: dict[RecordingId, tuple[Recording, str]] = {}
-    for one in others:
-        if one.id not in own and one.id not in found:
-            reasons = (same_performance(known, performance_of(one)) for known in own.values())
+    """Return the recordings that are the same performance as one of `performances`, with why."""
+    siblings: dict[RecordingId, tuple[Recording, str]] = {}
+    for recording in others:
+        if recording.id not in performances and recording.id not in siblings:
+            other = performance_of(recording)
+            reasons = (
+                same_performance(performance, other) for performance in performances.values()
+            )
             if because := next(filter(None, reasons), None):
-                found[one.id] = one, because
-    return list(found.values())
+                siblings[recording.id] = recording, because
+    return list(siblings.values())
 
 
 def same_performance(recording: Performance, other: Performance) -> str | None:
-    """Return why two recordings are the same performance, in words; `None` if they may not be.
+    """Return in words why two recordings are the same performance, or None if they may not be.
 
-    They have the same artist credit and title, without remarks that make no other version, and an
-    ISRC in common or about the same length. A live take, remix, demo, acoustic version,
-    re-recording, instrumental, cover or music video is the same performance as nothing else. An
-    edit must have the length; a mono mix, a title that many tracks have (`Intro`) and a comment
-    that tells the two apart (`1963 recording`) need an ISRC in common.
+    They must have the same artist credit, the same title apart from remarks that do not name
+    another version, and a common ISRC or about the same length. A live take, remix, demo, acoustic
+    version, re-recording, instrumental, cover or music video never counts. An edit must have the
+    same length; a mono mix, a title that many tracks have (`Intro`) and a comment that tells the
+    two apart (`1963 recording`) need a common ISRC.
     """
     apart = _differences(recording, other)
     apart_ms = _apart_ms(recording, other)
@@ -315,7 +333,7 @@ def same_performance(recording: Performance, other: Performance) -> str | None:
 
 
 def may_be_same_performance(recording: Performance, other: Performance) -> bool:
-    """Whether two of unlike comment may be the same performance: of near or unknown lengths."""
+    """Whether recordings of similar or unknown length may be one performance despite comments."""
     apart = _differences(recording, other)
     if apart is None or apart & {"edit", "mono"}:
         return False
@@ -326,54 +344,51 @@ def may_be_same_performance(recording: Performance, other: Performance) -> bool:
     return is_near and (is_by_same or "credit" not in apart)
 
 
-def _differences(one: Performance, other: Performance) -> set[str] | None:
-    """Return in what two recordings differ but for length; None if they are two performances."""
-    key = title_key(one.title)
-    if any(map(is_other_performance, (one, other))) or key != title_key(other.title):
+def _differences(recording: Performance, other: Performance) -> set[str] | None:
+    """Return the differences of two recordings but length; None if they are two performances."""
+    key = title_key(recording.title)
+    if any(map(is_other_performance, (recording, other))) or key != title_key(other.title):
         return None
     apart = {
         "common title": key in _COMMON_TITLES,
-        "credit": not _is_same_credit(one, other),
-        "comment": remarks_in(None, one.comment).telling != remarks_in(None, other.comment).telling,
-        "edit": _is_edit(one) != _is_edit(other),
-        "mono": one.flags.is_mono != other.flags.is_mono,
+        "credit": not _is_same_credit(recording, other),
+        "comment": remarks_in(None, recording.comment).telling
+        != remarks_in(None, other.comment).telling,
+        "edit": _is_edit(recording) != _is_edit(other),
+        "mono": recording.flags.is_mono != other.flags.is_mono,
     }
     return {name for name, is_so in apart.items() if is_so}
 
 
 def perhaps_apart_ms(length_ms: int) -> int:
-    """Return by how much a recording may be longer that may be the same performance."""
+    """Return by how many milliseconds a recording of the same performance may be longer."""
     return round(max(_PERHAPS_APART_MS, _PERHAPS_APART * length_ms))
 
 
-def is_other_performance(one: Performance) -> bool:
+def is_other_performance(performance: Performance) -> bool:
     """Whether a recording is of a kind that is never the same performance as another recording."""
-    remark = f"{set_off(one.title)} / {one.comment}"
-    flags = one.flags
+    remark = f"{set_off(performance.title)} / {performance.comment}"
+    flags = performance.flags
     return (
-        one.is_video
-        or not one.title
-        or _UNNAMED.match(one.title) is not None
+        performance.is_video
+        or not performance.title
+        or _UNNAMED.match(performance.title) is not None
         or bool(flags.is_live or flags.is_remix or flags.is_demo or flags.is_acoustic)
-        or not _OTHER_VERSION.isdisjoint(remarks_in(one.title, one.comment).words)
+        or not _OTHER_VERSION.isdisjoint(remarks_in(performance.title, performance.comment).words)
         or _OTHER_PERFORMANCE.search(_REMASTERED.sub(" ", remark)) is not None
     )
 
 
 def is_on_other_versions_only(candidate: RecordingCandidate) -> bool:
-    """Whether a recording stands on records of live takes, remixes or demos alone, or on none."""
+    """Whether a recording is only on records of live takes, remixes or demos, or on none."""
     return all(_OTHER_VERSIONS.intersection(group.types[1]) for group in candidate.groups)
 
 
 def described(recording: Recording) -> str:
-    """Name a recording in a sentence: title, comment, artist and length."""
+    """Describe a recording for a sentence: title, comment, artist and length."""
     comment = f" ({recording.disambiguation})" if recording.disambiguation else ""
     length = f", {minutes(recording.length_ms)}," if recording.length_ms else ""
     return f"{recording.title!r}{comment} by {recording.artist_credit_phrase}{length}"
-
-
-def _codes(written: Iterable[str]) -> frozenset[str]:
-    return frozenset(map(isrc, written)) - {""}
 
 
 _UNNAMED = re.compile(r"^\[[^\]]*\]$")
@@ -391,7 +406,7 @@ _NO_VERSION = re.compile(
     r"|^\s*(?:19|20)\d\d\s*$",
     re.IGNORECASE,
 )
-"""Remarks that make no other performance."""
+"""Remarks that do not name another performance."""
 _PERHAPS_SAME = frozenset(
     {
         "album",
@@ -431,43 +446,43 @@ _SPELLINGS = {"n": "and"}
 
 
 def bare_song(title: str) -> str:
-    """Return a title without the remarks that make no other performance."""
+    """Return a title without the remarks that do not name another performance."""
     return without_remarks(
         title, lambda remark: not any(map(str.isalnum, _NO_VERSION.sub(" ", remark)))
     )
 
 
 def title_key(title: str) -> str:
-    """Return what a title is compared by: its letters and digits, without such remarks."""
+    """Return the key by which titles are compared: letters and digits, without such remarks."""
     part, song = part_of(without_noise(title))
     words = (_SPELLINGS.get(word, word) for word in words_of(bare_song(song)))
     return "".join((*words, "part", part) if part else words)
 
 
-def _is_same_credit(one: Performance, other: Performance) -> bool:
-    """Whether the same artists are credited, by ids or else names; guests may be in the title."""
-    if one.artists and one.artists == other.artists:
+def _is_same_credit(recording: Performance, other: Performance) -> bool:
+    """Whether the same artists are credited, by id, else by name; guests may be in the title."""
+    if recording.artists and recording.artists == other.artists:
         return True
-    ids, others = ({*each.artists, each.first_artist} - {None} for each in (one, other))
+    ids, others = ({*side.artists, side.first_artist} - {None} for side in (recording, other))
     is_namesake = ids and others and not ids & others
-    names, same = (credited_words(each.credit, each.title) for each in (one, other))
-    return bool(one.credit) and not is_namesake and names == same
+    names, same = (credited_words(side.credit, side.title) for side in (recording, other))
+    return bool(recording.credit) and not is_namesake and names == same
 
 
-def _is_edit(one: Performance) -> bool:
-    is_said = _EDITED.search(f"{set_off(one.title)} / {one.comment}") is not None
-    return is_said or bool(one.flags.is_radio_edit)
+def _is_edit(recording: Performance) -> bool:
+    is_said = _EDITED.search(f"{set_off(recording.title)} / {recording.comment}") is not None
+    return is_said or bool(recording.flags.is_radio_edit)
 
 
-def _apart_ms(one: Performance, other: Performance) -> int | None:
-    if not one.length_ms or not other.length_ms:
+def _apart_ms(recording: Performance, other: Performance) -> int | None:
+    if not recording.length_ms or not other.length_ms:
         return None
-    return abs(one.length_ms - other.length_ms)
+    return abs(recording.length_ms - other.length_ms)
 
 
-def _tolerance_ms(one: Performance, other: Performance) -> int:
+def _tolerance_ms(recording: Performance, other: Performance) -> int:
     is_marked = any(
-        _is_edit(each) or _REMASTERED.search(f"{set_off(each.title)} / {each.comment}")
-        for each in (one, other)
+        _is_edit(side) or _REMASTERED.search(f"{set_off(side.title)} / {side.comment}")
+        for side in (recording, other)
     )
     return MARKED_APART_MS if is_marked else LENGTH_APART_MS

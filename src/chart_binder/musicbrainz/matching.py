@@ -1,4 +1,4 @@
-"""Matching of recordings with a file: how to search for them, and which may be meant."""
+"""Search for the recording in a file, and select the recordings that may be meant."""
 
 import dataclasses
 import logging
@@ -20,30 +20,31 @@ from chart_binder.musicbrainz.web_service import Credit, Recording, partial_date
 
 MAX_RECORDINGS = 5
 LENGTH_TOLERANCE_MS = 7_000
-"""Files of one recording differ by silence at either end."""
+"""Files of one recording differ in the silence at their ends."""
 _MIN_SCORE = 50
 _MIN_LIKENESS = 0.9
 _MIN_LENGTH_COMPARED = 8
-"""In shorter texts one letter makes another name: Queen, Queens."""
+"""In a shorter text, one letter makes another name: Queen, Queens."""
 _MAX_COMPARED = 400
-"""A tag may have any length, and comparing costs its square."""
+"""A tag may have any length, and the time to compare it grows with the square."""
 _MAX_ISRCS = 3
 
 _log = logging.getLogger(__name__)
 
 
 class Search(NamedTuple):
-    """A way to find recordings; `wanted` describes what it looks for."""
+    """A search for recordings; `wanted` describes what it looks for."""
 
     wanted: str
-    find: Callable[[], "Found"]
+    find: Callable[[], "Matches"]
 
 
-class Found(NamedTuple):
-    """What a search found; `unread` may be meant too, `unseen` says what was not shown.
+class Matches(NamedTuple):
+    """The results of a search: the `recordings` that may be meant, at most five.
 
-    `untimed` have no length, while others by their artist have the file's. `is_by_name` says that
-    artist and title were searched for, not an id.
+    `unread` are more that may be meant, and `unseen` says which results the server did not show.
+    `untimed` have no length, while others by the same artist have the length of the file.
+    `is_by_name` is true if the search was for artist and title, not for an id.
     """
 
     recordings: tuple[Recording, ...] = ()
@@ -54,23 +55,23 @@ class Found(NamedTuple):
 
 
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}\d{7}", re.ASCII)
-"""Without its hyphens (isrc.ifpi.org, ISO 3901)."""
+"""An ISRC without its hyphens (isrc.ifpi.org, ISO 3901)."""
 
 
 Artists: TypeAlias = Callable[[], frozenset[ArtistId]]
-"""Returns the artists of whom one made the other files of an album; none where that is unknown."""
+"""Returns the artists who may have made the other files of an album; empty if unknown."""
 
 
 def searches(client: Client, tags: TrackTags, on_album: Artists = frozenset) -> Iterator[Search]:
-    """Yield the searches that the tags allow, the surest first; warn of an impossible id."""
-    if recording_id := _checked(MBID, tags.recording_mbid or "", "recording id"):
-        known = RecordingId(recording_id.lower())
-        yield Search(f"recording with the id {known}", partial(_by_id, client, known, tags))
+    """Yield the searches that the tags allow, the most certain first; log an invalid id."""
+    if tagged_id := _checked(MBID, tags.recording_mbid or "", "recording id"):
+        recording_id = RecordingId(tagged_id.lower())
+        wanted = f"recording with the id {recording_id}"
+        yield Search(wanted, partial(_by_id, client, recording_id, tags))
     plain = (isrc.replace("-", "").replace(" ", "").upper() for isrc in tags.isrcs)
     for isrc in [code for code in plain if _checked(_ISRC, code, "ISRC")][:_MAX_ISRCS]:
-        yield Search(
-            f"recording with the ISRC {isrc}", partial(_by_isrc, client, isrc, tags, on_album)
-        )
+        wanted = f"recording with the ISRC {isrc}"
+        yield Search(wanted, partial(_by_isrc, client, isrc, tags, on_album))
     if tags.artist and tags.title:
         length_ms = tags.duration_ms
         length = "" if length_ms is None else f" of about {minutes(length_ms)}"
@@ -78,9 +79,10 @@ def searches(client: Client, tags: TrackTags, on_album: Artists = frozenset) -> 
         yield Search(wanted, partial(_by_name, client, tags, on_album))
 
 
-def first_found(tried: Iterable[Search]) -> Found:
-    """Return what the first search that finds anything finds."""
-    return next((found for one in tried if (found := one.find()).recordings), Found())
+def first_found(attempts: Iterable[Search]) -> Matches:
+    """Return the results of the first search that has any."""
+    results = (search.find() for search in attempts)
+    return next((matches for matches in results if matches.recordings), Matches())
 
 
 def _checked(form: re.Pattern[str], text: str, name: str) -> str | None:
@@ -92,33 +94,33 @@ def _checked(form: re.Pattern[str], text: str, name: str) -> str | None:
     return None
 
 
-def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Found:
-    known = client.recording(recording_id)
-    if known is None:
-        return Found()
-    if _is_other_song(known, tags):
+def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> Matches:
+    recording = client.recording(recording_id)
+    if recording is None:
+        return Matches()
+    if _is_other_song(recording, tags):
         _log.warning(
             "the recording id in the tags is of another song; the id is believed",
             extra={
                 "tags": f"{tags.title!r} by {tags.artist!r}",
-                "id": f"{known.title!r} by {known.artist_credit_phrase!r}",
+                "id": f"{recording.title!r} by {recording.artist_credit_phrase!r}",
             },
         )
-    return Found((known,))
+    return Matches((recording,))
 
 
-def _by_isrc(client: Client, isrc: str, tags: TrackTags, on_album: Artists) -> Found:
-    recordings: Sequence[Recording] = client.recordings_with(isrc)
+def _by_isrc(client: Client, isrc: str, tags: TrackTags, on_album: Artists) -> Matches:
+    hits: Sequence[Recording] = client.recordings_with(isrc)
     if tags.title:
-        titled = [one for one in recordings if same_title(one.title or "", tags.title)]
-        recordings = titled or recordings
-    if len(set(map(first_artist, recordings))) > 1:
+        titled = [hit for hit in hits if same_title(hit.title or "", tags.title)]
+        hits = titled or hits
+    if len(set(map(first_artist, hits))) > 1:
         tags = with_current_ids(client, tags)
-    return _best(_meant(recordings, tags, on_album), tags, on_album)
+    return _best(_meant(hits, tags, on_album), tags, on_album)
 
 
 def with_current_ids(client: Client, tags: TrackTags) -> TrackTags:
-    """Return tags with the ids that MusicBrainz has now for release, group and artist."""
+    """Return tags with the current ids of release, group and artist: they may have been merged."""
 
     def current(kind: EntityKind, mbid: str | None) -> str | None:
         return client.current_id(kind, mbid.lower()) if mbid and MBID.fullmatch(mbid) else mbid
@@ -131,7 +133,7 @@ def with_current_ids(client: Client, tags: TrackTags) -> TrackTags:
     )
 
 
-def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
+def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Matches:
     artist = main_artist(tags.artist or "")
     parts = _parts_of(artist)
     names = [artist, *parts[:1]] if len(parts) > 1 else [artist]
@@ -146,23 +148,23 @@ def _by_name(client: Client, tags: TrackTags, on_album: Artists) -> Found:
         ws.search_loosely("recording", title, artist, ws.PAGE),
     ):
         hits, count = client.search(query)
-        if len({first_artist(one) for one in hits if _fits(one, tags)}) > 1:
+        if len({first_artist(hit) for hit in hits if _fits(hit, tags)}) > 1:
             tags = with_current_ids(client, tags)
-        found = plausible(hits, tags, on_album)
+        matches = plausible(hits, tags, on_album)
         if count > len(hits):
             unseen = f"a search shows {len(hits)} of {count} recordings"
-            narrower = _narrower(client, tags, found.recordings, length_ms, on_album)
+            narrower = _narrower(client, tags, matches.recordings, length_ms, on_album)
             if narrower is None:
-                narrower = found._replace(unseen=found.unseen or unseen)
+                narrower = matches._replace(unseen=matches.unseen or unseen)
             if narrower.recordings:
                 return narrower
-        elif found.recordings:
-            return found
-    return Found()
+        elif matches.recordings:
+            return matches
+    return Matches()
 
 
 def _spellings(title: str) -> list[str]:
-    """Return a title, and as MusicBrainz spells it if it names a part: `Song, Part 2`."""
+    """Return the title; if it names a part, add MusicBrainz' spelling: `Song, Part 2`."""
     part, song = part_of(title)
     return [*dict.fromkeys([title, f"{song}, Part {part}"])] if part else [title]
 
@@ -175,24 +177,27 @@ _NARROWER: tuple[tuple[tuple[str, ...], ...], ...] = (
         ("status:official", "NOT primarytype:album"),
     ),
 )
-"""Clauses of searches, the widest first; a row is complete if each search shows all it finds."""
+"""Clauses of searches, the widest first; a row is complete if every search shows all results."""
 
 
 def _narrower(
     client: Client,
     tags: TrackTags,
-    found: tuple[Recording, ...],
+    recordings: tuple[Recording, ...],
     length_ms: tuple[int, int] | None,
     on_album: Artists,
-) -> Found | None:
-    """Search by the one known artist, then official records, then albums and the rest."""
-    artists = [*dict.fromkeys(filter(None, map(first_artist, found)))]
+) -> Matches | None:
+    """Search for all recordings of the artist, then official ones, then albums and non-albums.
+
+    Return None if the artist is unknown or if there are several.
+    """
+    artists = [*dict.fromkeys(filter(None, map(first_artist, recordings)))]
     tagged = (tags.artist_mbid or "").lower()
     artists = artists or ([ArtistId(tagged)] if MBID.fullmatch(tagged) else [])
     if len(artists) != 1:
         return None
-    title = bare_title(found[0].title or tags.title or "" if found else tags.title or "")
-    seen = {one.id: one for one in found}
+    title = bare_title(recordings[0].title or tags.title or "" if recordings else tags.title or "")
+    seen = {recording.id: recording for recording in recordings}
     unseen = None
     for row in _NARROWER:
         unseen = None
@@ -202,47 +207,47 @@ def _narrower(
             if count > len(hits):
                 kinds = f" ({', '.join(only)})" if only else ""
                 unseen = f"a search{kinds} shows {len(hits)} of {count} recordings"
-            seen |= {one.id: one for one in hits}
+            seen |= {hit.id: hit for hit in hits}
         if unseen is None:
             break
     meant = plausible(seen.values(), tags, on_album)
     return meant._replace(unseen=meant.unseen or unseen)
 
 
-def plausible(found: Iterable[Recording], tags: TrackTags, on_album: Artists = frozenset) -> Found:
-    """Return the recordings by this artist, of this title and length.
+def plausible(hits: Iterable[Recording], tags: TrackTags, on_album: Artists = frozenset) -> Matches:
+    """Select the recordings that have the artist, title and length of a file.
 
-    Another version than the file's title names is kept only where nothing else was found; one
-    without a length only where none by its artist has the file's.
+    A version that the file's title does not name counts only if there is no other recording; one
+    without a length only if no recording by its artist has the file's length.
     """
-    fitting = [one for one in found if _fits(one, tags)]
+    fitting = [hit for hit in hits if _fits(hit, tags)]
     untimed: list[Recording] = []
     if tags.duration_ms is not None:
-        timed = {first_artist(one) for one in fitting if one.length_ms}
-        untimed = [one for one in fitting if not one.length_ms and first_artist(one) in timed]
-    fitting = [*_meant([one for one in fitting if one not in untimed], tags, on_album)]
+        timed = {first_artist(hit) for hit in fitting if hit.length_ms}
+        untimed = [hit for hit in fitting if not hit.length_ms and first_artist(hit) in timed]
+    fitting = [*_meant([hit for hit in fitting if hit not in untimed], tags, on_album)]
     same = _of_version(fitting, tags)
     best = _best(same or fitting, tags, on_album)
     return best._replace(untimed=tuple(untimed), is_by_name=True)
 
 
-def _of_version(recordings: Sequence[Recording], tags: TrackTags) -> Sequence[Recording]:
-    """Return the recordings of the version that the title of a file names, by their remarks.
+def _of_version(hits: Sequence[Recording], tags: TrackTags) -> Sequence[Recording]:
+    """Select the recordings whose remarks name the same version as the title of a file.
 
-    The title of an album (`Live Killers`) is only a hint, so plain recordings stay too.
+    The title of an album (`Live Killers`) is only a hint, so recordings without remarks stay too.
     """
     wanted = remarks_in(tags.title, None)
-    described = [(one, remarks_in(one.title, one.disambiguation)) for one in recordings]
+    described = [(hit, remarks_in(hit.title, hit.disambiguation)) for hit in hits]
     if wanted.named:
         places, _ = find_meant(wanted, [remarks for _, remarks in described])
-        return [recordings[place] for place in places]
+        return [hits[place] for place in places]
     kinds = {"", remarks_in(tags.title, tags.album).kind}
-    same = [(one, remarks) for one, remarks in described if remarks.kind in kinds]
-    plain = [one for one, remarks in same if remarks.kind or not remarks.named & remarks.telling]
-    return plain or [one for one, _ in same]
+    same = [(hit, remarks) for hit, remarks in described if remarks.kind in kinds]
+    plain = [hit for hit, remarks in same if remarks.kind or not remarks.named & remarks.telling]
+    return plain or [hit for hit, _ in same]
 
 
-# Artists of one name, and artists with guests.
+# Artists who share a name, and artists with guests.
 
 
 def first_artist(recording: Recording) -> ArtistId | None:
@@ -250,65 +255,72 @@ def first_artist(recording: Recording) -> ArtistId | None:
     return next(iter(recording.artist_ids), None)
 
 
-def artists_apart(found: Sequence[Recording]) -> dict[RecordingId, Artist]:
-    """Return who each recording is by, told from namesakes; nothing if all are by the same."""
-    groups = _by_credit(found)
+def artists_apart(hits: Sequence[Recording]) -> dict[RecordingId, Artist]:
+    """Return each recording's artist, with a remark that tells namesakes apart.
+
+    Return {} if all recordings are by the same artist.
+    """
+    groups = _by_credit(hits)
     if len(groups) <= 1:
         return {}
     phrases = [group[0].artist_credit_phrase or "" for group in groups]
     artists: dict[RecordingId, Artist] = {}
     for group, phrase in zip(groups, phrases, strict=True):
-        comments = [one.artist.disambiguation for one in group[0].credits]
+        comments = [credit.artist.disambiguation for credit in group[0].credits]
         if not any(comments) and phrases.count(phrase) > 1:
-            comments = [one.artist.id for one in group[0].credits]
+            comments = [credit.artist.id for credit in group[0].credits]
         remark = ", ".join(filter(None, comments))
         name = f"{phrase} ({remark})" if remark else phrase
-        artists |= {one.id: Artist(name, first_artist(one)) for one in group}
+        artists |= {hit.id: Artist(name, first_artist(hit)) for hit in group}
     return artists
 
 
-def _by_credit(found: Iterable[Recording]) -> list[list[Recording]]:
-    """Group recordings by the ids of all who are credited; a guest may stand in the title."""
+def _by_credit(hits: Iterable[Recording]) -> list[list[Recording]]:
+    """Group recordings by their credited artists; a guest may be named in the title instead."""
     groups: list[list[Recording]] = []
-    for one in found:
-        same = next((group for group in groups if _is_same_credit(one, group[0])), None)
+    for hit in hits:
+        same = next((group for group in groups if _is_same_credit(hit, group[0])), None)
         if same:
-            same.append(one)
+            same.append(hit)
         else:
-            groups.append([one])
+            groups.append([hit])
     return groups
 
 
-def _is_same_credit(one: Recording, other: Recording) -> bool:
-    if first_artist(one) != first_artist(other):
+def _is_same_credit(recording: Recording, other: Recording) -> bool:
+    if first_artist(recording) != first_artist(other):
         return False
-    ids, others = set(one.artist_ids), set(other.artist_ids)
-    is_one_performance = bool(set(one.isrc_list) & set(other.isrc_list))
-    words, more = (
-        credited_words(each.artist_credit_phrase or "", each.title or "") for each in (one, other)
+    ids, others = set(recording.artist_ids), set(other.artist_ids)
+    is_one_performance = bool(set(recording.isrc_list) & set(other.isrc_list))
+    words, other_words = (
+        credited_words(compared.artist_credit_phrase or "", compared.title or "")
+        for compared in (recording, other)
     )
-    return ids == others or is_one_performance or words == more
+    return ids == others or is_one_performance or words == other_words
 
 
 def credited_words(credit: str, title: str) -> frozenset[str]:
-    """Return the words of the names in a credit, and of the guests in a title."""
+    """Return the words of the names in a credit and of the guests named in a title."""
     names = frozenset(words_of(f"{credit} {' '.join(_guests_in(title))}"))
     return names - JOIN_WORDS or names
 
 
-def _meant(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Sequence[Recording]:
-    """Return the recordings by the artist whom ids, album or its files tell; else all."""
+def _meant(hits: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Sequence[Recording]:
+    """Select recordings by the artist to whom the ids, the album or its other files point.
+
+    If nothing points to an artist, return all recordings.
+    """
     for fits in (_is_by_tagged_id, _is_on_tagged_release, _is_on_tagged_album):
-        if len(set(map(first_artist, found))) <= 1:
+        if len(set(map(first_artist, hits))) <= 1:
             break
-        fitting = {first_artist(one) for one in found if fits(one, tags)}
-        found = [one for one in found if first_artist(one) in fitting] or found
-    if found and (artists := on_album()):
-        found = [one for one in found if artists.intersection(one.artist_ids)] or found
-    if len(_by_credit(found)) <= 1:
-        return found
-    most = max(_named(one, tags) for one in found)
-    return [one for one in found if _named(one, tags) == most]
+        fitting = {first_artist(hit) for hit in hits if fits(hit, tags)}
+        hits = [hit for hit in hits if first_artist(hit) in fitting] or hits
+    if hits and (artists := on_album()):
+        hits = [hit for hit in hits if artists.intersection(hit.artist_ids)] or hits
+    if len(_by_credit(hits)) <= 1:
+        return hits
+    most = max(_named(hit, tags) for hit in hits)
+    return [hit for hit in hits if _named(hit, tags) == most]
 
 
 def _is_by_tagged_id(recording: Recording, tags: TrackTags) -> bool:
@@ -318,8 +330,8 @@ def _is_by_tagged_id(recording: Recording, tags: TrackTags) -> bool:
 def _is_on_tagged_release(recording: Recording, tags: TrackTags) -> bool:
     tagged = {name.lower() for name in (tags.release_mbid, tags.release_group_mbid) if name}
     releases = recording.release_list
-    groups = {one.release_group.id for one in releases if one.release_group}
-    return bool(tagged & {*groups, *(one.id for one in releases)})
+    groups = {release.release_group.id for release in releases if release.release_group}
+    return bool(tagged & {*groups, *(release.id for release in releases)})
 
 
 def _is_on_tagged_album(recording: Recording, tags: TrackTags) -> bool:
@@ -328,7 +340,7 @@ def _is_on_tagged_album(recording: Recording, tags: TrackTags) -> bool:
 
 
 def _named(recording: Recording, tags: TrackTags) -> tuple[bool, int, bool]:
-    """Return whether the tags name the first artist as theirs, how many of all, and all."""
+    """Return whether the tags name the first artist, how many artists they name, whether all."""
     artist = tags.artist or ""
     everyone, first = credited_words(artist, tags.title or ""), {*words_of(main_artist(artist))}
     credits_ = [
@@ -339,31 +351,31 @@ def _named(recording: Recording, tags: TrackTags) -> tuple[bool, int, bool]:
     return is_first, count, count == len(credits_) > 1
 
 
-def _best(found: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Found:
-    """Return the best recording and the earliest others, of each artist one, at most five."""
-    ranked = sorted(found, key=lambda one: _distance(one, tags))
+def _best(hits: Sequence[Recording], tags: TrackTags, on_album: Artists) -> Matches:
+    """Return the best recording and the earliest others, at most five, and one of each artist."""
+    ranked = sorted(hits, key=lambda hit: _distance(hit, tags))
     is_by_others = (
-        found
+        hits
         and (artists := on_album())
-        and not any(artists.intersection(one.artist_ids) for one in found)
+        and not any(artists.intersection(hit.artist_ids) for hit in hits)
     )
     unseen = _BY_OTHERS if is_by_others else None
     if len(ranked) <= MAX_RECORDINGS:
-        return Found(tuple(ranked), unseen=unseen)
+        return Matches(tuple(ranked), unseen=unseen)
     firsts = [group[0].id for group in _by_credit(ranked)]
     early = sorted(
         ranked[1:],
-        key=lambda one: (one.id not in firsts, partial_date(one.first_release_date).last),
+        key=lambda hit: (hit.id not in firsts, partial_date(hit.first_release_date).last),
     )
     unread = early[MAX_RECORDINGS - 1 :]
-    return Found(tuple(one for one in ranked if one not in unread), tuple(unread), unseen)
+    return Matches(tuple(hit for hit in ranked if hit not in unread), tuple(unread), unseen)
 
 
 _BY_OTHERS = "the other files of the album are by another artist of this name"
 
 
 def _is_other_song(recording: Recording, tags: TrackTags) -> bool:
-    """Whether title and artist both say so; a title in Latin letters may be a transliteration."""
+    """Whether title and artist both differ; a title in Latin letters may be a transliteration."""
     title, tagged = recording.title or "", tags.title or ""
     return bool(
         title
@@ -418,7 +430,7 @@ def _is_by_all(recording: Recording, tags: TrackTags) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _joined_names(credit: str) -> Mapping[tuple[str, ...], frozenset[int]]:
-    """Return the names that a credit may contain, by their key, with the numbers of their parts."""
+    """Map the key of each name that a credit may contain to the numbers of the name's parts."""
     parts = _parts_of(credit)
     spans = ((first, last) for first in range(len(parts)) for last in range(first, len(parts)))
     return {
@@ -427,7 +439,7 @@ def _joined_names(credit: str) -> Mapping[tuple[str, ...], frozenset[int]]:
 
 
 def _parts_of(credit: str) -> list[str]:
-    """Return the texts between the joins of a credit, folded."""
+    """Return the names between the join phrases of a credit, folded."""
     folded = fold(credit[:_MAX_COMPARED])
     texts = (folded[first:last].strip(" ()[]") for first, last in parts_of(folded)[0])
     return [*filter(None, texts)]
@@ -439,7 +451,7 @@ def _name_key(name: str) -> tuple[str, ...]:
 
 
 def _key_of(parts: Iterable[str]) -> tuple[str, ...]:
-    """Return what a name is compared by: its parts, in any order, whatever joins them."""
+    """Return the key by which names are compared: the parts, sorted, without what joins them."""
     words = ([word for word in words_of(part) if word != "the"] for part in parts)
     return tuple(sorted(map("".join, words)))
 
@@ -478,7 +490,7 @@ def _length_apart_ms(recording: Recording, tags: TrackTags) -> int | None:
     return abs(recording.length_ms - tags.duration_ms)
 
 
-# Likeness of titles and names.
+# Similarity of titles and names.
 
 _QUOTES = str.maketrans("", "", "'’‘`´ʼ")
 _REMARK = re.compile(
@@ -490,34 +502,34 @@ _SAME_SONG = re.compile(
     r"|リマスター|ライブ|ライヴ|^\s*\d{4}\s*$",
     re.IGNORECASE,
 )
-"""Remarks that do not make another song; the kind of performance is compared separately."""
+"""Remarks that do not name another song; the kind of performance is compared separately."""
 _NUMBER = re.compile(r"\d+|[ivx]+")
 _GUESTS = re.compile(r"\b(?:feat(?:uring)?|ft)\b\.?\s*([^)\]）］]*)", re.IGNORECASE)
 
 
-def same_title(one: str, other: str) -> bool:
+def same_title(title: str, other: str) -> bool:
     """Whether two titles name the same song and the same part of it."""
     (part, song), (other_part, other_song) = (
-        part_of(without_noise(title[:_MAX_COMPARED])) for title in (one, other)
+        part_of(without_noise(text[:_MAX_COMPARED])) for text in (title, other)
     )
     is_alike = _alike(words_of(bare_title(song)), words_of(bare_title(other_song)))
     return part == other_part and is_alike
 
 
-def same_name(one: str, other: str) -> bool:
-    """Whether two names are one artist's, in any order of words (`Utada, Hikaru`)."""
+def same_name(name: str, other: str) -> bool:
+    """Whether two names belong to one artist, in any order of words (`Utada, Hikaru`)."""
     names = [
         [word for word in words if word != "the"] or list(words)
-        for words in map(words_of, (one, other))
+        for words in map(words_of, (name, other))
     ]
     is_same = "".join(names[0]) == "".join(names[1])
     return is_same or _alike(*(tuple(sorted(words)) for words in names))
 
 
 def bare_title(title: str) -> str:
-    """Return a title without the remarks that do not make another song.
+    """Return a title without the remarks that do not name another song.
 
-    MusicBrainz often names a version in the comment instead of the title, but seldom a remix.
+    MusicBrainz often names a version in the comment instead of the title, but rarely a remix.
     """
     return without_remarks(without_noise(title[:_MAX_COMPARED]), _is_of_same_song)
 
@@ -528,13 +540,13 @@ def _is_of_same_song(remark: str) -> bool:
 
 
 def without_remarks(title: str, drops: Callable[[str], bool]) -> str:
-    """Return a title without the remarks that are to be dropped; whole where nothing is left."""
+    """Return a title without the remarks for which `drops` is true, or whole if that is empty."""
 
-    def kept(remark: re.Match[str]) -> str:
+    def replacement(remark: re.Match[str]) -> str:
         text = next(filter(None, remark.groups()), "")
         return " " if drops(text) else remark[0]
 
-    return _REMARK.sub(kept, title).strip() or title
+    return _REMARK.sub(replacement, title).strip() or title
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -545,14 +557,14 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(spaced.split()) or (text,)
 
 
-def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _alike(words: tuple[str, ...], other: tuple[str, ...]) -> bool:
     from rapidfuzz import fuzz
 
-    if "".join(one) == "".join(other):
+    if "".join(words) == "".join(other):
         return True
-    if [*filter(_NUMBER.fullmatch, one)] != [*filter(_NUMBER.fullmatch, other)]:
+    if [*filter(_NUMBER.fullmatch, words)] != [*filter(_NUMBER.fullmatch, other)]:
         return False
-    texts = " ".join(one), " ".join(other)
+    texts = " ".join(words), " ".join(other)
     if min(map(len, texts)) < _MIN_LENGTH_COMPARED:
         return False
     return fuzz.ratio(*texts, score_cutoff=100 * _MIN_LIKENESS) > 0

@@ -1,9 +1,12 @@
-"""Looks up siblings by artist and title, ISRC and work, with at most `MAX_REQUESTS` a file."""
+"""Look up siblings: other recordings of the performance in a file.
+
+They are searched for by artist and title, ISRC and work, with at most `MAX_REQUESTS` per file.
+"""
 
 import logging
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -25,6 +28,7 @@ from chart_binder.musicbrainz.evidence import (
     bare_song,
     candidate_of,
     described,
+    editions_of,
     is_much_later,
     is_on_other_versions_only,
     is_other_performance,
@@ -40,12 +44,12 @@ from chart_binder.musicbrainz.web_service import Query, Recording, Release, part
 
 LOOKED_UP = "looked_up"
 MAX_REQUESTS = 5
-"""A search, an ISRC, the work of a recording, the recordings of it, the releases of one."""
+"""A search, an ISRC, a recording's work, the work's recordings, and the releases of a sibling."""
 MAX_ALBUM_REQUESTS = 10
-"""Requests for an album of ten files or fewer; a larger one has as many as files."""
+"""Requests for an album of at most ten files; a larger album may take one request per file."""
 _OFFICIAL = ("status:official",)
 _FREE = 0.5
-"""Lists of an artist that take fewer requests are in the cache."""
+"""An artist's lists that take fewer requests than this are in the cache."""
 
 _BY_NOBODY = "not looked up: no id tells by whom the recording is"
 _NO_OTHER = "not looked up: a live take, remix or other version has none"
@@ -57,13 +61,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Budget:
-    """The requests that may still be sent; a cached response takes none."""
+    """The number of requests that may still be sent; a cached response does not count."""
 
     service: CachedService
     left: int
 
     def allows(self, query: Query) -> bool:
-        """Whether a query may be sent, which is then counted; offline all may, and fail."""
+        """Whether a query may be sent; if so, count it. Offline every query may, and fails."""
         cost = self.service.cost(query)
         if 0 < cost < math.inf:
             if self.left <= 0:
@@ -74,7 +78,10 @@ class Budget:
 
 @dataclass(slots=True)
 class Hits:
-    """Recordings that may be siblings, of all the artist's if `are_of_artist`, with `releases`."""
+    """Recordings that may be siblings, with their `releases` where those were read.
+
+    If `are_of_artist`, they were selected from all the recordings of the artist.
+    """
 
     recordings: dict[RecordingId, Recording] = field(default_factory=dict)
     is_complete: bool = True
@@ -82,10 +89,10 @@ class Hits:
     releases: Mapping[RecordingId, Sequence[Release]] = field(default_factory=dict)
     fetched_at: float = math.inf
 
-    def add(self, found: Iterable[Recording]) -> None:
-        """Add recordings."""
-        for one in found:
-            self.recordings.setdefault(one.id, one)
+    def add(self, recordings: Iterable[Recording]) -> None:
+        """Add the recordings that are not in the hits yet."""
+        for recording in recordings:
+            self.recordings.setdefault(recording.id, recording)
 
 
 class _Lookup:
@@ -94,43 +101,46 @@ class _Lookup:
         self._client = Client(service)
         self._bundle = bundle
         self._budget = budget
-        self._own = performances_in(bundle)
+        self._performances = performances_in(bundle)
 
     def _why_none(self) -> str:
-        """Return why there can be no siblings; empty if there may be some."""
+        """Return why there can be no siblings, or "" if there may be some."""
         if not artist_of(self._bundle):
             return _BY_NOBODY
-        return _NO_OTHER if all(map(is_other_performance, self._own.values())) else ""
+        return _NO_OTHER if all(map(is_other_performance, self._performances.values())) else ""
 
     def widened(self, hits: Hits | None) -> EvidenceBundle:
-        """Return the bundle with siblings; it is not complete where the budget did not suffice."""
+        """Return the bundle with siblings; it is incomplete if the budget was too small."""
         if why := self._why_none():
             return self._bundle.noting_siblings(why)
         if hits is None:
             hits = search(self._client, self._budget, artist_of(self._bundle), [self._bundle])
-        # MusicBrainz says more of a recording than evidence does: all artists, and that it is a
-        # music video.
-        known = (one for name, one in hits.recordings.items() if name in self._own)
-        self._own |= {one.id: performance_of(one) for one in known}
+        # MusicBrainz has more about a recording than the evidence: all its artists, and whether
+        # it is a music video.
+        self._performances |= {
+            name: performance_of(hits.recordings[name])
+            for name in self._performances.keys() & hits.recordings.keys()
+        }
         if why := self._why_none():
             return self._bundle.noting_siblings(why)
         siblings = self._siblings(hits)
         day = out_by(self._bundle.recording_candidates)
         for more in (self._by_isrc, self._by_work):
-            is_any_original = any(_may_be_original(one, day) for one, _ in siblings)
-            has_room = not siblings or self._budget.left > 1  # the releases take one
+            is_any_original = any(_may_be_original(recording, day) for recording, _ in siblings)
+            has_room = not siblings or self._budget.left > 1  # the releases take one request
             is_all = hits.are_of_artist or not hits.is_complete
             if not (is_all or is_any_original) and has_room:
                 more(hits)
                 siblings = self._siblings(hits)
         candidates = [*self._bundle.recording_candidates]
         for recording, why in siblings:
-            found = self._candidate(recording, why, hits, out_by(candidates))
-            candidates += [] if is_on_other_versions_only(found) else [found]
+            candidate = self._candidate(recording, why, hits, out_by(candidates))
+            candidates += [] if is_on_other_versions_only(candidate) else [candidate]
         perhaps = None
         if hits.is_complete:
-            own = self._own.values()
-            perhaps = possibly_earlier(own, candidates, hits.recordings.values(), hits.releases)
+            perhaps = possibly_earlier(
+                self._performances.values(), candidates, hits.recordings.values(), hits.releases
+            )
         bundle = replace(
             self._bundle,
             recording_candidates=tuple(candidates),
@@ -141,19 +151,20 @@ class _Lookup:
         return read_bundle(bundle)
 
     def _siblings(self, hits: Hits) -> list[tuple[Recording, str]]:
-        found = siblings_among(hits.recordings.values(), self._own)
-        return sorted(found, key=lambda pair: (_first_day(pair[0]), pair[0].id))
+        siblings = siblings_among(hits.recordings.values(), self._performances)
+        return sorted(siblings, key=lambda pair: (_first_day(pair[0]), pair[0].id))
 
     def _by_isrc(self, hits: Hits) -> None:
-        codes = {isrc(code) for one in self._own.values() for code in one.isrcs}
-        # By the year of assignment, `CC-XXX-YY-NNNNN`.
+        performances = self._performances.values()
+        codes = {isrc(code) for performance in performances for code in performance.isrcs}
+        # Sorted by the year of assignment, the YY of `CC-XXX-YY-NNNNN`.
         for code in sorted(codes, key=lambda code: (code[5:7] < "40", code[5:]))[:1]:
             if self._budget.allows(ws.look_up("isrc", code)):
                 hits.add(self._client.recordings_with(code))
 
     def _by_work(self, hits: Hits) -> None:
-        """Add recordings of the first work performed: its title may be spelled in other ways."""
-        performed = next(iter(self._own))
+        """Add the recordings of the first work performed, because their titles may differ."""
+        performed = next(iter(self._performances))
         if not self._budget.allows(ws.look_up("recording", performed, ws.RELATIONS)):
             return
         for work in self._client.works_of(performed)[:1]:
@@ -164,12 +175,13 @@ class _Lookup:
     def _candidate(
         self, recording: Recording, why: str, hits: Hits, day: int
     ) -> RecordingCandidate:
-        """Return a sibling as evidence; the hits are not complete if not all releases are known.
+        """Return a sibling as evidence; mark the hits incomplete if not all releases are known.
 
-        Those of one much later than `day` need not be; else what a search shows stands in.
+        The releases of a sibling much later than `day` are not needed. If the releases cannot be
+        read, those in the search result replace them.
         """
-        shown = [one.release for one in recording.release_list]
-        is_shown = any(one.release_list for one in hits.recordings.values()) and all(shown)
+        shown = [listed.release for listed in recording.release_list]
+        is_shown = any(hit.release_list for hit in hits.recordings.values()) and all(shown)
         is_later = is_much_later(recording, day)
         releases = hits.releases.get(recording.id)
         is_all = releases is not None
@@ -178,61 +190,62 @@ class _Lookup:
             releases, count = self._client.first_releases_of("recording", recording.id)
             is_all = count == len(releases)
         if is_shown and not is_all:
-            releases, is_all = [one for one in shown if one], True
+            releases, is_all = [release for release in shown if release], True
         hits.is_complete &= is_all or is_later
         home = self._bundle.performer.begin_area_country
-        known = candidate_of(recording, releases or (), home)
-        return replace(known, relation=SIBLING, because=why)
+        candidate = candidate_of(recording, releases or (), home)
+        return replace(candidate, relation=SIBLING, because=why)
 
     def _provenance(self, hits: Hits, unread: str | None) -> Provenance | None:
-        """Return the provenance with the age of the oldest response, and what was not read."""
-        known, oldest_at = self._bundle.provenance, self._client.oldest_at
+        """Return the provenance with the age of the oldest response and with what was not read."""
+        provenance, oldest_at = self._bundle.provenance, self._client.oldest_at
         why = _PERHAPS if unread else None
         unread, why = (unread, why) if hits.is_complete else (_UNREAD, f"looked up, but {_UNREAD}")
-        if known and unread:
-            known = replace(known, unread=known.unread or unread, siblings=why)
+        if provenance and unread:
+            provenance = replace(provenance, unread=provenance.unread or unread, siblings=why)
         oldest_at = min(hits.fetched_at, math.inf if oldest_at is None else oldest_at)
-        if known is None or oldest_at == math.inf:
-            return known
-        dated = self._service.dated(known, oldest_at)
-        return dated if (dated.cache_age_s or 0.0) > (known.cache_age_s or 0.0) else known
+        if provenance is None or oldest_at == math.inf:
+            return provenance
+        dated = self._service.dated(provenance, oldest_at)
+        return dated if (dated.cache_age_s or 0.0) > (provenance.cache_age_s or 0.0) else provenance
 
 
 def possibly_earlier(
-    own: Iterable[Performance],
-    known: Sequence[RecordingCandidate],
+    performances: Collection[Performance],
+    candidates: Sequence[RecordingCandidate],
     others: Iterable[Recording],
     releases: Mapping[RecordingId, Sequence[Release]],
 ) -> str | None:
-    """Describe the earliest of `others` that may be the performance, whatever its length.
+    """Describe the earliest of `others` that may be the same performance, whatever its length.
 
-    It is of an earlier year than all `known` recordings, or than a single one on any day.
+    It came out in an earlier year than all `candidates`; on an earlier day if there is only one
+    candidate. Return None if there is no such recording.
     """
-    names, performances = {one.mb_recording_id for one in known}, [*own]
-    editions = (one for each in known for group in each.groups for one in group.editions)
-    days = (one.when for one in editions if one.is_official and one.when.is_known)
-    first = min((day.first for day in days), default=LAST_DAY)
-    if len(known) > 1:
+    names = {candidate.mb_recording_id for candidate in candidates}
+    dates = (edition.when for edition in editions_of(candidates) if edition.is_official)
+    first = min((date.first for date in dates if date.is_known), default=LAST_DAY)
+    if len(candidates) > 1:
         first = date.fromordinal(first).replace(month=1, day=1).toordinal()
-    perhaps = []
+    earlier = []
     for recording in others:
         other = performance_of(recording)
-        is_near = any(may_be_same_performance(one, other) for one in performances)
+        is_near = any(may_be_same_performance(performance, other) for performance in performances)
         if recording.id in names or not is_near or _is_elsewhere(recording, releases):
             continue
         day = _first_day(recording, releases.get(recording.id, ()))
-        if day < first or (day == LAST_DAY and len(known) == 1):
-            perhaps.append((day, recording.id, recording))
-    if not perhaps:
+        if day < first or (day == LAST_DAY and len(candidates) == 1):
+            earlier.append((day, recording.id, recording))
+    if not earlier:
         return None
-    day, _, one = min(perhaps, key=lambda row: row[:2])
+    day, _, recording = min(earlier, key=lambda row: row[:2])
     when = f"of {date.fromordinal(day).year}" if day < LAST_DAY else "without a date"
-    return f"{described(one)} {when} (recording {one.id}) may be the same performance"
+    return f"{described(recording)} {when} (recording {recording.id}) may be the same performance"
 
 
 def artist_of(bundle: EvidenceBundle) -> ArtistId:
-    """Return the id of the artist who is credited first; blank if there are several of the name."""
-    if len({one.artist.mb_artist_id for one in bundle.recording_candidates if one.artist}) > 1:
+    """Return the id of the artist credited first, or "" if several artists have this name."""
+    artists = (candidate.artist for candidate in bundle.recording_candidates)
+    if len({artist.mb_artist_id for artist in artists if artist}) > 1:
         return ArtistId("")
     return ArtistId(bundle.performer.mb_artist_id or "")
 
@@ -240,11 +253,11 @@ def artist_of(bundle: EvidenceBundle) -> ArtistId:
 def search(
     client: Client, budget: Budget, artist_id: ArtistId, bundles: Sequence[EvidenceBundle]
 ) -> Hits:
-    """Search an artist's recordings that have the title of any of the bundles.
+    """Search for an artist's recordings that have the title of any of the bundles.
 
-    Of few more than a page the next is read; else the search is made narrower.
+    If the results fill at most two pages, read both; if there are more, narrow the search.
     """
-    titles = dict.fromkeys(_title(one) for one in bundles)
+    titles = dict.fromkeys(_title(bundle) for bundle in bundles)
     query = partial(ws.search_recordings, artist_id, list(titles))
     lengths = _lengths(bundles) if len(titles) == 1 else None
     hits = Hits(is_complete=False)
@@ -261,7 +274,7 @@ def search(
 
 
 def _read_page(client: Client, budget: Budget, query: Query, hits: Hits, seen: int = 0) -> int:
-    """Add a page to the hits; return how many are found. `seen` are those on the page before."""
+    """Add a page to the hits; return the number of results. `seen` were on the page before."""
     if not budget.allows(query):
         return 0
     page, count = client.search(query)
@@ -271,79 +284,82 @@ def _read_page(client: Client, budget: Budget, query: Query, hits: Hits, seen: i
 
 
 def _title(bundle: EvidenceBundle) -> str:
-    one = bundle.recording_candidates[0]
-    return bare_song(one.title or bundle.recording_title or "")
+    candidate = bundle.recording_candidates[0]
+    return bare_song(candidate.title or bundle.recording_title or "")
 
 
 def _lengths(bundles: Iterable[EvidenceBundle]) -> tuple[int, int] | None:
-    known = [one.length_ms for each in bundles for one in each.recording_candidates]
-    lengths = [one for one in known if one]
-    if len(lengths) < len(known):
+    candidates = [candidate for bundle in bundles for candidate in bundle.recording_candidates]
+    lengths = [candidate.length_ms for candidate in candidates if candidate.length_ms]
+    if len(lengths) < len(candidates):
         return None
     apart_ms = perhaps_apart_ms(max(lengths))
     return max(0, min(lengths) - apart_ms), max(lengths) + apart_ms
 
 
 def _first_day(recording: Recording, releases: Iterable[Release] = ()) -> int:
-    """Return the last day by which a recording was out, as far as a search or a list shows it."""
-    dates = [recording.first_release_date, *(one.date for one in recording.release_list)]
-    dates += [one.date for one in releases]
-    known = [partial_date(date) for date in dates if date]
-    return min((date.last for date in known if date.is_known), default=LAST_DAY)
+    """Return the last possible day of the first date that a search or the releases show."""
+    dates = [recording.first_release_date, *(listed.date for listed in recording.release_list)]
+    dates += [release.date for release in releases]
+    parsed = [partial_date(date) for date in dates if date]
+    return min((date.last for date in parsed if date.is_known), default=LAST_DAY)
 
 
 def _is_elsewhere(recording: Recording, releases: Mapping[RecordingId, Sequence[Release]]) -> bool:
-    """Whether a recording is on records of live takes, remixes or demos alone, or on none."""
-    shown = [one.release for one in recording.release_list]
-    known = releases.get(recording.id, [one for one in shown if one])
+    """Whether a recording is only on records of live takes, remixes or demos, or on none."""
+    shown = [listed.release for listed in recording.release_list]
+    of_recording = releases.get(recording.id, [release for release in shown if release])
     is_all_shown = recording.score is not None or recording.id in releases
-    if not known:  # of a server that shows titles alone, or of a work, it is not known
+    if not of_recording:  # unknown if the server shows titles only, or if it came from a work
         return is_all_shown and not shown
-    return is_on_other_versions_only(candidate_of(recording, known, None))
+    return is_on_other_versions_only(candidate_of(recording, of_recording, None))
 
 
 def _may_be_original(recording: Recording, day: int) -> bool:
-    """Whether a sibling was out before a day, and not on compilations alone."""
-    groups = [one.release_group for one in recording.release_list if one.release_group]
-    is_gathered = groups and all("Compilation" in one.secondary_type_list for one in groups)
+    """Whether a sibling came out before a day, and not only on compilations."""
+    groups = [listed.release_group for listed in recording.release_list if listed.release_group]
+    is_gathered = groups and all("Compilation" in group.secondary_type_list for group in groups)
     return _first_day(recording) < day and not is_gathered
 
 
 def look_up_together(
     service: CachedService, catalogues: CatalogueCache, bundles: Sequence[EvidenceBundle]
 ) -> Callable[[EvidenceBundle], EvidenceBundle]:
-    """Look up what the bundles of an album share, if it can be; return how to widen each."""
+    """Look up what the bundles of an album share; return a function that widens each of them.
+
+    If a shared look-up fails, log it and look the files up one by one.
+    """
     most = max(MAX_ALBUM_REQUESTS, len(bundles))
     budget = Budget(service, min(MAX_REQUESTS * len(bundles), most))
     by_artist: defaultdict[ArtistId, list[EvidenceBundle]] = defaultdict(list)
-    for one in bundles:
-        by_artist[artist_of(one)].append(one)
-    known: dict[RecordingId, Hits] = {}
+    for bundle in bundles:
+        by_artist[artist_of(bundle)].append(bundle)
+    hits_of: dict[RecordingId, Hits] = {}
     pending = len(bundles)
-    for artist_id, alike in by_artist.items():
-        pending -= len(alike)
+    for artist_id, of_artist in by_artist.items():
+        pending -= len(of_artist)
         if artist_id:
-            shared = Budget(service, budget.left - pending)
+            artist_budget = Budget(service, budget.left - pending)
             try:
-                known |= _shared(service, catalogues, artist_id, alike, shared)
+                hits_of |= _shared(service, catalogues, artist_id, of_artist, artist_budget)
             except LookupFailedError as error:
                 _log.warning("siblings are looked up one by one", extra={"why": str(error)})
                 break
             finally:
-                budget.left = shared.left + pending
+                budget.left = artist_budget.left + pending
 
     waiting = len(bundles)
 
     def look_up(bundle: EvidenceBundle) -> EvidenceBundle:
         nonlocal waiting
-        share = max(1, budget.left // max(1, waiting))  # some is left for the other files
+        share = max(1, budget.left // max(1, waiting))  # leaves requests for the other files
         waiting -= 1
-        own = Budget(service, min(MAX_REQUESTS, budget.left, share))
-        before = own.left
+        file_budget = Budget(service, min(MAX_REQUESTS, budget.left, share))
+        before = file_budget.left
         try:
-            return _Lookup(service, bundle, own).widened(known.get(_name(bundle)))
+            return _Lookup(service, bundle, file_budget).widened(hits_of.get(_name(bundle)))
         finally:
-            budget.left -= before - own.left
+            budget.left -= before - file_budget.left
 
     return look_up
 
@@ -368,12 +384,12 @@ def _shared(
     if budget.left >= MAX_REQUESTS * size:
         return {}  # each may be looked up by itself
     step = math.ceil(size / max(1, min(size, budget.left)))
-    known: dict[RecordingId, Hits] = {}
+    hits_of: dict[RecordingId, Hits] = {}
     for start in range(0, size, step):
         part = bundles[start : start + step]
         hits = search(Client(service), budget, artist_id, part)
-        known |= {_name(one): Hits(dict(hits.recordings), hits.is_complete) for one in part}
-    return known
+        hits_of |= {_name(bundle): Hits(dict(hits.recordings), hits.is_complete) for bundle in part}
+    return hits_of
 
 
 def _in_catalogue(
@@ -382,33 +398,33 @@ def _in_catalogue(
     alike: defaultdict[str, dict[RecordingId, Recording]] = defaultdict(dict)
     for recording, _ in catalogue.recordings.values():
         alike[title_key(recording.title or "")][recording.id] = recording
-    known = {}
-    for one in bundles:
-        found = alike.get(title_key(_title(one)), {})
-        releases = {name: [*catalogue.recordings[name][1].values()] for name in found}
-        known[_name(one)] = Hits(
-            dict(found), are_of_artist=True, releases=releases, fetched_at=catalogue.fetched_at
+    hits_of = {}
+    for bundle in bundles:
+        recordings = alike.get(title_key(_title(bundle)), {})
+        releases = {name: [*catalogue.recordings[name][1].values()] for name in recordings}
+        hits_of[_name(bundle)] = Hits(
+            dict(recordings), are_of_artist=True, releases=releases, fetched_at=catalogue.fetched_at
         )
-    return known
+    return hits_of
 
 
-# Records that a model names: what they add to the evidence.
+# Recordings and release groups that a model names, and what they add to the evidence.
 
 _MAX_SIBLINGS = 3
-"""Recordings of one group that are brought in."""
+"""The number of recordings that a release group may add."""
 
 
 def bring_in(
     client: Client, bundle: EvidenceBundle, kind: str, mbid: str
 ) -> tuple[RecordingCandidate, ...]:
-    """Return the recordings that a record at MusicBrainz adds to the evidence, as siblings.
+    """Return the siblings that a recording or release group adds to the evidence.
 
-    A `release-group` adds those on it that are the same performance, `recording` itself. Raises
-    `NothingFoundError`, which says why it adds none, and `LookupFailedError`.
+    A `release-group` adds the recordings on it that are the same performance, a `recording`
+    itself. Raises `NothingFoundError`, which says why there is none, and `LookupFailedError`.
     """
     played, denied, unread = _played(client, kind, mbid)
-    known = {one.mb_recording_id for one in bundle.recording_candidates}
-    others = [one for one in played if one.id not in known]
+    in_evidence = {candidate.mb_recording_id for candidate in bundle.recording_candidates}
+    others = [recording for recording in played if recording.id not in in_evidence]
     siblings = siblings_among(others, performances_in(bundle))[:_MAX_SIBLINGS]
     if not siblings:
         if unread:
@@ -417,14 +433,14 @@ def bring_in(
             denied = "the evidence has the recording already, with all its releases"
         raise NothingFoundError(denied)
     home = bundle.performer.country
-    found = [
-        replace(candidate_of(one, releases, home), relation=SIBLING, because=because)
-        for one, because in siblings
-        if (releases := client.releases_of(one.id))
+    candidates = [
+        replace(candidate_of(recording, releases, home), relation=SIBLING, because=because)
+        for recording, because in siblings
+        if (releases := client.releases_of(recording.id))
     ]
-    if not found:
+    if not candidates:
         raise NothingFoundError(f"{described(siblings[0][0])} is on no release")
-    return tuple(found)
+    return tuple(candidates)
 
 
 def bring_in_as_said(
@@ -440,19 +456,19 @@ def bring_in_as_said(
     releases = client.releases_of(recording.id)
     if not releases:
         raise NothingFoundError(f"{described(recording)} is on no release")
-    found = candidate_of(recording, releases, bundle.performer.country)
-    return replace(found, relation=SIBLING, because=PERSON_SAYS)
+    candidate = candidate_of(recording, releases, bundle.performer.country)
+    return replace(candidate, relation=SIBLING, because=PERSON_SAYS)
 
 
 def _played(client: Client, kind: str, mbid: str) -> tuple[list[Recording], str, str]:
-    """Return the recordings of a record, what to say if none counts, and what was not read."""
+    """Return the recordings that an id names, the error if none counts, and what was not read."""
     others = "the same performance: another artist, title, kind, comment or length"
     if kind == "recording":
         if recording := client.recording(RecordingId(mbid)):
             return [recording], f"{described(recording)} is not {others}", ""
     elif group := client.release_group(ReleaseGroupId(mbid)):
         releases, count = client.releases_with(group.id)
-        tracks = (track.recording for one in releases for track in one.tracks)
+        tracks = (track.recording for release in releases for track in release.tracks)
         unread = f"of {count} releases of {group.title!r}, {len(releases)} were read"
         denied = f"no track of {group.title!r} is {others}"
         return [*filter(None, tracks)], denied, unread if len(releases) < count else ""

@@ -1,4 +1,4 @@
-"""The evidence source `musicbrainz`: evidence bundles from MusicBrainz' records."""
+"""The evidence source `musicbrainz`: evidence bundles from MusicBrainz' data."""
 
 import logging
 import time
@@ -27,6 +27,7 @@ from chart_binder.musicbrainz.client import AnswerCache, CachedService, Client, 
 from chart_binder.musicbrainz.evidence import (
     candidate_of,
     country_of,
+    editions_of,
     is_much_later,
     is_on_other_versions_only,
     out_by,
@@ -35,7 +36,7 @@ from chart_binder.musicbrainz.evidence import (
 )
 from chart_binder.musicbrainz.matching import (
     Artists,
-    Found,
+    Matches,
     artists_apart,
     first_found,
     searches,
@@ -58,7 +59,10 @@ def connect(
     clock: Callable[[], float] = time.time,
     wait: Callable[[float], None] = time.sleep,
 ) -> "MusicBrainzSource":
-    """Return the source that `[musicbrainz]` describes, not yet open. Raises `ConfigError`."""
+    """Return the source that `[musicbrainz]` configures; it opens no connection yet.
+
+    Raises `ConfigError`.
+    """
     interval_s = 1 / config.rate_limit_per_s if config.rate_limit_per_s else 0.0
     throttle = Throttle(limiter, interval_s, clock, wait)
     server = None if config.offline else Server(config, throttle)
@@ -78,36 +82,37 @@ class MusicBrainzSource:
         self._catalogues = CatalogueCache(service)
 
     def gather(self, tags: TrackTags) -> EvidenceBundle:
-        """Return what MusicBrainz knows about the recording in a file; several may be meant.
+        """Return what MusicBrainz knows about the recording in a file, or about several matches.
 
-        It is found by recording id, else by ISRC, else by artist and title. Raises
-        `UnidentifiedError`, `NothingFoundError` and `LookupFailedError`.
+        Search by recording id, else by ISRC, else by artist and title. Raises `UnidentifiedError`,
+        `NothingFoundError` and `LookupFailedError`.
         """
         return self._gathered(self.client(), tags)
 
     def together(self, album: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
-        """Look up what the files of one album share; return a `gather` for each of them.
+        """Look up what the files of one album share; return a `gather` for these files.
 
-        The other files tell which of several artists of one name is meant. A failure of a shared
-        look-up is logged, and files are looked up one by one. Threads may share the function.
+        The other files show which of several artists of one name is meant. If a shared look-up
+        fails, log it and look the files up one by one. Threads may share the function returned.
         """
-        known = look_up_album(self._service, self._catalogues, album)
-        artists = AlbumArtists(self._service, known, album)
+        fetched = look_up_album(self._service, self._catalogues, album)
+        artists = AlbumArtists(self._service, fetched, album)
         return lambda tags: self._gathered(
-            Client(self._service, known), tags, lambda: artists.beside(tags)
+            Client(self._service, fetched), tags, lambda: artists.beside(tags)
         )
 
     def with_siblings(self, bundle: EvidenceBundle) -> EvidenceBundle:
-        """Return evidence with other recordings of the performance, in at most five requests.
+        """Add other recordings of the performance to evidence, in at most five requests.
 
-        Raises `LookupFailedError`; offline, without stored responses, the evidence stays as it is.
+        Raises `LookupFailedError`. Offline, evidence without stored responses is unchanged, apart
+        from a note.
         """
         return self.siblings_together([bundle])(bundle)
 
     def siblings_together(
         self, bundles: Sequence[EvidenceBundle]
     ) -> Callable[[EvidenceBundle], EvidenceBundle]:
-        """Look up what the evidence of an album shares; return a `with_siblings` for each."""
+        """Look up what the bundles of an album share; return a `with_siblings` for them."""
         look_up = look_up_together(self._service, self._catalogues, bundles)
 
         def widened(bundle: EvidenceBundle) -> EvidenceBundle:
@@ -134,26 +139,29 @@ class MusicBrainzSource:
             raise UnidentifiedError(
                 "no valid recording id, no ISRC, not both artist and title: nothing to look up"
             )
-        read = first_found(tried)
-        found = read.recordings
-        if not found:
+        matches = first_found(tried)
+        recordings = matches.recordings
+        if not recordings:
             wanted = ", nor ".join(search.wanted for search in tried)
             raise NothingFoundError(f"MusicBrainz ({self._service.host}) knows no {wanted}")
-        artist = _artist(client, found[0])
+        artist = _artist(client, recordings[0])
         home = artist.begin_area_country
-        by = artists_apart(found)
+        artists = artists_apart(recordings)
         candidates = tuple(
-            replace(candidate_of(one, client.releases_of(one.id), home), artist=by.get(one.id))
-            for one in found
+            replace(
+                candidate_of(recording, client.releases_of(recording.id), home),
+                artist=artists.get(recording.id),
+            )
+            for recording in recordings
         )
-        unread = _unread(read, candidates, tags)
-        own = map(performance_of, found)
-        perhaps = possibly_earlier(own, candidates, read.untimed, {}) if not unread else None
-        provenance = Provenance(sources_used=("MB",), unread=unread or perhaps)
+        unread = _unread(matches, candidates, tags)
+        performances = [performance_of(recording) for recording in recordings]
+        earlier = unread or possibly_earlier(performances, candidates, matches.untimed, {})
+        provenance = Provenance(sources_used=("MB",), unread=earlier)
         bundle = EvidenceBundle(
             candidates,
             artist,
-            _title(tags, found),
+            _title(tags, recordings),
             _artifact(client, tags, candidates),
             self._service.dated(provenance, client.oldest_at or 0.0),
             complete=False if unread else None,
@@ -165,7 +173,7 @@ class MusicBrainzSource:
         return Client(self._service)
 
     def check(self) -> "Health":
-        """Check the service with one request, and its configuration; never raises for a failure."""
+        """Check the service with one request, and its configuration; a failure is not raised."""
         host, problems = self._config.hostname, _misfits(self._config)
         if self._server is None:
             return Health(host, is_reachable=None, problems=problems)
@@ -184,37 +192,40 @@ _OFFLINE = "not looked up: canon is offline, and no answer about them is stored"
 _MORE = "{} more recordings that may be meant were not read"
 
 
-def _unread(found: Found, read: Sequence[RecordingCandidate], tags: TrackTags) -> str | None:
-    day = out_by(read)
-    is_by_others = any(one.artist for one in read)  # each artist is a case of its own
-    early = sum(is_by_others or not is_much_later(one, day) for one in found.unread)
-    texts = [found.unseen, _MORE.format(early) if early else None]
-    if found.is_by_name and _is_of_no_such_version(read, tags):
+def _unread(
+    matches: Matches, candidates: Sequence[RecordingCandidate], tags: TrackTags
+) -> str | None:
+    day = out_by(candidates)
+    is_by_others = any(candidate.artist for candidate in candidates)  # one case per artist
+    early = sum(is_by_others or not is_much_later(recording, day) for recording in matches.unread)
+    texts = [matches.unseen, _MORE.format(early) if early else None]
+    if matches.is_by_name and _is_of_no_such_version(candidates, tags):
         texts.append(f"no recording is known to be the version that {tags.title!r} names")
     return "; ".join(filter(None, texts)) or None
 
 
-def _is_of_no_such_version(read: Sequence[RecordingCandidate], tags: TrackTags) -> bool:
-    """Whether the title names a performance that no recording is, and no id in the tags agrees."""
-    groups = [group for recording in read for group in recording.groups]
+def _is_of_no_such_version(candidates: Sequence[RecordingCandidate], tags: TrackTags) -> bool:
+    """Whether no recording is the version that the title names, and no id in the tags matches."""
+    groups = [group for recording in candidates for group in recording.groups]
     ids: set[str] = {group.mb_rg_id for group in groups}
     ids.update(release.mb_release_id for group in groups for release in group.editions)
     is_on_tagged = not ids.isdisjoint({tags.release_mbid, tags.release_group_mbid})
-    described = [recording.remarks for recording in read]
+    described = [recording.remarks for recording in candidates]
     return (
         not is_on_tagged
         and names_other_performance(remarks_in(tags.title, None), described)
-        and not any(one.groups and is_on_other_versions_only(one) for one in read)
+        and not any(
+            candidate.groups and is_on_other_versions_only(candidate) for candidate in candidates
+        )
     )
 
 
 def _artifact(
     client: Client, tags: TrackTags, candidates: Sequence[RecordingCandidate]
 ) -> Artifact:
-    """Return the artifact of tags; for a merged release or group it has the current id too."""
+    """Return the artifact of tags; add the current id of a release or group that was merged."""
     artifact = artifact_of(tags)
-    groups = [group for one in candidates for group in one.groups]
-    releases = {release.mb_release_id for group in groups for release in group.editions}
+    releases = {release.mb_release_id for release in editions_of(candidates)}
     if tags.release_mbid in {None, *releases}:
         return artifact
     current = with_current_ids(client, tags)
@@ -226,16 +237,16 @@ def _artifact(
     return replace(artifact, tags={**(artifact.tags or {}), **named})
 
 
-def _title(tags: TrackTags, found: Sequence[ws.Recording]) -> str | None:
+def _title(tags: TrackTags, recordings: Sequence[ws.Recording]) -> str | None:
     """Return the title as MusicBrainz spells it, or the file's if their remarks differ.
 
-    If there are several recordings, the title tells which of them is meant, so it must have the
-    remarks of the file. It is `None` if the file has no title and the recordings have several.
+    If there are several recordings, the title shows which is meant, so it must have the remarks
+    of the file. Return None if the file has no title and the titles of the recordings differ.
     """
-    title = found[0].title
-    if not tags.title and len({title_key(one.title or "") for one in found}) > 1:
+    title = recordings[0].title
+    if not tags.title and len({title_key(recording.title or "") for recording in recordings}) > 1:
         return None
-    if title and (len(found) == 1 or not tags.title):
+    if title and (len(recordings) == 1 or not tags.title):
         return title
     ours, theirs = (remarks_in(text, None).named for text in (tags.title, title))
     return title if title and ours == theirs else tags.title
@@ -245,17 +256,17 @@ def _artist(client: Client, recording: ws.Recording) -> Artist:
     first = next((credit.artist for credit in recording.credits), None)
     if first is None:
         return Artist()
-    known = client.artist(first.id)
+    artist = client.artist(first.id)
     return Artist(
         name=recording.artist_credit_phrase or first.name,
-        mb_artist_id=known.id if known else first.id,
-        begin_area_country=country_of(known) if known else None,
+        mb_artist_id=artist.id if artist else first.id,
+        begin_area_country=country_of(artist) if artist else None,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The state of the service; `is_reachable` is None if offline, a problem ends in its remedy."""
+    """The state of the service; `is_reachable` is None offline, each problem names its remedy."""
 
     host: str
     is_reachable: bool | None
@@ -267,10 +278,10 @@ def _misfits(config: MusicBrainzConfig) -> tuple[str, ...]:
         return ()
     rate = config.rate_limit_per_s
     too_fast = f"the public service allows {_PUBLIC_RATE:g} request a second, not {rate:g}"
-    found = (
+    checks = (
         (not config.contact, "no contact for MusicBrainz to write to: set musicbrainz.contact"),
         (rate > _PUBLIC_RATE, f"{too_fast}: lower musicbrainz.rate_limit_per_s"),
         (not rate, "the public service has a rate limit: set musicbrainz.rate_limit_per_s to 1"),
         (not config.https, "the public service speaks https: set musicbrainz.https to true"),
     )
-    return tuple(problem for is_so, problem in found if is_so)
+    return tuple(problem for is_so, problem in checks if is_so)

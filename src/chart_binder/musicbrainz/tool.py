@@ -1,4 +1,4 @@
-"""The tool `musicbrainz`: a model looks up recordings, releases, release groups and relations."""
+"""The tool `musicbrainz`: a model looks up recordings, releases, groups and relations."""
 
 import re
 import sys
@@ -31,7 +31,7 @@ What: TypeAlias = Literal[
 ]
 _MAX_NAME: Final = 120
 _LAST_LINE: Final = 25
-"""Characters reserved for the last line, which counts what is not shown."""
+"""Characters reserved for the last line, which counts the entries not shown."""
 _ID_WITH_KIND: Final = re.compile(
     rf"(?:([a-z]+(?:[-_ ]group)?)[/:= ]+)?({MBID.pattern})", re.IGNORECASE
 )
@@ -43,14 +43,14 @@ _ENTITY: Final[Mapping[What, "ws.Entity"]] = {
 }
 _OTHER_KINDS: Final = frozenset({"artist", "work", "label", "track", "url", "area"})
 _MAX_SEARCHED: Final = 200
-"""Longer titles and names may not fit into a request."""
+"""Characters of a title or name: longer ones may not fit into a request."""
 _MAX_CACHED: Final = 1_000
 _MAX_WORKS: Final = 2
 _MAX_ISRCS: Final = 2
 
 
 def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
-    """Return the tool; `open_client` is by default of the public service, cached in memory."""
+    """Return the tool; without `open_client` it uses the public service, cached in memory."""
     opened = open_client or (lambda: nullcontext(_public_service().client()))
 
     def musicbrainz(
@@ -66,8 +66,8 @@ def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
         words, named = (" ".join(text.split())[:_MAX_SEARCHED] for text in (query, artist))
         try:
             with opened() as client:
-                asked = _Asked(client, config.fetch.max_chars, what, words, named, group)
-                return _LOOK_UPS[what](asked)
+                request = _Request(client, config.fetch.max_chars, what, words, named, group)
+                return _LOOK_UPS[what](request)
         except CanonError as error:
             raise ToolError(f"The look-up at MusicBrainz failed. {SAYS_NOTHING}") from error
 
@@ -76,7 +76,7 @@ def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
 
 @cache
 def _public_service() -> "MusicBrainzSource":
-    """Return the public service, which all of this process share, as they share the rate limit."""
+    """Return the public service, which the process shares because it shares the rate limit."""
     from chart_binder.config import MusicBrainzConfig
     from chart_binder.musicbrainz.source import connect
 
@@ -85,11 +85,11 @@ def _public_service() -> "MusicBrainzSource":
 
 
 _Entry: TypeAlias = tuple[str, str]
-"""A line of a list, with the address of what it is about, if that may be cited."""
+"""A line of a list, with the address of its subject, or "" if that may not be cited."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     client: "Client"
     max_chars: int
     what: What
@@ -99,35 +99,35 @@ class _Asked:
 
     @property
     def title(self) -> str:
-        """The title, without an id and without quotation marks around it."""
+        """The title without an id and without quotation marks around it."""
         return _unquoted(_ID_WITH_KIND.sub("", self.query))
 
     @property
     def artist_named(self) -> str:
-        found = _ID_WITH_KIND.search(self.artist)
-        return found[2].lower() if found else _unquoted(self.artist)
+        match = _ID_WITH_KIND.search(self.artist)
+        return match[2].lower() if match else _unquoted(self.artist)
 
     def show(
         self, lines: Sequence[str], entries: Iterable[_Entry] = (), count: int = 0, of: str = ""
     ) -> Observation:
-        """Return the lines with as many whole entries as fit of `count`; `of` is their address.
+        """Return the lines and as many whole entries as fit; `count` is the number there are.
 
-        What is listed without an address of its own is said by `of`.
+        `of` is the address of the page that the lines and the entries come from, if there is one.
         """
-        known, shown = list(entries), 0
+        rows, shown = list(entries), 0
         text = [*lines[:1], *([f"Address: {of}"] if of else []), *lines[1:]]
         room = self.max_chars - sum(len(line) + 1 for line in text) - _LAST_LINE
-        while shown < len(known) and len(known[shown][0]) <= room:
-            text.append(known[shown][0])
+        while shown < len(rows) and len(rows[shown][0]) <= room:
+            text.append(rows[shown][0])
             room -= len(text[-1]) + 1
             shown += 1
-        if (left := (count or len(known)) - shown) > 0:
+        if (left := (count or len(rows)) - shown) > 0:
             text.append(f"({left} more not shown)")
         content = "\n".join(text)[: self.max_chars]
-        listed = dict.fromkeys(address for _, address in known[:shown] if address)
+        listed = dict.fromkeys(address for _, address in rows[:shown] if address)
         documents = [
             Document(address, text=entry, is_fetched=True)
-            for entry, address in known[:shown]
+            for entry, address in rows[:shown]
             if address and not of
         ]
         if of:
@@ -141,43 +141,43 @@ def _unquoted(text: str) -> str:
     return text.strip().strip("\"'“”")
 
 
-def _search(asked: _Asked) -> Observation:
-    """Search by title and artist, or show what an id or address names."""
-    if named := _ID_WITH_KIND.search(asked.query):
+def _search(request: _Request) -> Observation:
+    """Search by title and artist, or show what an id or an address names."""
+    if named := _ID_WITH_KIND.search(request.query):
         kind = (named[1] or "").lower().replace("_", "-").replace(" ", "-")
-        return _by_id(asked, kind, named[2].lower())
-    if not asked.title:
+        return _by_id(request, kind, named[2].lower())
+    if not request.title:
         raise ToolError("Give a title, or the id of a release group, release or recording.")
-    entity = _ENTITY[asked.what]
-    found = asked.client.search_by_title(entity, asked.title, asked.artist_named)
-    groups = found.release_group_list or ()
-    if len(groups) == 1 and (shown := _group(asked, groups[0].id)):
+    entity = _ENTITY[request.what]
+    metadata = request.client.search_by_title(entity, request.title, request.artist_named)
+    groups = metadata.release_group_list or ()
+    if len(groups) == 1 and (shown := _group(request, groups[0].id)):
         return shown
     entries = [
         *starmap(_numbered_group, enumerate(groups, start=1)),
-        *map(_release_entry, _by_date(found.release_list or ())),
-        *map(_recording_entry, found.recording_list or ()),
+        *map(_release_entry, _by_date(metadata.release_list or ())),
+        *map(_recording_entry, metadata.recording_list or ()),
     ]
     if not entries:
-        by = f' by "{asked.artist_named}"' if asked.artist_named else ""
-        return _nothing_found(f'{entity.replace("-", " ")} like "{asked.title}"{by}')
-    return asked.show(["At MusicBrainz:"], entries)
+        by = f' by "{request.artist_named}"' if request.artist_named else ""
+        return _nothing_found(f'{entity.replace("-", " ")} like "{request.title}"{by}')
+    return request.show(["At MusicBrainz:"], entries)
 
 
 def _numbered_group(number: int, group: "ws.ReleaseGroup") -> _Entry:
-    address = _address("release-group", group.id)  # below it, as a search lists pages
+    address = _address("release-group", group.id)  # on a line below, as in a list of pages
     return f"{number}. {_group_title(group)}\n   {address}", address
 
 
-def _by_id(asked: _Asked, kind: str, identifier: str) -> Observation:
-    """Show what an id names; of an id without a kind, what was asked for is tried first."""
+def _by_id(request: _Request, kind: str, identifier: str) -> Observation:
+    """Show what an id names; for an id without a kind, try the kind in `what` first."""
     if kind in _OTHER_KINDS:
         raise ToolError(f"Release groups, releases and recordings can be looked up, but no {kind}.")
-    first = _ENTITY[asked.what]
-    kinds = (kind,) if kind in _BY_ID else sorted(_BY_ID, key=lambda each: each != first)
-    for each in kinds:
-        if found := _BY_ID[each](asked, identifier):
-            return found
+    first = _ENTITY[request.what]
+    kinds = (kind,) if kind in _BY_ID else sorted(_BY_ID, key=lambda entity: entity != first)
+    for entity in kinds:
+        if shown := _BY_ID[entity](request, identifier):
+            return shown
     return _nothing_found(f"{', no '.join(kinds)} with the id {identifier}")
 
 
@@ -185,21 +185,21 @@ def _nothing_found(wanted: str) -> Observation:
     return Observation(one_line(f"MusicBrainz knows no {wanted}."))
 
 
-def _group(asked: _Asked, identifier: str) -> Observation | None:
-    group = asked.client.release_group(ReleaseGroupId(identifier))
+def _group(request: _Request, identifier: str) -> Observation | None:
+    group = request.client.release_group(ReleaseGroupId(identifier))
     if group is None:
         return None
-    releases, count = asked.client.first_releases_of("release-group", group.id)
+    releases, count = request.client.first_releases_of("release-group", group.id)
     lines = [
         f"Release group {_group_title(group)}",
         f"Releases: {count}" if count else "No release is listed.",
     ]
-    entries = ((_release_line(one), "") for one in _by_date(releases))
-    return asked.show(lines, entries, count, of=_address("release-group", group.id))
+    entries = ((_release_line(release), "") for release in _by_date(releases))
+    return request.show(lines, entries, count, of=_address("release-group", group.id))
 
 
-def _release(asked: _Asked, identifier: str) -> Observation | None:
-    release = asked.client.release(ReleaseId(identifier))
+def _release(request: _Request, identifier: str) -> Observation | None:
+    release = request.client.release(ReleaseId(identifier))
     if release is None:
         return None
     group = release.release_group
@@ -209,89 +209,96 @@ def _release(asked: _Asked, identifier: str) -> Observation | None:
         f"In release group {_group_title(group)}, release-group id {group.id}",
     ]
     tracks = (track for medium in release.medium_list for track in medium.track_list)
-    titles = (one.title or (one.recording.title if one.recording else None) for one in tracks)
+    titles = (track.title or (track.recording and track.recording.title) for track in tracks)
     if named := "; ".join(_name(title) for title in titles if title):
         lines.append(f"Tracks: {named}")
-    return asked.show(lines, of=_address("release", release.id))
+    return request.show(lines, of=_address("release", release.id))
 
 
-def _recording(asked: _Asked, identifier: str) -> Observation | None:
-    recording = asked.client.recording(RecordingId(identifier))
+def _recording(request: _Request, identifier: str) -> Observation | None:
+    recording = request.client.recording(RecordingId(identifier))
     if recording is None:
         return None
-    releases, count = asked.client.first_releases_of("recording", recording.id)
+    releases, count = request.client.first_releases_of("recording", recording.id)
     read = f", {len(releases)} of them read" if count > len(releases) else ""
     lines = [
         f"Recording {_recording_title(recording)}",
         f"Releases with it: {count}{read}. Its groups:",
     ]
-    return asked.show(lines, _appearances(releases), of=_address("recording", recording.id))
+    return request.show(lines, _appearances(releases), of=_address("recording", recording.id))
 
 
-def _with_title(asked: _Asked) -> Observation:
-    named = _ID_WITH_KIND.search(asked.group) or _ID_WITH_KIND.search(asked.query)
-    if not (named and asked.title):
+def _with_title(request: _Request) -> Observation:
+    named = _ID_WITH_KIND.search(request.group) or _ID_WITH_KIND.search(request.query)
+    if not (named and request.title):
         raise ToolError(
             "with_title takes the title of a track as query, and the id of a release group as"
             " group."
         )
-    group = asked.client.release_group(ReleaseGroupId(named[2].lower()))
+    group = request.client.release_group(ReleaseGroupId(named[2].lower()))
     if group is None:
         return _nothing_found(f"release-group with the id {named[2].lower()}")
-    releases, count = asked.client.releases_with(group.id)
+    releases, count = request.client.releases_with(group.id)
     entries = [
-        (f"{_release_line(one)}, with {_recording_title(each)}", _address("recording", each.id))
-        for one in _by_date(releases)
-        for each in _tracks_called(one, asked.title)
+        (
+            f"{_release_line(release)}, with {_recording_title(recording)}",
+            _address("recording", recording.id),
+        )
+        for release in _by_date(releases)
+        for recording in _tracks_called(release, request.title)
     ]
     lines = [
         f"Release group {_group_title(group)}",
-        f'Releases: {count}, {len(releases)} of them read. With "{_name(asked.title)}":',
+        f'Releases: {count}, {len(releases)} of them read. With "{_name(request.title)}":',
     ]
-    return asked.show(lines, entries or [("None.", "")], of=_address("release-group", group.id))
+    return request.show(lines, entries or [("None.", "")], of=_address("release-group", group.id))
 
 
-def _of_years(asked: _Asked) -> Observation:
-    years = _YEARS.fullmatch(_unquoted(asked.query))
-    if not (years and asked.artist_named):
+def _of_years(request: _Request) -> Observation:
+    years = _YEARS.fullmatch(_unquoted(request.query))
+    if not (years and request.artist_named):
         raise ToolError(
             "of_years takes years such as 1974-1976 as query, and the artist's name or id."
         )
     first, last = sorted((int(years[1]), int(years[2] or years[1])))
-    groups, count = asked.client.groups_of_years(asked.artist_named, first, last)
-    by = f"by {asked.artist_named} from {first} to {last}"
+    groups, count = request.client.groups_of_years(request.artist_named, first, last)
+    by = f"by {request.artist_named} from {first} to {last}"
     if not groups:
         return _nothing_found(f"official release group {by}")
-    ordered = sorted(groups, key=lambda one: (one.first_release_date or "", one.id))
-    return asked.show([f"Release groups {by}: {count}"], map(_group_entry, ordered), count)
+    ordered = sorted(groups, key=lambda group: (group.first_release_date or "", group.id))
+    return request.show([f"Release groups {by}: {count}"], map(_group_entry, ordered), count)
 
 
-def _relations(asked: _Asked) -> Observation:
-    named = _ID_WITH_KIND.search(asked.query)
+def _relations(request: _Request) -> Observation:
+    named = _ID_WITH_KIND.search(request.query)
     if named is None:
         raise ToolError("relations takes a recording's id as query; what = recordings finds one.")
-    recording = asked.client.relations_of(RecordingId(named[2].lower()))
+    recording = request.client.relations_of(RecordingId(named[2].lower()))
     if recording is None:
         return _nothing_found(f"recording with the id {named[2].lower()}")
-    relations = recording.recording_relation_list
-    entries = [_relation_entry(each, each.recording) for each in relations if each.recording]
-    for work in [each.work for each in recording.work_relation_list if each.work][:_MAX_WORKS]:
-        found, count = asked.client.recordings_of_work(work.id)
-        head = f'Work "{_name(work.title)}": {count} recordings, {len(found)} of them read, first'
-        others = [one for one in found if one.id != recording.id]
-        others.sort(key=lambda one: (one.first_release_date or "9", one.id))
+    entries = [
+        _relation_entry(relation, relation.recording)
+        for relation in recording.recording_relation_list
+        if relation.recording
+    ]
+    works = [relation.work for relation in recording.work_relation_list if relation.work]
+    for work in works[:_MAX_WORKS]:
+        listed, count = request.client.recordings_of_work(work.id)
+        head = f'Work "{_name(work.title)}": {count} recordings, {len(listed)} of them read, first'
+        others = [other for other in listed if other.id != recording.id]
+        others.sort(key=lambda other: (other.first_release_date or "9", other.id))
         entries += ((f"{head}:", ""), *map(_recording_entry, others))
     none = [("No relation to another recording or to a work is listed.", "")]
     lines = [f"Recording {_recording_title(recording)}"]
-    return asked.show(lines, entries or none, of=_address("recording", recording.id))
+    return request.show(lines, entries or none, of=_address("recording", recording.id))
 
 
-_BY_ID: Final[Mapping[str, Callable[[_Asked, str], Observation | None]]] = {
+_BY_ID: Final[Mapping[str, Callable[[_Request, str], Observation | None]]] = {
     "release-group": _group,
     "release": _release,
     "recording": _recording,
 }
-_LOOK_UPS: Final[Mapping[What, Callable[[_Asked], Observation]]] = {
+_LOOK_UPS: Final[Mapping[What, Callable[[_Request], Observation]]] = {
     **dict.fromkeys(_ENTITY, _search),
     "with_title": _with_title,
     "of_years": _of_years,
@@ -308,7 +315,7 @@ def _group_entry(group: "ws.ReleaseGroup") -> _Entry:
 
 
 def _group_title(group: "ws.ReleaseGroup") -> str:
-    """Return title, types, artist and MusicBrainz' own first date, which counts bootlegs too."""
+    """Return title, types, artist and MusicBrainz' first date, which includes bootlegs."""
     types = " + ".join(filter(None, (group.primary_type, *group.secondary_type_list)))
     by = _by(group.artist_credit_phrase, ", by")
     return (
@@ -344,19 +351,19 @@ def _recording_title(recording: "ws.Recording") -> str:
 
 def _relation_entry(relation: "ws.Relation", other: "ws.Recording") -> _Entry:
     kind = _name(relation.type or "related")
-    said = f"has the {kind}" if relation.direction == "backward" else f"{kind} of"
-    return f"- {said} {_recording_title(other)}", _address("recording", other.id)
+    relates = f"has the {kind}" if relation.direction == "backward" else f"{kind} of"
+    return f"- {relates} {_recording_title(other)}", _address("recording", other.id)
 
 
 def _release_line(release: "ws.Release") -> str:
-    (known,) = _groups_of((release,))[0].editions
-    imprint = " ".join(filter(None, (known.label, known.catno)))
+    (edition,) = _groups_of((release,))[0].editions
+    imprint = " ".join(filter(None, (edition.label, edition.catno)))
     parts = (
-        str(known.when) if known.when.is_known else "date unknown",
-        known.place or "country unknown",
-        known.standing or "status unknown",
-        *filter(None, (imprint, known.format, known.disambiguation)),
-        f"id {known.mb_release_id}",
+        str(edition.when) if edition.when.is_known else "date unknown",
+        edition.place or "country unknown",
+        edition.standing or "status unknown",
+        *filter(None, (imprint, edition.format, edition.disambiguation)),
+        f"id {edition.mb_release_id}",
     )
     return f"- {', '.join(map(_name, parts))}"
 
@@ -372,7 +379,7 @@ def _release_entry(release: "ws.Release") -> _Entry:
 def _by_date(releases: Iterable["ws.Release"]) -> list["ws.Release"]:
     from chart_binder.musicbrainz.web_service import partial_date
 
-    return sorted(releases, key=lambda one: (partial_date(one.date).last, one.id))
+    return sorted(releases, key=lambda release: (partial_date(release.date).last, release.id))
 
 
 def _groups_of(releases: Iterable["ws.Release"]) -> tuple["ReleaseGroup", ...]:
@@ -382,13 +389,13 @@ def _groups_of(releases: Iterable["ws.Release"]) -> tuple["ReleaseGroup", ...]:
 
 
 def _appearances(releases: Iterable["ws.Release"]) -> Iterator[_Entry]:
-    """Yield the groups of a recording's releases, the one with the earliest official one first."""
-    found = []
+    """Yield the groups of a recording's releases, that of the earliest official release first."""
+    dated_groups = []
     for group in _groups_of(releases):
-        official = [one.when for one in group.editions if one.is_official]
+        official = [edition.when for edition in group.editions if edition.is_official]
         first = min(official, key=lambda when: (when.last, when.first), default=None)
-        found.append((first.last if first else sys.maxsize, group, first))
-    for _, group, first in sorted(found, key=lambda row: (row[0], row[1].mb_rg_id)):
+        dated_groups.append((first.last if first else sys.maxsize, group, first))
+    for _, group, first in sorted(dated_groups, key=lambda row: (row[0], row[1].mb_rg_id)):
         types = " + ".join(filter(None, (group.types[0], *group.kinds))) or "type unknown"
         date = "no official release" if first is None else f"official {first}"
         count = counted(len(group.editions), "release")
@@ -402,8 +409,9 @@ def _tracks_called(release: "ws.Release", title: str) -> Iterator["ws.Recording"
     from chart_binder.musicbrainz.matching import same_title
 
     for track in release.tracks:
-        if (known := track.recording) and same_title(track.title or known.title or "", title):
-            yield known
+        recording = track.recording
+        if recording and same_title(track.title or recording.title or "", title):
+            yield recording
 
 
 def _by(credit: str | None, joint: str = " by") -> str:
@@ -419,7 +427,7 @@ def _name(text: str | None) -> str:
 
 
 class MemoryCache:
-    """An `AnswerCache` and `RateLimiter` in memory, of a thousand responses, for threads."""
+    """An `AnswerCache` of a thousand responses and a `RateLimiter`; threads may share it."""
 
     def __init__(self) -> None:
         self._cached: dict[str, CachedAnswer] = {}

@@ -1,4 +1,4 @@
-"""MusicBrainz' web service (ws/2): queries, and responses by way of musicbrainzngs."""
+"""MusicBrainz' web service (ws/2): queries, and responses as musicbrainzngs parses them."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -18,9 +18,9 @@ PAGE = 100
 """The largest number of releases or search results in one response."""
 _LONGEST_MS = 2**31 - 1
 _MAX_SEARCHED = 200
-"""Longer titles and names may not fit into a request."""
+"""Characters of a title or name: longer ones may not fit into a request."""
 _MAX_FOUND = 8
-"""Results of a search whose best ones are looked at by a reader."""
+"""Results of a search that a model reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ _TRACK_INCLUDES = "artist-credits isrcs labels media recordings release-groups"
 
 
 RELATIONS = "artist-credits isrcs recording-rels work-rels"
-"""What includes a recording's relations to recordings and works."""
+"""The includes for a recording's relations to recordings and works."""
 LINKS = "url-rels"
-"""What includes the addresses that a release group is linked to."""
+"""The includes for the addresses to which a release group links."""
 _INCLUDES: Mapping[Looked, str] = {
     "artist": "",  # country and areas come without an include
     "isrc": "artists isrcs",
@@ -59,7 +59,7 @@ _INCLUDES: Mapping[Looked, str] = {
 
 
 def look_up(entity: Looked, identifier: str, includes: str = "") -> Query:
-    """Query one thing: of an ISRC the recordings that carry it, of a release also its tracks."""
+    """Query one entity; an ISRC comes with its recordings, a release with its tracks."""
     inc = includes or _INCLUDES[entity]
     return _query(entity.replace("-", "_"), f"{entity}/{identifier}", inc=inc)
 
@@ -73,9 +73,8 @@ def browse_releases(
 ) -> Query:
     """Query one page of the releases of a recording, group or artist.
 
-    A look-up would be cut at 25. `track_artist` finds those of which only a track is credited to
-    the artist. With tracks a page has as many releases as have 500 tracks together, though at least
-    one.
+    A look-up would return at most 25. `track_artist` finds releases of which only a track is
+    credited to the artist. A page with tracks ends at 500 tracks, but has at least one release.
     """
     link: dict[str, object] = {linked: identifier, "limit": PAGE, "offset": offset}
     includes = _TRACK_INCLUDES if tracks else _RELEASE_INCLUDES
@@ -89,20 +88,20 @@ def query_recordings_of_work(work_id: str) -> Query:
 
 
 def search_by_title(entity: Entity, title: str, artist: str) -> Query:
-    """Search by the exact words of title and artist, who may be named by an id."""
+    """Search for the exact words of title and artist; `artist` may be an id."""
     words = f"{entity.replace('-', '')}:{_quoted(title)} AND {_by_artist(artist)}"
     return _search(entity, words, _MAX_FOUND)
 
 
 def search_loosely(entity: Entity, title: str, artist: str, limit: int = _MAX_FOUND) -> Query:
-    """Search by any of the words of title and artist."""
+    """Search for any of the words of title and artist."""
     words = {entity.replace("-", ""): title, "artist": artist}
     query = " ".join(f"{name}:({_escaped(text).lower()})" for name, text in words.items() if text)
     return _search(entity, query, limit)
 
 
 def search_groups_of_years(artist: str, first: int, last: int) -> Query:
-    """Search an artist's release groups with a first date in some years and an official release."""
+    """Search for an artist's official release groups first dated from `first` to `last`."""
     years = f"firstreleasedate:[{first:04} TO {last:04}-12-31]"
     words = f"{_by_artist(artist)} AND {years} AND status:official"
     return _search("release-group", words, PAGE)
@@ -113,7 +112,7 @@ def _by_artist(artist: str) -> str:
 
 
 def _of_length(length_ms: tuple[int, int] | None) -> list[str]:
-    """Return the clauses that leave other lengths out, but not recordings without a length."""
+    """Return the clauses that exclude other lengths, but not recordings without a length."""
     if length_ms is None:
         return []
     least, most = length_ms
@@ -129,7 +128,7 @@ def search_recordings(
     only: Sequence[str] = (),
     offset: int = 0,
 ) -> Query:
-    """Search recordings by titles, artist and length; `only` are clauses that must hold."""
+    """Search for recordings by titles, artist and length; `only` are clauses that must hold."""
     named = " OR ".join(f"recording:{_quoted(title)}" for title in titles)
     terms = [_by_artist(artist), f"({named})" if len(titles) > 1 else named]
     terms += (*_of_length(length_ms), *only)
@@ -157,12 +156,12 @@ def _escaped(words: str) -> str:
 
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 _PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""Raised for XML that is not MusicBrainz'; a LookupError also for an unknown encoding."""
+"""Raised if the XML is not MusicBrainz'; a LookupError also if its encoding is unknown."""
 _NAMESPACE = "{http://musicbrainz.org/ns/mmd-2.0#}"
 
 
 class UnreadableError(Exception):
-    """A response is not MusicBrainz' XML; the text says what is wrong with it."""
+    """A response is not MusicBrainz' XML; the message says what is wrong."""
 
 
 class _Element(msgspec.Struct, frozen=True, rename="kebab"):
@@ -196,7 +195,7 @@ class Artist(_Element, frozen=True):
 
 
 class Credit(_Element, frozen=True):
-    """An artist, under the name of the credit if that is another."""
+    """A credited artist; `name` is the name in the credit if it differs."""
 
     artist: Artist
     name: str | None = None
@@ -207,13 +206,13 @@ class _Credited(_Element, frozen=True, kw_only=True):
 
     @property
     def credits(self) -> tuple[Credit, ...]:
-        """The artists credited, without the phrases that join the names."""
-        return tuple(one for one in self.artist_credit if isinstance(one, Credit))
+        """The credited artists, without the phrases that join their names."""
+        return tuple(credit for credit in self.artist_credit if isinstance(credit, Credit))
 
     @property
     def artist_ids(self) -> tuple[ArtistId, ...]:
-        """The artists credited."""
-        return tuple(one.artist.id for one in self.credits)
+        """The ids of the credited artists."""
+        return tuple(credit.artist.id for credit in self.credits)
 
 
 class ReleaseGroup(_Credited, frozen=True):
@@ -265,7 +264,7 @@ class Recording(_Credited, frozen=True):
 
     @property
     def likelihood(self) -> int:
-        """The score of a search result; 100 for a recording that was not searched for."""
+        """The score of a search result; 100 for a recording from another query."""
         return int(self.score) if self.score and _NUMBER.fullmatch(self.score) else 100
 
 
@@ -277,9 +276,9 @@ class Work(_Element, frozen=True):
 
 
 class Relation(_Element, frozen=True):
-    """A relation of its `type` to a `recording`, a `work`, or in a list of addresses to `target`.
+    """A relation of a `type` to a `recording`, to a `work`, or to the address `target`.
 
-    `direction` is `backward` where the other part is the one that is said to be of that type.
+    If `direction` is `backward`, the relation leads from the other entity to this one.
     """
 
     type: str | None = None
@@ -291,7 +290,7 @@ class Relation(_Element, frozen=True):
 
 
 class Track(_Credited, frozen=True):
-    """A track; it has a title or a credit of its own where the recording's differs."""
+    """A track; it has its own title or credit if that differs from the recording's."""
 
     id: str | None = None
     title: str | None = None
@@ -300,7 +299,7 @@ class Track(_Credited, frozen=True):
 
 
 class Medium(_Element, frozen=True):
-    """One disc of a release; it has tracks only if recordings were included in the query."""
+    """A disc of a release; it has tracks only if the query includes recordings."""
 
     format: str | None = None
     title: str | None = None
@@ -325,7 +324,7 @@ class ReleaseEvent(_Element, frozen=True):
 
 
 class ReleaseInSearch(_Credited, frozen=True, kw_only=True):
-    """A release of a recording in search results: without labels, in a group without dates."""
+    """A release in the search results for a recording; it lacks labels and dates of the group."""
 
     id: ReleaseId | None = None
     release_group: ReleaseGroup | None = None
@@ -340,14 +339,14 @@ class ReleaseInSearch(_Credited, frozen=True, kw_only=True):
 
     @property
     def release(self) -> "Release | None":
-        """The release, unless the server tells too little of it."""
+        """The release, or None if the server sent too little of it."""
         if self.id is None or self.release_group is None:
             return None
         return Release(**msgspec.structs.asdict(self))
 
 
 class Release(ReleaseInSearch, frozen=True, kw_only=True):
-    """A release; its own date and country are those of its first event."""
+    """A release; `date` and `country` are those of its first event."""
 
     id: ReleaseId
     release_group: ReleaseGroup
@@ -367,7 +366,7 @@ class Isrc(_Element, frozen=True):
 
 
 class Metadata(_Element, frozen=True):
-    """The root of a response; only what was queried is present."""
+    """The root of a response; only the queried field is set."""
 
     recording: Recording | None = None
     artist: Artist | None = None
@@ -389,7 +388,7 @@ def parse_response(body: bytes, wanted: str) -> Metadata:
         if root.tag != f"{_NAMESPACE}metadata":
             raise UnreadableError(f"<{root.tag}> is not what MusicBrainz answers")
         tree = mbxml.parse_message(body)
-        # musicbrainzngs leaves the first release dates of recordings out.
+        # musicbrainzngs ignores the first release dates of recordings.
         dates = {
             recording.get("id"): recording.findtext(f"{_NAMESPACE}first-release-date")
             for recording in root.iter(f"{_NAMESPACE}recording")
@@ -407,7 +406,7 @@ def parse_response(body: bytes, wanted: str) -> Metadata:
 
 
 def error_text(body: bytes) -> str | None:
-    """Return the text of an error document; `None` if the response is something else."""
+    """Return the text of an error document, or None if the response is not one."""
     if b"<error" not in body[:200]:
         return None
     try:
@@ -418,16 +417,16 @@ def error_text(body: bytes) -> str | None:
 
 
 def _recordings(tree: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield all recordings in a response, however deep."""
+    """Yield all recordings in a response, at any depth."""
     for name, value in tree.items():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, dict):
-                yield from [one] if name in {"recording", "recording-list"} else ()
-                yield from _recordings(one)
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, dict):
+                yield from [item] if name in {"recording", "recording-list"} else ()
+                yield from _recordings(item)
 
 
 def partial_date(text: str | None) -> PartialDate:
-    """Parse a date as MusicBrainz writes it; an impossible one is unknown."""
+    """Parse a date in MusicBrainz' form; an invalid date is `UNKNOWN`."""
     try:
         return PartialDate.parse(text or "")
     except ValueError:
