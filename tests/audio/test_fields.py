@@ -36,7 +36,7 @@ from chart_binder.audio.save import save_tags
 from chart_binder.audio.tagset import Block
 from chart_binder.errors import AudioError
 
-PAGE = Path(__file__).parents[2] / "docs" / "tags.md"
+PAGE = Path(__file__).parents[2] / "docs" / "tag_files.md"
 FAMILIES: tuple[Family, ...] = ("id3", "vorbis", "mp4", "ape", "asf")
 
 

@@ -119,7 +119,7 @@ def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) ->
     for name in ("1.flac", "2.flac"):
         file_of(BUNDLE, home / "two", name)
     ran = canon("write", home / "two").must_end(
-        3, "all 2 files: not written: no decision on it is kept"
+        3, "all 2 files: not written: no decision on it is kept", "next: canon decide PATH..."
     )
     assert "1.flac" not in ran.out, "one reason holds for the whole album"
 

@@ -36,7 +36,7 @@ from chart_binder.jobs.undo import (
     writes_to_undo,
 )
 from chart_binder.jobs.undo import verify as verify_file
-from chart_binder.jobs.write import Planner, WriteReport, WriteStatus
+from chart_binder.jobs.write import NOT_DECIDED, Planner, WriteReport, WriteStatus
 from chart_binder.wiring import overrides, release_lookup
 
 if TYPE_CHECKING:
@@ -176,8 +176,10 @@ class TagResults:
     counts: Counter[WriteStatus] = field(default_factory=Counter)
     partial: Counter[str] = field(default_factory=Counter)
     lines: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
     _held: list[WriteReport] = field(default_factory=list)
     _has_kept: bool = False
+    _is_undecided: bool = False
     _bar: Progress = field(default_factory=Progress)
 
     @property
@@ -221,6 +223,7 @@ class TagResults:
 
     def _next(self, run: WritingRun | None) -> Iterator[str]:
         """Yield what can be done next, the most likely last."""
+        yield from self.hints
         if self.status == INTERRUPTED:
             yield "interrupted: the same command goes on"
         if self._has_kept:
@@ -233,6 +236,8 @@ class TagResults:
             yield f"next: {options.same_call(**change)}"
         elif self.is_undo and not self.is_preview:
             yield "to preview an undo  canon undo --dry-run"
+        elif self._is_undecided:
+            yield "next: canon decide PATH..., which makes the decisions"
         elif self.status == _WAITS and not self.is_undo:
             yield "next: canon review"
 
@@ -241,6 +246,7 @@ class TagResults:
         self.counts[report.status] += 1
         self.partial.update(tag_text.what_lacks(report))
         self._has_kept |= bool(report.kept)
+        self._is_undecided |= report.why == NOT_DECIDED
         self._bar.show(Tally(files=(done := self.counts.total()), worked=done))
         waiting = _WAITS if report.waits else 0
         self.status = output.worst(self.status, waiting, _WRITE_STATUS.get(report.status, 0))
@@ -352,10 +358,9 @@ def undo(
                 results.show(report)
                 if stop.is_set():
                     break
-        is_last = name is None and since is None
-        if results.status and is_last and (before := next(islice(runs_to_undo(store), 1, 2), None)):
-            taken = f"what was written before that is taken back by `canon undo {before.id}`"
-            output.print_notes([taken])
+            earlier = islice(runs_to_undo(store), 1, 2) if name is None and since is None else ()
+            for before in earlier if results.status else ():
+                results.hints.append(f"to undo what was written before  canon undo {before.id}")
     return results.status
 
 

@@ -1,7 +1,7 @@
 """Albums that the tags of files make: files of one folder and release id.
 
-Of the players that were read (docs/tags.md) Navidrome alone makes albums of dates, so its keys are
-here.
+Of the players that were read (docs/policies.md) Navidrome alone makes albums of dates, so its keys
+are here.
 """
 
 import re
