@@ -41,10 +41,10 @@ _Parameters = Mapping[str, object] | None
 
 @contextmanager
 def translated(name: str, meaning: Meaning) -> Iterator[None]:
-    """Raise `StoreError` for what a database or its driver raises about the store `name`."""
+    """Raise the errors of a database or its driver as a `StoreError` about the store `name`."""
     try:
         yield
-    except (DBAPIError, sqlite3.Error) as error:  # the latter while a connection is set up
+    except (DBAPIError, sqlite3.Error) as error:  # the latter is raised by `_set_up`
         cause = getattr(error, "orig", error)
         raise StoreError(f"the store {name!r} {meaning(cause)}") from error
     except SQLAlchemyError as error:
@@ -70,9 +70,9 @@ _POSTGRES = ("postgresql", "postgresql+psycopg")
 class Database:
     """Transactions on one database; failures in them raise `StoreError` with its `name`.
 
-    `writers` begin transactions that wait for one another, if the database has a single writer;
-    `turn` is then held. `mode` is executed once the database is known to be a store, or empty, for
-    `patience_s` again while another process uses it, and `lock` before the tables are created.
+    If the database allows a single writer, the transactions of `writers` wait for each other, and
+    hold `turn`. `mode` is executed as soon as the database is a store or empty; while another
+    process uses it, that is tried again for `patience_s`. `lock` precedes creating the tables.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """Begin a transaction that is committed if the block ends well, else rolled back."""
+        """Begin a transaction; commit it if the block succeeds, else roll it back."""
         with self.turn, translated(self.name, self.meaning), self.writers.begin() as connection:
             yield connection
 
@@ -117,7 +117,7 @@ class Database:
         return next(iter(self.records(kind, statement, parameters)), None)
 
     def read(self, kind: type[S], row: sa.Row[Any] | Mapping[str, object]) -> S:
-        """Return the record in a row. Raises `DamagedRecordError`: SQLite keeps any type."""
+        """Return the record in a row. Raises `DamagedRecordError` if a value has a wrong type."""
         columns = row._asdict() if isinstance(row, sa.Row) else row
         fields = {field: columns[field] for field in kind.__struct_fields__}
         try:
@@ -126,19 +126,19 @@ class Database:
             raise damaged_record(self.name, kind, str(error), columns.get("id")) from error
 
     def insert_new(self, table: sa.Table, row: Mapping[str, object]) -> None:
-        """Insert a row, unless its id is there."""
+        """Insert a row unless its id is stored already."""
         with self.writing() as connection:
             new = insert_into(connection, table).on_conflict_do_nothing(index_elements=["id"])
             connection.execute(new, row)
 
     def last(self, table: sa.Table) -> int:
-        """Return the number of the newest row, 0 if there is none."""
+        """Return the number of the newest row, or 0 if there is none."""
         return self.rows(sa.select(sa.func.max(table.c.seq)))[0][0] or 0
 
     def pages(
         self, table: sa.Table, wanted: sa.Select[Any], last: int | None = None
     ) -> Iterator[sa.Row[*tuple[Any, ...]]]:
-        """Yield rows up to number `last`, else the newest first; no transaction stays open."""
+        """Yield rows up to number `last`, or all, the newest first; no transaction stays open."""
         number = table.c.seq
         if last is None:
             pages = wanted.order_by(number.desc()).limit(_PAGE)
@@ -146,15 +146,15 @@ class Database:
             pages = wanted.where(number <= last).order_by(number).limit(_PAGE)
         page = pages
         while True:
-            found = self.rows(page)
-            yield from found
-            if len(found) < _PAGE:
+            rows = self.rows(page)
+            yield from rows
+            if len(rows) < _PAGE:
                 return
-            seen = found[-1].seq
+            seen = rows[-1].seq
             page = pages.where(number < seen if last is None else number > seen)
 
     def create_tables(self) -> None:
-        """Create the tables unless they exist. Raises `StoreError` for those of another schema."""
+        """Create the tables unless they exist. Raises `StoreError` if their schema differs."""
         has_tables = self.has_tables()
         if self.mode:  # takes no effect in a transaction
             with translated(self.name, self.meaning), closing(self.readers.raw_connection()) as raw:
@@ -169,7 +169,7 @@ class Database:
                 connection.execute(sa.insert(schema_version).values(version=VERSION))
 
     def has_tables(self) -> bool:
-        """Return whether the tables exist; raise as `create_tables`."""
+        """Return whether the tables exist. Raises `StoreError` as `create_tables` does."""
         with self.reading() as connection:
             return self._has_tables(connection)
 
@@ -181,7 +181,7 @@ class Database:
         inspector = sa.inspect(connection)
         tables = set(inspector.get_table_names())
         if schema_version.name not in tables:
-            # On a server an extension may have made views.
+            # On a server, an extension may have created views.
             if tables or (self.noun == "file" and inspector.get_view_names()):
                 raise StoreError(f"the {self.noun} {self.name!r} is a database of another program")
             return False
@@ -196,7 +196,7 @@ class Database:
 
 
 def open_database(text: str) -> Database:
-    """Return the database at a URL, whose tables need not exist yet. Raises `StoreError`."""
+    """Return the database at a URL; its tables need not exist yet. Raises `StoreError`."""
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
@@ -229,7 +229,7 @@ def _read_timeout(url: URL) -> tuple[float, dict[str, str | tuple[str, ...]]]:
 
 
 def _open_sqlite(url: URL) -> Database:
-    """Return the SQLite file at `url`; its folder is created. Raises `StoreError`."""
+    """Return the SQLite file at `url`, after creating its folder. Raises `StoreError`."""
     path = Path(url.database or ".")
     if path == Path(":memory:") or path.is_dir():
         raise StoreError(f"the store {url.database!r} is no file; {_ALLOWED}")
@@ -259,18 +259,18 @@ def _open_sqlite(url: URL) -> Database:
         meaning=sqlite_problem,
         mode="PRAGMA journal_mode=WAL",
         patience_s=timeout,
-        turn=Lock(),  # waiting writers of SQLite poll: of many threads some would starve
+        turn=Lock(),  # SQLite's writers poll, so some of many threads would wait forever
     )
 
 
 def _set_up(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # the driver begins no transactions: `_begin` does
+    connection.isolation_level = None  # `_begin` begins transactions, not the driver
     for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _set_mode(cursor: Any, mode: str, patience_s: float) -> None:
-    """Set the journal's mode, for which SQLite itself does not wait its turn."""
+    """Set the journal's mode; wait for other processes, because SQLite itself does not."""
     until = time.monotonic() + patience_s
     while True:
         try:
@@ -284,8 +284,8 @@ def _set_mode(cursor: Any, mode: str, patience_s: float) -> None:
 
 
 def _begin(connection: sa.Connection) -> None:
-    # A transaction that reads first and then writes fails at once when another wrote meanwhile,
-    # whatever the timeout (SQLITE_BUSY_SNAPSHOT); one that begins as a writer waits its turn.
+    # If another process writes after a transaction has read, its own write fails at once,
+    # whatever the timeout (SQLITE_BUSY_SNAPSHOT). A transaction that begins as a writer waits.
     connection.exec_driver_sql(connection.get_execution_options().get("canon_begin", "BEGIN"))
 
 
@@ -298,7 +298,7 @@ _MEANING = {
     "28P01": "may not be opened: the server refuses the password",
     "3D000": "is not there: make the database, or name another in store.url",
 }
-"""By SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html)."""
+"""What an error means, by SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html)."""
 _MEANING_OF_CLASS = {
     "08": "cannot be reached: the connection to the server failed",
     "28": "may not be opened: the server refuses its user",
@@ -308,37 +308,38 @@ _MEANING_OF_CLASS = {
     "XX": "is damaged: the server cannot read its own files",
 }
 _NO_DATABASE = re.compile(r'database "[^"]*" does not exist')
-"""A refused connection has no code, but a text, in English by default."""
+"""The error of a refused connection has a text, in English by default, but no code."""
 _USER_NAME = re.compile(r'(user|role) "[^"]*"')
 
 
 def postgres_problem(cause: BaseException | None) -> str:
-    """Return what a PostgreSQL error means, as the rest of a sentence: `is damaged: ...`."""
+    """Return what a PostgreSQL error means, as a predicate: `is damaged: ...`."""
     code = getattr(cause, "sqlstate", None) or ""
-    known = _MEANING.get(code) or _MEANING_OF_CLASS.get(code[:2])
-    said = _USER_NAME.sub(r"\1 ***", first_line(cause))
-    if not code and _NO_DATABASE.search(said):
-        known = _MEANING["3D000"]
-    return known or f"cannot be {'used' if code else 'reached'}: {said}"
+    meaning = _MEANING.get(code) or _MEANING_OF_CLASS.get(code[:2])
+    text = _USER_NAME.sub(r"\1 ***", first_line(cause))
+    if not code and _NO_DATABASE.search(text):
+        meaning = _MEANING["3D000"]
+    return meaning or f"cannot be {'used' if code else 'reached'}: {text}"
 
 
 _LOCK = "SELECT pg_advisory_xact_lock(7165063)"
-"""Held until the end of the transaction that creates the tables; the number is arbitrary."""
+"""Locks until the transaction that creates the tables ends; the number is arbitrary."""
 
 
 def _open_postgres(url: URL) -> Database:
     """Return the database at `url`, without connecting to it. Raises `StoreError`.
 
-    `timeout` in the query is how many seconds to wait; the rest of the query is for libpq.
+    `timeout` in the query is the longest wait in seconds; libpq takes the rest of the query.
     """
     timeout, more = _read_timeout(url)
-    said = more.pop("options", ())
-    own = f"-c lock_timeout={max(1, round(timeout * 1000))}"
-    # libpq takes less than two seconds as two, and zero as no limit.
+    options = more.pop("options", ())
+    options = (options,) if isinstance(options, str) else options
+    lock_timeout = f"-c lock_timeout={max(1, round(timeout * 1000))}"
+    # libpq rounds less than two seconds up to two, and takes zero as no limit.
     arguments: dict[str, object] = {
         "connect_timeout": max(2, math.ceil(timeout)),
         "client_encoding": "utf8",
-        "options": " ".join((said, own) if isinstance(said, str) else (*said, own)),
+        "options": " ".join((*options, lock_timeout)),
     }
     plain = url.set(drivername="postgresql+psycopg", query=more)
     try:
@@ -364,7 +365,7 @@ def _open_postgres(url: URL) -> Database:
 
 
 def insert_into(connection: sa.Connection, table: sa.Table) -> Insert:
-    """Return an insertion with `on_conflict_...` methods, which each database has of its own."""
+    """Return an insertion with the `on_conflict_...` methods of the database's dialect."""
     if connection.dialect.name == "sqlite":
         return insert(table)
     from sqlalchemy.dialects import postgresql
@@ -378,12 +379,12 @@ _HEAD = 200
 
 
 def path_key(path: bytes) -> bytes:
-    """Return 16 bytes of a path's SHA-256: PostgreSQL indexes no value over 2,704 bytes."""
+    """Return 16 bytes of a path's SHA-256, because PostgreSQL indexes at most 2,704 bytes."""
     return hashlib.sha256(path).digest()[:_KEY_BYTES]
 
 
 def short_key(key: str) -> str:
-    """Return a text key as it is, or its beginning and its hash where it is long."""
+    """Return a text key unchanged, or its beginning and its hash if it is long."""
     if len(key) <= _MOST_TEXT:
         return key
     return f"{key[:_HEAD]}...{hashlib.sha256(key.encode()).hexdigest()}"
@@ -395,7 +396,7 @@ _LONGEST_ID = 40
 def damaged_record(
     name: str, kind: type, problem: str, record_id: object = None
 ) -> DamagedRecordError:
-    """Return the error for a record that canon cannot have written; `record_id` is its id."""
+    """Return the error for a record that canon cannot have written."""
     which = f"its {kind.__name__.removesuffix('Record').lower()} record"
     if isinstance(record_id, str):
         which += f" {record_id[:_LONGEST_ID]!r}"

@@ -1,4 +1,4 @@
-"""Decisions, which are added and never changed, evidence, transcripts, and cached answers."""
+"""Decisions, evidence, transcripts and cached answers; a decision is added, but never changed."""
 
 import logging
 import zlib
@@ -42,7 +42,7 @@ UnreadHandler: TypeAlias = Callable[[UnreadDecision], None]
 
 D = TypeVar("D", EvidenceRecord, TranscriptRecord)
 _PATHS_AT_ONCE = 100
-"""SQLite allows no expression of more than 1,000 levels."""
+"""Paths in one statement: SQLite allows at most 1,000 levels in an expression."""
 _log = logging.getLogger(__name__)
 
 
@@ -60,17 +60,17 @@ def readable(
 ) -> Iterator[DecisionRecord]:
     """Yield the decisions that can be read; pass the others to `unread`, or log them."""
     for row in rows:
-        found = _read(database, row)
-        if isinstance(found, DecisionRecord):
-            yield found
+        decision = _read(database, row)
+        if isinstance(decision, DecisionRecord):
+            yield decision
         elif unread:
-            unread(found)
+            unread(decision)
         else:
-            _log.warning("left out: %s", found.problem)
+            _log.warning("left out: %s", decision.problem)
 
 
 class Documents(Part, Generic[D]):
-    """Documents of one kind by their names."""
+    """Documents of one kind, by name."""
 
     def __init__(self, database: Database, table: sa.Table, kind: type[D]) -> None:
         super().__init__(database)
@@ -80,33 +80,33 @@ class Documents(Part, Generic[D]):
         self._kind: type[D] = kind
 
     def get(self, name: str) -> D | None:
-        """Return the document of this name."""
+        """Return the document with this name, or None."""
         return self.of([name]).get(name)
 
     def of(self, names: Collection[str]) -> Mapping[str, D]:
-        """Return the documents with these names, as far as they exist."""
+        """Return those documents with these names that exist."""
         rows = self._database.rows(self._wanted, {"names": [*names]}) if names else ()
         try:
-            return {name: self._kind(name, zlib.decompress(kept)) for name, kept in rows}
-        except (zlib.error, TypeError) as error:  # SQLite keeps values of any type
+            return {name: self._kind(name, zlib.decompress(body)) for name, body in rows}
+        except (zlib.error, TypeError) as error:  # SQLite stores values of any type
             raise damaged_record(self._database.name, self._kind, str(error)) from error
 
 
 def _put_documents(
     connection: sa.Connection,
     table: sa.Table,
-    kept: Iterable[EvidenceRecord | TranscriptRecord | None],
+    records: Iterable[EvidenceRecord | TranscriptRecord | None],
 ) -> None:
-    documents = dict(msgspec.structs.astuple(each) for each in kept if each)
+    documents = dict(msgspec.structs.astuple(record) for record in records if record)
     if not documents:
         return
     key = table.primary_key.columns[0]
-    # Most evidence is there already: compressing it again costs more than looking for it.
-    known = set(connection.execute(sa.select(key).where(key.in_(documents))).scalars())
+    # Most evidence is stored already, and compressing it again takes longer than finding it.
+    stored = set(connection.execute(sa.select(key).where(key.in_(documents))).scalars())
     rows = [
         {key.name: name, "document": zlib.compress(document)}
         for name, document in documents.items()
-        if name not in known
+        if name not in stored
     ]
     if rows:
         new = insert_into(connection, table).on_conflict_do_nothing(index_elements=[key.name])
@@ -114,7 +114,7 @@ def _put_documents(
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """How many files and decisions on them were deleted."""
+    """The number of files of which decisions were deleted, and of those decisions."""
 
     files: int
     decisions: int
@@ -129,25 +129,25 @@ class Decisions(Part):
         evidence: EvidenceRecord | None = None,
         transcript: TranscriptRecord | None = None,
     ) -> None:
-        """Save a decision with its evidence and transcript, unless its id is there."""
+        """Save a decision with its evidence and transcript unless its id is stored already."""
         self.put_all([(decision, evidence, transcript)])
 
-    def put_all(self, kept: Iterable[StoredCase]) -> None:
-        """Save several decisions in one transaction, which waits for the disk once."""
-        whole = list(kept)
+    def put_all(self, cases: Iterable[StoredCase]) -> None:
+        """Save several decisions in one transaction, so that they wait for the disk only once."""
+        cases = list(cases)
         made = [
             msgspec.structs.asdict(decision) | {"path_key": path_key(decision.path)}
-            for decision, _, _ in whole
+            for decision, _, _ in cases
         ]
         with self._database.writing() as connection:
-            _put_documents(connection, evidence, (bundle for _, bundle, _ in whole))
-            _put_documents(connection, transcripts, (transcript for _, _, transcript in whole))
+            _put_documents(connection, evidence, (bundle for _, bundle, _ in cases))
+            _put_documents(connection, transcripts, (transcript for _, _, transcript in cases))
             if made:
                 new = insert_into(connection, decisions)
                 connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), made)
 
     def latest(self, path: bytes) -> DecisionRecord | None:
-        """Return the last decision on a file."""
+        """Return the last decision on a file, or None."""
         return self._database.record(DecisionRecord, _LATEST, _path_parameters(path))
 
     def history(self, path: bytes) -> tuple[DecisionRecord, ...]:
@@ -157,33 +157,33 @@ class Decisions(Part):
     def histories(
         self, paths: Collection[bytes]
     ) -> Mapping[bytes, Sequence[DecisionRecord | UnreadDecision]]:
-        """Return every decision on several files that have any, the newest first."""
-        found: dict[bytes, list[DecisionRecord | UnreadDecision]] = {}
+        """Return the decisions on each file that has any, the newest first."""
+        by_path: dict[bytes, list[DecisionRecord | UnreadDecision]] = {}
         keys = {path: path_key(path) for path in paths}
         rows = self._database.rows(_OF_PATHS, {"of_keys": [*keys.values()]}) if keys else ()
         for row in rows:
             if row.path in keys:
-                found.setdefault(row.path, []).append(_read(self._database, row))
-        return found
+                by_path.setdefault(row.path, []).append(_read(self._database, row))
+        return by_path
 
     def by_id(self, decision: str) -> DecisionRecord | None:
-        """Return the decision with this id."""
+        """Return the decision with this id, or None."""
         wanted = sa.select(decisions).where(decisions.c.id == decision)
         return self._database.record(DecisionRecord, wanted)
 
     def by_model(self, limit: int) -> tuple[DecisionRecord, ...]:
-        """Return the last decisions that a recorded run of a model led to, the newest last."""
+        """Return the last decisions that have a transcript of a model, the newest last."""
         wanted = sa.select(decisions).where(decisions.c.transcript_id.is_not(None))
         newest = wanted.order_by(decisions.c.seq.desc()).limit(limit)
         return tuple(reversed(self._database.records(DecisionRecord, newest)))
 
     def paths_of(self, evidence_hash: str) -> tuple[bytes, ...]:
-        """Return the paths of the files that were decided by this evidence."""
+        """Return the paths of the files that were decided from this evidence."""
         wanted = sa.select(decisions.c.path).where(decisions.c.evidence_hash == evidence_hash)
         return tuple(row.path for row in self._database.rows(wanted.distinct()))
 
     def by_evidence(self, evidence_hash: str, adjudicator: str) -> DecisionRecord | None:
-        """Return the last decision on this evidence that this adjudicator answered, of any file."""
+        """Return this adjudicator's last decision from this evidence, on any file, or None."""
         wanted = (
             sa.select(decisions)
             .where(decisions.c.evidence_hash == evidence_hash)
@@ -199,10 +199,10 @@ class Decisions(Part):
         return int(self._database.rows(wanted)[0][0])
 
     def forget(self, named: Sequence[bytes], *, is_dry: bool = False) -> Forgotten:
-        """Delete all decisions on files at or below paths, with what hangs on them alone.
+        """Delete all decisions on files at or below paths, and what belongs only to them.
 
-        These are verdicts, audits, reasons why tags were not written, evidence and transcripts. The
-        journal stays, for it can put tags back.
+        That is verdicts, audits, reasons why tags were not written, evidence and transcripts. The
+        journal stays, because it is needed to restore tags.
         """
         files: set[bytes] = set()
         count = 0
@@ -232,9 +232,9 @@ class Decisions(Part):
     def iterate(
         self, states: Collection[str] = (), unread: UnreadHandler | None = None
     ) -> Iterator[DecisionRecord]:
-        """Yield the latest decision of every file, or of those in `states`, as of now.
+        """Yield the latest decision of every file, as of now, if it is in one of `states`.
 
-        One that cannot be read is passed to `unread`, or raised.
+        Without `states`, yield all. Pass a decision that cannot be read to `unread`, or raise.
         """
         last = self._database.last(decisions)
         wanted = sa.select(decisions).where(~superseded(last))
@@ -256,7 +256,7 @@ _OF_PATHS = (
     .order_by(decisions.c.seq.desc())
 )
 _LATEST = _OF_PATH.limit(1)
-"""Built once: SQLAlchemy takes longer to build a statement than SQLite to answer it."""
+"""Built once, because SQLAlchemy takes longer to build a statement than SQLite to execute it."""
 
 
 def _path_parameters(path: bytes) -> dict[str, bytes]:
@@ -264,19 +264,19 @@ def _path_parameters(path: bytes) -> dict[str, bytes]:
 
 
 def is_under(table: sa.Table, path: bytes) -> sa.ColumnElement[bool]:
-    """Match rows about a file, or about the files in a folder."""
+    """Match rows about the file at `path`, or about the files in that folder."""
     folder = path.rstrip(b"/") + b"/"
     head = sa.func.substr(table.c.path, 1, len(folder), type_=Bytes())
     return sa.or_(table.c.path == path, head == folder)
 
 
 def is_same_file(other: sa.FromClause) -> sa.ColumnElement[bool]:
-    """Match rows of an alias of `decisions` that are about the file of the decision."""
+    """Match rows of an alias of `decisions` about the same file as the decision."""
     return sa.and_(other.c.path_key == decisions.c.path_key, other.c.path == decisions.c.path)
 
 
 def superseded(last: int | None = None) -> sa.ColumnElement[bool]:
-    """Match decisions that are not the latest of their file, of those numbered up to `last`."""
+    """Match decisions that are not the latest of their file; ignore those after number `last`."""
     newer = decisions.alias("newer")
     until = () if last is None else (newer.c.seq <= last,)
     is_newer = (is_same_file(newer), newer.c.seq > decisions.c.seq, *until)
@@ -287,14 +287,14 @@ class CachedAnswers(Part):
     """The newest answer of a service for each key."""
 
     def get(self, key: str) -> CachedAnswer | None:
-        """Return the answer for `key`, however old."""
+        """Return the answer for `key`, however old, or None."""
         columns = (cached_answers.c.body, cached_answers.c.fetched_at)
         unconverted = (sa.type_coerce(column, NullType()).label(column.name) for column in columns)
         wanted = sa.select(*unconverted).where(cached_answers.c.key == short_key(key))
         row = next(iter(self._database.rows(wanted)), None)
         if row is None:
             return None
-        # SQLite keeps any type in any column, whatever another program put there.
+        # SQLite stores values of any type in any column.
         if not isinstance(row.body, bytes) or not isinstance(row.fetched_at, float):
             raise StoreError(
                 f"the store {self._database.name!r} is damaged: the answer kept under"
@@ -303,7 +303,7 @@ class CachedAnswers(Part):
         return CachedAnswer(row.body, row.fetched_at)
 
     def put(self, key: str, body: bytes, fetched_at: float) -> None:
-        """Keep an answer, in place of an earlier one for `key`."""
+        """Store an answer, replacing an earlier one for `key`."""
         row = {"key": short_key(key), "body": body, "fetched_at": fetched_at}
         with self._database.writing() as connection:
             new = insert_into(connection, cached_answers)
@@ -330,14 +330,14 @@ class AnswersSince:
         self.forget = answers.forget
 
     def get(self, key: str) -> CachedAnswer | None:
-        """Return the answer for `key`, if it is new enough. Raises `StoreError`."""
-        kept = self._answers.get(key)
-        return kept if kept and kept.fetched_at >= self._moment else None
+        """Return the answer for `key` if it is new enough, else None. Raises `StoreError`."""
+        answer = self._answers.get(key)
+        return answer if answer and answer.fetched_at >= self._moment else None
 
 
 QUEUE_LENGTH = 120
-"""Requests that may wait at once. A slot further ahead than that many intervals was left by a
-clock that has been set back since, and is ignored."""
+"""Requests that may wait at once. A slot more than that many intervals ahead is ignored: the clock
+was set back after it was reserved."""
 
 
 class RateSlots(Part):
@@ -346,7 +346,7 @@ class RateSlots(Part):
     def reserve(self, service: str, interval_s: float, now: float) -> float:
         """Take the next free moment of `service`; return how many seconds after `now` it is.
 
-        `now` is in seconds since the epoch, for other processes must mean the same by it.
+        `now` is in seconds since the epoch, because all processes must use the same clock.
         """
         next_slot = rate_slots.c.next_slot
         is_ahead = next_slot.between(now, now + QUEUE_LENGTH * interval_s)

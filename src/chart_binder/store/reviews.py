@@ -1,4 +1,4 @@
-"""What people said: overrides, verdicts on decisions and samples, and the queue of the rest."""
+"""Overrides, people's verdicts on decisions and samples, and the queue of waiting decisions."""
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,17 +19,17 @@ from chart_binder.store.schema import audits, decisions, overrides, verdicts
 
 
 class Overrides(Part):
-    """The overrides by recording; `store.read_overrides` reads them too, creating no store."""
+    """The overrides by recording; `store.read_overrides` reads them without creating a store."""
 
     def put(self, override: OverrideRecord) -> None:
-        """Save an override, in place of an earlier one for the same recording."""
+        """Save an override, replacing an earlier one for the same recording."""
         with self._database.writing() as connection:
             put_override(connection, override)
 
     def rename(self, old: OverrideRecord, new: OverrideRecord) -> None:
-        """Save an override, and the verdicts it came with, under other ids.
+        """Replace an override, and the ids in the verdicts that came with it.
 
-        If a newer one is stored for the same recording, that one stays alone.
+        If a newer override is stored for the recording of `new`, only delete `old`.
         """
         with self._database.writing() as connection:
             of_either = overrides.c.recording_mbid.in_([old.recording_mbid, new.recording_mbid])
@@ -48,8 +48,8 @@ class Overrides(Part):
 
     def all(self) -> Mapping[str, OverrideRecord]:
         """Return every override, by recording."""
-        kept = self._database.records(OverrideRecord, sa.select(overrides))
-        return {override.recording_mbid: override for override in kept}
+        records = self._database.records(OverrideRecord, sa.select(overrides))
+        return {override.recording_mbid: override for override in records}
 
     def remove(self, recording: RecordingId) -> None:
         """Remove the override for a recording, if there is one."""
@@ -62,7 +62,7 @@ def put_override(connection: sa.Connection, override: OverrideRecord) -> None:
     remove_override(connection, override.recording_mbid)
     row = msgspec.structs.asdict(override)
     new = insert_into(connection, overrides)
-    replacing = new.on_conflict_do_update(  # another process may be putting one just now
+    replacing = new.on_conflict_do_update(  # another process may be saving one
         index_elements=["recording_mbid"],
         set_={name: new.excluded[name] for name in row if name != "recording_mbid"},
     )
@@ -70,7 +70,7 @@ def put_override(connection: sa.Connection, override: OverrideRecord) -> None:
 
 
 def remove_override(connection: sa.Connection, recording: str) -> None:
-    """Remove an override with the verdicts it came with, in an open transaction."""
+    """Remove an override, and the verdicts that came with it, in an open transaction."""
     same = (
         sa.select(overrides.c.recording_mbid)
         .where(
@@ -90,9 +90,10 @@ _PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class WaitingCase:
-    """A decision that waits, and how many files wait on the same evidence.
+    """A waiting decision, and how many files with the same evidence wait.
 
-    It is the last one for review, else the last. `left` counts the cases from this one on.
+    It is the last of their decisions in state review, else the last. `left` is the number of cases
+    from this one on.
     """
 
     decision: DecisionRecord
@@ -115,14 +116,14 @@ class ReviewQueue(Part):
         under: Collection[bytes] = (),
         unread: UnreadHandler | None = None,
     ) -> Iterator[WaitingCase]:
-        """Yield a case for each evidence, by when it was last decided, those of a folder together.
+        """Yield a case for each evidence that waits now, sorted by album, then by last decision.
 
-        They are those at the beginning. A decision that cannot be read is passed to `unread`.
+        Pass a decision that cannot be read to `unread`.
         """
         cases = self._numbers(states, under)
         for start in range(0, len(cases), _PAGE):
             page = cases[start : start + _PAGE]
-            wanted = sa.select(decisions).where(decisions.c.seq.in_([one[1] for one in page]))
+            wanted = sa.select(decisions).where(decisions.c.seq.in_([case[1] for case in page]))
             rows = {row.seq: row for row in self._database.rows(wanted)}
             for place, (_, number, files) in enumerate(page, start):
                 there = [rows[number]] if number in rows else []
@@ -132,7 +133,7 @@ class ReviewQueue(Part):
     def of_evidence(
         self, evidence_hash: str, states: Collection[str]
     ) -> tuple[DecisionRecord, ...]:
-        """Return the waiting decisions on this evidence that can be read, the oldest first."""
+        """Return the waiting decisions from this evidence that can be read, the oldest first."""
         wanted = sa.select(decisions).where(
             decisions.c.evidence_hash == evidence_hash, _waits(states)
         )
@@ -147,23 +148,23 @@ class ReviewQueue(Part):
     def _numbers(
         self, states: Collection[str], under: Collection[bytes]
     ) -> list[tuple[int, int, int]]:
-        """Return for each case its folder, the row of its decision, and its number of files."""
+        """Return for each case the number of its album, of its decision's row, and of its files."""
         newest = sa.func.max(decisions.c.seq)
         with_answer = sa.func.max(sa.case((decisions.c.state == _REVIEW, decisions.c.seq)))
         number, files = sa.func.coalesce(with_answer, newest), sa.func.count()
         named = [sa.or_(*(is_under(decisions, path) for path in under))] if under else []
         of_evidence = sa.func.coalesce(decisions.c.evidence_hash, decisions.c.id)
         groups = sa.select(number.label("number"), files.label("files"), newest.label("newest"))
-        found = groups.where(_waits(states), *named).group_by(of_evidence).subquery()
+        grouped = groups.where(_waits(states), *named).group_by(of_evidence).subquery()
         shown = decisions.alias("shown")
-        wanted = sa.select(shown.c.seq, found.c.files, shown.c.path).join(
-            found, shown.c.seq == found.c.number
+        wanted = sa.select(shown.c.seq, grouped.c.files, shown.c.path).join(
+            grouped, shown.c.seq == grouped.c.number
         )
         folders: dict[bytes, int] = {}
         albums: dict[Path, int] = {}
         cases: list[tuple[int, int, int]] = []
         with self._database.reading() as connection:
-            for seq, count, path in connection.execute(wanted.order_by(found.c.newest)):
+            for seq, count, path in connection.execute(wanted.order_by(grouped.c.newest)):
                 folder = path.rpartition(b"/")[0] if isinstance(path, bytes) else b""
                 if folder not in folders:
                     album = album_folder(Path(os.fsdecode(folder), "a file"))
@@ -177,7 +178,7 @@ def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
         overrides.c.recording_mbid == decisions.c.recording_mbid
     )
     is_open: sa.ColumnElement[bool] = decisions.c.state.in_(sorted(states))
-    if _OPEN in states:  # a decision by an override waits where that was removed
+    if _OPEN in states:  # a decision by an override waits if the override was removed
         by_one = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
         is_open = sa.or_(is_open, sa.and_(by_one, ~of_recording.exists()))
     is_overridden = of_recording.where(overrides.c.set_at_utc >= decisions.c.decided_at_utc)
@@ -185,7 +186,7 @@ def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
 
 
 def _has_verdict() -> sa.ColumnElement[bool]:
-    """Match decisions with a verdict on them, or on an equal earlier one of the file."""
+    """Match decisions with a verdict on them or on an equal earlier decision on their file."""
     earlier = decisions.alias("earlier")
     same = (
         is_same_file(earlier),
@@ -197,17 +198,17 @@ def _has_verdict() -> sa.ColumnElement[bool]:
     return sa.select(earlier.c.seq).where(*same, sa.or_(is_it, is_equal)).exists()
 
 
-def _is_equal(one: Any, other: Any) -> sa.ColumnElement[bool]:
-    """Match decisions with the same group by the same evidence and rules."""
+def _is_equal(decision: Any, other: Any) -> sa.ColumnElement[bool]:
+    """Match decisions for the same group from the same evidence by the same rules."""
     return sa.and_(
-        one.evidence_hash == other.evidence_hash,
-        one.rules_version == other.rules_version,
-        one.crg_mbid.is_not_distinct_from(other.crg_mbid),
+        decision.evidence_hash == other.evidence_hash,
+        decision.rules_version == other.rules_version,
+        decision.crg_mbid.is_not_distinct_from(other.crg_mbid),
     )
 
 
 class SavedVerdicts(msgspec.Struct, frozen=True):
-    """Verdicts that were saved together with an override, and what was removed for them."""
+    """Verdicts saved with an override, the overrides `before`, and the verdicts with those."""
 
     verdicts: tuple[VerdictRecord, ...]
     override: OverrideRecord | None = None
@@ -220,33 +221,34 @@ class Verdicts(Part):
 
     def save(
         self,
-        given: Collection[VerdictRecord],
+        records: Collection[VerdictRecord],
         override: OverrideRecord | None = None,
         without: Collection[OverrideRecord] = (),
     ) -> SavedVerdicts:
-        """Save verdicts with the override they come with, all or nothing.
+        """Save verdicts and the override that comes with them in one transaction.
 
-        Earlier overrides for its recording, and those in `without`, are removed.
+        Remove earlier overrides for its recording, and those in `without`.
         """
-        recordings = {each.recording_mbid for each in (*without, *filter(None, (override,)))}
+        replaced = (*without, override) if override else without
+        recordings = {record.recording_mbid for record in replaced}
         wanted = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
         with self._database.writing() as connection:
             rows = connection.execute(wanted).all()
             before = tuple(self._database.read(OverrideRecord, row) for row in rows)
             with_it = tuple(
                 self._database.read(VerdictRecord, row)
-                for each in before
-                for row in connection.execute(_given(each))
+                for earlier in before
+                for row in connection.execute(_given(earlier))
             )
             for recording in recordings:
                 remove_override(connection, recording)
             if override:
                 put_override(connection, override)
-            _put(connection, given)
-        return SavedVerdicts(tuple(given), override, before, with_it)
+            _put(connection, records)
+        return SavedVerdicts(tuple(records), override, before, with_it)
 
     def take_back(self, saved: SavedVerdicts) -> None:
-        """Restore what there was before `save`, all or nothing."""
+        """Restore in one transaction what was stored before `save`."""
         with self._database.writing() as connection:
             for verdict in saved.verdicts:
                 same = (
@@ -266,9 +268,9 @@ class Verdicts(Part):
         return self._database.records(VerdictRecord, _given(override))
 
     def reached_by(self, override: OverrideRecord) -> tuple[DecisionRecord, ...]:
-        """Return the latest decisions that an override concerns and that can be read.
+        """Return the latest decisions that an override affects, if they can be read.
 
-        They name its recording, or, if open, have a verdict that came with it.
+        Such a decision names its recording, or has a verdict that came with the override.
         """
         came_with = sa.select(verdicts.c.decision_id).where(_came_with(override))
         is_reached = sa.or_(
@@ -282,14 +284,14 @@ class Verdicts(Part):
         return tuple(self.histories([decision]).get(decision, ()))
 
     def histories(self, of: Collection[str]) -> Mapping[str, Sequence[VerdictRecord]]:
-        """Return every verdict on several decisions that have any, the newest first."""
-        found: dict[str, list[VerdictRecord]] = {}
+        """Return the verdicts on each decision that has any, the newest first."""
+        by_decision: dict[str, list[VerdictRecord]] = {}
         for verdict in self._database.records(VerdictRecord, _OF_DECISIONS, {"ids": [*of]}):
-            found.setdefault(verdict.decision_id, []).append(verdict)
-        return found
+            by_decision.setdefault(verdict.decision_id, []).append(verdict)
+        return by_decision
 
     def on_the_same(self, decision: DecisionRecord) -> VerdictRecord | None:
-        """Return the newest verdict on a decision, or on an equal earlier one of its file."""
+        """Return the newest verdict on a decision or on an equal one of its file, or None."""
         wanted = (
             sa.select(verdicts)
             .join(decisions, decisions.c.id == verdicts.c.decision_id)
@@ -312,10 +314,10 @@ _OF_DECISIONS = (
 
 
 class Audits(Part):
-    """What people said of samples of decisions."""
+    """The verdicts of people on samples of decisions."""
 
     def put(self, audit: AuditRecord) -> None:
-        """Save a verdict, beside the earlier ones."""
+        """Save a verdict, and keep the earlier ones."""
         with self._database.writing() as connection:
             connection.execute(insert_into(connection, audits), [msgspec.structs.asdict(audit)])
 
@@ -327,12 +329,12 @@ class Audits(Part):
 
     def latest(self) -> Mapping[str, AuditRecord]:
         """Return the newest verdict on each decision, by the decision's id."""
-        found = self._database.records(AuditRecord, sa.select(audits).order_by(audits.c.seq))
-        return {audit.decision_id: audit for audit in found}
+        records = self._database.records(AuditRecord, sa.select(audits).order_by(audits.c.seq))
+        return {audit.decision_id: audit for audit in records}
 
 
 def _given(override: OverrideRecord) -> sa.Select[tuple[Any, ...]]:
-    """Find the verdicts that came with an override, the oldest first."""
+    """Select the verdicts that came with an override, the oldest first."""
     return sa.select(verdicts).where(_came_with(override)).order_by(verdicts.c.seq)
 
 
@@ -343,7 +345,7 @@ def _came_with(override: OverrideRecord) -> sa.ColumnElement[bool]:
     )
 
 
-def _put(connection: sa.Connection, given: Collection[VerdictRecord]) -> None:
-    if given:
-        rows = [msgspec.structs.asdict(verdict) for verdict in given]
+def _put(connection: sa.Connection, records: Collection[VerdictRecord]) -> None:
+    if records:
+        rows = [msgspec.structs.asdict(verdict) for verdict in records]
         connection.execute(insert_into(connection, verdicts), rows)

@@ -1,4 +1,4 @@
-"""Runs of commands, and the journal of tag writes; a killed run has no end."""
+"""Runs of commands, and the journal of tag writes; a run that was killed has no end time."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ class Runs(Part):
     """Runs of commands."""
 
     def begin(self, run: RunRecord) -> None:
-        """Save a run, unless its id is there."""
+        """Save a run unless its id is stored already."""
         row = msgspec.structs.asdict(run) | {
-            # Escaped, so that an argument of any bytes is text for any database.
+            # Escaped, so that every database takes an argument of any bytes as text.
             "arguments": json.dumps(run.arguments),
             "counts": json.dumps(dict(run.counts)),
         }
@@ -37,7 +37,7 @@ class Runs(Part):
         self._change(run, counts, {"measures": measures})
 
     def get(self, run: str) -> RunRecord | None:
-        """Return the run with this id."""
+        """Return the run with this id, or None."""
         rows = self._database.rows(sa.select(runs).where(runs.c.id == run))
         return next(map(self._read, rows), None)
 
@@ -54,14 +54,14 @@ class Runs(Part):
     def newest(
         self, count: int, command: str | None = None, unread: UnreadRunHandler | None = None
     ) -> tuple[RunRecord, ...]:
-        """Return the last `count` runs, or of a command, the newest first; else as `iterate`."""
+        """Return the last `count` runs (of `command`), newest first; `unread` as in `iterate`."""
         wanted = sa.select(runs).order_by(runs.c.seq.desc()).limit(count)
         if command is not None:
             wanted = wanted.where(runs.c.command == command)
         return tuple(self._readable(self._database.rows(wanted), unread))
 
     def iterate(self, unread: UnreadRunHandler | None = None) -> Iterator[RunRecord]:
-        """Yield every run, the newest first; pass one that cannot be read to `unread`, or raise."""
+        """Yield every run, the newest first; pass the problem of an unreadable one to `unread`."""
         return self._readable(self._database.pages(runs, sa.select(runs)), unread)
 
     def _change(self, run: str, counts: Mapping[str, int], more: Mapping[str, object]) -> None:
@@ -96,19 +96,19 @@ class Runs(Part):
 
 
 _STATES_BEFORE = {
-    # Who wrote knows better than who found the intent open, on another machine say.
+    # The writer knows more than a program that found the intent open, perhaps elsewhere.
     WriteState.DONE: (WriteState.INTENDED, WriteState.FAILED, WriteState.DONE),
     WriteState.FAILED: (WriteState.INTENDED, WriteState.FAILED),
     WriteState.UNDONE: (WriteState.DONE, WriteState.UNDONE),
 }
-"""The states from which a write may change to another, or stay in it."""
+"""The states in which a write may be before it changes to a state."""
 
 
 class Journal(Part):
     """Every write of a file's tags."""
 
     def intend(self, write: WriteRecord) -> None:
-        """Commit an intent, unless its id is there; when this returns, it survives a crash."""
+        """Commit an intent unless its id is stored; once this returns, it survives a crash."""
         row = msgspec.structs.asdict(write) | {"path_key": path_key(write.path)}
         self._database.insert_new(writes, row)
 
@@ -125,7 +125,7 @@ class Journal(Part):
         self._set_state(write, WriteState.UNDONE, {"done_at_utc": at_utc})
 
     def get(self, write: str) -> WriteRecord | None:
-        """Return the write with this id."""
+        """Return the write with this id, or None."""
         return next(iter(self._found(writes.c.id == write)), None)
 
     def open_intents(self) -> tuple[WriteRecord, ...]:
@@ -133,31 +133,31 @@ class Journal(Part):
         return self._found(writes.c.state == WriteState.INTENDED)[::-1]
 
     def of_run(self, run: str) -> Iterator[WriteRecord]:
-        """Yield every write of a run, the newest first, read in pages: there may be very many."""
+        """Yield every write of a run, the newest first, in pages because there may be many."""
         return self._in_pages(writes.c.run_id == run)
 
     def since(self, at_utc: str) -> Iterator[WriteRecord]:
-        """Yield every write that was begun at this time or later, the newest first, in pages."""
+        """Yield every write begun at this time or later, the newest first, in pages."""
         return self._in_pages(writes.c.at_utc >= at_utc)
 
     def counts(self, run: str) -> dict[WriteState, int]:
         """Return how many writes of a run are in each state."""
         wanted = sa.select(writes.c.state, sa.func.count()).where(writes.c.run_id == run)
-        found = self._database.rows(wanted.group_by(writes.c.state))
-        return {WriteState(state): count for state, count in found}
+        rows = self._database.rows(wanted.group_by(writes.c.state))
+        return {WriteState(state): count for state, count in rows}
 
     def of_path(self, path: bytes) -> tuple[WriteRecord, ...]:
         """Return every write of a file, the newest first."""
         return tuple(self.of_paths([path]).get(path, ()))
 
     def of_paths(self, paths: Collection[bytes]) -> Mapping[bytes, Sequence[WriteRecord]]:
-        """Return every write of several files that have any, the newest first."""
-        found: dict[bytes, list[WriteRecord]] = {}
+        """Return the writes of each file that has any, the newest first."""
+        by_path: dict[bytes, list[WriteRecord]] = {}
         keys = {"of_keys": [path_key(path) for path in paths]}
         for write in self._database.records(WriteRecord, _OF_PATHS, keys):
             if write.path in paths:
-                found.setdefault(write.path, []).append(write)
-        return found
+                by_path.setdefault(write.path, []).append(write)
+        return by_path
 
     def of_audio(self, audio_hash: str) -> tuple[WriteRecord, ...]:
         """Return every write of files with this audio, the newest first."""
@@ -172,11 +172,11 @@ class Journal(Part):
         with self._database.writing() as connection:
             if connection.execute(moved).rowcount:
                 return
-        kept = self.get(write)
-        found = f"is {kept.state}" if kept else "is not kept"
+        stored = self.get(write)
+        actual = f"is {stored.state}" if stored else "is not kept"
         raise StoreError(
             f"the journal in {self._database.name!r} cannot call the write {write!r} {state}:"
-            f" it {found}"
+            f" it {actual}"
         )
 
     def _in_pages(self, which: sa.ColumnElement[bool]) -> Iterator[WriteRecord]:
@@ -198,14 +198,14 @@ _OF_PATHS = (
 class Unwritten(Part):
     """The files whose tags were not written, with the reason."""
 
-    def update(self, refused: Collection[UnwrittenRecord], written: Collection[bytes]) -> None:
-        """Save the reasons for files in place of earlier ones, and forget the files `written`."""
-        known = self._of([*(one.path for one in refused), *written])
-        new = [one for one in refused if known.get(one.path) != (one.decision_id, one.why)]
-        gone = {path_key(path) for path in (*written, *(one.path for one in new)) if path in known}
+    def update(self, refused: Collection[UnwrittenRecord], done: Collection[bytes]) -> None:
+        """Replace the reasons of `refused` files, and delete those of the files `done`."""
+        stored = self._of([*(file.path for file in refused), *done])
+        new = [file for file in refused if stored.get(file.path) != (file.decision_id, file.why)]
+        gone = {path_key(path) for path in (*done, *(file.path for file in new)) if path in stored}
         if not new and not gone:
             return
-        rows = [msgspec.structs.asdict(one) | {"path_key": path_key(one.path)} for one in new]
+        rows = [msgspec.structs.asdict(file) | {"path_key": path_key(file.path)} for file in new]
         with self._database.writing() as connection:
             if gone:
                 connection.execute(sa.delete(unwritten).where(unwritten.c.path_key.in_(gone)))
@@ -214,7 +214,7 @@ class Unwritten(Part):
                 connection.execute(adding.on_conflict_do_nothing(), rows)
 
     def all(self) -> Iterator[UnwrittenRecord]:
-        """Return all of them, by their reasons."""
+        """Return all of them, sorted by reason and path."""
         columns = (unwritten.c[name] for name in UnwrittenRecord.__struct_fields__)
         wanted = sa.select(*columns).order_by(unwritten.c.why, unwritten.c.path)
         return iter(self._database.records(UnwrittenRecord, wanted))

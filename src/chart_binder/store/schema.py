@@ -10,16 +10,16 @@ METADATA = sa.MetaData()
 
 
 class Bytes(sa.LargeBinary):
-    """Bytes, unconverted: SQLite keeps values of any type in any column, so readers check them."""
+    """Bytes, unconverted: SQLite stores any type in any column, so readers check the values."""
 
     cache_ok = True
 
     def result_processor(self, dialect: object, coltype: object) -> None:
-        """Convert nothing."""
+        """Return None, so that values are not converted."""
 
 
 def _columns(kind: type[TypeEngine[Any]], *names: str) -> Iterator[sa.Column[Any]]:
-    """Yield columns that always hold a value."""
+    """Yield columns that always have a value."""
     return (sa.Column(name, kind, nullable=False) for name in names)
 
 
@@ -81,7 +81,7 @@ decisions = sa.Table(
     *_columns(sa.BigInteger, "file_size", "file_mtime_ns"),
     *_optional(sa.Text, "recording_mbid", "decided_by", "crg_mbid", "rr_mbid", "evidence_hash"),
     *_optional(sa.Text, "trace", "transcript_id", "adjudicator"),
-    *_columns(Bytes, "document"),  # what is long stands last, because SQLite reads up to a column
+    *_columns(Bytes, "document"),  # long values come last: SQLite reads a row up to a column
     *_optional(Bytes, "artifact"),
     sa.Index("decisions_by_id", "id", unique=True),
     sa.Index("decisions_by_path", "path_key", "seq"),
@@ -99,7 +99,7 @@ sa.Index(
 )
 
 evidence = sa.Table("evidence", METADATA, _key("hash"), *_columns(Bytes, "document"))
-"""`document` is JSON by zlib, that of a transcript JSON Lines by zlib."""
+"""`document` is compressed by zlib: evidence as JSON, a transcript as JSON Lines."""
 transcripts = sa.Table("transcripts", METADATA, _key("id"), *_columns(Bytes, "document"))
 
 verdicts = sa.Table(
@@ -143,4 +143,4 @@ writes = sa.Table(
     sa.Index("writes_by_state", "state", "seq"),
     sa.Index("writes_by_audio", "audio_hash", "seq"),
 )
-"""`changes` is JSON, `tags_left` JSON by zlib, `restoration` MessagePack by zlib."""
+"""`changes` is JSON, `tags_left` zlib-compressed JSON, `restoration` compressed MessagePack."""
