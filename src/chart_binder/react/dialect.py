@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.answers import unlabelled_answer
-from chart_binder.react.parsing.attribution import introduces
+from chart_binder.react.parsing.attribution import introduces, is_disowned
 from chart_binder.react.parsing.calls import announces, identified, is_finisher, is_no_tool
 from chart_binder.react.parsing.lenient_json import LenientJSONError, is_deep, read_strictly
 from chart_binder.react.parsing.steps import read_reply
@@ -229,7 +229,7 @@ class ExactForm:
         if found is None or ("(" in thought and _OPEN_BRACKET.search(thought)):
             return None
         if found["answer"]:
-            if introduces(thought):
+            if introduces(thought) or is_disowned(thought):
                 return None
             fenced = found["object"] or ""
             if fenced and _object_alone(fenced) is None:

@@ -19,8 +19,9 @@ _DIALECTS_OF: Final[dict[Writing, tuple[str, ...]]] = {
 SENTENCES: Final = {
     "countless": "Your reply has too many lines, tags or marks to be read.",
     "passed on": (
-        "Your {answer} stands right under words that tell what somebody else says, as if you "
-        "quoted it. If it is your own, write it again with nothing but your own reasons before it."
+        "Your {answer} stands under words that name a source, give an example or say that you do "
+        "not mean it, as if you quoted it. If it is your own, write it again with nothing but your "
+        "own reasons before it."
     ),
     "thinking": "You only thought: outside the thinking block your reply was empty.",
     "empty": "Your reply was empty.",

@@ -10,7 +10,6 @@ from chart_binder.react.parsing.advice import NO_DIALECT
 from chart_binder.react.parsing.attribution import (
     holds_foreign,
     is_given,
-    is_passed_on,
     is_withdrawn,
     without_thought,
 )
@@ -103,9 +102,8 @@ def whole_answer(reply: str) -> str | None:
     except LenientJSONError:
         return None
     before = turn.text.partition("{")[0]
-    if pattern("observed_key").search(turn.text):
-        return None
-    return None if holds_foreign(before) or is_passed_on(before) else turn.text.strip()
+    is_foreign = pattern("observed_key").search(turn.text) or holds_foreign(before)
+    return None if is_foreign or pattern("amid").search(before[-400:]) else turn.text.strip()
 
 
 _THOUGHT_TAGS: Final = frozenset({"thought", "thoughts"})

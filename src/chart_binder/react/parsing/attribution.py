@@ -27,6 +27,7 @@ _CODE_INDENT: Final = 4
 _NAME: Final = 2
 """So few words before a colon name somebody or something."""
 _CLAUSE: Final = 4
+_THEIRS: Final = ("theirs", "read", "somebody_elses")
 _PLAN: Final = re.compile(r"\bplan\b[^\n]{0,40}:", re.IGNORECASE)
 _ACTION: Final = re.compile(r"\n\W{0,4}Action\b", re.IGNORECASE)
 _DOUBTS: Final = (
@@ -43,15 +44,9 @@ _DOUBTS: Final = (
 def holds_foreign(words: str) -> bool:
     """Tell whether words before an answer observe, or hold a result or somebody else's line."""
     folded = f"\n{fold(words)}\n"
-    is_observing = any(map(_is_observing, pattern("observing").finditer(folded)))
-    return is_observing or any(
-        pattern(name).search(text)
-        for name, text in (
-            ("foreign", folded),
-            ("called", folded),
-            ("results", f"\n{words.casefold()}\n"),
-        )
-    )
+    texts = {"foreign": folded, "called": folded, "results": f"\n{words.casefold()}\n"}
+    is_held = any(pattern(name).search(text) for name, text in texts.items())
+    return is_held or any(map(_is_observing, pattern("observing").finditer(folded)))
 
 
 def _is_observing(line: re.Match[str]) -> bool:
@@ -61,14 +56,6 @@ def _is_observing(line: re.Match[str]) -> bool:
     is_short = word == "obs" and not rest[:1].isalnum()
     is_prose = re.match(r"[ ]?(?:of|show|that|is|are|summary|analys|recap)", rest) is not None
     return not is_prose and (is_cut or is_short or is_like(word.rstrip("s")))
-
-
-def is_passed_on(before: str) -> bool:
-    """Tell whether a line before an object has its label amid words: `The page says: Answer:`."""
-    line = before.rstrip(" \n`").removesuffix("```json").strip().rpartition("\n")[2]
-    words, colon, label = line.rstrip(":： *").replace("：", ":").rpartition(":")
-    is_answer = kind_of(label.strip(" #*_")) == "answer"
-    return bool(colon and words.strip()) and is_answer and label_at(line) is None
 
 
 # What stands above a label.
@@ -90,7 +77,10 @@ def is_introduced(text: str, at: int) -> bool:
     line = next((line for line in reversed(lines) if re.search(r"\w", _TAGS.sub("", line))), "")
     amid = text[start:at]
     line = amid if re.search(r"\w", amid) else line
-    return introduces(line) or is_disowned(line)
+    sentence = _sentences(line[-_MAX_NEARBY:].strip(" \t*_`~"))[-1]
+    is_led = sentence.endswith(_COLONS) and not pattern("own").search(sentence)
+    is_theirs = is_led and any(pattern(name).search(sentence) for name in _THEIRS)
+    return is_theirs or introduces(line, is_labelled=True) or is_disowned(line)
 
 
 def is_disowned(line: str) -> bool:
@@ -102,15 +92,13 @@ def is_disowned(line: str) -> bool:
 def is_withdrawn(behind: str, members: Mapping[str, object]) -> bool:
     """Tell whether the words behind an answer take it back, or choose a label not in its object."""
     labels = set(filter(_LABEL.fullmatch, map(str, members.values())))
-    others = (
-        found[-1]
-        for sentence in _sentences(behind)
-        if labels
-        and (found := _LABEL.findall(sentence))
-        and labels.isdisjoint(found)
-        and sentence.rstrip(" .!*_`)").endswith(found[-1])
-    )
-    return any(others) or any(pattern(name).search(behind) for name in ("unready", "withdrawn"))
+    for sentence in _sentences(behind) if labels else ():
+        found = _LABEL.findall(sentence)
+        chosen = [list(filter(None, choice)) for choice in pattern("chosen").findall(sentence)]
+        chosen += [found] if found and pattern("last").search(sentence) else []
+        if any(map(labels.isdisjoint, chosen)):
+            return True
+    return any(pattern(name).search(behind) for name in ("unready", "withdrawn"))
 
 
 def _is_planned(text: str, at: int, above: list[str]) -> bool:
@@ -125,15 +113,15 @@ def _is_planned(text: str, at: int, above: list[str]) -> bool:
 def introduces(line: str, *, is_labelled: bool = False) -> bool:
     """Tell whether a line introduces somebody else's words: with a colon or an open clause.
 
-    Under an answer's label, a colon does only behind a name or a verb of saying.
+    Beside an answer's label, a colon does only behind a name or a verb of saying.
     """
     line = _TAGS.sub("", line[-_MAX_NEARBY:]).strip(" \t*_`~")
     sentence = _SENTENCE_END.split(line)[-1]
-    if is_labelled and line.endswith(_COLONS):
-        clause = re.split(r"[:：]\s", sentence.rstrip(":："))[-1].strip()
-        is_name = len(clause.split()) <= _NAME and not pattern("announced").search(clause)
-        return is_name or pattern("unfinished").search(clause) is not None
     is_led = sentence.endswith(_COLONS) or pattern("unfinished").search(sentence) is not None
+    if is_labelled and line.endswith(_COLONS):
+        clause = re.split(r"[:：]\s", sentence.rstrip(":： "))[-1].strip()
+        is_name = len(clause.split()) <= _NAME and not pattern("announced").search(clause)
+        is_led = is_name or pattern("unfinished").search(clause) is not None
     return is_led and not pattern("own").search(sentence)
 
 

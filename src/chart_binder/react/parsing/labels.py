@@ -31,8 +31,9 @@ WORDS: Final = tomli.loads((files(__package__) / "words.toml").read_text("utf-8"
 
 @cache
 def pattern(name: str) -> re.Pattern[str]:
-    """Return one of the patterns of `words.toml`."""
-    return re.compile(WORDS["patterns"][name].replace("\n", ""), re.IGNORECASE)
+    """Return one of the patterns of `words.toml`, with its parts."""
+    words = re.sub("@(.+?)@", lambda part: WORDS["parts"][part[1]], WORDS["patterns"][name])
+    return re.compile(words.replace("\n", ""), re.IGNORECASE)
 
 
 def meanings(table: str) -> dict[str, Any]:

@@ -55,7 +55,10 @@ _GLUED: Final = re.compile(
     re.IGNORECASE,
 )
 
-
+# The answer of models that write it in tags behind their thought.
+_OUTPUT: Final = re.compile(
+    r"(\A|</thoughts?>)\s*<output>\s*(?=\{|```)(.*\S)\s*</output>\s*\Z", re.IGNORECASE | re.DOTALL
+)
 _TURN_END: Final = mark(MARKS["turns"]["end"])
 _OWN_TURN: Final = mark(MARKS["turns"]["own"])
 _TURN_SIGNS: Final = ("|>", "|turn>", "</s>", "eos>", "_turn>", "INST]", "｜>", "|]")
@@ -65,16 +68,7 @@ _TOKENS: Final = tuple(
     (mark(token), _CALL if meaning == "call" else meaning) for token, meaning in MARKS["tokens"]
 )
 """Tokens of a model's own for calls, which a server let through as text, with what they mean."""
-_TOKEN_SIGNS: Final = (
-    "<|",
-    "|>",
-    "｜",
-    "_function_",
-    "[TOOL_",
-    " to=",
-    ":tool_call>",
-    ":function_calls>",
-)
+_TOKEN: Final = re.compile(r"<\||\|>|｜|_function_|\[TOOL_| to=|:tool_call>|:function_calls>")
 
 
 def own_turn(text: str) -> str:
@@ -102,7 +96,11 @@ def speak(reply: str, dialect_tags: frozenset[str] = frozenset()) -> Spoken:
             lambda tag: f"{tag[0]}\n" if is_used(text, tag) else tag[0], text, count=MAX_MARKS
         )
     spoken = strip_thinking(text, dialect_tags)
-    text = tokens_as_tags(spoken.text)
+    text = spoken.text
+    if text.rstrip()[-9:].casefold() == "</output>" and (output := _OUTPUT.search(text)):
+        has_thought = spoken.thought or bool(output[1])
+        text = f"{text[: output.end(1)]}\n{output[2]}" if has_thought else text
+    text = tokens_as_tags(text)
     own = own_turn(text)
     is_cut = len(own) < len(text)
     notes = (*spoken.notes, *["text after the end of the turn discarded"] * is_cut)
@@ -126,7 +124,7 @@ def see(text: str) -> str:
 
 def tokens_as_tags(text: str) -> str:
     """Return a reply with native tokens of calls as tags, unless words before quote them."""
-    if not any(sign in text for sign in _TOKEN_SIGNS):
+    if not _TOKEN.search(text):
         return text
     for pattern, meaning in _TOKENS:
         if "channel" not in pattern.pattern or "<|channel|>" in text or " to=" in text:

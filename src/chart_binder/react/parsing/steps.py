@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from chart_binder.react.parsing.advice import SENTENCES, Defect, DialectRules, Writing
 from chart_binder.react.parsing.attribution import (
     holds_foreign,
+    is_given,
     is_introduced,
     is_withdrawn,
 )
@@ -57,6 +58,9 @@ _OBJECT_OF_TURN: Final = re.compile(
 )
 _CALL_INLINE: Final = re.compile(
     r"[.!?:)…\"”] (?=\**Action\**: ?[\w.]{2,64}[\s,]+\**Action Input\**: ?)"
+)
+_ANSWER_INLINE: Final = re.compile(
+    r"[.!?。！？][ ]?(?=\**(?:Final )?Answer\**:\**(?P<space>\s*)(?:```(?:json)?\s*)?\{)"
 )
 _OBSERVING: Final = re.compile(r"[\W_]{0,12}obs", re.IGNORECASE)
 _MAX_LINES: Final = 64
@@ -106,7 +110,7 @@ def _taken(step: Taken | None, start: int, end: int, writing: Writing) -> Found 
 def read_reply(reply: str, rules: DialectRules) -> Step:
     """Return the first step a reply takes, in any dialect; takes time linear in its length."""
     spoken = speak(reply, rules.dialect_tags)
-    turn = find_turn(_CALL_INLINE.sub(r"\g<0>\n", spoken.text), rules)
+    turn = find_turn(_on_own_lines(spoken.text), rules)
     outcome = first_step(turn)
     notes = (*spoken.notes, *turn.notes)
     if isinstance(outcome, Found) and isinstance(outcome.step, Finish) and spoken.undivided:
@@ -118,6 +122,16 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
         )
     defect = outcome.defect if outcome else _defect(spoken, turn)
     return replace(defect, notes=(*notes, *defect.notes)).worded(rules.wording)
+
+
+def _on_own_lines(text: str) -> str:
+    """Begin a line with a call behind a sentence, and with an answer there whose object is last."""
+    text = _CALL_INLINE.sub(r"\g<0>\n", text)
+    answer = _ANSWER_INLINE.search(text)
+    if answer is None or text[object_end(text, answer.end("space")) :].strip(_LEFT_OVER):
+        return text
+    before = text[: answer.end()]
+    return f"{before}\n{text[answer.end() :]}" if is_given(before, is_labelled=False) else text
 
 
 def _literal(reply: str, answer: str) -> str:
@@ -177,23 +191,25 @@ def _answered(turn: Turn, place: int, answer: Found, *, is_called: bool) -> Foun
     if is_observed or holds_foreign(turn.said[: answer.start]):
         return Refused(Defect("observation"), last=True)
     doubt = _doubt(turn, place) if turn.directives[place].kind == "answer" else ""
-    return Refused(Defect(doubt), last=True) if doubt else answer
+    return Refused(Defect(doubt), last=doubt != "undone") if doubt else answer
 
 
 def _doubt(turn: Turn, place: int) -> str:
-    """Return why an answer may not be all that the model means to say, or nothing."""
+    """Return why an answer may not be all that the model means; a call makes one `undone`."""
     answer, end = _answer_words(turn, place)
     meaning = _meaning(answer)
-    next_step = turn.end
     for at in range(len(turn.directives) - 1, place, -1):
         other = turn.directives[at]
         if other.kind in ("action", "call") and not other.is_fenced:
-            next_step = other.start
+            call = _READERS[other.kind](turn, at)
+            if "{" in answer and isinstance(call, Found) and isinstance(call.step, Act):
+                return "undone"
         words = _answer_words(turn, at)[0] if other.kind == "answer" and not other.is_fenced else ""
         if words and words != answer and _meaning(words) != meaning:
             return "several"
     if "{" in answer:
-        return "withdrawn" * is_withdrawn(turn.text[end:next_step], {})
+        members = meaning if isinstance(meaning, dict) else {}
+        return "withdrawn" * is_withdrawn(turn.text[end : turn.end], members)
     return "cut" * _is_cut(turn, turn.directives[place], end)
 
 
