@@ -16,9 +16,13 @@ from hypothesis import strategies as st
 from mutagen.id3 import ID3, TALB, TIT2
 
 from audio.odd_files import bare, id3v1
-from audio.tagging import CONTAINERS_BY_NAME
+from audio.tagging import CONTAINERS_BY_NAME, WANTED
 from chart_binder.audio.containers import read_tag_set
+from chart_binder.audio.field_table import FREE
 from chart_binder.audio.fields import all_fields
+from chart_binder.audio.save import save_tags
+from chart_binder.audio.tagset import Block, Item, TagSet
+from chart_binder.jobs.journal import last_done
 from chart_binder.jobs.write import WriteStatus
 from chart_binder.store import Store
 from jobs.resaving import (
@@ -139,7 +143,7 @@ def test_an_empty_text_is_put_back(store: Store, tmp_path: Path, key: str) -> No
     assert (result.report.status, list(result.differences())) == (WriteStatus.UNDONE, [])
 
 
-def test_what_was_copied_into_id3v1_is_named_and_not_taken_from_there(
+def test_what_was_copied_into_id3v1_is_removed_where_it_is_what_was_written(
     store: Store, tmp_path: Path
 ) -> None:
     path = tmp_path / "song.mp3"
@@ -149,9 +153,25 @@ def test_what_was_copied_into_id3v1_is_named_and_not_taken_from_there(
     ID3_EDITS["mutagen 2.4 v1=2"].save(path)
     report = undo(store, record)
     assert seen(path) == {"TIT2": ("Sober",)}
+    assert "ID3v1" in {change.field for change in report.changes}
     (copied,) = report.others
-    assert copied.field == "ID3v1"
-    assert {"Sober", "2011"} <= {*copied.new}
+    assert (copied.field, copied.new) == ("ID3v1", ("Sober",))
+    with_id3v1 = seen(path, with_id3v1=True)
+    assert with_id3v1 == {"TIT2": ("Sober",)}
+    assert path.read_bytes()[-128:-95] == b"TAG" + b"Sober".ljust(30, b"\0")
+
+
+def test_an_id3v1_tag_with_nothing_but_what_was_written_is_removed(
+    store: Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "song.mp3"
+    path.write_bytes(before := bare("bare.mp3"))
+    record = write(store, path, POLICIES["move"])
+    assert record is not None
+    ID3_EDITS["mutagen 2.4 v1=2"].save(path)
+    assert path.read_bytes()[-128:-125] == b"TAG"
+    assert undo(store, record).others == ()
+    assert path.read_bytes().endswith(before)
 
 
 @pytest.mark.parametrize("v1", [0, 1, 2])
@@ -212,3 +232,58 @@ def test_of_two_keys_of_a_field_both_are_put_back_or_none(store: Store, tmp_path
     assert seen(path) == {"YEAR": ("2004",), "DATE": ("2011",)}
     undo(store, record, force=True)
     assert seen(path) == before
+
+
+def info_of(path: Path) -> dict[str, bytes]:
+    block = read_tag_set(path).block("riff-info")
+    return {item.key: item.data.rstrip(b"\0") for item in block.items} if block else {}
+
+
+@pytest.mark.parametrize("earlier", [{}, {"IPRD": b"Old", "ICMT": b"odd"}], ids=["bare", "INFO"])
+def test_what_taglib_copied_into_info_is_removed_where_it_is_what_was_written(
+    store: Store, tmp_path: Path, earlier: dict[str, bytes]
+) -> None:
+    taglib = pytest.importorskip("taglib")
+    path = CONTAINERS_BY_NAME["wav"].tagged(tmp_path, [("TIT2", ["Sober"]), ("TALB", ["Old"])])
+    items = tuple(Item(key, text) for key, text in earlier.items())
+    info = (Block("riff-info", items),) if items else ()
+    save_tags(path, lambda tags: TagSet(tags.container, (*tags.blocks, *info)), is_undo=True)
+    before = seen(path)
+    assert info_of(path) == earlier
+    record = write(store, path, POLICIES["move"])
+    assert record is not None
+    with taglib.File(path) as file:
+        file.tags["COMMENT"] = ["Mine"]
+        file.save()
+    assert info_of(path)["ICRD"] == b"2011-09-05"
+    report = undo(store, record)
+    assert {"ICRD", "IPUB"} <= {change.field for change in report.changes}
+    # The album of an INFO list that had one is not what it was, and stays.
+    album = {"IPRD": WANTED["album"][0].encode()} if earlier else {}
+    assert info_of(path) == {"INAM": b"Sober", "ICMT": b"Mine"} | album
+    assert ("IPRD" in {key.field for key in report.others}) == bool(earlier)
+    now = seen(path)
+    assert {key: now[key] for key in before} == before
+    # That undo is undone, too, after a further change.
+    undoing = last_done(store, path)
+    assert undoing is not None
+    audio: Any = mutagen.File(path)
+    audio.tags.add(TIT2(encoding=3, text="Mine"))
+    audio.save()
+    undo(store, undoing)
+    assert info_of(path)["ICRD"].startswith(b"2011-09-05")
+    assert all_fields(read_tag_set(path))["album"] == WANTED["album"]
+
+
+def test_a_key_that_taglib_adds_in_capitals_is_removed(store: Store, tmp_path: Path) -> None:
+    taglib = pytest.importorskip("taglib")
+    key = f"{FREE}publisher"
+    path = CONTAINERS_BY_NAME["aac"].tagged(tmp_path, [(key, ["Zoo"])])
+    before = seen(path)
+    record = write(store, path, {"labels": ("EMI",)})
+    assert record is not None
+    with taglib.File(path) as file:
+        file.save()
+    assert len(seen(path)) >= len(before)
+    assert undo(store, record).kept == ()
+    assert [str(item.key) for block in read_tag_set(path).blocks for item in block.items] == [key]

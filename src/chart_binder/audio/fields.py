@@ -10,7 +10,7 @@ INFO list; EA IFF 85, text chunks. The names of INFO entries are TagLib's.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -219,6 +219,48 @@ def not_copied(tags: TagSet) -> Texts:
             or (block.form in BEFORE_2_4 and "date" in name and new[name] != texts)
         ]
     return tuple(dict.fromkeys(found))
+
+
+def fields_of_items(form: str, items: Iterable[Item]) -> dict[str, Texts]:
+    """Return what records of a tag say, by field."""
+    return _texts_by_field(Block(form, tuple(items))) if form in _FORMS else {}
+
+
+def without_fields(block: Block, fields: Mapping[str, Texts], old: Collection[str]) -> Block | None:
+    """Return a tag without the records that say these texts of fields; `None` if nothing is left.
+
+    Records of `old` keys, folded, stay. Of ID3v1 the places of the fields are cleared.
+    """
+    if block.form == "id3v1":
+        if old:
+            return block
+        data = _cleared_id3v1(block.items[0].data, fields)
+        said = any(name != "GENRE" and any(texts or ()) for name, _, texts in _of_id3v1(data))
+        is_empty = not said and data[_ID3V1_GENRE] >= len(TCON.GENRES)
+        return None if is_empty else Block(block.form, (Item(block.items[0].key, data),))
+
+    def says_field(item: Item) -> bool:
+        is_info = block.form == riff.INFO_FORM
+        name = _INFO.get(item.key) if is_info else field_of_key(block.form, item.key)
+        return name is not None and item_texts(block.form, item) == fields.get(name)
+
+    items = tuple(
+        item for item in block.items if folded(block.form, item.key) in old or not says_field(item)
+    )
+    return Block(block.form, items, block.head) if items else None
+
+
+def _cleared_id3v1(data: bytes, fields: Mapping[str, Texts]) -> bytes:
+    cleared = bytearray(data)
+    for name, place in _ID3V1.items():
+        width = place.stop - place.start
+        text = fields.get(name, ("",))[0].encode("latin-1", "replace")[:width]
+        if text and data[place].partition(b"\0")[0].rstrip() == text.rstrip():
+            cleared[place] = bytes(width)
+    number = NUMBERS.fullmatch(fields.get("track", ("",))[0])
+    if number and data[_ID3V1_TRACK - 1] == 0 and data[_ID3V1_TRACK] == int(number[1]):
+        cleared[_ID3V1_TRACK] = 0
+    return bytes(cleared)
 
 
 def item_texts(form: str, item: Item) -> Texts | None:

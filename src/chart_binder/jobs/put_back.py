@@ -14,13 +14,16 @@ from itertools import chain
 import msgspec
 
 from chart_binder.audio.containers import asf
+from chart_binder.audio.field_table import folded
 from chart_binder.audio.fields import (
     copied_items,
     field_of_key,
+    fields_of_items,
     is_same_key,
     item_texts,
     new_block,
     text_items,
+    without_fields,
 )
 from chart_binder.audio.id3_versions import changes_in_block, date_frame, is_as_saved
 from chart_binder.audio.tagset import (
@@ -49,6 +52,7 @@ from chart_binder.jobs.stored_decisions import path_from_bytes
 
 _ID3 = "id3v2"
 _LAST = 1 << 16
+_COPIED_INTO = ("riff-info", "id3v1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ def tags_put_back(write: WriteRecord, tags: TagSet, *, force: bool = False) -> P
     present = _of_present_version(recorded, write, tags)
     back, kept = _with_old_items(tags, present, write, changes, force=force)
     back = _without_copies(back, _of_present_version(copied, write, back), changes)
+    back = _without_written(back, write, changes)
     return PutBack(back, kept, tuple(_others(write, changes, present, back)))
 
 
@@ -145,7 +150,9 @@ def _with_old_items(
         elif changed:
             for change in merged if is_merged else unit:
                 block = _with_items(block, tuple(_items_of(block, change)), change.old)
-            tags = tags.with_block(block)
+            is_new = block.form in _COPIED_INTO and not tags.block(block.form)
+            behind = TagSet(tags.container, (*tags.blocks, block))
+            tags = behind if is_new else tags.with_block(block)
     return tags, tuple(kept)
 
 
@@ -218,6 +225,52 @@ def _without_copies(tags: TagSet, copied: tuple[Change, ...], changes: TagChange
         if copied_items(bare) == changes.copied:
             return bare
     return _without_empty(tags, changes)
+
+
+def _without_written(tags: TagSet, write: WriteRecord, changes: TagChanges) -> TagSet:
+    """Leave out what another program copied, of the fields that were written, under other keys.
+
+    These are keys of the tag that was written, of RIFF INFO and ID3v1 that were not there after the
+    write, and that say what was written and no tag of the file said before.
+    """
+    fields = _written_fields(write, changes)
+    form = next((change.form for change in changes.changes if change.new), "")
+    old = {(change.form, folded(change.form, change.key)) for change in changes.changes}
+    for header in changes.new_blocks:
+        left = texts_after_write(write, header.form)
+        old |= {(header.form, folded(header.form, key)) for key in left}
+
+    def without_written(block: Block) -> Block | None:
+        if not fields or block.form not in (form, *_COPIED_INTO):
+            return block
+        bare = without_fields(block, fields, {key for other, key in old if other == block.form})
+        return bare or (Block(form, (), block.head) if block.form == form else None)
+
+    blocks = tuple(bare for block in tags.blocks if (bare := without_written(block)))
+    return TagSet(tags.container, blocks)
+
+
+def _written_fields(write: WriteRecord, changes: TagChanges) -> dict[str, Texts]:
+    """Return the fields of a write that no tag of the file said before."""
+    form = next((change.form for change in changes.changes if change.new), "")
+    here = [change for change in changes.changes if change.form == form]
+    changed = {change.key for change in here}
+    unchanged = (
+        item
+        for key, texts in texts_after_write(write, form).items()
+        if key not in changed and field_of_key(form, key)
+        for item in text_items(form, key, texts)
+    )
+    old = (placed.item for change in here for placed in change.old)
+    new = (placed.item for change in here for placed in change.new)
+    earlier = [
+        fields_of_items(form, items) for items in (old, unchanged, changes.copied, changes.uncopied)
+    ]
+    return {
+        name: texts
+        for name, texts in fields_of_items(form, new).items()
+        if not any(fields.get(name) == texts for fields in earlier)
+    }
 
 
 def _without_empty(tags: TagSet, changes: TagChanges) -> TagSet:

@@ -14,7 +14,7 @@ from chart_binder.files import quoted
 Layout = (
     asf.ASF | mp3.APE | mp3.MP3 | mp4.MP4 | riff.DSF | riff.IFF | vorbis.FLAC | vorbis.Ogg
 )  # fmt: skip
-"""An audio file taken apart; `written` is the form of the tag that is written.
+"""An audio file taken apart; `written` are the forms of tag that are written.
 
 The pieces of `audio` are what is heard and what is needed to decode it. They do not depend on the
 tags, their place or their padding; a changed byte of the audio, or a table that points elsewhere in
@@ -62,7 +62,8 @@ def file_with_tags(layout: Layout, tags: TagSet) -> list[Piece]:
         for each in (layout.tags, tags)
     )
     if ours != theirs:
-        raise AudioError(f"of a file of this kind only the {layout.written} tag is written")
+        forms = ", ".join(layout.written)
+        raise AudioError(f"of a file of this kind only these tags are written: {forms}")
     return list(layout.with_tags(tags))
 
 

@@ -38,7 +38,7 @@ _Object = tuple[bytes, bytes]
 class ASF:
     """A Windows Media file: the objects of its header, those of the header's extension."""
 
-    written = "asf"
+    written = ("asf",)
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -73,7 +73,7 @@ _ID3_HEADER = re.compile(rb"ID3[\2-\4][^\xff].[\0-\x7f]{4}", re.DOTALL)
 class MP3:
     """An MP3 file: tags at both ends, the audio between."""
 
-    written = "id3v2"
+    written = ("id3v2", "id3v1")
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -93,13 +93,16 @@ class MP3:
             raise self._source.damaged("an ID3 tag stands behind, or holds, what may be audio")
         leading = tags.block("id3v2")
         head = written_id3(leading, self._start - self._before) if leading else b""
-        return [head, Span(0, self._before), Span(self._start, self._source.size - self._start)]
+        old, new = (each.block("id3v1") for each in (self.tags, tags))
+        end = self._source.size - (_ID3V1_BYTES if old else 0)
+        tail = new.items[0].data if new else b""
+        return [head, Span(0, self._before), Span(self._start, end - self._start), tail]
 
 
 class APE:
     """A file with an APE tag: the audio, with the tags behind it."""
 
-    written = "apev2"
+    written = ("apev2", "id3v1")
 
     def __init__(self, source: Source, container: str) -> None:
         leading, self._start = find_id3(source, 0)

@@ -63,7 +63,7 @@ class Offsets:
 class MP4:
     """An MP4 file: its boxes, `moov` among them, whose content is `movie`."""
 
-    written = "mp4"
+    written = ("mp4",)
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -1,6 +1,6 @@
 """AIFF, WAV and DSF files: an ID3v2 tag in a chunk of its own, or behind the audio.
 
-The INFO list of a WAV and the text chunks of AIFF are read, and stay as they are.
+The text chunks of AIFF are only read. The INFO list of a WAV is written if it has to change.
 
 Formats: EA IFF 85; Audio Interchange File Format 1.3 (AIFF); RIFF (WAV); Sony's DSF File Format
 Specification; of the kinds that are not read: EBU Tech 3306 (RF64), ITU-R BS.2088 (BW64), Wave64
@@ -27,7 +27,7 @@ _KEPT_REST = re.compile(rb"TAG|APETAGEX|LYRICSBEGIN|ID3[\2-\4]")
 _REST_BYTES = 16
 _TAG_CHUNKS = frozenset({b"ID3 ", b"id3 "})
 INFO_FORM, TEXT_FORM = "riff-info", "aiff-text"
-"""The forms of the tags that are only read."""
+"""The forms of the tags beside ID3."""
 
 _LIST, _INFO = b"LIST", b"INFO"
 _TEXT_CHUNKS = frozenset({b"NAME", b"AUTH", b"(c) ", b"ANNO"})
@@ -68,10 +68,14 @@ class Chunk:
     end: int
 
 
+_Edit = tuple[int, int, bytes]
+"""Where bytes of a file begin and end, and what stands in their place."""
+
+
 class IFF:
     """An AIFF or WAV file: its chunks, and where they end."""
 
-    written = "id3v2"
+    written = ("id3v2", INFO_FORM)
 
     def __init__(self, source: Source, kind: Kind) -> None:
         self._source, self._kind = source, kind
@@ -145,9 +149,27 @@ class IFF:
         yield Span(self._end, self._source.size - self._end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
-        """Return the file with another ID3v2 tag, or without one."""
+        """Return the file with another ID3v2 tag and INFO list, or without them."""
         if self._refusal:
             raise self._refusal
+        edits = sorted((*self._info_edits(tags), self._tag_edit(tags)), key=lambda edit: edit[:2])
+        if edits[-1][0] == self._end:  # a chunk begins at an even offset
+            at = next(at for at, edit in enumerate(edits) if edit[0] == self._end)
+            edits[at] = (self._end, self._end, bytes(self._end % 2) + edits[at][2])
+        pieces: list[Piece] = []
+        at = _CHUNK_HEADER
+        for start, end, new in edits:
+            pieces += (Span(at, start - at), new)
+            at = end
+        pieces.append(Span(at, self._source.size - at))
+        old_end = max(min(self._declared, self._source.size), self._end)
+        changed = sum(len(new) - (end - start) for start, end, new in edits)
+        size = old_end + changed - _CHUNK_HEADER
+        if size > _MAX_SIZE:
+            raise AudioError("the file would be longer than its kind can be (4 GiB)")
+        return [self._source.read(0, 4) + size.to_bytes(4, self._kind.order), *pieces]
+
+    def _tag_edit(self, tags: TagSet) -> _Edit:
         block, old = tags.block("id3v2"), self._tag
         start = old.content.start - _CHUNK_HEADER if old else self._end
         end = old.end if old else self._end
@@ -157,18 +179,20 @@ class IFF:
             content = written_id3(block, old.content.size if old else 0)
             new = name + len(content).to_bytes(4, self._kind.order) + content
             new += bytes(len(content) % 2)
-            if not old:  # a chunk begins at an even offset
-                new = bytes(start % 2) + new
-        old_end = max(min(self._declared, self._source.size), self._end)
-        size = old_end - (end - start) + len(new) - _CHUNK_HEADER
-        if size > _MAX_SIZE:
-            raise AudioError("the file would be longer than its kind can be (4 GiB)")
-        return [
-            self._source.read(0, 4) + size.to_bytes(4, self._kind.order),
-            Span(_CHUNK_HEADER, start - _CHUNK_HEADER),
-            new,
-            Span(end, self._source.size - end),
-        ]
+        return start, end, new
+
+    def _info_edits(self, tags: TagSet) -> Iterator[_Edit]:
+        """Yield the INFO list in place of the first that is there, and nothing for the others."""
+        block = tags.block(INFO_FORM)
+        if block == self.tags.block(INFO_FORM):
+            return
+        new = _written_info(block) if block else b""
+        for chunk in self._chunks:
+            if chunk.name == _LIST and self._source.has(chunk.content.start, _INFO):
+                yield chunk.content.start - _CHUNK_HEADER, chunk.end, new
+                new = b""
+        if new:
+            yield self._end, self._end, new
 
 
 def _chunks(source: Source, kind: Kind, declared: int) -> Iterator[Chunk]:
@@ -206,10 +230,22 @@ def _info(body: bytes) -> Iterator[Item]:
         at = end + end % 2
 
 
+def _written_info(block: Block) -> bytes:
+    entries = (
+        item.key.encode("latin-1")
+        + len(item.data).to_bytes(4, "little")
+        + item.data
+        + bytes(len(item.data) % 2)
+        for item in block.items
+    )
+    content = _INFO + b"".join(entries)
+    return _LIST + len(content).to_bytes(4, "little") + content
+
+
 class DSF:
     """A DSF file: the audio, then the tag."""
 
-    written = "id3v2"
+    written = ("id3v2",)
 
     def __init__(self, source: Source) -> None:
         # The length of the file in the header is not checked: mutagen leaves it wrong at times.

@@ -85,7 +85,7 @@ def _with_length(data: bytes) -> bytes:
 class FLAC:
     """A FLAC file; readers take the first block of comments, further ones are kept as they are."""
 
-    written = "vorbis"
+    written = ("vorbis",)
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -257,7 +257,7 @@ _CODECS = (
 class Ogg:
     """An Ogg file that begins with Vorbis or Opus; other streams may follow behind its headers."""
 
-    written = "vorbis"
+    written = ("vorbis",)
 
     def __init__(self, source: Source) -> None:
         self._source = source
