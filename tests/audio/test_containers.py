@@ -143,15 +143,12 @@ def test_four_gigabytes_are_previewed_saved_verified_and_undone_within_200_megab
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [200, 4000], ids=["short pages", "4 GB"])
-def test_a_million_pages_of_ogg_get_other_numbers_within_200_megabytes(
-    tmp_path: Path, size: int
-) -> None:
-    """The new comments are longer than a page."""
+def test_a_million_pages_of_ogg_get_other_numbers_within_200_megabytes(tmp_path: Path) -> None:
+    """The new comments are longer than a page; 4 GB of usual pages are as many."""
     path = Path(shutil.copy(FILES / "bare.ogg", tmp_path))
     with path.open("rb+") as file:
         page = OggPage()
-        page.serial, page.sequence, page.packets = OggPage(file).serial, 9, [bytes(size)]
+        page.serial, page.sequence, page.packets = OggPage(file).serial, 9, [bytes(200)]
         file.seek(0, os.SEEK_END)
         for _ in range(1 << 10):
             file.write(page.write() * (1 << 10))
