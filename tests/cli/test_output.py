@@ -12,7 +12,7 @@ from chart_binder.cli.options import read_mbid, read_path_or_mbid
 from chart_binder.cli.output import display_width, fit, narrowed, table, terminal_width, wrap
 from chart_binder.cli.override import override_lines
 from chart_binder.cli.review_text import case_lines
-from chart_binder.config import RulesConfig
+from chart_binder.config import Config, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import OverrideRecord
@@ -153,7 +153,7 @@ def test_only_a_uuid_has_a_page_at_musicbrainz() -> None:
     groups = (record("A", "Album", "1974", mb_rg_id=ID), record("B", "Single", mb_rg_id="own-7"))
     bundle = read_bundle(document(recording(*groups)))
     case = ReviewCase(decision(1), Decision(State.UNDECIDED), bundle)
-    lines = "\n".join(case_lines(case, None))
+    lines = "\n".join(case_lines(case, None, Config(), whole=True))
     assert f"https://musicbrainz.org/release-group/{ID}" in lines
     assert "own-7" in lines
     assert "/own-7" not in lines

@@ -66,11 +66,12 @@ def walking(
     *arguments: str,
     folder: str = "work",
     columns: int = 100,
+    rows: int = 40,
     program: Sequence[str] = (sys.executable, "-m", "chart_binder"),
 ) -> Iterator[Terminal]:
     """Run `canon`, or another program, in a folder of a home, on a terminal without colours."""
     leader, follower = pty.openpty()
-    termios.tcsetwinsize(follower, (40, columns))
+    termios.tcsetwinsize(follower, (rows, columns))
     # The first terminal that a session opens is the one whose Ctrl-C it is told of.
     opening = ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(follower)]
     with subprocess.Popen(

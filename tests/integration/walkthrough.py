@@ -20,6 +20,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from golden.bundles import Bundle
 from integration.forked import Forking, forking
 from integration.sampler import BUNDLES, TITLE, sampler_files
 from integration.services import asking
@@ -104,14 +105,16 @@ def in_words(text: str, place: Path) -> str:
 
 
 @contextmanager
-def sampler_home(environment: dict[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
+def sampler_home(
+    environment: dict[str, str], *more: Bundle
+) -> Iterator[tuple[Path, dict[str, str]]]:
     """Yield a home folder with a folder `Music`, and the environment of a program that uses them.
 
     Its path has the same length wherever this runs, for lines are wrapped.
     """
     with (
         tempfile.TemporaryDirectory(dir="/tmp", prefix="canon-") as folder,
-        MusicBrainzStandIn(BUNDLES) as mb,
+        MusicBrainzStandIn([*BUNDLES, *more]) as mb,
     ):
         place = Path(folder)
         (place / "Music").mkdir()

@@ -8,20 +8,22 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from chart_binder.config import RulesConfig
+from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import local_time
 from chart_binder.domain.verdict import SaidBy
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decide import Case, Decider, Decision, State
-from chart_binder.jobs.overrides import Named, accept, keep, reject
+from chart_binder.jobs.overrides import Named, accept, choose, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
     find_case,
     is_queue_empty,
     read_case_transcript,
+    reasons,
     review_queue,
+    sources_short,
 )
 from chart_binder.jobs.stored_decisions import save_decisions
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome
@@ -264,6 +266,55 @@ def test_a_verified_fact_counts_for_the_first_release(outcome: Outcome) -> None:
         first = case.decision.first_release
         assert first is not None
         assert (first.date, first.by is SaidBy.FACTS) == (date, date != "1975"), case.decision
+
+
+def test_what_needs_one_more_source_says_so(put: Put) -> None:
+    """Only if nothing else is in the way."""
+    short = Check("sources", passed=False, detail="one more independent source")
+    denied = Check("contradiction", passed=False, detail="another page says otherwise")
+    needs = (
+        ((ON_31_OCTOBER,), (short,), LLMConfig(), "one of two sources for the single's date"),
+        ((ON_31_OCTOBER,), (short, denied), LLMConfig(), None),
+        ((ON_31_OCTOBER,), (), LLMConfig(), None),
+        ((), (short,), LLMConfig(), None),
+        (
+            (ON_31_OCTOBER,),
+            (short,),
+            LLMConfig(acceptance=AcceptanceConfig(min_sources=3)),
+            "one of three sources for the single's date",
+        ),
+    )
+    for number, (facts, checks, config, said) in enumerate(needs):
+        case = put(number, answered(Outcome.REVIEW, *facts, checks=checks))
+        assert sources_short(case, config, RULES) == said
+
+
+def test_each_candidate_says_why_it_leads_or_not(put: Put) -> None:
+    case = put("a", left_open())
+    why = [*reasons(case, case.question(RULES)).values()]
+    assert why[:2] == ["if before 1975-08-23", "if 1975-08-23 or later"]
+    assert why[2].endswith("years later")
+    case = put("b", left_open(read_bundle(golden("lead-bohemian"))))
+    why = [*reasons(case, case.question(RULES)).values()]
+    assert "the rules choose it" in why
+    assert any("led to" in text for text in why)
+
+
+def test_a_dry_verdict_keeps_nothing(store: Store, put: Put) -> None:
+    case = put("a", proposing())
+    before = accept(store, put("b", proposing()), RULES)
+    store.verdicts.take_back(before.saved)
+    for given in (
+        accept(store, case, RULES, is_dry=True),
+        choose(store, case, Named(SINGLE), "", RULES, is_dry=True),
+        choose(store, case, Named(first_date="1975"), "", RULES, is_dry=True),
+        reject(store, case, "no", is_dry=True),
+        keep(store, case, is_dry=True),
+    ):
+        assert given.files == 2
+    assert store.overrides.all() == {}
+    assert store.verdicts.history(case.kept.id) == ()
+    assert queue(store) == ["b"]
 
 
 def test_accepting_a_proposal_keeps_its_facts(store: Store, put: Put) -> None:

@@ -18,7 +18,7 @@ from chart_binder.cli.output import (
 )
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.verdict import Considered, FirstRelease, SaidBy, Verdict
+from chart_binder.domain.verdict import Considered, FirstRelease, Question, Rival, SaidBy, Verdict
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import counted
 from chart_binder.jobs.decide import NOT_NEEDED, Case, Cause, Decision, State, advice_for
@@ -28,6 +28,7 @@ from chart_binder.jobs.explain import (
     DateSource,
     appearances,
     lead_window,
+    reason_alone,
     why_not,
 )
 from chart_binder.llm.result import AdjudicationResult, Check, Fact
@@ -188,10 +189,15 @@ _ANSWERS_TOLD = re.compile(r"(?<=[0-9])\? Before: .*; on that day or later: .*")
 """The answers in the sentence of a question, which are lines of their own below it."""
 
 
+def question_text(question: Question) -> str:
+    """Return a question as a sentence without its answers."""
+    return _ANSWERS_TOLD.sub("?", question.text) if question.possibilities else question.text
+
+
 def _questions(case: Case) -> Iterator[str]:
     label, names = "missing", entity_names(case.bundle)
     for one in case.decision.questions:
-        asked = _ANSWERS_TOLD.sub("?", one.text) if one.possibilities else one.text
+        asked = question_text(one)
         kind = "" if one.kind == "missing_original" else f"[{one.kind.replace('_', ' ')}] "
         yield from labelled(label, f"{kind}{asked}")  # that one's words begin as its name
         label = ""
@@ -298,7 +304,7 @@ def _citation(fact: Fact) -> Iterator[str]:
 _INDENT = 2
 _MAX_SIBLINGS, _MAX_TITLES = 5, 2
 _MAX_CANDIDATES, _FEW_CANDIDATES = 10, 4
-_NAMES_SHARE, _LEAST_REASON = 45, 26
+_NAMES_SHARE, _REASONS_SHARE, _LEAST_REASON = 45, 60, 26
 
 
 def explanation_lines(
@@ -326,12 +332,13 @@ def explanation_lines(
         is_told = considered.said == case.decision.rationale
         said = "decides, as said above" if is_told else _say_once(considered.said, chosen)
         yield from wrap(f"{considered.rule}: {said}", "    ", 6)
-    if rows := _candidate_rows(case, candidates, chosen, rules_config):
+    rivals = why_not(case, rules_config)
+    if rows := [*_candidate_lines(candidates, chosen, rivals, whole=whole)]:
         most = len(rows) if whole else _FEW_CANDIDATES if brief else _MAX_CANDIDATES
-        facts = WITH_FACTS if any(row[3].endswith(WITH_FACTS) for row in rows) else ""
+        facts = WITH_FACTS if any(one.why_not.endswith(WITH_FACTS) for one in rivals) else ""
         yield ""
         yield from wrap(f"The candidates, by their first official release{facts}:", "  ")
-        yield from _candidate_table(rows[:most], whole=whole)
+        yield from candidate_table(rows[:most])
         if len(rows) > most:
             yield f"    and {len(rows) - most} more{'' if brief else ': -v shows all'}"
 
@@ -344,50 +351,55 @@ def _say_once(text: str, named: Appearance | None) -> str:
     return re.sub(rf"{name}(?: \(\d{{4}}[-\d]*\))?", f"that {named.kind}", text)
 
 
-_CandidateRow: TypeAlias = tuple[str, str, str, str, Appearance | None, str]
-"""Mark, date, name, reason, the dates of a candidate, and its id."""
+CandidateLine: TypeAlias = tuple[str, str, str, Sequence[str]]
+"""What stands before the name of a candidate, its name, the reason, and lines below it."""
 
 
-def _candidate_rows(
-    case: Case,
+def _candidate_lines(
     candidates: Sequence[Appearance],
     chosen: Appearance | None,
-    rules_config: RulesConfig,
-) -> Sequence[_CandidateRow]:
-    """Return all candidates in the order of their dates, then those that were excluded."""
-    rivals = {rival.release_group: rival for rival in why_not(case, rules_config)}
-    rows: list[_CandidateRow] = []
+    rivals: Sequence[Rival],
+    *,
+    whole: bool,
+) -> Iterator[CandidateLine]:
+    """Yield all candidates in the order of their dates, then those that were excluded."""
+    left = {rival.release_group: rival for rival in rivals}
     for one in candidates:
-        rival = rivals.pop(one.release_group, None)
-        reason = re.sub(rf"^{re.escape(one.kind)}(?: \([^)]*\))?(?:: |$)", "",
-                        rival.why_not if rival else "")  # fmt: skip
-        mark, reason = (">", "chosen") if one is chosen else ("", _say_once(reason, chosen))
-        date_text = one.sources[0].date if one.sources else "-"
-        rows.append((mark, date_text, f"{one.title} ({one.kind})", reason, one, one.release_group))
-    rows += [
-        ("", "-", rival.title, _say_once(rival.why_not, chosen), None, rival.release_group)
-        for rival in rivals.values()
-    ]
-    return rows
+        rival = left.pop(one.release_group, None)
+        reason = _say_once(reason_alone(one.kind, rival.why_not if rival else ""), chosen)
+        mark, why = (">", "chosen") if one is chosen else (" ", reason.removesuffix(WITH_FACTS))
+        day = one.sources[0].date if one.sources else "-"
+        page = labelled("", musicbrainz_page("release-group", one.release_group))
+        below = [*page, *_dates(one)] if whole else []
+        yield f"  {mark} {day:<10}  ", f"{one.title} ({one.kind})", why, below
+    for rival in left.values():
+        why = _say_once(rival.why_not, chosen).removesuffix(WITH_FACTS)
+        page = labelled("", musicbrainz_page("release-group", rival.release_group))
+        yield f"    {'-':<10}  ", rival.title, why, [*page] if whole else []
 
 
-def _candidate_table(rows: Sequence[_CandidateRow], *, whole: bool) -> Iterator[str]:
-    """Yield a row for each candidate; on a narrow terminal the reason is a line of its own."""
+def candidate_table(rows: Sequence[CandidateLine], *, is_cut: bool = False) -> Iterator[str]:
+    """Yield a row for each candidate, of one line if `is_cut`.
+
+    On a narrow terminal the reason is else a line of its own.
+    """
     width = line_width()
-    longest = max(display_width(printable(name)) for _, _, name, *_ in rows)
+    longest = max(display_width(printable(name)) for _, name, *_ in rows)
+    reasons = max(display_width(printable(why)) for _, _, why, _ in rows)
     names = min(longest, width * _NAMES_SHARE // 100)
-    for mark, date_text, name, reason, dates, group in rows:
-        head = f"  {mark:1} {date_text:<10}  "
-        why = reason.removesuffix(WITH_FACTS)
-        if width - len(head) - names < _LEAST_REASON:
+    for head, name, why, below in rows:
+        left = width - display_width(head) - _INDENT
+        if is_cut:
+            taken = min(longest, left - min(reasons, left * _REASONS_SHARE // 100))
+            line = f"{head}{fit(printable(name), taken)}{'':{_INDENT}}{printable(why)}"
+            yield fit(line, width).rstrip()
+        elif left + _INDENT - names < _LEAST_REASON:
             yield from wrap(printable(name), head)
             yield from wrap(why, " " * len(head))
         else:
-            head += f"{fit(printable(name), names)}  "
-            yield from wrap(why, head, display_width(head)) if why else [head.rstrip()]
-        if whole:
-            yield from labelled("", musicbrainz_page("release-group", group))
-            yield from _dates(dates) if dates else ()
+            row = f"{head}{fit(printable(name), names)}{'':{_INDENT}}"
+            yield from wrap(why, row, display_width(row)) if why else [row.rstrip()]
+        yield from below
 
 
 def _siblings(bundle: EvidenceBundle) -> Iterator[str]:

@@ -205,6 +205,8 @@ def read_label(labels: Labels, written: str, entity: str) -> str:
     return options.read_mbid(written, entity, or_else=some)
 
 
+_NOT_KEPT = "not kept: --dry-run"
+_dry_option = options.flag("--dry-run", "is_dry", "Say what would be done, and do nothing.")
 _SUBJECT = click.argument("name", metavar="PATH_OR_ID", type=options.PATH)
 
 
@@ -229,6 +231,7 @@ def override() -> None:
 @options.option("--reason", "Why, in your words: shown with the decision.", default="")
 @said_options
 @check_options
+@_dry_option
 @options.pass_session
 def set_override(
     session: options.Session,
@@ -241,6 +244,7 @@ def set_override(
     *,
     yes: bool,
     force: bool,
+    is_dry: bool,
 ) -> None:
     """Say where a recording belongs, when it first came out, or which other one it is.
 
@@ -279,14 +283,17 @@ def set_override(
     kept = kept.amending(before)
     with session.open_store() as store:
         again = [*overrides.to_decide_again(store, kept)]
-        store.overrides.put(kept)
+        if not is_dry:
+            store.overrides.put(kept)
     notes = (*subject.notes, *notes, *again)
     lines = list(override_lines(kept, overrides.OverrideEffect(bundle=subject.bundle)))
     if before:
         lines += output.labelled("in place of", _summary(before))
     for note in notes:
         lines += output.labelled("note", note)
-    session.show(msgspec.to_builtins(kept) | {"in_place_of": before, "notes": notes}, lines)
+    lines += [_NOT_KEPT] if is_dry else []
+    fields = {"in_place_of": before, "notes": notes, "dry_run": is_dry}
+    session.show(msgspec.to_builtins(kept) | fields, lines)
 
 
 @override.command("list")
@@ -323,8 +330,9 @@ def list_overrides(session: options.Session, name: str | None) -> None:
 
 @override.command("remove")
 @_SUBJECT
+@_dry_option
 @options.pass_session
-def remove(session: options.Session, name: str) -> None:
+def remove(session: options.Session, name: str, *, is_dry: bool) -> None:
     """Take an override back: the rules decide again, by `canon decide` or `canon batch`.
 
     Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
@@ -332,14 +340,19 @@ def remove(session: options.Session, name: str) -> None:
     kept = _override_named(session, name, session.overrides)
     with session.open_store() as store:
         decisions = overrides.decisions_by_override(store, kept)
-        store.overrides.remove(kept.recording_mbid)
+        if not is_dry:
+            store.overrides.remove(kept.recording_mbid)
     files = [path_text(each.path) for each in decisions]
-    lines = ["removed:", *override_lines(kept, overrides.OverrideEffect())]
+    lines = [
+        "would be removed:" if is_dry else "removed:",
+        *override_lines(kept, overrides.OverrideEffect()),
+    ]
     if decisions:
         lines += output.labelled(
             "note", f"decided by it, so {overrides.DECIDE_AGAIN}: {overrides.list_files(decisions)}"
         )
-    session.show(msgspec.to_builtins(kept) | {"to_decide_again": files}, lines)
+    fields = {"to_decide_again": files, "dry_run": is_dry}
+    session.show(msgspec.to_builtins(kept) | fields, lines)
 
 
 def _override_named(

@@ -3,8 +3,10 @@
 import os
 import signal
 import sys
+import termios
 import threading
 import time
+import tty
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, suppress
 from pathlib import Path
@@ -23,7 +25,9 @@ from chart_binder.react import transcript
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import Tally
 
-CTRL_D = "\x04"
+CTRL_D, CTRL_L = "\x04", "\x0c"
+_MAX_PASTED = 4096
+_SETTLED_S = 0.1
 _LINE_EVERY_S = 10.0
 _DRAW_EVERY_S = 0.1
 _TICK_S = 1.0
@@ -71,12 +75,37 @@ def stop_after_current(message: str = "stops after the current file") -> Iterato
             signal.signal(each, handler)
 
 
+class _Resized(Exception):  # noqa: N818 (no error)
+    """The terminal has another size."""
+
+
 def read_key() -> str:
-    """Wait for a key; a terminal that is gone counts as Ctrl-D."""
+    """Wait for a key, or for text that is pasted at once, in lower case.
+
+    A terminal that is gone counts as Ctrl-D, one of another size as Ctrl-L. What is typed before
+    this waits is thrown away.
+    """
+
+    def end_wait(number: int, frame: FrameType | None) -> NoReturn:
+        del number, frame
+        raise _Resized
+
+    stream = sys.stdin.fileno()
+    before, handler = termios.tcgetattr(stream), signal.signal(signal.SIGWINCH, end_wait)
     try:
-        return click.getchar().casefold()
-    except EOFError:
+        tty.setcbreak(stream)
+        text = os.read(stream, _MAX_PASTED).decode("utf-8", "replace")
+        return (text.strip() or text[:1] or CTRL_D).casefold()
+    except _Resized:
+        signal.signal(signal.SIGWINCH, signal.SIG_IGN)
+        termios.tcsetattr(stream, termios.TCSADRAIN, before)
+        time.sleep(_SETTLED_S)  # until a window that is dragged stands still
+        return CTRL_L
+    except OSError:
         return CTRL_D
+    finally:
+        signal.signal(signal.SIGWINCH, handler)
+        termios.tcsetattr(stream, termios.TCSADRAIN, before)
 
 
 class LiveRun:

@@ -114,6 +114,7 @@ _SHOWN_REASON = _REASON("Why, in your words: shown with the decision.", default=
 _RR = options.option("--rr", "The release: a label (C2.R1), an id or an address.")
 
 
+_dry_option = options.flag("--dry-run", "is_dry", "Say what would be kept, and keep nothing.")
 _override_options = options.together(
     options.option("--recording ID", "Which recording is meant, where several may be."),
     options.flag(
@@ -121,6 +122,7 @@ _override_options = options.together(
         "replaces",
         "Also where a person decided otherwise on the recording, by another file or id.",
     ),
+    _dry_option,
 )
 
 
@@ -148,10 +150,13 @@ def list_queue(
         for album in queue_by_album(islice(queue, limit or None)):
             if not session.as_json:
                 cases = [queued.case for queued in album]
-                output.print_lines(chain([""] * bool(shown), review_text.album_cases_lines(cases)))
+                lines = review_text.album_cases_lines(cases, session.config)
+                output.print_lines(chain([""] * bool(shown), lines))
             for queued in album if session.as_json else ():
                 output.print_json(
-                    output.file_object(queued.case.path, review_text.queued_object(queued.case))
+                    output.file_object(
+                        queued.case.path, review_text.queued_object(queued.case, session.config)
+                    )
                 )
             shown, left = shown + len(album), album[-1].left - 1
         is_whole = states == set(OPEN_STATES)
@@ -159,6 +164,7 @@ def list_queue(
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
     not_written = f"; {counted(unwritten, 'file')} not written" if unwritten else ""
     output.print_notes([f"{shown or 'nothing'} to look at{more}{not_written}"])
+    output.print_notes(["next: canon review --interactive"] if shown else [])
     return skipped.status or (3 if shown or unwritten else 0)
 
 
@@ -197,7 +203,7 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
         waits = store.waiting.has(case.kept.id, OPEN_STATES) and not has_override
         lapsed = override_removed(case, kept)
         verdict = None if waits else store.verdicts.on_the_same(case.kept)
-    fields = review_text.case_object(case, rules) | {
+    fields = review_text.case_object(case, rules, session.config) | {
         "waits": waits,
         "has_lapsed": lapsed,
         "verdict": verdict,
@@ -206,7 +212,9 @@ def show(session: options.Session, name: str, transcript: bool) -> int:
     whole = session.verbosity > 0
     said = None if has_override else rules
     if waits or lapsed or whole or case.decision.state is State.ERROR:
-        lines = review_text.case_lines(case, said, lapsed=lapsed, whole=whole)
+        lines = review_text.case_lines(case, said, session.config, lapsed=lapsed, whole=whole)
+        if waits or lapsed:
+            lines = chain(lines, [review_text.next_line(case, lapsed=lapsed)])
     else:
         lines = review_text.settled_lines(case, verdict)
     run = chain.from_iterable(map(event_lines, events))
@@ -299,8 +307,8 @@ def reject_proposal(
         raise UsageError("--rr names a release of what --crg names: give both")
 
     def written(case: ReviewCase) -> overrides.Named:
-        release = read_label(case.labels, rr, "release") if rr else None
-        group = read_label(case.labels, crg, "release-group") if crg else None
+        group, release = read_record(session.config, case.labels, crg) if crg else (None, None)
+        release = read_label(case.labels, rr, "release") if rr else release
         return overrides.Named(group, release, recording_mbid=_recording(recording))
 
     _give(session, name, "rejected", overrides.reject, reason, written, **flags)
@@ -313,10 +321,11 @@ def _recording(written: str | None) -> str | None:
 @review.command("keep", epilog=_STATUS)
 @_NAME
 @_REASON("Why, in your words.", default="")
+@_dry_option
 @options.pass_session
-def keep_open(session: options.Session, name: str, reason: str) -> None:
+def keep_open(session: options.Session, name: str, reason: str, *, is_dry: bool) -> None:
     """Leave it open: out of the queue until evidence, rules or the model's answer change."""
-    _give(session, name, "kept out of the queue", overrides.keep, reason)
+    _give(session, name, "kept out of the queue", overrides.keep, reason, is_dry=is_dry)
 
 
 def _give(
@@ -330,6 +339,7 @@ def _give(
     force: bool = False,
     yes: bool = False,
     there: bool = False,
+    is_dry: bool = False,
     **arguments: Any,
 ) -> None:
     notes: tuple[str, ...] = ()
@@ -339,9 +349,12 @@ def _give(
             flags = {"asks": asks(session, yes=yes), "force": force, "there": there}
             named, notes = name_records(session.config, case.bundle, written(case), **flags)
             arguments["named"] = named
-        ruled = give(store, case, reason=reason, **arguments)
+        ruled = give(store, case, reason=reason, is_dry=is_dry, **arguments)
+    done = f"{done} (not kept: --dry-run)" if is_dry else done
     ruled = msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
-    fields = output.file_object(case.path, review_text.ruled_object(case, done, ruled))
+    fields = output.file_object(
+        case.path, review_text.ruled_object(case, done, ruled) | {"dry_run": is_dry}
+    )
     session.show(fields, review_text.ruled_lines(case, done, ruled))
 
 

@@ -1,17 +1,20 @@
 """Cases of the review queue as text and as JSON."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from chart_binder.cli.decision_text import (
     NO_GROUP,
-    missing_facts,
+    CandidateLine,
+    candidate_table,
     musicbrainz_page,
     outcome_rows,
+    question_text,
     recording_lines,
 )
 from chart_binder.cli.output import (
@@ -20,9 +23,11 @@ from chart_binder.cli.output import (
     labelled,
     labelled_list,
     printable,
+    terminal_edge,
     terminal_width,
     wrap,
 )
+from chart_binder.config import Config
 from chart_binder.domain.records import UnwrittenRecord, VerdictRecord, local_time
 from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Verdict
 from chart_binder.domain.vocabulary import ReleaseGroupId
@@ -30,49 +35,70 @@ from chart_binder.errors import counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import State, advice_for
 from chart_binder.jobs.overrides import VerdictResult
-from chart_binder.jobs.review import CandidateRow, ReviewCase
+from chart_binder.jobs.review import (
+    CandidateRow,
+    ReviewCase,
+    asked_briefly,
+    reasons,
+    sources_short,
+)
 from chart_binder.jobs.stored_decisions import path_from_bytes
 
 NO_ALBUM = "no album"
-_GAP = 2
-_HEAD = ("", "", "appeared", "country", "releases", "type", "title")
-_MAX_COUNTRIES = 4
-_MIN_TITLE = 8
-_FEW_RELEASES = 3
-_MOST_LINES, _MOST_ROWS = 15, 3
+KEYS = "123456789"
+"""The keys of the first candidates, in their order."""
+_MAX_COUNTRIES = 2
+_NAMES_SHARE = 40
 _FEW_FILES = 3
-_HEADLINES = {State.REVIEW: "for review"}
 _GONE = "the file is gone: keep takes it out of the queue"
 _LAPSED = "the override that decided it was removed: canon decide, or canon batch, decides it again"
 
 
-def album_cases_lines(cases: Sequence[ReviewCase]) -> Iterator[str]:
-    """Yield the cases of one album: a line with counts, then each as a short block."""
+# The list.
+
+
+def album_cases_lines(cases: Sequence[ReviewCase], config: Config) -> Iterator[str]:
+    """Yield the cases of one album: a line with counts, then a line for each."""
     folder = cases[0].file.album.folder
     counts = Counter(case.decision.state for case in cases)
     texts = [f"{counts[state]} {state}" for state in State if counts[state]]
-    if gone := sum(case.is_gone for case in cases):
-        texts.append(f"{gone} of them gone")
     head = f"{cases[0].album or NO_ALBUM}: {', '.join(texts)}"
     yield from wrap(f"{head}  [{path_text(folder)}]", "", 2)
-    for case in cases:
-        yield ""
-        yield from _queued_lines(case, folder)
+    rows = [(_file_name(case, folder), case.decision.state, short_need(case, config))
+            for case in cases]  # fmt: skip
+    edge = terminal_edge()
+    longest = max(display_width(name) for name, *_ in rows)
+    width, states = min(longest, edge * _NAMES_SHARE // 100), max(len(row[1]) for row in rows)
+    for name, state, needed in rows:
+        line = f"  {fit(name, width)}  {state:<{states}}  {printable(needed)}"
+        yield fit(line, min(display_width(line), edge)).rstrip()
 
 
-def _queued_lines(case: ReviewCase, folder: Path) -> Iterator[str]:
-    path = case.path
-    yield from _heading(case, path.relative_to(folder) if path.is_relative_to(folder) else path)
-    yield from _decision(case)
-    yield from _damage(case)
-    if case.decision.state is State.DECIDED:  # it is listed only because its override was removed
-        yield from labelled("to do", _LAPSED)
-    yield from labelled("", case.problem)
-    yield from labelled_list("missing", missing_facts(case.decision))
-    yield from labelled("decision", case.kept.id)
+def _file_name(case: ReviewCase, folder: Path) -> str:
+    path = case.path.relative_to(folder) if case.path.is_relative_to(folder) else case.path
+    more = f" (and {case.files - 1} more)" if case.files > 1 else ""
+    return printable(f"{path_text(path)}{more}")
 
 
-def queued_object(case: ReviewCase) -> dict[str, Any]:
+def short_need(case: ReviewCase, config: Config) -> str:
+    """Return in a few words what a case needs a person for."""
+    if case.damage:
+        return f"damaged, decide it again: {case.damage}"
+    if case.is_gone:
+        return _GONE
+    if case.decision.state is State.DECIDED:  # it waits only because its override was removed
+        return _LAPSED
+    if case.decision.failure:
+        return case.decision.failure
+    if short := sources_short(case, config.llm, config.rules):
+        return short
+    proposal = case.proposal
+    title = case.labels.titles.get(proposal.crg_mbid) if proposal else None
+    proposed = f"'{title}' is proposed" if title else ""
+    return "; ".join(filter(None, (asked_briefly(case), proposed))) or _need_by_rules(case, None)
+
+
+def queued_object(case: ReviewCase, config: Config) -> dict[str, Any]:
     """Return a case of the list for JSON."""
     of_decision = (
         "state", "artist", "title", "first_release", "rationale", "missing_facts", "questions",
@@ -83,6 +109,7 @@ def queued_object(case: ReviewCase) -> dict[str, Any]:
         "is_there": not case.is_gone,
         "damage": case.damage,
         **{name: getattr(case.decision, name) for name in of_decision},
+        "needs": short_need(case, config),
         "album": case.album,
         "name": case.bundle.name if case.bundle else None,
         "evidence_hash": case.kept.evidence_hash,
@@ -92,31 +119,202 @@ def queued_object(case: ReviewCase) -> dict[str, Any]:
     }
 
 
+# A case.
+
+
+class Part(NamedTuple):
+    """Lines of a screen; if there is no room, `least` of them stay, and a low `rank` goes first."""
+
+    lines: list[str]
+    rank: int = 0
+    least: int | None = None
+
+
+def screen(parts: Sequence[Part], room: int) -> list[str]:
+    """Return the lines of parts, prose cut as far as needed for `room` lines."""
+    lines = [[*part.lines] for part in parts]
+    for number in sorted(range(len(parts)), key=lambda number: parts[number].rank):
+        least = parts[number].least
+        excess = sum(map(len, lines)) - room
+        if least is None or excess <= 0 or len(lines[number]) <= least:
+            continue
+        shown = lines[number][: max(least, len(lines[number]) - excess)]
+        if shown:
+            shown[-1] = f"{fit(shown[-1], min(display_width(shown[-1]), terminal_width() - 3))} .."
+        lines[number] = shown
+    return [line for shown in lines for line in shown]
+
+
+def case_parts(
+    case: ReviewCase,
+    verdict: Verdict | None,
+    config: Config,
+    head: Sequence[str],
+    *,
+    lapsed: bool,
+    is_brief: bool = False,
+) -> Iterator[Part]:
+    """Yield a case at a glance: what it needs, the candidates with why each leads, the proposal.
+
+    If `is_brief`, a candidate takes one line, and those without a key are counted alone.
+    """
+    first = case.decision.first_release
+    yield Part([*head])
+    yield Part([*recording_lines(case.decision, with_year=False)], 5, 1)
+    if first and not first.year_certain:
+        yield Part([*labelled("year", f"not certain: {first.because}")], 1, 0)
+    needed = _need(case, verdict, config, lapsed=lapsed)
+    yield Part([*wrap(needed, "  Needs you: ", 4)], 6, 1)
+    rows = case.rows
+    if rows:
+        shown = _rows_shown(rows, verdict) if is_brief else rows
+        yield Part([""], 0, 0)
+        yield Part([*candidate_table(_table(case, verdict, shown), is_cut=is_brief)])
+        if left := len(rows) - len(shown):
+            yield Part([f"  and {counted(left, 'more candidate')}"])
+        yield Part([""], 0, 0)
+    yield from _proposal_parts(case, needed)
+
+
+def _need(case: ReviewCase, verdict: Verdict | None, config: Config, *, lapsed: bool) -> str:
+    """Return in a sentence what a case needs a person for."""
+    if case.damage:
+        return f"{case.damage}; decide it again: canon decide"
+    if lapsed:
+        return _LAPSED
+    if failure := case.decision.failure:
+        return f"{failure}: {_GONE if case.is_gone else advice_for(case.decision.cause)}"
+    return sources_short(case, config.llm, config.rules) or _need_by_rules(case, verdict)
+
+
+def _need_by_rules(case: ReviewCase, verdict: Verdict | None) -> str:
+    if isinstance(verdict, Decided):
+        return f"the rules decide it now ({verdict.because}): canon decide"
+    if isinstance(verdict, Open) and verdict.questions:
+        return question_text(verdict.questions[0])
+    return case.decision.rationale or case.problem or "say what is right"
+
+
+def _rows_shown(rows: Sequence[CandidateRow], verdict: Verdict | None) -> Sequence[CandidateRow]:
+    """Return the candidates that have a key, are proposed or are asked about."""
+    questions = verdict.questions if isinstance(verdict, Open) else ()
+    about = {mbid for question in questions for mbid in question.about}
+    return [row for number, row in enumerate(rows)
+            if number < len(KEYS) or row.is_proposed or row.release_group in about]  # fmt: skip
+
+
+def _table(
+    case: ReviewCase, verdict: Verdict | None, rows: Sequence[CandidateRow], *, whole: bool = False
+) -> Sequence[CandidateLine]:
+    """Return rows of candidates: label, date, countries, title, reason; if `whole`, releases."""
+    why = reasons(case, verdict)
+    places = [
+        " ".join([*row.countries[:_MAX_COUNTRIES], *[".."] * (len(row.countries) > _MAX_COUNTRIES)])
+        for row in rows
+    ]
+    labels, width = max(len(row.label) for row in rows), max(map(len, places))
+    return [
+        (
+            f"{'>' if row.is_proposed else ' '} {row.label:<{labels}}  {_day(row):<10}  "
+            + (f"{place:<{width}}  " if width else ""),
+            f"{row.kind} {row.title}",
+            why.get(row.release_group, ""),
+            [*_releases(row)] if whole else [],
+        )
+        for row, place in zip(rows, places, strict=True)
+    ]
+
+
+def _day(row: CandidateRow) -> str:
+    day = row.appeared.partition(",")[0]
+    return day if day[:1].isdigit() else "-"
+
+
+def _releases(row: CandidateRow) -> Iterator[str]:
+    yield from labelled("", musicbrainz_page("release-group", row.release_group))
+    for release in row.releases:
+        yield from labelled(f"  {release.label}", release.said)
+
+
+def _proposal_parts(case: ReviewCase, needed: str) -> Iterator[Part]:
+    result, proposal = case.result, case.proposal
+    if proposal:
+        named = case.labels.name_of(proposal.crg_mbid) if proposal.label else NO_GROUP
+        by = f"confidence {proposal.confidence:.2f}" if result else "by the rules"
+        yield Part([*labelled("proposed", f"{named}, {by}")], 7, 1)
+    if result is None:
+        return
+    yield Part([*labelled("because", result.rationale)], 2, 0)
+    if result.problem and needed not in result.problem:
+        yield Part([*labelled("problem", result.problem)], 3, 0)
+    for fact in sorted(result.facts, key=lambda fact: not fact.verified)[:1]:
+        quote = f'"{fact.quote or fact.value}" ({fact.source or "no source"})'
+        yield Part([*labelled("quote", quote)], 4, 1)
+
+
 def case_lines(
     case: ReviewCase,
-    rules: Verdict | None,
+    verdict: Verdict | None,
+    config: Config,
     *,
     lapsed: bool = False,
     whole: bool = False,
 ) -> Iterator[str]:
-    """Yield what a person needs to judge a case; `rules` is what they say now."""
-    yield from _heading(case)
-    yield from _outcome(case)
+    """Yield all of a case; if `whole`, with releases, addresses, and a model's checks and facts."""
+    if whole:
+        yield from _whole_lines(case, verdict)
+    else:
+        head = [f"{path_text(case.path)}{_more(case)}"]
+        for part in case_parts(case, verdict, config, head, lapsed=lapsed):
+            yield from part.lines
+    yield from labelled_list("to mend", mending_pages(case, verdict))
     yield from labelled("decision", f"{case.kept.id}, {local_time(case.kept.decided_at_utc)}")
-    yield from _damage(case)
-    if lapsed:
-        yield from labelled("to do", _LAPSED)
-    yield from _rules_now(case, rules)
-    if isinstance(rules, Open):
-        yield from labelled("open", rules.because)
-        yield from labelled_list("missing", rules.missing_facts)
+    if case.kept.transcript_id:
+        yield from labelled("transcript", f"canon review show {case.kept.id} --transcript")
+
+
+def _whole_lines(case: ReviewCase, verdict: Verdict | None) -> Iterator[str]:
+    yield f"{path_text(case.path)}{_more(case)}"
+    yield from recording_lines(case.decision)
+    if case.decision.state is State.DECIDED:
+        yield from _decided(case)
+    yield from _rules_now(case, verdict)
+    if isinstance(verdict, Open):
+        yield from labelled("open", verdict.because)
+        yield from labelled_list("missing", verdict.missing_facts)
     if case.rows:
-        yield ""
-        yield from _table(case.rows)
-    for row in case.rows:
-        yield from _releases(row, None if whole else _FEW_RELEASES)
-    yield from labelled_list("to mend", mending_pages(case, rules))
-    yield from _proposal(case)
+        yield from candidate_table(_table(case, verdict, case.rows, whole=True))
+    result = case.result
+    if result is None:
+        return
+    model = result.model_id or "of no name"
+    yield from labelled("model", f"{model}: {result.rationale or 'no reason'}")
+    for label, text in outcome_rows(result, case.bundle):
+        yield from labelled(label.removeprefix("release "), text)
+
+
+def next_line(case: ReviewCase, *, lapsed: bool) -> str:
+    """Return the command that takes a case out of the queue."""
+    command = ["canon", "decide"]
+    verdict: list[str] = []
+    if case.is_gone:
+        command = ["canon", "review", "keep"]
+    elif case.rows and not (lapsed or case.damage):
+        command, verdict = ["canon", "review", "choose"], ["CANDIDATE"]
+        if case.proposal and case.proposal.label:
+            command, verdict = ["canon", "review", "accept"], []
+    return f"next: {shlex.join([*command, path_text(case.path), *verdict])}"
+
+
+def _more(case: ReviewCase) -> str:
+    gone = " (not there any more)" if case.is_gone else ""
+    return f"{gone} (and {counted(case.files - 1, 'more file')})" if case.files > 1 else gone
+
+
+def _decided(case: ReviewCase) -> Iterator[str]:
+    decision = case.decision
+    group = case.labels.id_of(decision.crg_mbid) or decision.crg_mbid or ""
+    return labelled(decision.state, f"{case.labels.name_of(group)}, by {decision.decided_by}")
 
 
 def settled_lines(case: ReviewCase, verdict: VerdictRecord | None) -> Iterator[str]:
@@ -127,7 +325,7 @@ def settled_lines(case: ReviewCase, verdict: VerdictRecord | None) -> Iterator[s
         said = f"a person said {verdict.verdict}{why} ({local_time(verdict.at_utc)})"
         yield from labelled("reviewed", said)
     elif case.decision.state is State.DECIDED:
-        yield from _decision(case)
+        yield from _decided(case)
     else:
         yield from labelled("decided", "an override for its recording decides it")
 
@@ -145,14 +343,14 @@ _MENDED: Mapping[str, Sequence[str]] = {
 _MOST_PAGES = 3
 
 
-def mending_pages(case: ReviewCase, rules: Verdict | None) -> Sequence[str]:
+def mending_pages(case: ReviewCase, verdict: Verdict | None) -> Sequence[str]:
     """Return the pages at MusicBrainz on which what a case lacks can be added."""
-    if case.bundle is None or not isinstance(rules, Open):
+    if case.bundle is None or not isinstance(verdict, Open):
         return ()
     groups = {group.mb_rg_id: group for group in case.bundle.groups}
     recordings = [one for one in case.bundle.recording_candidates if not one.is_sibling]
     pages: dict[str, None] = {}
-    for question in rules.questions:
+    for question in verdict.questions:
         ids: dict[str, list[str]] = {"recording": [], "release-group": [], "release": []}
         for mbid in question.about:
             group = groups.get(ReleaseGroupId(mbid))
@@ -169,58 +367,31 @@ def mending_pages(case: ReviewCase, rules: Verdict | None) -> Sequence[str]:
     return [*pages][:_MOST_PAGES]
 
 
-def brief_lines(case: ReviewCase, rules: Verdict | None, *, lapsed: bool = False) -> list[str]:
-    """Return what a person needs first, in fifteen lines at most; `case_lines` has everything."""
-    lines = [*_heading(case), *_damage(case), *_outcome(case)]
-    if lapsed:
-        lines += labelled("to do", _LAPSED)
-    lines += _rules_now(case, rules)
-    if isinstance(rules, Open):
-        lines += labelled("open", next(iter(rules.missing_facts), rules.because))
-    facts = case.result.facts if case.result else ()
-    for fact in sorted(facts, key=lambda fact: not fact.verified)[:1]:
-        lines += labelled("quote", f'"{fact.quote or fact.value}" ({fact.source or "no source"})')
-    if rows := _candidates_asked_about(case.rows, rules):
-        lines += _table(rows)
-    if len(rows) < len(case.rows):
-        lines.append(f"and {counted(len(case.rows) - len(rows), 'more candidate')}: m shows all")
-    if len(lines) > _MOST_LINES:
-        lines[_MOST_LINES - 1 :] = ["...  m shows all"]
-    return lines
-
-
-def _rules_now(case: ReviewCase, rules: Verdict | None) -> Iterator[str]:
-    """Yield what the rules decide now, where that is not what was decided."""
-    if isinstance(rules, Decided):
+def _rules_now(case: ReviewCase, verdict: Verdict | None) -> Iterator[str]:
+    """Yield what the rules decide now, if that is not what was decided."""
+    if isinstance(verdict, Decided):
         before = case.decision
         known = (before.crg_mbid, before.rr_mbid, before.crg_rule)
-        if (rules.crg, rules.rr, rules.crg_rule) != known:
-            now = f"{rules.because}  [{rules.crg_rule}]: decide it again"
+        if (verdict.crg, verdict.rr, verdict.crg_rule) != known:
+            now = f"{verdict.because}  [{verdict.crg_rule}]: decide it again"
             yield from labelled("rules now", now)
 
 
-def _candidates_asked_about(
-    rows: Sequence[CandidateRow], rules: Verdict | None
-) -> list[CandidateRow]:
-    """Return the candidates that matter most, in their order: proposed, asked about, earliest."""
-    questions = rules.questions if isinstance(rules, Open) else ()
-    about = {mbid for one in questions for mbid in one.about}
-    ranked = sorted(rows, key=lambda row: (not row.is_proposed, row.release_group not in about))
-    return [row for row in rows if row in ranked[:_MOST_ROWS]]
-
-
-def case_object(case: ReviewCase, rules: Verdict | None) -> dict[str, Any]:
+def case_object(case: ReviewCase, verdict: Verdict | None, config: Config) -> dict[str, Any]:
     """Return a case for JSON."""
-    question = rules and {
-        "because": rules.because,
-        "missing_facts": rules.missing_facts,
-        "questions": rules.questions if isinstance(rules, Open) else (),
+    question = verdict and {
+        "because": verdict.because,
+        "missing_facts": verdict.missing_facts,
+        "questions": verdict.questions if isinstance(verdict, Open) else (),
     }
-    return queued_object(case) | {
+    why = reasons(case, verdict)
+    return queued_object(case, config) | {
         "question": question,
-        "decided_by_rules_now": rules.crg if isinstance(rules, Decided) else None,
-        "candidates": case.rows,
-        "to_mend": mending_pages(case, rules),
+        "decided_by_rules_now": verdict.crg if isinstance(verdict, Decided) else None,
+        "candidates": [
+            msgspec.to_builtins(row) | {"why": why.get(row.release_group)} for row in case.rows
+        ],
+        "to_mend": mending_pages(case, verdict),
         "adjudication": msgspec.to_builtins(case.result),
         "error": case.decision.error,
         "transcript_id": case.kept.transcript_id,
@@ -263,83 +434,6 @@ def ruled_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str,
         "in_place_of": ruled.saved.before,
         "notes": ruled.notes,
     }
-
-
-def _heading(case: ReviewCase, path: Path | None = None) -> Iterator[str]:
-    more = f" (and {counted(case.files - 1, 'more file')})" if case.files > 1 else ""
-    gone = " (not there any more)" if case.is_gone else ""
-    yield f"{path_text(path or case.path)}{gone}{more}"
-    yield from recording_lines(case.decision)
-
-
-def _damage(case: ReviewCase) -> Iterator[str]:
-    if case.damage:
-        yield from labelled("damaged", f"{case.damage}; decide it again: canon decide")
-
-
-def _outcome(case: ReviewCase) -> Iterator[str]:
-    """Yield the decision, or why there is none and what to do about it."""
-    if case.decision.failure:
-        yield from labelled(case.decision.state, case.decision.failure)
-        yield from labelled("to do", _GONE if case.is_gone else advice_for(case.decision.cause))
-    else:
-        yield from _decision(case)
-
-
-def _decision(case: ReviewCase) -> Iterator[str]:
-    """Yield what was decided, or what is proposed where nothing was."""
-    decision, proposal = case.decision, case.proposal
-    if decision.state is State.DECIDED and decision.crg_mbid:
-        group = case.labels.id_of(decision.crg_mbid) or decision.crg_mbid
-        said = f"{case.labels.name_of(group)}, by {decision.decided_by}"
-    elif proposal:
-        title = case.labels.titles.get(proposal.crg_mbid)
-        name = f"{proposal.label} '{title}'" if title else NO_GROUP
-        by = f"confidence {proposal.confidence:.2f}" if case.result else "by the rules"
-        said = f"{name} is proposed, {by}"
-    else:
-        said = decision.failure or decision.rationale or "nothing is proposed"
-    return labelled(_HEADLINES.get(decision.state, decision.state), said)
-
-
-def _table(rows: Sequence[CandidateRow]) -> Iterator[str]:
-    lines = [_HEAD, *map(_cells, rows)]
-    widths = [max(map(display_width, column)) for column in zip(*lines, strict=True)]
-    taken = sum(widths[:-1]) + _GAP * (len(_HEAD) - 1)
-    widths[-1] = max(terminal_width() - taken, _MIN_TITLE)
-    for line in lines:
-        cells = (fit(text, width) for text, width in zip(line, widths, strict=True))
-        yield (" " * _GAP).join(cells).rstrip()
-
-
-def _cells(row: CandidateRow) -> tuple[str, ...]:
-    countries = " ".join(row.countries[:_MAX_COUNTRIES])
-    more = " .." if len(row.countries) > _MAX_COUNTRIES else ""
-    mark = ">" if row.is_proposed else ""
-    releases = str(len(row.releases))
-    found = f"{countries}{more}" or "-"
-    return mark, row.label, row.appeared, found, releases, row.kind, printable(row.title)
-
-
-def _releases(row: CandidateRow, most: int | None) -> Iterator[str]:
-    yield from labelled(row.label, musicbrainz_page("release-group", row.release_group))
-    for release in row.releases[:most]:
-        yield from labelled(f"  {release.label}", release.said)
-    if most is not None and len(row.releases) > most:
-        yield from labelled("", f"and {len(row.releases) - most} more; -v shows all")
-
-
-def _proposal(case: ReviewCase) -> Iterator[str]:
-    result = case.result
-    if result is None:
-        return
-    yield ""
-    model = result.model_id or "of no name"
-    yield from labelled("model", f"{model}: {result.rationale or 'no reason'}")
-    for label, text in outcome_rows(result, case.bundle):
-        yield from labelled(label.removeprefix("release "), text)
-    if case.kept.transcript_id:
-        yield from labelled("transcript", f"canon review show {case.kept.id} --transcript")
 
 
 def unwritten_lines(why: str, files: Sequence[UnwrittenRecord]) -> Iterator[str]:

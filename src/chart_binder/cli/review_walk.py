@@ -1,9 +1,11 @@
 """`canon review walk`: the review queue in a terminal, with a key for each verdict."""
 
+import re
 import shlex
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain
@@ -17,14 +19,18 @@ from chart_binder.cli import options, output, progress
 from chart_binder.cli.decision_text import musicbrainz_page
 from chart_binder.cli.override import name_records, read_record
 from chart_binder.cli.review_text import (
+    KEYS,
     NO_ALBUM,
-    brief_lines,
+    Part,
     case_lines,
+    case_parts,
     mending_pages,
     ruled_lines,
+    screen,
 )
 from chart_binder.config import Config
 from chart_binder.domain.records import now_utc
+from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError, StoreError, UsageError, counted
 from chart_binder.files import path_text
 from chart_binder.jobs.named_records import read_first_date
@@ -43,10 +49,13 @@ if TYPE_CHECKING:
     from chart_binder.store import Store
     from chart_binder.store.reviews import SavedVerdicts
 
-_DIGITS = frozenset("123456789")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
+_RECORD = "a candidate's number, or the id or address of a release group or a release"
 _LEAVE = frozenset({"q", progress.CTRL_D})
 _PREVIEWED = 10
+_LEAST_LINES = 12
+"""On a terminal of fewer lines a case is shown as on one of so many."""
+_PASTED = re.compile(r"\S*musicbrainz\.org/([a-z-]+)/\S+", re.IGNORECASE)
 
 
 class _Next(Enum):
@@ -83,6 +92,8 @@ class Walk:
     shown: list[ReviewCase] = field(default_factory=list)
     skipped: output.SkippedRecords = field(default_factory=output.SkippedRecords)
     paths: Collection[Path] = ()
+    reasons: dict[str, str] = field(default_factory=dict)
+    """What a person said is wrong with a decision, by its id: asked again, it is the default."""
 
     def run(self, paths: Collection[Path]) -> int:
         """Show cases until the end or until the person leaves. Raises `CanonError`."""
@@ -127,15 +138,9 @@ class Walk:
         if (not waits or is_overridden(case, ruled)) and not (given and is_back):
             said = given.words if given else "reviewed meanwhile"
             return self._say(f"{path_text(case.path)}: {said}", _Next.FORWARD)
-        place = f"--- {self.heads.get(case.kept.id, 'again')}: {case.album or NO_ALBUM}"
-        output.print_lines(["", *output.wrap(output.one_line(place), "", 4)])
-        lapsed = override_removed(case, ruled)
-        output.print_lines(brief_lines(case, case.question(self.config.rules), lapsed=lapsed))
         if not self.shown or self.shown[-1] is not case:
             self.shown.append(case)
-        if given:
-            self._say(f"your verdict: {given.words}; u takes it back, s keeps it")
-        self._legend(case)
+        self._draw(case)
         while True:
             try:
                 leads = self._do(progress.read_key(), case)
@@ -146,11 +151,34 @@ class Walk:
             if leads is not _Next.STAY:
                 return leads
 
+    def _draw(self, case: ReviewCase) -> _Next:
+        """Print a case with its keys, prose cut to the height of the terminal."""
+        given, verdict = self._given_on(case), case.question(self.config.rules)
+        place = self.heads.get(case.kept.id, "again")
+        name = f"--- {place}: {path_text(case.path.name)}  [{case.album or NO_ALBUM}]"
+        head = ["", output.fit(output.printable(name), output.terminal_width()).rstrip()]
+        lapsed = override_removed(case, self.store.overrides.all())
+        parts = [*case_parts(case, verdict, self.config, head, lapsed=lapsed, is_brief=True)]
+        if given:
+            words = f"your verdict: {given.words}; u takes it back, s keeps it"
+            parts.append(Part([*output.wrap(words)]))
+        room = max(shutil.get_terminal_size().lines, _LEAST_LINES) - 1  # the cursor has a line
+        keys = self._key_lines(case)
+        lines = screen(parts, room - len(keys))
+        if len(lines) + len(keys) > room:
+            keys = [f"keys: {' '.join(key for key, *_ in self._of_use(case))}"]
+        output.print_lines([*lines, *keys])
+        return _Next.STAY
+
     def _do(self, key: str, case: ReviewCase) -> _Next:
         if key in _LEAVE:
             return _Next.LEAVE
-        if key in _DIGITS:
+        if key == progress.CTRL_L:
+            return self._draw(case)
+        if key in {*KEYS}:
             return self._choose(case, key)
+        if len(key) > 1:
+            return self._pasted(case, key)
         if key not in (keys := self._keys(case)):
             self._say("no such key")
             return self._legend(case)
@@ -204,14 +232,17 @@ class Walk:
 
     def _of_use(self, case: ReviewCase) -> Iterator[tuple[str, str, str]]:
         """Yield keys, candidates' from the first to the last, with their names and what they do."""
-        many = min(len(case.rows), len(_DIGITS))
+        many = min(len(case.rows), len(KEYS))
         for key, (name, does, _, is_of_use) in self._keys(case).items():
             if is_of_use:
                 yield f"1-{many}" if key == "1" and many > 1 else key, name, does
 
-    def _legend(self, case: ReviewCase) -> _Next:
+    def _key_lines(self, case: ReviewCase) -> Sequence[str]:
         names = (f"{key} {name}".replace(" ", _NO_BREAK) for key, name, _ in self._of_use(case))
-        output.print_lines(line.replace(_NO_BREAK, " ") for line in output.wrap(", ".join(names)))
+        return [line.replace(_NO_BREAK, " ") for line in output.wrap(", ".join(names))]
+
+    def _legend(self, case: ReviewCase) -> _Next:
+        output.print_lines(self._key_lines(case))
         return _Next.STAY
 
     def _explain_keys(self, case: ReviewCase) -> _Next:
@@ -232,14 +263,23 @@ class Walk:
 
     def _reject(self, case: ReviewCase) -> _Next:
         _require_candidates(case)
-        reason = _ask("what is wrong (Enter: back)")
-        if reason:
-            right = _ask("which candidate is right (its number; Enter: none of them)")
-            if right:
-                return self._choose(case, right, reason)
-            if right is not None:
-                return self._ruled(case, "rejected", reject(self.store, case, reason))
-        return self._say("not rejected")
+        kept = self.reasons.get(case.kept.id, "")
+        reason = _ask(
+            "what is wrong (Ctrl-C: back)" if kept else "what is wrong (Enter: back)", kept
+        )
+        if not reason:
+            return self._say("not rejected")
+        self.reasons[case.kept.id] = reason
+
+        def right(text: str) -> _Next:
+            return (
+                self._choose(case, text, reason)
+                if text
+                else self._ruled(case, "rejected", reject(self.store, case, reason))
+            )
+
+        question = f"which is right ({_RECORD}; Enter: none of them)"
+        return self._ask_until(question, right, "not rejected", takes_none=True)
 
     def _not_this_recording(self, case: ReviewCase) -> _Next:
         """Keep a file out of the queue and unwritten until its tags lead to another recording."""
@@ -282,8 +322,8 @@ class Walk:
 
     def _whole(self, case: ReviewCase) -> _Next:
         lapsed = override_removed(case, self.store.overrides.all())
-        rules = case.question(self.config.rules)
-        output.print_lines(case_lines(case, rules, lapsed=lapsed, whole=True))
+        verdict = case.question(self.config.rules)
+        output.print_lines(case_lines(case, verdict, self.config, lapsed=lapsed, whole=True))
         return self._legend(case)
 
     def _play(self, case: ReviewCase) -> _Next:
@@ -308,38 +348,68 @@ class Walk:
         self.again += [(case, False), (self.shown.pop(), True)]
         return _Next.FORWARD
 
-    def _choose(self, case: ReviewCase, number: str, reason: str = "") -> _Next:
-        label = f"C{number.upper().removeprefix('C')}"
-        group = case.labels.ids.get(label) if "." not in label else None
-        if group is None:
+    def _choose(self, case: ReviewCase, text: str, reason: str = "") -> _Next:
+        """Take a candidate's number, a label, or the id or address of any record."""
+        label = f"C{text}" if text.isdecimal() else text
+        if re.fullmatch(r"C\d+(\.R\d+)?", label.upper()) and label.upper() not in case.labels.ids:
             there = ", ".join(row.label for row in case.rows) or "none"
             raise CanonError(f"{label}: no such candidate; there is {there}")
-        return self._named(case, f"{label} is right", Named(group), reason)
+        crg, rr = read_record(self.config, case.labels, label)
+        return self._named(case, f"{label} is right", Named(crg, rr), reason)
+
+    def _pasted(self, case: ReviewCase, text: str) -> _Next:
+        """Take an id or an address that was pasted in place of a key."""
+        page = _PASTED.fullmatch(text)
+        if page and page[1] == "recording":
+            return self._is_same(case, text)
+        if page or MBID.fullmatch(text):
+            return self._choose(case, text)
+        return self._say("no such key, id or address")
 
     def _say_date(self, case: ReviewCase) -> _Next:
-        written = _ask("when it first came out: YYYY, YYYY-MM or YYYY-MM-DD (Enter: back)")
-        if not written:
-            return self._say("no date is kept")
-        date = read_first_date(written, now_utc())
-        return self._named(case, f"{date} is right", Named(first_date=date))
+        def keep_date(text: str) -> _Next:
+            date = read_first_date(text, now_utc())
+            return self._named(case, f"{date} is right", Named(first_date=date))
+
+        question = "when it first came out: YYYY, YYYY-MM or YYYY-MM-DD (Enter: back)"
+        return self._ask_until(question, keep_date, "no date is kept")
 
     def _say_where(self, case: ReviewCase) -> _Next:
-        written = _ask(
-            "where it first came out: a candidate's number, or the id or address of a release group"
-            " or a release (Enter: back)"
-        )
-        if not written:
-            return self._say("no record is kept")
-        label = f"C{written}" if written.isdecimal() else written
-        crg, rr = read_record(self.config, case.labels, label)
-        return self._named(case, f"it came out on {label}", Named(crg, rr), there=True)
+        def keep_record(text: str) -> _Next:
+            label = f"C{text}" if text.isdecimal() else text
+            crg, rr = read_record(self.config, case.labels, label)
+            return self._named(case, f"it came out on {label}", Named(crg, rr), there=True)
+
+        question = f"where it first came out ({_RECORD}; Enter: back)"
+        return self._ask_until(question, keep_record, "no record is kept")
 
     def _say_same(self, case: ReviewCase) -> _Next:
-        written = _ask("the id or address of the recording that is the same (Enter: back)")
-        if not written:
-            return self._say("no recording is kept")
-        same = options.read_mbid(written, "recording")
+        question = "the id or address of the recording that is the same (Enter: back)"
+        return self._ask_until(
+            question, lambda text: self._is_same(case, text), "no recording is kept"
+        )
+
+    def _is_same(self, case: ReviewCase, text: str) -> _Next:
+        same = options.read_mbid(text, "recording")
         return self._named(case, f"it is the same as {same}", Named(same_as=same))
+
+    def _ask_until(
+        self,
+        question: str,
+        act: Callable[[str], _Next],
+        otherwise: str,
+        *,
+        takes_none: bool = False,
+    ) -> _Next:
+        """Ask for a line until it can be acted on, or until the person goes back."""
+        while (text := _ask(question)) or (takes_none and text == ""):
+            try:
+                return act(text)
+            except StoreError:
+                raise
+            except CanonError as error:
+                self._say(str(error))
+        return self._say(otherwise)
 
     def _named(
         self, case: ReviewCase, done: str, named: Named, reason: str = "", *, there: bool = False
@@ -398,10 +468,10 @@ def _require_candidates(case: ReviewCase) -> None:
         raise CanonError("no candidate was found: k keeps it out of the queue, s skips it")
 
 
-def _ask(question: str) -> str | None:
+def _ask(question: str, default: str = "") -> str | None:
     """Ask for a line; return `None` for Ctrl-C."""
     try:
-        said: str = click.prompt(question, default="", show_default=False)
+        said: str = click.prompt(question, default=default, show_default=bool(default))
     except click.Abort:
         return None
     return output.one_line(said)

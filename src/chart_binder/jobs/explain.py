@@ -1,6 +1,7 @@
 """Explain a decision: appearances of candidates, the lead window, and why each other one lost."""
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -194,6 +195,11 @@ def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
         other = _name(case.bundle, again.crg)
         said = f"with the verified facts in, {again.crg_rule} gives {other}, but {said}"
     return tuple(_by_word(case.bundle, crg, said, rules_config))
+
+
+def reason_alone(kind: str, why_not: str) -> str:
+    """Return why a candidate was not chosen without its kind and date, which stand beside it."""
+    return re.sub(rf"^{re.escape(kind)}(?: \([^)]*\))?(?:: |$)", "", why_not)
 
 
 def _by_word(

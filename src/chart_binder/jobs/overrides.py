@@ -84,6 +84,7 @@ def accept(
     recording: str | None = None,
     *,
     replaces: bool = False,
+    is_dry: bool = False,
 ) -> VerdictResult:
     """Accept the proposed release group, with the verified facts, as an override.
 
@@ -95,7 +96,7 @@ def accept(
         _require_open(store, case)
         raise CanonError(
             f"{case.path}: nothing is proposed, so nothing can be accepted; name what is right:"
-            f" canon review reject {case.kept.id} --crg C1 --reason ..."
+            f" canon review choose {case.kept.id} C1"
         )
     if proposal.label is None:
         raise CanonError(
@@ -107,7 +108,9 @@ def accept(
     kept = release if is_of_it else None
     named = Named(proposal.crg_mbid, kept, _date_by_facts(case, rules), None, recording)
     override = _new_override(store, case, named, reason or ACCEPTED)
-    result = _save(store, case, VerdictKind.ACCEPT, reason, override, replaces=replaces)
+    result = _save(
+        store, case, VerdictKind.ACCEPT, reason, override, replaces=replaces, is_dry=is_dry
+    )
     if kept == release:
         return result
     note = f"the proposed release {release} is not of that release group: the rules name one"
@@ -132,6 +135,7 @@ def reject(
     named: Named | None = None,
     *,
     replaces: bool = False,
+    is_dry: bool = False,
 ) -> VerdictResult:
     """Reject the proposal; the right release group, if named, becomes an override.
 
@@ -139,7 +143,7 @@ def reject(
     """
     crg = named.crg_mbid if named else None
     if named is None or crg is None:
-        return _save(store, case, VerdictKind.REJECT, reason)
+        return _save(store, case, VerdictKind.REJECT, reason, is_dry=is_dry)
     says_more = named.rr_mbid or named.first_date or named.same_as
     if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg) and not says_more:
         raise CanonError(
@@ -148,13 +152,17 @@ def reject(
     override = _new_override(store, case, named, reason)
     if case.bundle:
         require_home(case.bundle, crg, named.rr_mbid)
-    kept = _save(store, case, VerdictKind.REJECT, reason, override, replaces=replaces)
+    kept = _save(
+        store, case, VerdictKind.REJECT, reason, override, replaces=replaces, is_dry=is_dry
+    )
     return msgspec.structs.replace(kept, notes=(*kept.notes, DECIDE_AGAIN))
 
 
-def keep(store: "Store", case: ReviewCase, reason: str = "") -> VerdictResult:
+def keep(
+    store: "Store", case: ReviewCase, reason: str = "", *, is_dry: bool = False
+) -> VerdictResult:
     """Leave an open case as it is until it is decided otherwise. Raises `CanonError`."""
-    return _save(store, case, VerdictKind.KEEP, reason)
+    return _save(store, case, VerdictKind.KEEP, reason, is_dry=is_dry)
 
 
 def choose(
@@ -165,6 +173,7 @@ def choose(
     rules: RulesConfig,
     *,
     replaces: bool = False,
+    is_dry: bool = False,
 ) -> VerdictResult:
     """Keep what a person says is right: a date or a recording alone leaves the group as it is.
 
@@ -173,12 +182,16 @@ def choose(
     crg = named.crg_mbid
     if crg is None:
         override = _new_override(store, case, named, reason or SAID)
-        result = _save(store, case, VerdictKind.KEEP, reason, override, replaces=replaces)
+        result = _save(
+            store, case, VerdictKind.KEEP, reason, override, replaces=replaces, is_dry=is_dry
+        )
         return msgspec.structs.replace(result, notes=(*result.notes, DECIDE_AGAIN))
     is_proposed = case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg)
     if is_proposed and not (named.rr_mbid or named.first_date or named.same_as):
-        return accept(store, case, rules, reason, named.recording_mbid, replaces=replaces)
-    return reject(store, case, reason or CHOSEN, named, replaces=replaces)
+        return accept(
+            store, case, rules, reason, named.recording_mbid, replaces=replaces, is_dry=is_dry
+        )
+    return reject(store, case, reason or CHOSEN, named, replaces=replaces, is_dry=is_dry)
 
 
 class OverrideEffect(msgspec.Struct, frozen=True):
@@ -299,6 +312,7 @@ def _save(
     override: OverrideRecord | None = None,
     *,
     replaces: bool = False,
+    is_dry: bool = False,
 ) -> VerdictResult:
     """Keep a verdict with its override; without one, overrides of earlier verdicts are removed."""
     if override is None and case.decision.state not in (State.UNMATCHED, State.UNREADABLE):
@@ -321,7 +335,8 @@ def _save(
         notes += unknown_ids(case.bundle, override) if case.bundle else ()
     else:
         notes = [*_removals(store, case, before)]
-    return VerdictResult(store.verdicts.save(given, override, before), len(given), (*notes,))
+    saved = store.verdicts.save(given, override, before, is_dry=is_dry)
+    return VerdictResult(saved, len(given), (*notes,))
 
 
 def _removals(

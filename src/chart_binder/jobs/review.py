@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.config import RulesConfig
+from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.albums import group_by_album
 from chart_binder.domain.evidence import EvidenceBundle, Release
+from chart_binder.domain.patches import (
+    DATE,
+    FIRST_DATE,
+    PREMIERE,
+    PRIMARY_TYPE,
+    SECONDARY_TYPES,
+)
 from chart_binder.domain.records import DecisionRecord, UnreadDecision, UnwrittenRecord, VerdictKind
-from chart_binder.domain.verdict import OverrideRecord, Verdict
+from chart_binder.domain.verdict import Decided, Open, OverrideRecord, Question, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import WAITING_STATES, Decision, State, override_for
+from chart_binder.jobs.explain import reason_alone
 from chart_binder.jobs.stored_decisions import (
     current_decisions,
     is_below,
@@ -28,9 +36,10 @@ from chart_binder.jobs.stored_decisions import (
 )
 from chart_binder.jobs.write import NOT_DECIDED, TaggedFile, read_file_tags
 from chart_binder.llm.events import read_run
-from chart_binder.llm.result import AdjudicationResult
+from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.transcript import AnyEvent, TranscriptDefectError
 from chart_binder.rules.candidates import Candidate
+from chart_binder.rules.contest import time_between
 from chart_binder.rules.decide import decide
 from chart_binder.rules.labels import Labels, labelled_candidates, labelled_releases
 
@@ -41,6 +50,24 @@ if TYPE_CHECKING:
 OPEN_STATES = tuple(state.value for state in WAITING_STATES)
 _MAX_HELD = 200
 """Cases of one folder that are read at once, to bring those of an album together."""
+_NUMBERS = ("no", "one", "two", "three", "four", "five")
+_FIELD_WORDS = {
+    FIRST_DATE: "date",
+    DATE: "date",
+    PRIMARY_TYPE: "type",
+    SECONDARY_TYPES: "type",
+    PREMIERE: "first release",
+}
+_ASKED_BRIEFLY = {
+    "date": "{}'s date",
+    "status": "whether {} is official",
+    "type": "the type of {}",
+    "which_copy": "which recording it is",
+    "contradiction": "which of two dates is right",
+    "missing_original": "the original, which is not listed",
+    "tie": "which came out first",
+}
+"""What each kind of question asks for, about a record."""
 
 
 class Edition(msgspec.Struct, frozen=True):
@@ -142,6 +169,89 @@ class ReviewCase:
     def question(self, rules: RulesConfig) -> Verdict | None:
         """Return today's verdict of the rules on the evidence, if there is evidence."""
         return decide(self.bundle, rules) if self.bundle else None
+
+
+def reasons(case: ReviewCase, verdict: Verdict | None) -> Mapping[str, str]:
+    """Return why each candidate leads or does not, by its release group; some have no reason."""
+    found = [one for _, one in labelled_candidates(case.bundle)] if case.bundle else []
+    questions = verdict.questions if isinstance(verdict, Open) else ()
+    by_rules = verdict.proposal if isinstance(verdict, Open) else verdict
+    said = {rival.release_group: rival.why_not for rival in verdict.rivals} if verdict else {}
+    leader = next((one for one in found if one.counts and one.is_dated), None)
+    texts: dict[str, str] = {}
+    for one in found:
+        text = reason_alone(one.kind, said.get(one.id, ""))
+        if by_rules and by_rules.crg == one.id:
+            text = "the rules choose it"
+        texts[one.id] = text or _conditions(one, questions) or _place(one, leader)
+    return texts
+
+
+def _conditions(one: Candidate, questions: Sequence[Question]) -> str:
+    """Return by which answers a candidate would be chosen, or what is asked about it."""
+    answers = (
+        answer.answer.partition(" on the ")[0]
+        for question in questions
+        for answer in question.possibilities
+        if answer.crg == one.id
+    )
+    if answer := next(answers, None):
+        return f"if {answer.removeprefix('on ')}".replace("first came out", "first came out there")
+    mine = {one.id, *(release.mb_release_id for release in one.group.editions)}
+    kinds = [question.kind for question in questions if not mine.isdisjoint(question.about)]
+    return "its date is asked for" if "date" in kinds else ""
+
+
+def _place(one: Candidate, leader: Candidate | None) -> str:
+    """Return how a candidate stands to the earliest one by its date."""
+    if leader is None or not one.is_dated:
+        return "no date"
+    if one is leader:
+        return "the earliest that is listed"
+    days = (one.first - leader.last, one.last - leader.first)
+    return f"{time_between(*days)} later" if days[0] > 0 else "perhaps as early"
+
+
+def sources_short(case: ReviewCase, config: LLMConfig, rules: RulesConfig) -> str | None:
+    """Return which sources are all that a proposal lacks: `one of two sources for ...`."""
+    from chart_binder.llm.open_case import OpenCase  # compiles 0.1 s of expressions
+
+    result = case.result
+    if case.bundle is None or result is None or result.outcome is Outcome.ACCEPTED:
+        return None
+    failed = {check.name for check in result.checks if not check.passed}
+    if "sources" not in failed or failed - {"sources", "fact"}:
+        return None
+    opened = OpenCase(case.bundle, case.labels, rules, config)
+    weighed = opened.weigh(result.facts)
+    if not isinstance(weighed.verdict, Decided) or not weighed.short:
+        return None
+    patch, lacking = weighed.short[0]
+    is_cited = any(fact.cited for fact in opened.verified_patches(result.facts)[patch])
+    least = opened.sources_needed(is_cited=is_cited)
+    numbers = dict(enumerate(_NUMBERS))
+    there, wanted = (numbers.get(count, str(count)) for count in (least - lacking, least))
+    field = _FIELD_WORDS.get(patch.field, patch.field)
+    return f"{there} of {wanted} sources for {_short_name(case, patch.about)}'s {field}"
+
+
+def asked_briefly(case: ReviewCase) -> str | None:
+    """Return what the first open question of a decision asks for, in a few words."""
+    question = next(iter(case.decision.questions), None)
+    if question is None:
+        return None
+    about = question.about[0] if question.about else ""
+    return _ASKED_BRIEFLY[question.kind].format(_short_name(case, about))
+
+
+def _short_name(case: ReviewCase, mbid: str) -> str:
+    """Return `the single`, or a title where several candidates are of that kind."""
+    group = case.labels.home.get(mbid, mbid)
+    kind = case.labels.kinds.get(group)
+    if kind is None:
+        return "a record"
+    is_only = [*case.labels.kinds.values()].count(kind) == 1
+    return f"the {kind}" if is_only else f"'{case.labels.titles[group]}'"
 
 
 def review_case(store: "Store", kept: DecisionRecord, files: int = 1) -> ReviewCase:

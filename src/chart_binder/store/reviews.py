@@ -224,10 +224,13 @@ class Verdicts(Part):
         records: Collection[VerdictRecord],
         override: OverrideRecord | None = None,
         without: Collection[OverrideRecord] = (),
+        *,
+        is_dry: bool = False,
     ) -> SavedVerdicts:
         """Save verdicts and the override that comes with them in one transaction.
 
-        Remove earlier overrides for its recording, and those in `without`.
+        Remove earlier overrides for its recording, and those in `without`. If `is_dry`, change
+        nothing.
         """
         replaced = (*without, override) if override else without
         recordings = {record.recording_mbid for record in replaced}
@@ -240,11 +243,11 @@ class Verdicts(Part):
                 for earlier in before
                 for row in connection.execute(_given(earlier))
             )
-            for recording in recordings:
+            for recording in () if is_dry else recordings:
                 remove_override(connection, recording)
-            if override:
+            if override and not is_dry:
                 put_override(connection, override)
-            _put(connection, records)
+            _put(connection, () if is_dry else records)
         return SavedVerdicts(tuple(records), override, before, with_it)
 
     def take_back(self, saved: SavedVerdicts) -> None:
