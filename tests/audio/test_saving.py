@@ -247,9 +247,26 @@ def test_an_immutable_file_is_left_alone(song: Path) -> None:
     if subprocess.run(["chattr", "+i", song], capture_output=True, check=False).returncode:
         pytest.skip("the file system has no immutable files")
     try:
-        must_be_refused(song, "this user may not write it|it is immutable, or not this user's")
+        must_be_refused(song, "this user may not write it|it is append-only or immutable")
     finally:
         subprocess.run(["chattr", "-i", song], check=True)
+
+
+@AS_ROOT
+@pytest.mark.parametrize(
+    ("of_folder", "reason"), [(False, "it is append-only"), (True, "its folder is append-only")]
+)
+def test_what_may_only_be_appended_to_is_left_alone(
+    song: Path, reason: str, *, of_folder: bool
+) -> None:
+    locked = song.parent if of_folder else song
+    if subprocess.run(["chattr", "+a", locked], capture_output=True, check=False).returncode:
+        pytest.skip("the file system has no append-only files")
+    try:
+        must_be_refused(song, reason)
+        assert names(song.parent) == [song.name]
+    finally:
+        subprocess.run(["chattr", "-a", locked], check=True)
 
 
 @AS_ROOT

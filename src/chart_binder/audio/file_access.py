@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import socket
+import sys
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,6 +50,18 @@ _TEMPORARY_NAME = re.compile(
 )
 _UNKNOWN = "0"  # the start of a process, where the system does not say it
 _SUFFIX = re.compile(r"\.\w{1,8}", re.ASCII)
+_GET_FLAGS, _FIXED_FLAGS = 0x80086601, 0x30  # of Linux: FS_IOC_GETFLAGS; FS_IMMUTABLE_FL, _APPEND_
+
+
+def is_append_only(descriptor: int) -> bool:
+    """Say whether Linux lets an open file or folder at most grow (`chattr +a`, `chattr +i`)."""
+    if sys.platform != "linux":
+        return False
+    try:
+        flags = fcntl.ioctl(descriptor, _GET_FLAGS, bytes(8))
+    except OSError:  # the file system has no such flags
+        return False
+    return bool(int.from_bytes(flags[:4], sys.byteorder) & _FIXED_FLAGS)
 
 
 class FileInUseError(SaveError):

@@ -312,8 +312,12 @@ def _require_writable(
         reasons.append("it is read-only: make it writable (chmod u+w)")
     elif not _is_writable(target):
         reasons.append("this user may not write it")
+    elif file_access.is_append_only(source.descriptor):
+        reasons.append("it is append-only or immutable (`chattr -ai` takes that back)")
     if not _is_writable(folder):
         reasons.append(_REFUSALS[errno.EACCES])
+    elif _is_append_only(folder):
+        reasons.append("its folder is append-only (`chattr -a` takes that back)")
     if not reasons and not _may_own(status, folder):
         reasons.append(_of_another(status))
     if reasons:
@@ -341,6 +345,17 @@ def _of_another(status: os.stat_result) -> str:
         f"it belongs to user {status.st_uid} and group {status.st_gid}, which this user cannot hand"
         " the new file to"
     )
+
+
+def _is_append_only(folder: Path) -> bool:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return file_access.is_append_only(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _is_writable(path: Path) -> bool:
