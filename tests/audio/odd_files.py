@@ -310,6 +310,15 @@ ODD: dict[str, tuple[str, bytes]] = {
     "MP3 with APE of 131 bytes": ("song.mp3", bare("bare.mp3") + ape_tag(Title="x" * 53)),
     "MP3 with ID3v1 alone": ("song.mp3", bare("bare.mp3") + id3v1()),
     "WavPack with ID3v1 alone": ("song.wv", bare("bare.wv") + id3v1()),
+    "MP3 with two ID3v2 tags": (
+        "song.mp3", id3(3, 0, texts(3), padding=9) + tagged_mp3(4, 0, texts(4), padding=9),
+    ),
+    "MP3 with ID3v1 before APE": (
+        "song.mp3", bare("bare.mp3") + id3v1("Other") + ape_tag(Title=TITLE, Artist=ARTIST),
+    ),
+    "MP3 with two ID3v1 tags": ("song.mp3", bare("bare.mp3") + id3v1("Other") + id3v1()),
+    "MP4 with line ends behind its boxes": ("song.m4a", bare("bare.fast.m4a") + b"\r\n" * 4),
+    "MP4 with ID3v1 behind its boxes": ("song.m4a", bare("bare.aac.m4a") + id3v1()),
     "FLAC with two comment blocks": (
         "song.flac", flac(COMMENTS, flac_block(4, comments("TITLE=Second", "NOTE=kept"))),
     ),

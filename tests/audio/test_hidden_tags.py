@@ -155,6 +155,15 @@ def test_a_date_of_info_is_copied_whatever_its_form(tmp_path: Path, date: str) -
     assert by_taglib(path) & {("DATE", date.replace("T", " "))} or not by_taglib(path)
 
 
+@pytest.mark.parametrize("zone", [" UTC", "Z", " GMT"])
+def test_a_date_with_a_zone_becomes_what_a_frame_can_hold(tmp_path: Path, zone: str) -> None:
+    path = tmp_path / "song.wav"
+    path.write_bytes(wav({"ICRD": f"2003-01-30 03:28:45{zone}".encode()}))
+    save_tags(path, lambda tags: with_fields(tags, NEW))
+    assert all_fields(read_tag_set(path))["date"] == ("2003-01-30T03:28:45",)
+    assert by_taglib(path) & {("DATE", "2003-01-30 03:28:45")} or not by_taglib(path)
+
+
 def test_texts_of_id3v1_keep_their_last_byte(tmp_path: Path) -> None:
     path = tmp_path / "song.mp3"
     text = b"  Caf\xa0".ljust(30, b" ")

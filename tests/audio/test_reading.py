@@ -7,9 +7,11 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import mutagen
 import pytest
 from mutagen.flac import FLAC
 
+from audio.odd_files import ARTIST, HANDLER, ITEMS, TITLE, ape_tag, bare, box, id3, mp4_with, texts
 from audio.tagging import (
     CONTAINERS,
     CONTAINERS_BY_NAME,
@@ -89,6 +91,33 @@ OTHER_SPELLINGS = [
         ("ape", "Compilation"), ("wma", "WM/IsCompilation"),
     )),
 ]  # fmt: skip
+
+
+PAIR = box(b"trkn", box(b"data", bytes(8) + b"\0\0\0\5"))
+
+# What mutagen cannot read: its name, and its content.
+UNREAD_BY_MUTAGEN = {
+    "Monkey's Audio behind ID3": ("song.ape", id3(3, 0, texts(3), padding=50) + bare("bare.ape")),
+    "WavPack behind ID3": (
+        "song.wv", id3(3, 0, b"") + bare("bare.wv") + ape_tag(Title=TITLE, Artist=ARTIST),
+    ),
+    "MP4 with a short number": (
+        "song.m4a",
+        mp4_with(box(b"udta", box(b"meta", bytes(4) + HANDLER + box(b"ilst", ITEMS[8:] + PAIR)))),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNREAD_BY_MUTAGEN)
+def test_what_mutagen_cannot_read_is_identified(tmp_path: Path, name: str) -> None:
+    file, content = UNREAD_BY_MUTAGEN[name]
+    path = tmp_path / file
+    path.write_bytes(content)
+    with pytest.raises(mutagen.MutagenError):
+        mutagen.File(path)
+    tags = read_tags(path)
+    assert (tags.title, tags.artist) == (TITLE, ARTIST)
+    assert tags.duration_ms
 
 
 @pytest.mark.parametrize(("container", "key", "written", "read"), OTHER_SPELLINGS)

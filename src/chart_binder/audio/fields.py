@@ -91,6 +91,8 @@ _OF_ONE_TEXT = ("COMMENT", "LYRICS")
 _NOT_TAKEN = re.compile(r"(?i)mp3gain_")
 _PLAIN_NAME = re.compile(r"[ -<>-}]{2,255}")  # allowed in Vorbis comments and in APE tags
 _DIGITS = re.compile(r"\d{4}")
+# A date with a time, as it stands in INFO chunks: that of ID3v2.4 has a T, and is of this zone.
+_WITH_ZONE = re.compile(r"\A(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?) ?(?:UTC|GMT|Z)\Z")
 _TIME = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
 
 _Read = Callable[[Item], Texts | None]
@@ -467,6 +469,8 @@ def _as_copied(block: Block, name: str, texts: Texts) -> Texts:
 def _with_copied_field(block: Block, name: str, texts: Texts) -> Block:
     """Return the block with a field as another tag has it: what follows a number is kept, too."""
     keys = keys_of_form(block.form).keys[name].written
+    if name == "date" and block.form == "id3v2.4":  # TagLib cuts what a frame of a date cannot hold
+        texts = tuple(_WITH_ZONE.sub(r"\1T\2", text) for text in texts)
     for key in keys if block.form in BEFORE_2_4 else keys[:1]:
         part = PARTS.get(key) if block.form in BEFORE_2_4 else None
         held = (_part(part, texts[0]),) if part else texts

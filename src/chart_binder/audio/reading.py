@@ -13,16 +13,18 @@ from mutagen.aiff import AIFFInfo
 from mutagen.asf import ASF
 from mutagen.dsf import DSFFile, DSFInfo
 from mutagen.flac import FLAC
-from mutagen.monkeysaudio import MonkeysAudio
+from mutagen.monkeysaudio import MonkeysAudioInfo
 from mutagen.mp3 import MPEGInfo
-from mutagen.mp4 import MP4
-from mutagen.musepack import Musepack
+from mutagen.mp4 import MP4Info
+from mutagen.mp4._atom import Atoms
+from mutagen.musepack import MusepackInfo
 from mutagen.oggopus import OggOpus
 from mutagen.oggvorbis import OggVorbis
 from mutagen.wave import WaveStreamInfo
-from mutagen.wavpack import WavPack
+from mutagen.wavpack import WavPackInfo
 
-from chart_binder.audio.containers import layout_of
+from chart_binder.audio.containers import UnknownKindError, layout_of
+from chart_binder.audio.containers.mp3 import find_id3
 from chart_binder.audio.containers.riff import unread_wave
 from chart_binder.audio.fields import BLANK, texts_of_file
 from chart_binder.audio.file_access import Source, damaged_file, no_audio, open_audio
@@ -56,12 +58,18 @@ def _dsf_info(stream: BinaryIO) -> Any:
     return DSFInfo(DSFFile(stream).fmt_chunk)
 
 
-# What reads the length of a file, by its container: of those with ID3 without the tag.
+def _mp4_info(stream: BinaryIO) -> Any:
+    return MP4Info(Atoms(stream), stream)
+
+
+# What reads the length of a file, by its container: where it can without the tag.
 _INFO: dict[str, Callable[[BinaryIO], Any]] = {
     "mp3": MPEGInfo, "aiff": AIFFInfo, "wav": WaveStreamInfo, "dsf": _dsf_info, "flac": FLAC,
-    "ogg": OggVorbis, "opus": OggOpus, "mp4": MP4, "asf": ASF, "ape": MonkeysAudio, "wv": WavPack,
-    "mpc": Musepack,
+    "ogg": OggVorbis, "opus": OggOpus, "mp4": _mp4_info, "asf": ASF, "ape": MonkeysAudioInfo,
+    "wv": WavPackInfo, "mpc": MusepackInfo,
 }  # fmt: skip
+_BEHIND_ID3 = frozenset({"ape", "wv"})
+"""Containers whose length mutagen reads where the audio begins."""
 
 
 def read_tags(path: Path) -> TrackTags:
@@ -119,14 +127,15 @@ def require_identity(tags: TrackTags, path: Path) -> None:
 def _tags_of(source: Source) -> TagSet:
     try:
         return layout_of(source).tags
-    except AudioError:
+    except UnknownKindError:
         _opened(source)  # says more of what is no audio
         raise
 
 
 def _length(source: Source, container: str) -> float | None:
     """Return the length in seconds; a file with few frames has to be what mutagen takes it for."""
-    info = _by_mutagen(source, _INFO[container])
+    start = find_id3(source, 0)[1] if container in _BEHIND_ID3 else 0
+    info = _by_mutagen(source, _INFO[container], start)
     info = info if isinstance(info, StreamInfo) else info.info
     if getattr(info, "sketchy", False):
         info = _opened(source).info
@@ -142,9 +151,10 @@ def _opened(source: Source) -> Any:
     return audio
 
 
-def _by_mutagen(source: Source, read: Callable[[BinaryIO], Any]) -> Any:
+def _by_mutagen(source: Source, read: Callable[[BinaryIO], Any], start: int = 0) -> Any:
     try:
         with source.stream() as stream:
+            stream.seek(start)
             return read(stream)
     except mutagen.MutagenError as error:
         raise _damaged(source, str(error)) from error

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from chart_binder.audio.containers import asf, mp3, mp4, riff, vorbis
+from chart_binder.audio.containers import asf, mp3, mp4, mpeg, riff, vorbis
 from chart_binder.audio.file_access import Piece, Source, open_audio
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError
@@ -21,6 +21,11 @@ tags, their place or their padding; a changed byte of the audio, or a table that
 it, changes them. The pieces of `with_tags` are the whole file with other tags: all else keeps its
 bytes, apart from sizes and offsets. Both raise `AudioError`.
 """
+
+
+class UnknownKindError(AudioError):
+    """A file is of no kind whose tags are written."""
+
 
 _Parser = Callable[[Source], Layout]
 
@@ -90,6 +95,7 @@ def layout_of(source: Source) -> Layout:
             return parse(source)
     if _is_old_musepack(source, head):
         return mp3.APE(source, container="mpc")
+    _require_header_in_front(source, start)
     kind = _CHUNK_FORMATS.get((head[:4], head[8:12]))
     is_mp4 = head[4:8] in mp4.FIRST_BOXES
     if start and (kind or is_mp4):
@@ -100,12 +106,24 @@ def layout_of(source: Source) -> Layout:
         return mp4.MP4(source)
     if unread := riff.unread_wave(head):
         raise AudioError(f"{quoted(source.path)} {unread}")
-    if start or mp3.is_mpeg(source):
+    if (start or mp3.is_mpeg(source)) and not mpeg.is_of_other_kind(head):
         return mp3.MP3(source)
-    raise AudioError(
+    raise UnknownKindError(
         f"{quoted(source.path)} is of no kind whose tags are written: those are MP3, FLAC, Ogg,"
         " MP4, WMA, APE, WavPack, Musepack, AIFF, WAV and DSF"
     )
+
+
+def _require_header_in_front(source: Source, start: int) -> None:
+    """Raise `AudioError` if the header of another kind stands behind several tags, or zeros."""
+    _, at = mp3.more_id3(source, start)
+    head = source.read(at, min(mpeg.SEARCHED_BYTES, source.size - at))
+    at += len(head) - len(head.lstrip(b"\0"))
+    if at > start and any(source.has(at, magic) for magic, _ in _MAGICS):
+        raise source.damaged(
+            f"its header stands at byte {at:,}, behind several ID3 tags or zeros; a file that"
+            " begins with it, or with one ID3 tag, can be read"
+        )
 
 
 def _is_old_musepack(source: Source, head: bytes) -> bool:

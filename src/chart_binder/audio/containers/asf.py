@@ -25,12 +25,15 @@ def _guid(text: str) -> bytes:
 MAGIC = _guid("75B22630-668E-11CF-A6D9-00AA0062CE6C")
 _FILE = _guid("8CABDCA1-A947-11CF-8EE4-00C00C205365")
 _STREAM = _guid("B7DC0791-A9B7-11CF-8EE6-00C00C205365")
+_EXTENDED_STREAM = _guid("14E6A5CB-C672-4332-8399-A96952065B5A")
 _EXTENSION = _guid("5FBF03B5-A92E-11CF-8EE3-00C00C205365")
 _PADDING = _guid("1806D474-CADF-4509-A4BA-9AABCB96AAE8")
 _EXTENSION_HEAD = _guid("ABD3D211-A9BA-11CF-8EE6-00C00C205365") + b"\6\0"
 
 _OBJECT_HEADER, _FILE_HEADER, _EXTENSION_FIELDS = 24, 30, 22
 _HEADER_SIZE, _FILE_SIZE = slice(16, 24), slice(16, 24)
+# Where what each object says of the audio begins: in that of the file behind its size and day.
+_HEARD = {_FILE: 32, _STREAM: 0, _EXTENDED_STREAM: 0}
 
 _Object = tuple[bytes, bytes]
 
@@ -65,9 +68,9 @@ class ASF:
 
     def audio(self) -> Iterator[Piece]:
         """Yield what describes the streams, and everything behind the header."""
-        for guid, content in self._objects:
-            if guid == _STREAM:
-                yield content
+        for guid, content in (*self._objects, *self._extension):
+            if guid in _HEARD:
+                yield content[_HEARD[guid] :]
         yield Span(self._end, self._source.size - self._end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from mutagen.id3 import Frames_2_2
 
+from chart_binder.audio.containers.mpeg import FRAME, SEARCHED_BYTES, has_frames
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
@@ -33,6 +34,7 @@ _ITEM_KIND, _BINARY = 0x6, 0x2
 _MAC_HEADER, _FIRST_WITH_SIZES = struct.Struct("<4sHxxIIIIIII"), 3_980
 _WAVPACK, _MUSEPACK_8, _PACKET_HEADER = b"wvpk", b"MPCK", 12
 _ID3V1_BYTES = 128
+_MORE_TAGS = "more-tags"
 _LYRICS_END, _LYRICS_DIGITS = b"LYRICS200", 6
 
 _PADDING = 1024  # room left behind a tag that had to grow
@@ -61,12 +63,6 @@ _FLAGS = {"id3v2.3": (0x20, 0x80, 0x40, 0), "id3v2.4": (0x40, 0x08, 0x04, 0x01)}
 _NOT_UNSYNCED = re.compile(rb"\xff(?:[\xe0-\xff]|\Z)")
 
 
-# Eleven bits set; then no reserved version, no reserved layer; no reserved bitrate or sample rate.
-_SECOND = bytes(byte for byte in range(0xE0, 0x100) if byte >> 3 & 3 != 1 and byte >> 1 & 3)
-_THIRD = bytes(byte for byte in range(0xF0) if ~byte >> 2 & 3)
-_MPEG_FRAME = re.compile(b"\xff[" + re.escape(_SECOND) + b"][" + re.escape(_THIRD) + b"]")
-_SEARCHED_BYTES = 1 << 16
-"""An MPEG frame header, or a tag behind leading bytes, stands within so many bytes."""
 _ID3_HEADER = re.compile(rb"ID3[\2-\4][^\xff].[\0-\x7f]{4}", re.DOTALL)
 
 
@@ -77,9 +73,10 @@ class MP3:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._before, leading, self._start = _find_leading_id3(source)
-        self._has_frame_before = bool(_MPEG_FRAME.search(source.read(0, self._before)))
-        self._end, tail = find_tail(source, self._start)
+        self._before, leading, self._behind = _find_leading_id3(source)
+        self._has_frame_before = bool(FRAME.search(source.read(0, self._before)))
+        more, self._start = more_id3(source, self._behind) if leading else ((), 0)
+        self._end, tail = find_tail(source, self._start, more)
         self.tags = TagSet("mp3", (*([leading] if leading else ()), *tail))
 
     def audio(self) -> Iterator[Piece]:
@@ -92,11 +89,14 @@ class MP3:
         if self._before and (self._has_frame_before or not self.tags.blocks[0].items[-1].key):
             raise self._source.damaged("an ID3 tag stands behind, or holds, what may be audio")
         leading = tags.block("id3v2")
-        head = written_id3(leading, self._start - self._before) if leading else b""
-        old, new = (each.block("id3v1") for each in (self.tags, tags))
-        end = self._source.size - (_ID3V1_BYTES if old else 0)
-        tail = new.items[0].data if new else b""
-        return [head, Span(0, self._before), Span(self._start, end - self._start), tail]
+        head = written_id3(leading, self._behind - self._before) if leading else b""
+        old, new = (b.items[0].data if (b := t.block("id3v1")) else b"" for t in (self.tags, tags))
+        end, tail = self._source.size, b""
+        if old != new:
+            end, tail = self._end, self._source.read(self._end, end - self._end)
+            at = tail.rfind(old) if old else len(tail)
+            tail = tail[:at] + new + tail[at + len(old) :]
+        return [head, Span(0, self._before), Span(self._behind, end - self._behind), tail]
 
 
 class APE:
@@ -122,7 +122,8 @@ class APE:
         yield Span(0, self._end)
         behind = (block for block in tags.blocks if not block.form.startswith("id3v2"))
         for block in sorted(behind, key=lambda block: block.form == "id3v1"):
-            yield _written_ape(block) if block.form == "apev2" else block.items[0].data
+            data = (item.data for item in block.items)
+            yield _written_ape(block) if block.form == "apev2" else b"".join(data)
 
 
 def _declared_end(source: Source, start: int, end: int) -> int:
@@ -171,26 +172,34 @@ def ape_item(key: str, texts: tuple[str, ...]) -> Item:
 _FoundTag = tuple[int, Block]
 
 
-def find_tail(source: Source, first: int) -> tuple[int, tuple[Block, ...]]:
-    """Return where the audio ends, and the tags behind it in order, each form once."""
-    end, blocks = source.size, list[Block]()
-    finders = [_id3v1, _lyrics3, _ape]
+def find_tail(
+    source: Source, first: int, more: tuple[Item, ...] = ()
+) -> tuple[int, tuple[Block, ...]]:
+    """Return where the audio ends, and the tags behind it in order, the last of each form.
+
+    Those before it, and the tags `more`, are the items of one more block, which nobody reads.
+    """
+    end, blocks, further = source.size, list[Block](), list[Item]()
     while True:
-        for find in finders:
+        for find in (_id3v1, _lyrics3, _ape):
             found = find(source, end)
             if found and found[0] >= first:
-                end = found[0]
-                blocks.insert(0, found[1])
-                finders.remove(find)
+                start, block = found
+                if any(block.form == each.form for each in blocks):
+                    further.insert(0, Item(block.form, source.read(start, end - start)))
+                else:
+                    blocks.insert(0, block)
+                end = start
                 break
         else:
-            return end, tuple(blocks)
+            items = (*more, *further)
+            return end, (*([Block(_MORE_TAGS, items)] if items else ()), *blocks)
 
 
 def _id3v1(source: Source, end: int) -> _FoundTag | None:
     start = end - _ID3V1_BYTES
     # An APE tag of 131 bytes has these letters in its own name.
-    if end != source.size or not source.has(start, b"TAG") or source.has(start - 3, _APE_MAGIC):
+    if not source.has(start, b"TAG") or source.has(start - 3, _APE_MAGIC):
         return None
     return start, Block("id3v1", (Item("ID3v1", source.read(start, _ID3V1_BYTES)),))
 
@@ -271,16 +280,26 @@ def find_id3(source: Source, start: int) -> tuple[Block | None, int]:
 
 
 def is_mpeg(source: Source) -> bool:
-    """Say whether an MPEG frame, or a tag behind leading bytes, is found near the beginning."""
-    head = source.read(0, min(_SEARCHED_BYTES, source.size))
-    return bool(_MPEG_FRAME.search(head)) or bool(_find_leading_id3(source)[0])
+    """Say whether MPEG frames are found near the beginning, or behind a tag that stands there."""
+    start = _find_leading_id3(source)[2]
+    return has_frames(source, start, find_tail(source, start)[0])
+
+
+def more_id3(source: Source, start: int) -> tuple[tuple[Item, ...], int]:
+    """Return further ID3v2 tags that stand behind the first one, and where the last one ends."""
+    found = list[Item]()
+    while source.size - start > _HEADER and _ID3_HEADER.match(source.read(start, _HEADER)):
+        _, size = find_id3(source, start)
+        found.append(Item("id3v2", source.read(start, size)))
+        start += size
+    return tuple(found), start
 
 
 def _find_leading_id3(source: Source) -> tuple[int, Block | None, int]:
     """Return where the ID3v2 tag before the audio starts, the tag, and where it ends."""
     tag, size = find_id3(source, 0)
-    head = source.read(0, min(_SEARCHED_BYTES, source.size)) if tag is None else b""
-    if tag is not None or _MPEG_FRAME.match(head):
+    head = source.read(0, min(SEARCHED_BYTES, source.size)) if tag is None else b""
+    if tag is not None or FRAME.match(head):
         return 0, tag, size
     for found in _ID3_HEADER.finditer(head):
         start = found.start()

@@ -22,7 +22,13 @@ _PADDING = 1024  # room left behind items that had to grow
 _HEADER, _LONG_HEADER, _NO_LIMIT = 8, 16, 1 << 64
 _MOVIE, _MEDIA, _FRAGMENT, _INDEX, _SEGMENT_INDEX = b"moov", b"mdat", b"moof", b"mfra", b"sidx"
 _USER, _META, _ITEMS, _FREE = b"udta", b"meta", b"ilst", b"free"
-_TO_TABLES = (b"trak", b"mdia", b"minf", b"stbl")
+_TRACK, _HANDLER_BOX, _SOUND = b"trak", b"hdlr", b"soun"
+_OF_TRACKS = frozenset({_TRACK, b"mdia", b"minf", b"stbl"})
+_UNHEARD = frozenset({_USER, _META, _FREE, b"skip", b"wide", b"uuid"})
+"""Boxes of the movie that other programs put tags in, or leave room with."""
+
+_TIMED = frozenset({b"mvhd", b"tkhd", b"mdhd"})  # they begin with when they were made and changed
+_KNOWN_BOXES = FIRST_BOXES | {_FRAGMENT, _INDEX, _SEGMENT_INDEX, _META, _USER, b"styp", b"uuid"}
 _OFFSET_TABLES = {b"stco": 4, b"co64": 8}
 _BASE_OFFSET_PRESENT = 1  # a flag of `tfhd`
 
@@ -86,7 +92,10 @@ class MP4:
             )
         if not any(each.end > each.content for each in self._media):
             raise self._source.damaged("it has no media: its mdat box is empty, or not there")
-        self._tables(self._movie)  # are they where it says
+        tables = self._tables(self._movie)  # are they where it says
+        kinds = (each.content + 8 for each, _ in tables if each.kind == _HANDLER_BOX)
+        if not any(self._movie.startswith(_SOUND, at) for at in kinds):
+            raise self._source.damaged("it has no sound: none of its tracks is of that kind")
 
     @property
     def tags(self) -> TagSet:
@@ -95,14 +104,29 @@ class MP4:
         return TagSet("mp4", (Block("mp4", items),) if items else ())
 
     def audio(self) -> Iterator[Piece]:
-        """Yield the tables of samples, an offset as the place it points at, and all media."""
+        """Yield all of the movie but tags, an offset as the place it points at, and all media.
+
+        The index of segments has no first offset here: other programs do not let it follow.
+        """
         self._require_media()
+        is_outside = False
         for table, offsets in self._tables(self._movie):
+            yield table.kind
             if offsets is None:
-                yield self._movie[table.start : table.end]
-            else:
-                yield from (repr(self._place(at)).encode() for at in offsets.read(self._movie))
+                yield _without_times(table.kind, self._movie[table.content : table.end])
+                continue
+            places = [self._place(at) for at in offsets.read(self._movie)]
+            is_outside |= any(isinstance(each, int) for each in places)
+            yield from (repr(each).encode() for each in places)
         yield from (self._fragment(each) for each in self._boxes if each.kind == _FRAGMENT)
+        for each in self._boxes:
+            if each.kind == _SEGMENT_INDEX:
+                body = self._content(each)
+                at, width = _first_offset(body)
+                yield body[:at] + body[at + width :]
+        if is_outside:
+            end = self._boxes[-1].end
+            yield Span(end, self._source.size - end)
         for each in self._media:
             yield struct.pack(">Q", each.end - each.content)
             yield Span(each.content, each.end - each.content)
@@ -155,8 +179,7 @@ class MP4:
 
     def _shifted_index(self, box: Box, body: bytes, shift: int) -> bytes:
         """Return a segment index; its first offset counts from its end, maybe across `moov`."""
-        width = 8 if body[:1] == b"\1" else 4
-        at = 12 + width
+        at, width = _first_offset(body)
         try:
             (count,) = struct.unpack_from(">H", body, at + width + 2)
             sizes = [
@@ -194,9 +217,9 @@ class MP4:
         return bytes(moved)
 
     def _tables(self, movie: bytes) -> list[tuple[Box, Offsets | None]]:
-        """Return every table of samples, track by track, with its offsets if it has any."""
+        """Return every box of the movie that is heard, with its offsets if it has any."""
         try:
-            tables = list(_tables_below(movie, 0, len(movie), _TO_TABLES))
+            tables = list(_tables_below(movie, 0, len(movie)))
         except (ValueError, IndexError, struct.error) as error:
             raise self._source.damaged(str(error)) from error
         chunks = [at for _, offsets in tables if offsets for at in offsets.read(movie)]
@@ -265,18 +288,18 @@ def _numbers(key: str, text: str) -> bytes:
 
 
 def _boxes_of(source: Source) -> Iterator[Box]:
-    at = 0
+    at, has_movie = 0, False
     while at < source.size:
         head = source.read(at, min(_LONG_HEADER, source.size - at))
         if each := _box_header(head, at, source.size):
             yield each
-            at = each.end
+            at, has_movie = each.end, has_movie or each.kind == _MOVIE
         elif (each := _box_header(head, at, _NO_LIMIT)) and each.kind == _MEDIA:
             yield each  # cut short
             return
-        elif head.strip(b"\0"):
+        elif head.strip(b"\0") and (not has_movie or head[4:8] in _KNOWN_BOXES):
             raise source.damaged("a box is longer than the file")
-        else:  # zeros behind the last box, which some programs leave
+        else:  # zeros, another tag or line ends behind the last box, which some programs leave
             return
 
 
@@ -371,7 +394,7 @@ def _metas_below(body: bytes, start: int, end: int) -> Iterator[bytes]:
     for each in _boxes_in(body, start, end)[0]:
         if each.kind == _META:
             yield body[each.content : each.end]
-        elif each.kind in (_USER, _TO_TABLES[0]):
+        elif each.kind in (_USER, _TRACK):
             yield from _metas_below(body, each.content, each.end)
 
 
@@ -406,18 +429,33 @@ def _start_of_meta(meta: bytes) -> int:
     return 0 if is_short or len(meta) < len(_NO_VERSION) else len(_NO_VERSION)
 
 
-def _tables_below(
-    body: bytes, start: int, end: int, path: tuple[bytes, ...]
-) -> Iterator[tuple[Box, Offsets | None]]:
+def _first_offset(index: bytes) -> tuple[int, int]:
+    """Return where the first offset stands in the content of a `sidx` box, and how wide it is."""
+    width = 8 if index[:1] == b"\1" else 4
+    return 12 + width, width
+
+
+def _without_times(kind: bytes, content: bytes) -> bytes:
+    """Return the content of a box of the movie without when it was made and changed."""
+    if kind not in _TIMED:
+        return content
+    return content[:4] + content[20 if content[:1] == b"\1" else 12 :]
+
+
+def _tables_below(body: bytes, start: int, end: int) -> Iterator[tuple[Box, Offsets | None]]:
+    """Yield the boxes that are heard, of tracks what is in them."""
     for each in _boxes_in(body, start, end)[0]:
-        if path and each.kind == path[0]:
-            yield from _tables_below(body, each.content, each.end, path[1:])
-        elif not path and (width := _OFFSET_TABLES.get(each.kind)):
+        if each.kind in _UNHEARD:
+            continue
+        if each.kind in _OF_TRACKS:
+            yield Box(each.kind, each.start, each.end, each.end), None
+            yield from _tables_below(body, each.content, each.end)
+        elif width := _OFFSET_TABLES.get(each.kind):
             (count,) = struct.unpack_from(">I", body, each.content + 4)
             if each.content + 8 + width * count > each.end:
                 raise ValueError("a table of chunks is longer than its box")
             yield each, Offsets(each.content + 8, width, count, width)
-        elif not path:
+        else:
             yield each, None
 
 

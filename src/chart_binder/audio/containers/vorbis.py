@@ -277,17 +277,31 @@ class Ogg:
         self.tags = TagSet(self._codec.name, (self._comments,))
 
     def audio(self) -> Iterator[Piece]:
-        """Yield the headers without the comments, then all pages, but for number and checksum."""
+        """Yield the headers without the comments, then all pages.
+
+        Instead of its number and checksum, a page has what is wrong with them: players skip it.
+        """
         for packet in (self._first, *self._packets[1:]):
             yield len(packet).to_bytes(8, "big")
             yield packet
         headers = range(self._pages[0].start, self._pages[-1].end)
+        last: dict[int, int] = {}  # the number of the last page, by stream
         end = 0
         for page in _pages_from(self._source, 0):
             end = page.end
-            if page.start not in headers:
-                yield repr((page.flags, page.position, page.serial)).encode() + page.lacing
-                yield page.content
+            if page.start in headers:
+                last[page.serial] = self._pages[0].number + len(self._pages) - 1
+                continue
+            expected = page.number
+            if not page.flags & _FIRST_PAGE and page.serial in last:
+                expected = last[page.serial] + 1
+            last[page.serial] = page.number
+            yield repr((page.flags, page.position, page.serial)).encode() + page.lacing
+            if skipped := (page.number - expected) % (1 << 32):
+                yield f"{skipped} pages are missing".encode()
+            if not _has_checksum(self._source, page)[0]:
+                yield b"the checksum is wrong"
+            yield page.content
         yield Span(end, self._source.size - end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
@@ -364,10 +378,17 @@ def _header_packets(
 
 def _checked_content(source: Source, page: Page) -> bytes:
     """Return what is on a page; raise `AudioError` if the checksum is wrong: players skip it."""
-    content = source.read(page.content.start, page.content.size)
-    if not source.has(page.start, _page_header(page, content)):
+    is_right, content = _has_checksum(source, page)
+    if not is_right:
         raise source.damaged(f"the checksum of its page at byte {page.start:,} is wrong")
     return content
+
+
+def _has_checksum(source: Source, page: Page) -> tuple[bool, bytes]:
+    """Say whether the checksum of a page is right, and return its content."""
+    whole = source.read(page.start, page.end - page.start)
+    content = whole[page.content.start - page.start :]
+    return whole.startswith(_page_header(page, content)), content
 
 
 def _pages_from(source: Source, start: int) -> Iterator[Page]:
