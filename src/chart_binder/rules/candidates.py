@@ -1,8 +1,8 @@
 """Candidates: release groups with their role and the span of days on which the recording came out.
 
-The span is that of the earliest official release that contains the recording. A bare year or month
-beside a whole date within it counts as undated, and so does a medium before its time. The group's
-own first date is used only where no release is listed.
+The span is that of the earliest official release with the recording. A release dated only by year
+or month counts as undated if another has a whole date within that year or month, and so does one
+dated before its medium was on sale. The group's own date is used only if no release is listed.
 """
 
 import enum
@@ -29,7 +29,7 @@ from chart_binder.rules.names import is_by, is_various
 
 
 class Role(enum.Enum):
-    """What a record can be, as far as the rules tell records apart."""
+    """The kinds of record that the rules distinguish."""
 
     SOUNDTRACK = "soundtrack"
     ALBUM = "album"
@@ -40,17 +40,17 @@ class Role(enum.Enum):
     OTHER = "other"
     """Any other original work: a remix album, a broadcast."""
     COMPILATION = "compilation"
-    """What gathers recordings: a compilation, a DJ mix, a record by others of any type."""
+    """A record that gathers recordings: a compilation, a DJ mix, any record by other artists."""
 
 
 _COLLECTIONS = ("Compilation", "DJ-mix")
 _NO_STUDIO_ALBUM = frozenset({*_COLLECTIONS, "Soundtrack", "Live", "Remix"})
-"""Secondary types of an Album that no single leads to; mixtapes and demo albums are not listed."""
+"""An Album with one of these secondary types is no studio album; mixtapes and demos are."""
 
 
 @lru_cache(maxsize=1_024)
 def role_and_noun(primary: str | None, secondary: tuple[str, ...]) -> tuple[Role, str]:
-    """Return the role of a group by its MusicBrainz types, and a noun such as `live album`."""
+    """Return the role of a group with these MusicBrainz types, and a noun such as `live album`."""
     record, kinds = type_names(primary, secondary)
     return _role(record, kinds), _noun(record, kinds)
 
@@ -82,25 +82,26 @@ def _noun(record: str | None, kinds: tuple[str, ...]) -> str:
 
 
 def is_compilation(group: ReleaseGroup) -> bool:
-    """Whether the types say compilation or DJ mix, including soundtrack compilations."""
+    """Return whether the types include compilation or DJ mix."""
     return role_and_noun(group.primary_type, group.secondary_types or ())[0] is Role.COMPILATION
 
 
 def is_soundtrack(group: ReleaseGroup) -> bool:
-    """Whether the types say soundtrack, including soundtrack compilations."""
+    """Return whether the types include soundtrack."""
     return "Soundtrack" in type_names(group.primary_type, group.secondary_types or ())[1]
 
 
 @lru_cache(maxsize=4_096)
 def is_best_of(title: str) -> bool:
-    """Whether the title of an album says that it gathers what came out before."""
+    """Return whether an album's title says that it is a best-of."""
     return bool(best_of_pattern().search(fold(title)))
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A release group that carries the recording, eligible or not.
+    """A release group with the recording, whether or not it can be chosen.
 
-    It came out on some day from `first`, of the date `since`, to `last`, of `by`.
+    It came out between the days `first` and `last`, which are ordinals: the first day of the date
+    `since` and the last day of the date `by`.
     """
 
     group: ReleaseGroup
@@ -112,14 +113,14 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     by: PartialDate
     official: tuple[Release, ...]
     unofficial: tuple[Release, ...]
-    """Releases that decide nothing: promotional, bootleg, pseudo, cancelled, of unknown status."""
+    """Releases that the rules ignore: promotional, bootleg, pseudo, cancelled, unknown status."""
     recordings: tuple[RecordingCandidate, ...]
     hint: PartialDate | None = None
-    """An earlier date, of a release on a medium that was not on sale then: a CD of 1966."""
+    """The earlier date of a release whose medium was not on sale then, such as a CD of 1966."""
     own_date: PartialDate | None = None
-    """The group's own date, if it is earlier than all its releases and no copy explains it."""
+    """The group's own date, if all releases are later and no unofficial copy explains it."""
     is_own: Answer = None
-    """Whether it is credited to the artist."""
+    """Whether it is credited to the artist; None if that is unknown."""
 
     @property
     def id(self) -> ReleaseGroupId:
@@ -128,12 +129,12 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def is_weak(self) -> bool:
-        """Whether its date is only the group's own, because no release is listed."""
+        """Whether no release is listed, so that its only date is the group's own."""
         return not self.group.releases
 
     @property
     def counts(self) -> bool:
-        """Whether the recording can have come out on it officially."""
+        """Whether the recording may have come out on it officially."""
         return bool(self.official) or not self.group.releases
 
     @property
@@ -143,7 +144,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def when(self) -> str:
-        """The appearance date; two dates where releases are dated with different precision."""
+        """The date as text; two dates if releases are dated with different precision."""
         if self.since is self.by or self.since == self.by:
             return self.since.text or "date unknown"
         return f"{self.since.text}, {self.by.text} at the latest"
@@ -155,13 +156,13 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def is_by_others(self) -> bool:
-        """Whether it gathers only because it is by others, whatever its type."""
+        """Whether it counts as a compilation only because it is by other artists."""
         return self.role is Role.COMPILATION and self.is_own is False and not self.is_collection
 
     @property
     def is_collection(self) -> bool:
         """Whether its type or title says that it gathers recordings."""
-        return is_compilation(self.group) or (is_best_of(self.group.title or ""))
+        return is_compilation(self.group) or is_best_of(self.group.title or "")
 
     @property
     def name(self) -> str:
@@ -169,8 +170,8 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
         return f"the {self.kind} '{self.title}'"
 
     @property
-    def _pulled(self) -> str:
-        """`, withdrawn later`, if that is true of all releases of its date."""
+    def _withdrawal(self) -> str:
+        """`, withdrawn later` if all releases of its date were withdrawn; else an empty text."""
         day = self.since.text
         first = [release for release in self.official if release.date == day]
         for release in first:
@@ -180,7 +181,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def dated_name(self) -> str:
-        """`the single 'Killer Queen' (1974-10-11)`, with a remark if the date is a weak one."""
+        """`the single 'Killer Queen' (1974-10-11)`, with a remark if the date is doubtful."""
         remark = ""
         if self.is_weak:
             remark = ", the group's own date" if self.is_dated else ""
@@ -190,7 +191,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
             vague = vague if vague in dates else day_text
             remark = f"; another release is only dated {vague}" if vague != day_text else ""
             remark += "; another release has no date" if None in dates else ""
-        remark += self._pulled
+        remark += self._withdrawal
         if self.hint:
             remark += f"; one of {self.hint} is on a medium of later years"
         if self.own_date and self.role is Role.SINGLE:
@@ -204,7 +205,7 @@ _MAX_NAMED = 3
 
 
 def either(candidates: Sequence[Candidate]) -> str:
-    """Name candidates as alternatives, only the first few of many."""
+    """Return the names of the first few candidates, joined by `or`, and how many more there are."""
     names = [candidate.dated_name for candidate in candidates[:_MAX_NAMED]]
     if len(candidates) > _MAX_NAMED:
         names.append(f"{len(candidates) - _MAX_NAMED} more")
@@ -213,13 +214,11 @@ def either(candidates: Sequence[Candidate]) -> str:
 
 SPAN = attrgetter("first", "last")
 _ORDER = attrgetter("first", "last", "group.mb_rg_id")
-
-
 _NONE: Mapping[int, Candidate] = {}
 
 
 def candidates_in(bundle: EvidenceBundle) -> Sequence[Candidate]:
-    """Return the candidates of all recordings of a bundle, which are made once."""
+    """Return the candidates of all recordings of a bundle; the bundle caches them."""
     recordings, artist = bundle.recording_candidates, bundle.performer
     return bundle.once("candidates", lambda: candidates_of(recordings, artist))
 
@@ -229,10 +228,10 @@ def candidates_of(
     artist: Artist,
     made: Mapping[int, Candidate] = _NONE,
 ) -> list[Candidate]:
-    """Return one candidate for each group that carries one of the recordings, earliest first.
+    """Return a candidate for each group with any of the recordings, earliest first.
 
-    `artist` is that of the evidence. `known` are candidates by the identity of their group; those
-    of one recording are taken from it.
+    `artist` is the evidence's artist. `made` maps the `id()` of a group to its candidate, which is
+    used again if there is only one recording.
     """
     if len(recordings) == 1:
         groups = recordings[0].rg_candidates or ()
@@ -248,16 +247,16 @@ def candidates_of(
 
 
 def with_group_date(candidate: Candidate) -> Candidate | None:
-    """Return an undated candidate with its group's date as the lower bound; None if unknown."""
+    """Return an undated candidate with its group's date as the first day; None if it has none."""
     first = candidate.group.first_date.first
     return with_span(candidate, first, LAST_DAY) if first > FIRST_DAY else None
 
 
 def with_hint(candidate: Candidate) -> Candidate:
-    """Return the candidate as if it may have come out as early as its hint says.
+    """Return the candidate with its hint as the first day on which it may have come out.
 
-    A single may also have come out as early as its group's own date says. A candidate that is
-    tried on an earlier day than these dates stays as it is.
+    The group's own date of a single counts too. Dates after `last`, the last day on which the
+    candidate may have come out, are ignored.
     """
     own_date = candidate.own_date if candidate.role is Role.SINGLE else None
     dates = (date for date in (candidate.hint, own_date) if date)
@@ -266,7 +265,7 @@ def with_hint(candidate: Candidate) -> Candidate:
 
 
 def with_span(candidate: Candidate, first: int, last: int) -> Candidate:
-    """Return the candidate as if it had come out on some day from `first` to `last`."""
+    """Return the candidate with other first and last days."""
     return replace(candidate, first=first, last=last)
 
 
@@ -279,11 +278,7 @@ def _candidate_of(
     if unofficial:
         others = {id(release) for release in unofficial}
         official = tuple(
-            [
-                release
-                for release in releases
-                if release.status == "Official" or id(release) not in others
-            ]
+            [copy for copy in releases if copy.status == "Official" or id(copy) not in others]
         )
     hint = None
     if day:
@@ -306,7 +301,7 @@ def _artists(recordings: Sequence[RecordingCandidate], artist: Artist) -> tuple[
 
 
 def _role_of(group: ReleaseGroup, official: Sequence[Release], is_own: Answer) -> tuple[Role, str]:
-    """Return role and noun: first by whose record it is, then by its type and title."""
+    """Return role and noun: a record by other artists is a compilation, whatever its type."""
     role, noun = role_and_noun(group.primary_type, group.secondary_types or ())
     if is_own is False and role not in (Role.COMPILATION, Role.SOUNDTRACK):
         return Role.COMPILATION, f"various-artists {noun}" if is_various(group, official) else noun
@@ -320,19 +315,16 @@ def _role_of(group: ReleaseGroup, official: Sequence[Release], is_own: Answer) -
 def _unexplained_own_date(
     group: ReleaseGroup, since: PartialDate, hint: PartialDate | None, copies: Sequence[Release]
 ) -> PartialDate | None:
-    """Return the group's own date if it is earlier than all its releases, and no copy explains it.
+    """Return the group's own date if all its releases are later and nothing explains it.
 
-    A listed copy of that date explains it, and so does a release on a medium before its time.
+    An unofficial copy of that date explains it, and so does `hint`, the date of a release whose
+    medium was not on sale then.
     """
-    group_date = group.first_release_date
-    if (
-        not group_date
-        or not since.is_known
-        or group_date >= since.text
-        or group.first_date.last >= since.first
-    ):
+    if not group.first_release_date or not since.is_known:
         return None
-    date, listed = group.first_date, [release.when for release in copies if release.when.is_known]
+    if group.first_release_date >= since.text or group.first_date.last >= since.first:
+        return None
+    date, listed = group.first_date, [copy.when for copy in copies if copy.when.is_known]
     listed += [hint] if hint else []
     return None if any(same_day(date, when) is not False for when in listed) else date
 
@@ -342,11 +334,11 @@ _AFTER_ANY_DATE = ":"
 
 
 def _earliest_day(releases: Sequence[Release]) -> tuple[str | None, list[Release]]:
-    """Return the earliest date of official releases, if it is a whole day, and the unofficial ones.
+    """Return the earliest date of the official releases and the list of unofficial releases.
 
-    One pass is enough for most groups, some of which have hundreds of releases. Dates sort as text:
-    a year before its months, a month before its days; so if the least text is a whole date, on a
-    medium of its time, no release can be earlier.
+    The date is None unless it is a whole date on which the medium was on sale. One pass is enough,
+    because dates sort as text, a year before its months and a month before its days: if the least
+    text is a whole date, no release can be earlier. Some groups have hundreds of releases.
     """
     earliest, first, unofficial = _AFTER_ANY_DATE, None, []
     for release in releases:
@@ -360,16 +352,15 @@ def _earliest_day(releases: Sequence[Release]) -> tuple[str | None, list[Release
 
 
 def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, PartialDate | None]:
-    """Return the dates that bound the day of the earliest release from below and from above.
+    """Return the dates before and after which the earliest release cannot have come out.
 
-    The third is an earlier date on a medium before its time, if there is one.
+    The third value is an earlier date on which the medium was not on sale, or None.
     """
     early = {release.date for release in releases if release.format and is_before_its_time(release)}
     dates_written = {release.date for release in releases if release.date}
     if early:
-        dates_written = {
-            release.date for release in releases if release.date and not is_before_its_time(release)
-        }
+        timely = (release for release in releases if not is_before_its_time(release))
+        dates_written = {release.date for release in timely if release.date}
         early -= dates_written
     least = min(dates_written, default="")
     while len(least) in _VAGUE_LENGTHS and any(
@@ -377,7 +368,7 @@ def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate, Part
     ):
         dates_written.remove(least)
         least = min(dates_written)
-    # What is later than the least is left out.
+    # Dates of later years, months or days cannot be the earliest.
     dates = [PartialDate.parse(date) for date in dates_written if date.startswith(least)]
     since = min(dates, key=SPAN, default=UNKNOWN)
     by = since
@@ -406,7 +397,7 @@ def _merged_groups(
 
 
 def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:
-    """Return one group with the releases of all; the most detailed one gives the other fields."""
+    """Return a group with the releases of all; the most detailed group gives the other fields."""
     if len(groups) == 1:
         return groups[0]
     main = max(groups, key=_detail)
@@ -426,20 +417,16 @@ def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:
 
 
 def _detail(group: ReleaseGroup) -> tuple[int, bool, bool, str, str]:
-    """Return a sort key for descriptions of one group that ignores its releases and dates.
+    """Return a sort key for descriptions of a group, which ignores releases and dates.
 
-    Contradictory ones matter only as `questions.contradictions_that_matter` says.
+    `questions.contradictions_that_matter` finds contradictions between the descriptions.
     """
     names = ("secondary_types", "labels", "countries")
     lists = {name: tuple(sorted(getattr(group, name) or ())) for name in names}
     plain = replace(group, releases=None, first_release_date=None, **lists)
-    has_type_and_credit = bool(group.primary_type), bool(group.artist_credit)
-    return (
-        len(group.kinds),
-        *has_type_and_credit,
-        f"{group.types} {group.artist_credit}",
-        str(plain),
-    )
+    has_type, has_credit = bool(group.primary_type), bool(group.artist_credit)
+    content = f"{group.types} {group.artist_credit}"
+    return len(group.kinds), has_type, has_credit, content, str(plain)
 
 
 _UNOFFICIAL_NOUNS = {
@@ -452,12 +439,12 @@ _UNKNOWN_STATUS = ("a release of unknown status", "releases of unknown status")
 
 
 def describe_unofficial(release: Release) -> str:
-    """Return a noun for an unofficial release by its status: `a bootleg`."""
+    """Return a noun for the status of an unofficial release: `a bootleg`."""
     return _UNOFFICIAL_NOUNS.get(release.standing or "", _UNKNOWN_STATUS)[0]
 
 
 def count_unofficial(releases: Sequence[Release]) -> str:
-    """Return nouns for several: `2 bootlegs and a promotional copy`, `a bootleg of 2008`."""
+    """Return nouns with numbers: `2 bootlegs and a promotional copy`, `a bootleg of 2008`."""
     if len(releases) == 1 and releases[0].when.is_known:
         return f"{describe_unofficial(releases[0])} of {releases[0].when}"
     nouns = (_UNOFFICIAL_NOUNS.get(release.standing or "", _UNKNOWN_STATUS) for release in releases)

@@ -28,7 +28,7 @@ from chart_binder.rules.names import is_named, names_on
 from chart_binder.rules.recordings import sorted_recordings
 
 _BLOCKING_UNDATED = (Role.SINGLE, Role.SOUNDTRACK)
-"""An undated record of these roles may be the premiere, so it keeps the case open."""
+"""An undated record with one of these roles may be the premiere, so it keeps the case open."""
 
 _DAYS_A_YEAR = 366
 _MEAN_YEAR, _MANY_YEARS = 365.25, 2
@@ -44,33 +44,33 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     candidates: Sequence[Candidate]
     works: Sequence[Candidate]
-    """Official records that are no compilations; undated ones only where they block."""
+    """Official records except compilations; undated ones only if they keep the case open."""
     undated: Sequence[Candidate]
-    """Works set aside: they have no date and are neither singles nor soundtracks."""
+    """Works that are ignored because they have no date and are neither singles nor soundtracks."""
     compilations: Sequence[Candidate]
     firsts: Sequence[Candidate]
-    """The works that may be the earliest; exactly one if the known dates settle it."""
+    """The works that may be the earliest; exactly one if the dates tell."""
     singles: Sequence[Candidate]
     albums: Sequence[Candidate]
     """The studio albums that may be the earliest studio album."""
     early_compilations: "Sequence[EarlyCompilation]"
-    """Compilations that may nevertheless be the premiere."""
+    """Compilations that may be the premiere."""
     dated_compilations: Sequence[Candidate]
-    """The compilations of which at least the group is dated."""
+    """The compilations with a date, at least that of the group."""
     tie_break: "TieBreak"
     recordings: Sequence[RecordingCandidate]
     bundle: EvidenceBundle
-    """The evidence without recordings; `siblings` is `looked_up` only if none was found."""
+    """The evidence without recordings; its `siblings` is `looked_up` only if none was found."""
     settings: RulesConfig
 
     @property
     def artist(self) -> Artist:
-        """The artist, perhaps unknown."""
+        """The artist, who may be unknown."""
         return self.bundle.performer
 
     @property
     def intent(self) -> str:
-        """`live`, `remix`, `demo` or `radio edit` where the recording is one; else empty."""
+        """`live`, `remix`, `demo` or `radio edit` if the recording is one; else an empty text."""
         return self.tie_break.intent
 
     @property
@@ -82,7 +82,7 @@ class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 def contest_of(bundle: EvidenceBundle, settings: RulesConfig) -> Contest:
     """Return the contest for the recordings of a bundle that may be the file's.
 
-    It is built once for a bundle, which keeps it.
+    The bundle caches it.
     """
 
     def build() -> Contest:
@@ -93,7 +93,7 @@ def contest_of(bundle: EvidenceBundle, settings: RulesConfig) -> Contest:
 
 
 def candidates_meant(bundle: EvidenceBundle) -> Sequence[Candidate]:
-    """Return the candidates of the recordings that may be the file's, which are made once."""
+    """Return the candidates of the recordings that may be the file's; the bundle caches them."""
     recordings = sorted_recordings(bundle).possible
     if len(recordings) == len(bundle.recording_candidates):
         return candidates_in(bundle)
@@ -101,9 +101,9 @@ def candidates_meant(bundle: EvidenceBundle) -> Sequence[Candidate]:
 
 
 def contest_on_trial(bundle: EvidenceBundle, contest: Contest) -> Contest:
-    """Return the contest for a bundle in which something of another contest's was changed.
+    """Return the contest for a changed copy of the bundle of `contest`.
 
-    The candidates of groups that are not changed are taken from that contest.
+    Candidates of groups that did not change are reused.
     """
     recordings = sorted_recordings(bundle).possible
     unchanged = {id(candidate.group): candidate for candidate in contest.candidates}
@@ -122,7 +122,7 @@ def build_contest(
     bundle: EvidenceBundle,
     settings: RulesConfig,
 ) -> Contest:
-    """Return the contest for recordings that stand for one song; `bundle` is without recordings."""
+    """Return the contest for recordings of one song; `bundle` has no recordings."""
     country, labels = bundle.performer.country, settings.label_authority_order
     tie_break = TieBreak(intent_of(recordings), country, labels)
     return _contest(candidates, recordings, bundle, tie_break, settings)
@@ -146,11 +146,8 @@ def _contest(
     others, undated = _without_undated(others, soundtracks, settings.lead_window_days)
     works = [*others, *soundtracks]
     firsts = possibly_earliest(works, tie_break)
-    spans = (
-        candidate if candidate.is_dated else with_group_date(candidate)
-        for candidate in compilations
-    )
-    dated = [candidate for candidate in spans if candidate]
+    spans = (record if record.is_dated else with_group_date(record) for record in compilations)
+    dated = [record for record in spans if record]
     early: Sequence[EarlyCompilation] = ()
     if dated and settings.compilation_premiere:
         window = settings.lead_window_days
@@ -163,10 +160,8 @@ def _contest(
         undated=undated,
         compilations=compilations,
         firsts=firsts,
-        singles=[candidate for candidate in firsts if candidate.role is Role.SINGLE],
-        albums=possibly_earliest(
-            [candidate for candidate in works if candidate.role is Role.ALBUM], tie_break
-        ),
+        singles=[work for work in firsts if work.role is Role.SINGLE],
+        albums=possibly_earliest([work for work in works if work.role is Role.ALBUM], tie_break),
         early_compilations=early,
         dated_compilations=dated,
         tie_break=tie_break,
@@ -179,9 +174,10 @@ def _contest(
 def _by_role(
     candidates: Sequence[Candidate], gap_years: int
 ) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
-    """Return the official candidates as works, compilations, and dated compilations run as works.
+    """Return the works, the compilations and the soundtracks among the official candidates.
 
-    The latter are soundtracks; an undated one is among the works.
+    The soundtracks are soundtrack compilations that count as works. Undated ones are among the
+    works.
     """
     counting = [
         candidate if candidate.hint is None and candidate.own_date is None else with_hint(candidate)
@@ -205,36 +201,33 @@ def _with_undated_pressings(
 ) -> list[Candidate]:
     """Return the works; a single counts as undated if all its dated pressings are reissues.
 
-    They are reissues if every dated single came out more than `reissue_long_gap_years` after
-    another record. The pressing without a date may be the original, if its medium
-    was on sale when that record came out.
+    They are reissues if every dated single came out more than `gap_years` after another record. A
+    pressing without a date may then be the original, if its medium was on sale when that record
+    came out.
     """
-    singles = [candidate for candidate in works if candidate.role is Role.SINGLE]
+    singles = [work for work in works if work.role is Role.SINGLE]
     records = (*works, *compilations) if singles else ()
-    dated = [candidate.last for candidate in records if candidate.first > FIRST_DAY]
+    dated = [record.last for record in records if record.first > FIRST_DAY]
     if not dated:
         return works
     first = min(dated)
     late = first + gap_years * _DAYS_A_YEAR
-    if any(candidate.is_dated and candidate.last <= late for candidate in singles):
+    if any(single.is_dated and single.last <= late for single in singles):
         return works
     year = str(date.fromordinal(first).year)
     undated = {
-        candidate.id
-        for candidate in singles
+        single.id
+        for single in singles
         if any(
             release.date is None and not is_too_early(release.format, year)
-            for release in candidate.official
+            for release in single.official
         )
     }
-    return [
-        with_span(candidate, FIRST_DAY, candidate.last) if candidate.id in undated else candidate
-        for candidate in works
-    ]
+    return [with_span(work, FIRST_DAY, work.last) if work.id in undated else work for work in works]
 
 
 def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
-    """Return the kind of performance that all recordings are of; else an empty text."""
+    """Return the intent that all recordings have in common; an empty text if they differ."""
     intents = {
         next((name for flag, name in _INTENTS if getattr(flags, flag)), "")
         for flags in [recording.intent for recording in recordings]
@@ -245,60 +238,52 @@ def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
 def _soundtracks_as_works(
     compilations: Sequence[Candidate], *, is_any_work: bool
 ) -> list[Candidate]:
-    """Return the soundtrack compilations that run as works.
+    """Return the soundtrack compilations that count as works.
 
-    Beside a work, dated or not, such a record is where the recording came out if it is the
-    earliest. Among compilations alone it runs as a work only if it is certainly no later than every
-    other dated one.
+    If there is any other work, dated or not, all of them do. If there is none, only one that is
+    certainly no later than every other dated compilation does.
     """
     soundtracks = [
-        candidate
-        for candidate in compilations
-        if candidate.kind != "compilation" and is_soundtrack(candidate.group)
+        record
+        for record in compilations
+        if record.kind != "compilation" and is_soundtrack(record.group)
     ]
     if soundtracks and not is_any_work:
-        soonest = _two_least(candidate.first for candidate in compilations if candidate.is_dated)
+        soonest = _two_least(record.first for record in compilations if record.is_dated)
         is_alone = len(compilations) == 1
         soundtracks = [
-            candidate
-            for candidate in soundtracks
+            record
+            for record in soundtracks
             if is_alone
-            or (candidate.is_dated and candidate.last <= _least_of_others(soonest, candidate.first))
+            or (record.is_dated and record.last <= _least_of_others(soonest, record.first))
         ]
-    return [replace(candidate, role=Role.SOUNDTRACK) for candidate in soundtracks]
+    return [replace(record, role=Role.SOUNDTRACK) for record in soundtracks]
 
 
 def _without_undated(
     works: list[Candidate], soundtracks: Sequence[Candidate], window: int
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """Split off undated albums and the like, if any work is dated.
+    """Return the works to compare and the undated works to ignore, such as undated albums.
 
-    One stays if by its group's date it may be the earliest, or an album within the window.
+    None is ignored unless a work is dated. An undated work stays if its group's date is early
+    enough: it may then be the earliest, or an album that came out within the window of days.
     """
     undated = [work for work in works if not work.is_dated and work.role not in _BLOCKING_UNDATED]
     if not undated:
         return works, []
-    dated = [
-        candidate.last
-        for candidate in (*works, *soundtracks)
-        if candidate.is_dated and candidate.last < LAST_DAY
-    ]
+    records = (*works, *soundtracks)
+    dated = [record.last for record in records if record.is_dated and record.last < LAST_DAY]
     if not dated:
         return works, []
     soonest = min(dated) + window
-    early = {
-        candidate.id: candidate
-        for candidate in filter(None, map(with_group_date, undated))
-        if candidate.first <= soonest
-    }
-    split = [candidate for candidate in undated if candidate.id not in early]
-    gone = {candidate.id for candidate in split}
-    return [
-        early.get(candidate.id, candidate) for candidate in works if candidate.id not in gone
-    ], split
+    by_group_date = filter(None, map(with_group_date, undated))
+    early = {work.id: work for work in by_group_date if work.first <= soonest}
+    ignored = [work for work in undated if work.id not in early]
+    ids = {work.id for work in ignored}
+    return [early.get(work.id, work) for work in works if work.id not in ids], ignored
 
 
-# Ties: what decides between records of the same day.
+# Ties: which of several records of one day comes first.
 
 _FORMER = {
     "SU": (
@@ -309,12 +294,12 @@ _FORMER = {
     "XC": ("CZ", "SK"),
     "XG": ("DE",),
 }  # fmt: skip
-"""MusicBrainz' codes of former countries, with their successors (ISO 3166-3, and `X` codes)."""
+"""MusicBrainz codes of former countries, with their successors (ISO 3166-3, and `X` codes)."""
 
 
 @lru_cache(maxsize=512)
 def home_countries(country: str | None) -> frozenset[str]:
-    """Return a country with its predecessors and successors; none for worldwide and Europe."""
+    """Return a country with its predecessors and successors; nothing for worldwide and Europe."""
     if not country or country in NO_COUNTRIES:
         return frozenset()
     former = {old for old, new in _FORMER.items() if country in new}
@@ -322,7 +307,7 @@ def home_countries(country: str | None) -> frozenset[str]:
 
 
 def label_rank(order: Sequence[str], names: Sequence[str | None]) -> int:
-    """Return the index in `order` of the best of some labels; its length if none is in it."""
+    """Return the least index in `order` of any of the names; its length if there is none."""
     if not order:
         return 0
     folded = {name.casefold() for name in names if name}
@@ -335,14 +320,15 @@ Key: TypeAlias = tuple[int, bool, int]
 class TieBreak:
     """Sort keys for records of the same day; the smaller key wins.
 
-    First the role: a soundtrack, then a studio album or a record typed for the recording's intent,
-    then the rest. Then a release of that day in the artist's country, then label authority.
+    A soundtrack comes first, then a studio album (or, for a recording with an intent, a record of
+    that type), then other records. Among these, a record with a release of that day in the artist's
+    country comes first, then one on a label that is earlier in the order of labels.
 
-    Which releases are of that day may be unknown: `best` counts all that may be, `worst` only
-    those that must be. The countries and labels of a group, which are those of all its releases,
-    count only where no release is listed.
+    It may be unknown which releases came out on that day: `best` counts all that may have, `worst`
+    only those that must have. A group's countries and labels, which are those of all its releases,
+    count only if no release is listed.
 
-    Open cases are tried day by day with the same releases, so keys are cached.
+    Keys are cached, because open cases are tried day by day with the same releases.
     """
 
     __slots__ = ("_best", "_home", "_labels", "_worst", "intent")
@@ -355,25 +341,23 @@ class TieBreak:
         self._worst: dict[str, Key] = {}
 
     def best(self, candidate: Candidate) -> Key:
-        """Return the key on the first day it may have come out."""
+        """Return the key for the first day on which the candidate may have come out."""
         if (key := self._best.get(candidate.group.mb_rg_id)) is None:
-            key = self._best[candidate.id] = self._key_on(
-                candidate, candidate.since, attrgetter("first")
-            )
+            key = self._key_on(candidate, candidate.since, attrgetter("first"))
+            self._best[candidate.id] = key
         return key
 
     def worst(self, candidate: Candidate) -> Key:
-        """Return the key on the last day it may have come out."""
+        """Return the key for the last day on which the candidate may have come out."""
         if (key := self._worst.get(candidate.group.mb_rg_id)) is None:
-            key = self._worst[candidate.id] = self._key_on(
-                candidate, candidate.by, attrgetter("last")
-            )
+            key = self._key_on(candidate, candidate.by, attrgetter("last"))
+            self._worst[candidate.id] = key
         return key
 
     def _key_on(
         self, candidate: Candidate, day: PartialDate, edge: Callable[[PartialDate], int]
     ) -> Key:
-        is_day = day.first == day.last  # then a bare year that ends on it counts as undated
+        is_day = day.first == day.last  # a year that ends on that day does not match
         releases = [
             release
             for release in candidate.official
@@ -400,9 +384,10 @@ class TieBreak:
 
 
 def possibly_earliest(works: Sequence[Candidate], tie_break: TieBreak) -> Sequence[Candidate]:
-    """Return the works that may be the earliest, however the unknown days fall.
+    """Return the works that may be the earliest.
 
-    Exact: some choice of days makes each of them, and no other, the earliest.
+    For each of them there is a choice of exact days within the spans that makes it, and no other,
+    the earliest.
     """
     if len(works) <= 1:
         return works
@@ -425,9 +410,9 @@ class EarlyCompilation(msgspec.Struct, frozen=True, eq=False):
     candidate: Candidate
     is_own: Answer
     is_alone: bool
-    """Whether every other compilation came out later by more than the window."""
+    """Whether every other compilation came out later by more than the lead window."""
     precedes_all: bool
-    """Whether it is certain that no work can be where the recording came out."""
+    """Whether it is certain that the recording did not first come out on a work."""
 
 
 def _early_compilations(
@@ -439,26 +424,24 @@ def _early_compilations(
 ) -> Sequence[EarlyCompilation]:
     """Return the compilations that may precede every work by more than `window` days.
 
-    One of the artist's own is the premiere if every other compilation is later by more than the
-    window too. If another may be nearer, the case is open; if another is surely much earlier, it is
-    ruled out. `soundtracks` are compilations that run as works: those it must precede by however
-    little.
+    A compilation by the artist is the premiere if every other compilation, too, is later by more
+    than the window. If another may be closer, the case is open; if another is certainly earlier by
+    more than the window, the compilation is ruled out. It must precede the `soundtracks`, which are
+    compilations that count as works, by at least a day.
     """
     work_last = min([work.last for work in works], default=_NEVER)
     early = [collection for collection in compilations if collection.first + window < work_last]
     if not early:
         return ()
     others = (*compilations, *soundtracks)
-    soonest, first = (
-        _two_least(candidate.last for candidate in others),
-        _two_least(candidate.first for candidate in others),
-    )
+    soonest = _two_least(record.last for record in others)
+    first = _two_least(record.first for record in others)
     work_first = min([work.first for work in works], default=_NEVER)
     sound_last = min([soundtrack.last for soundtrack in soundtracks], default=_NEVER)
     sound_first = min([soundtrack.first for soundtrack in soundtracks], default=_NEVER)
     soonest_work = min(work_first, sound_first)
     names = _artist_names(artist, works)
-    early_compilations = []
+    results = []
     for compilation in early:
         other_last = _least_of_others(soonest, compilation.last)
         if compilation.first >= sound_last or compilation.first > other_last + window:
@@ -468,7 +451,7 @@ def _early_compilations(
             continue
         if is_own is False and is_named(names, compilation.group, compilation.official) is False:
             if soonest_work < _NEVER:
-                early_compilations.append(
+                results.append(
                     EarlyCompilation(compilation, is_own=False, is_alone=True, precedes_all=True)
                 )
             continue
@@ -476,10 +459,8 @@ def _early_compilations(
         is_ahead = compilation.last + window < work_first and compilation.last < sound_first
         precedes_all = is_own is True and is_ahead and compilation.last <= other_first + window
         is_alone = compilation.last + window < other_first
-        early_compilations.append(
-            EarlyCompilation(compilation, is_own or None, is_alone, precedes_all)
-        )
-    return early_compilations
+        results.append(EarlyCompilation(compilation, is_own or None, is_alone, precedes_all))
+    return results
 
 
 def _two_least(days: Iterable[int]) -> tuple[int, int]:
@@ -488,7 +469,7 @@ def _two_least(days: Iterable[int]) -> tuple[int, int]:
 
 
 def _least_of_others(two_least: tuple[int, int], day: int) -> int:
-    """Return the smallest day of all but the one whose day is `own`."""
+    """Return the least of all days except one that is `day`, given the two least of all."""
     least, second = two_least
     return second if day == least else least
 
@@ -500,7 +481,7 @@ def _artist_names(artist: Artist, works: Sequence[Candidate]) -> set[str]:
 
 
 def time_between(least: int, most: int) -> str:
-    """Return a number of days, or the range of it, in words: in years from two years on."""
+    """Return a number of days, or a range, in words; in years if it is two years or more."""
     unit = "day"
     if least >= _MANY_YEARS * _MEAN_YEAR:
         least, most, unit = round(least / _MEAN_YEAR), round(most / _MEAN_YEAR), "year"

@@ -1,4 +1,4 @@
-"""The decision of the rules on an evidence bundle, and a person's override of it."""
+"""The decision of the rules on an evidence bundle, and a person's override."""
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import LAST_DAY
@@ -42,10 +42,10 @@ def decide(
 ) -> Verdict:
     """Return the decision of the rules on evidence.
 
-    The same evidence in any order gives the same verdict. A decision holds whatever the true day is
-    behind each partial date, whatever the status is of a release that has none, and whichever of
-    two descriptions of one record is right; otherwise the verdict is open and has the questions
-    that would settle it. A person's `override` precedes every rule.
+    The order of the evidence makes no difference. A decision depends on nothing unknown: neither on
+    the exact day of a partial date, nor on the status of a release that has none, nor on which of
+    two descriptions of one record is right. If it would, the verdict is open and has the questions
+    whose answers would settle it. A person's `override` precedes every rule.
     """
     if override:
         return _overridden(override, bundle, settings)
@@ -53,7 +53,7 @@ def decide(
 
 
 def group_settled(bundle: EvidenceBundle, settings: RulesConfig) -> ReleaseGroupId | None:
-    """Return the group that the rules decide for, None if the case is open; it asks nothing."""
+    """Return the group that the rules decide for, or None; prepare no questions."""
     contest = contest_of(bundle, settings)
     is_clear = bundle.listed.is_each_once
     crg = bundle.once(("settled", settings), lambda: _settle(bundle, contest, is_clear=is_clear))
@@ -88,7 +88,7 @@ def _cut_short(bundle: EvidenceBundle) -> str:
 
 
 def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
-    """Return the open case of evidence that is cut short, with what it would be decided for."""
+    """Return an open case for incomplete evidence, with the decision on what was read."""
     text = f"{_cut_short(bundle)}: does anything that was not read show an earlier release?"
     return Open(
         f"the evidence is cut short; by what was read, {verdict.because}",
@@ -100,7 +100,7 @@ def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
 
 
 def _named(verdict: Decided, bundle: EvidenceBundle) -> Open:
-    """Return the open case of a recording that only a file's name identifies, with its decision."""
+    """Return an open case for a recording known only from the file's name, with its decision."""
     artist = bundle.tags.get("artist") or bundle.performer.name
     title = bundle.tags.get("title") or bundle.recording_title
     text = f"is the file what its name says, {title!r} by {artist!r}?"
@@ -108,7 +108,7 @@ def _named(verdict: Decided, bundle: EvidenceBundle) -> Open:
 
 
 def _doubted(verdict: Decided, text: str, doubt: str) -> Open:
-    """Return the open case of a recording that may not be the file's, with its decision."""
+    """Return an open case for a recording that may not be the file's, with its decision."""
     because = f"{doubt}; if it is right, {verdict.because}"
     question = Question("which_copy", text, (verdict.recording,))
     return Open(because, (question,), verdict.path, verdict.rivals, verdict)
@@ -117,7 +117,7 @@ def _doubted(verdict: Decided, text: str, doubt: str) -> Open:
 def _settled(
     bundle: EvidenceBundle, contest: Contest, recordings: SortedRecordings
 ) -> Decided | Undecided:
-    """Return the decision, if it depends on nothing ambiguous."""
+    """Return the decision; if it depends on anything ambiguous, the undecided case."""
     results = apply_rules(contest)
     chosen = results.chosen
     apart = None
@@ -135,7 +135,7 @@ def _settled(
 
 
 def _settle(bundle: EvidenceBundle, contest: Contest, *, is_clear: bool) -> ReleaseGroupId | None:
-    """Return the group decided for, if the decision depends on nothing ambiguous."""
+    """Return the chosen group, or None if the choice depends on anything ambiguous."""
     chosen = _choose(contest, sorted_recordings(bundle))
     if chosen is None or _ambiguities(chosen, bundle, contest, is_clear=is_clear)[1]:
         return None
@@ -143,7 +143,7 @@ def _settle(bundle: EvidenceBundle, contest: Contest, *, is_clear: bool) -> Rele
 
 
 def _choose(contest: Contest, recordings: SortedRecordings) -> Candidate | None:
-    """Return the decision, with releases of unknown status taken as unofficial."""
+    """Return the chosen candidate or None; releases of unknown status count as unofficial."""
     results = apply_rules(contest)
     if results.chosen and recordings_disagree(results.chosen, contest, results, recordings):
         return None
@@ -179,9 +179,10 @@ def _decided(
 def _ambiguities(
     chosen: Candidate, bundle: EvidenceBundle, contest: Contest, *, is_clear: bool
 ) -> tuple[str, tuple[Asked, ...]]:
-    """Return what the decision depends on besides days, with the questions that would settle it.
+    """Return what the decision depends on besides dates, and the questions that would settle it.
 
-    The evidence `is_clear` if it describes nothing twice.
+    Both are empty if it depends on nothing else. `is_clear` says that the evidence describes
+    nothing twice.
     """
 
     def rules(tried: EvidenceBundle) -> ReleaseGroupId | None:
@@ -189,17 +190,15 @@ def _ambiguities(
         return other.id if other else None
 
     if not is_clear:
-        contradictory = find_contradictions(contest.recordings, contest.candidates)
-        if contradictory and (
-            questions := contradictions_that_matter(chosen.id, contradictory, bundle, rules)
-        ):
-            return "which of two descriptions is right", questions
+        clashes = find_contradictions(contest.recordings, contest.candidates)
+        if clashes and (matter := contradictions_that_matter(chosen.id, clashes, bundle, rules)):
+            return "which of two descriptions is right", matter
     statuses = releases_of_unknown_status(contest.candidates)
     untyped = records_of_unknown_type(contest.candidates)
     if not (statuses or untyped):
         return "", ()
     until = chosen.last + contest.settings.lead_window_days
-    if chosen.role is Role.COMPILATION:  # any work, however late, may rule it out
+    if chosen.role is Role.COMPILATION:  # any work may rule it out, however late it is
         until = LAST_DAY
     if questions := statuses_that_matter(chosen.id, statuses, until, bundle, rules):
         return "the status of a release", questions
@@ -207,12 +206,10 @@ def _ambiguities(
 
 
 def _overridden(override: Override, bundle: EvidenceBundle, settings: RulesConfig) -> Decided:
-    """Return a person's decision; what it leaves open, the release and recording, by the rules."""
+    """Return a person's decision; the rules add the recording, and the release if none is given."""
     contest, recordings = contest_of(bundle, settings), sorted_recordings(bundle)
     crg = bare_id(override.crg)
-    chosen = next(
-        (candidate for candidate in contest.candidates if bare_id(candidate.id) == crg), None
-    )
+    chosen = next((group for group in contest.candidates if bare_id(group.id) == crg), None)
     because = override.reason or "a person decided so"
     path = [Considered(f"CRG:{MANUAL_OVERRIDE}", because)]
     rr = ReleaseId(bare_id(override.rr)) if override.rr else None

@@ -1,12 +1,12 @@
 """Explanations: why a case is open, and why each other candidate was not chosen.
 
-Questions for dates say on which day, or side of a day, the answer of the rules turns.
+A question about a date names the day before and after which the rules answer differently.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from itertools import islice, product
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -57,20 +57,19 @@ from chart_binder.rules.recordings import (
 
 _MAX_QUESTIONS = 5
 _MAX_CLOSE = 8
-"""Of more close candidates no day is tried: their exact dates are asked for."""
+"""If more candidates are close, no days are tried, and their exact dates are asked for."""
 _MAX_COMBINATIONS = 6
 _MAX_NAMES = 3
 _MAX_SPANS = 4
-"""With more spans of days that lead to different answers, none is listed."""
+"""If more spans of days lead to different answers, none is listed."""
 _MAX_REMARK = 80
-"""From so many years on a distance is given in years."""
 _NOWHERE = ""
 
 _Excluded: TypeAlias = Sequence[tuple[RecordingCandidate, str]]
 
 
 def undecided(contest: Contest, results: RuleResults) -> Undecided:
-    """Return why the rules cannot decide, with the questions that would settle it."""
+    """Return why the rules cannot decide, and the questions that would settle the case."""
     path = _path(results)
     if not any(candidate.counts for candidate in contest.candidates):
         return Undecided(*_nothing_official(contest), path)
@@ -94,8 +93,7 @@ def _nothing_official(contest: Contest) -> tuple[str, Sequence[Asked]]:
     if not contest.candidates:
         return "no record is known that carries it", [original]
     names = (
-        f"{candidate.name} ({count_unofficial(candidate.unofficial)})"
-        for candidate in contest.candidates
+        f"{record.name} ({count_unofficial(record.unofficial)})" for record in contest.candidates
     )
     unknown = releases_of_unknown_status(contest.candidates)
     questions = status_questions(unknown, list(unknown)) or [original]
@@ -105,12 +103,12 @@ def _nothing_official(contest: Contest) -> tuple[str, Sequence[Asked]]:
 def recordings_disagree(
     chosen: Candidate | None, contest: Contest, results: RuleResults, recordings: SortedRecordings
 ) -> Undecided | None:
-    """Return why the case is open, if the recordings kept lead to different records.
+    """Return why the case is open if the recordings lead to different records; else None.
 
-    One that leads to a compilation does not count, unless that compilation is the decision: it is
-    taken for a duplicate that nobody merged. If the file's length fits only recordings of another
-    kind than wanted, or several artists have one name, every recording counts, even one that leads
-    to no record.
+    A recording that leads to a compilation does not count unless that compilation is the decision:
+    it is probably a duplicate that nobody has merged. If the file's length fits only recordings of
+    another version than the title names, or if several artists have the same name, every recording
+    counts, even one that leads to no record.
     """
     if len(recordings.versions) == 1:
         return None
@@ -133,11 +131,9 @@ def recordings_disagree(
         return None
     answers: dict[str, list[BundleChange]] = {}
     for name, version in sorted(homes.values(), key=itemgetter(0)):
-        answers.setdefault(name, []).append(_only_of(version))
+        answers.setdefault(name, []).append(_keep_only(version))
     names = ", or ".join(sorted(name for name, _ in homes.values()))
-    about = sorted(
-        {recording.mb_recording_id for _, version in homes.values() for recording in version}
-    )
+    about = sorted({take.mb_recording_id for _, version in homes.values() for take in version})
     text = f"which recording is {describe_file(contest.bundle)}: {names}?"
     question = Asked("which_copy", text, tuple(about), [*answers.items()])
     because = "the recordings found came out on different records"
@@ -146,20 +142,18 @@ def recordings_disagree(
     return Undecided(because, [question], _path(results))
 
 
-def _only_of(version: Sequence[RecordingCandidate]) -> BundleChange:
+def _keep_only(version: Sequence[RecordingCandidate]) -> BundleChange:
     ids = {recording.mb_recording_id for recording in version}
     return lambda bundle: replace(
         bundle,
         recording_candidates=tuple(
-            recording
-            for recording in bundle.recording_candidates
-            if recording.mb_recording_id in ids
+            take for take in bundle.recording_candidates if take.mb_recording_id in ids
         ),
     )
 
 
 def _describe_song(version: Sequence[RecordingCandidate]) -> str:
-    """Return title, length and artist, where recordings of different songs may be meant."""
+    """Return title, length and artist, because the recordings may be of different songs."""
     title = next((recording.title for recording in version if recording.title), None)
     return " ".join(filter(None, (title and f"'{title}'", _describe_version(version))))
 
@@ -189,13 +183,13 @@ def _undecided_reason(ruling: Ruling) -> str:
     return f"may choose {either(ruling.choices)}: the facts known do not tell"
 
 
-# Questions: what would settle an open case.
+# Questions whose answers would settle an open case.
 
 
 def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
-    """Return the question that is left when no single date would settle the case.
+    """Return the question to ask if no date alone would settle the case: which record was first.
 
-    Of records of one day, it is the one that came out in the artist's country.
+    If all came out on one day, it asks which came out on that day in the artist's country.
     """
     days = {day for candidate in possible for day in (candidate.first, candidate.last)}
     about = tuple(candidate.id for candidate in possible[:_MAX_NAMES])
@@ -228,30 +222,25 @@ def _in_country(country: str, candidate: Candidate, day: int) -> BundleChange:
 
 _Groups: TypeAlias = frozenset[str]
 _Change: TypeAlias = tuple[int, _Groups]
-"""A day from which on a candidate's date leads to another answer, with that answer."""
+"""A day, and the answer of the rules if the candidate came out on that day or soon after."""
 _Changes: TypeAlias = Mapping[ReleaseGroupId, Sequence[_Change]]
 _NOBODY = ReleaseGroupId("")
-"""The answer where two compilations are too close to each other."""
+"""The answer if two compilations are too close to each other."""
 
 
 def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[Asked]:
-    """Return questions for the dates that would decide between the possible answers.
+    """Return questions about the dates that would decide between the possible answers.
 
-    A vague date is tried on each day that can matter. Where those dates do not settle the case, the
-    dates that matter beside them are asked for too.
+    Each day that can make a difference is tried for a vague date. If those dates alone do not
+    settle the case, the dates that matter beside them are asked for too.
     """
     early = [compilation.candidate for compilation in contest.early_compilations]
-    by_id = {
-        candidate.id: candidate
-        for candidate in (*contest.firsts, *contest.albums, *early, *possible)
-    }
-    close = sorted(by_id.values(), key=lambda o: (o.first, o.last, o.title, o.id))
+    by_id = {record.id: record for record in (*contest.firsts, *contest.albums, *early, *possible)}
+    close = sorted(by_id.values(), key=attrgetter("first", "last", "title", "id"))
     vague = [candidate for candidate in close if candidate.first != candidate.last]
     if len(close) > _MAX_CLOSE:
         return [_ask_day(candidate) for candidate in vague[:_MAX_QUESTIONS]]
-    changes: _Changes = {
-        candidate.id: [*_changes(candidate, close, contest)] for candidate in vague
-    }
+    changes: _Changes = {record.id: [*_changes(record, close, contest)] for record in vague}
     alone = [candidate for candidate in vague if len(changes[candidate.id]) > 1]
     more = _dates_that_matter_beside(alone, changes, close, contest)
     questions = [
@@ -265,10 +254,10 @@ def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[
 def _dates_that_matter_beside(
     alone: Sequence[Candidate], changes: _Changes, close: Sequence[Candidate], contest: Contest
 ) -> Sequence[Candidate]:
-    """Return the candidates whose dates matter beside those that matter alone.
+    """Return the candidates whose dates matter beside the dates that matter alone.
 
-    Some matter once those are known; some leave fewer answers whatever they are, such as that of an
-    undated album, which is set aside beside a dated record.
+    Some dates matter once the others are known. Some leave fewer answers whatever they are, such as
+    the date of an undated album, which is ignored beside a dated record.
     """
     if not alone:
         return []
@@ -279,25 +268,21 @@ def _dates_that_matter_beside(
     for days in islice(combinations, _MAX_COMBINATIONS):
         day_of = dict(zip(names, days, strict=True))
         tried = [
-            candidate
-            if (day := day_of.get(candidate.id)) is None
-            else with_span(candidate, day, day)
-            for candidate in close
+            with_span(record, day, day) if (day := day_of.get(record.id)) else record
+            for record in close
         ]
         if len(_answer(tried, contest)) > 1:
-            for candidate in tried:
-                if (
-                    candidate.first != candidate.last
-                    and len([*islice(_changes(candidate, tried, contest), 2)]) > 1
-                ):
-                    matter.add(candidate.id)
+            vague = [record for record in tried if record.first != record.last]
+            for record in vague:
+                if len([*islice(_changes(record, tried, contest), 2)]) > 1:
+                    matter.add(record.id)
     return [candidate for candidate in close if candidate.id in matter and candidate not in alone]
 
 
 def _changes(
     candidate: Candidate, close: Sequence[Candidate], contest: Contest
 ) -> Iterator[_Change]:
-    """Yield the days from which on a candidate's date leads to another answer."""
+    """Yield each day from which the candidate's date leads to another answer, and that answer."""
     previous: _Groups | None = None
     for day in _days_that_matter(candidate, close, contest.settings.lead_window_days):
         tried = [with_span(other, day, day) if other is candidate else other for other in close]
@@ -315,21 +300,18 @@ def _answer(candidates: Sequence[Candidate], contest: Contest) -> _Groups:
 
 
 def _days_that_matter(candidate: Candidate, close: Sequence[Candidate], window: int) -> list[int]:
-    """Return days such that between two of them no answer can change."""
+    """Return the days on which the answer may change, and the first possible day."""
     bounds = {day for other in close if other is not candidate for day in (other.first, other.last)}
     steps = (0, 1, -window, 1 - window, window, window + 1)
     days = {day + step for day in bounds for step in steps}
-    inside = {
-        max(candidate.first, 2),
-        *(day for day in days if candidate.first < day <= candidate.last),
-    }
-    return sorted(inside - {LAST_DAY})
+    inside = {day for day in days if candidate.first < day <= candidate.last}
+    return sorted({max(candidate.first, 2), *inside} - {LAST_DAY})
 
 
 def _ask_side(
     candidate: Candidate, changes: Sequence[_Change], close: Sequence[Candidate]
 ) -> Asked:
-    """Ask on which side of a day it came out, if there is just one such day."""
+    """Ask whether it came out before a day or later; ask for the day if several matter."""
     answers = [answer for _, answer in changes]
     if len(changes) > 2 or not all(map(_is_one, answers)):  # noqa: PLR2004
         return _ask_day(candidate, changes)
@@ -337,14 +319,14 @@ def _ask_side(
     earlier, later = (names[next(iter(answer))] for answer in answers)
     day = date.fromordinal(changes[1][0])
     text = (
-        f"{_known_date(candidate)}: before or after {day}? Before: {earlier}; on that day or later:"
-        f" {later}"
+        f"{_doubtful_date(candidate)}: before or after {day}? Before: {earlier};"
+        f" on that day or later: {later}"
     )
     return Asked("date", text, (candidate.id,), _answers(candidate, changes))
 
 
 def _ask_day(candidate: Candidate, changes: Sequence[_Change] = ()) -> Asked:
-    text = f"{_known_date(candidate)}: on which day did it come out?"
+    text = f"{_doubtful_date(candidate)}: on which day did it come out?"
     return Asked("date", text, (candidate.id,), _answers(candidate, changes))
 
 
@@ -361,25 +343,21 @@ def _answers(candidate: Candidate, changes: Sequence[_Change]) -> Sequence[Answe
     return day_answers(candidate.id, starts, candidate.last, on_sale)
 
 
-def _known_date(candidate: Candidate) -> str:
+def _doubtful_date(candidate: Candidate) -> str:
     if not candidate.since.is_known:
         group = candidate.group.first_date
-        return f"{candidate.name} has no date" + (
-            f" (its group: {group})" if group.is_known else ""
-        )
+        return f"{candidate.name} has no date{f' (its group: {group})' if group.is_known else ''}"
     if candidate.own_date and candidate.own_date.first == candidate.first:
-        return (
-            f"{candidate.name} was out by {candidate.by}, but its group is of {candidate.own_date}"
-        )
-    if candidate.hint:
-        dated = f"a release of it, on a medium of later years, is dated {candidate.hint}"
-        return f"{candidate.name} was out by {candidate.by}, but {dated}"
-    if not candidate.is_dated:
-        return f"{candidate.name} was out by {candidate.by}, but a release of it has no date"
-    if candidate.since == candidate.by:
+        doubt = f"its group is of {candidate.own_date}"
+    elif candidate.hint:
+        doubt = f"a release of it, on a medium of later years, is dated {candidate.hint}"
+    elif not candidate.is_dated:
+        doubt = "a release of it has no date"
+    elif candidate.since == candidate.by:
         return f"{candidate.name} is only dated {candidate.when}"
-    dated = f"a release of it is only dated {candidate.since}"
-    return f"{candidate.name} was out by {candidate.by}, but {dated}"
+    else:
+        doubt = f"a release of it is only dated {candidate.since}"
+    return f"{candidate.name} was out by {candidate.by}, but {doubt}"
 
 
 # Why the others were not chosen.
@@ -388,7 +366,7 @@ def _known_date(candidate: Candidate) -> str:
 def explain_losers(
     contest: Contest, chosen: Candidate | None, excluded: _Excluded = ()
 ) -> tuple[Rival, ...]:
-    """Return the candidates that were not chosen, the earliest first."""
+    """Return the candidates that were not chosen and why, earliest first."""
     crg, winner = (chosen.id, chosen.name) if chosen else (None, "")
     window = contest.settings.lead_window_days
     losers = [
@@ -399,7 +377,7 @@ def explain_losers(
     if len(contest.recordings) > 1:
         via = {candidate.id: via_sibling(candidate.recordings) for candidate in contest.candidates}
         losers = [
-            replace(rival, why_not=rival.why_not + via[rival.release_group]) for rival in losers
+            replace(loser, why_not=loser.why_not + via[loser.release_group]) for loser in losers
         ]
     return (*losers, *_of_excluded(contest, excluded))
 
@@ -407,7 +385,7 @@ def explain_losers(
 def explain_losers_to_override(
     contest: Contest, crg: str, excluded: _Excluded, by_rules: Verdict
 ) -> tuple[Rival, ...]:
-    """Return the candidates that a person did not choose; `by_rules` is what the rules say."""
+    """Return the candidates that a person did not choose; `by_rules` is the rules' verdict."""
     names = {bare_id(candidate.id): candidate.name for candidate in contest.candidates}
     choice = f"a person chose {names.get(crg, 'another record')}; by the rules alone"
     losers = []
@@ -422,14 +400,9 @@ def explain_losers_to_override(
             alone = "it would be that, too"
         else:
             alone = f"it would be {names[bare_id(by_rules.crg)]}"
-        dated = (
-            candidate.when
-            if candidate.counts
-            else f"nothing official, only {count_unofficial(candidate.unofficial)}"
-        )
-        losers.append(
-            Rival(group, candidate.title, f"{candidate.kind} ({dated}): {choice} {alone}")
-        )
+        dated = candidate.when if candidate.counts else _nothing_but_unofficial(candidate)
+        text = f"{candidate.kind} ({dated}): {choice} {alone}"
+        losers.append(Rival(group, candidate.title, text))
     others = (
         replace(rival, why_not=f"{choice} it does not count: {rival.why_not}")
         for rival in _of_excluded(contest, excluded)
@@ -439,7 +412,7 @@ def explain_losers_to_override(
 
 
 def _of_excluded(contest: Contest, excluded: _Excluded) -> Iterator[Rival]:
-    """Yield the groups that carry excluded recordings only, each with the first reason."""
+    """Yield the groups that have only excluded recordings, each with the first reason."""
     if not excluded:
         return
     listed = {candidate.id for candidate in contest.candidates}
@@ -454,10 +427,14 @@ def _of_excluded(contest: Contest, excluded: _Excluded) -> Iterator[Rival]:
 
 def _why_not(candidate: Candidate, chosen: Candidate | None, winner: str, window: int) -> str:
     if not candidate.counts:
-        return f"{candidate.kind}: nothing official, only {count_unofficial(candidate.unofficial)}"
+        return f"{candidate.kind}: {_nothing_but_unofficial(candidate)}"
     if chosen is None:
         return f"{candidate.kind} ({candidate.when})"
     return f"{candidate.kind} ({candidate.when}): {_lost(candidate, chosen, winner, window)}"
+
+
+def _nothing_but_unofficial(candidate: Candidate) -> str:
+    return f"nothing official, only {count_unofficial(candidate.unofficial)}"
 
 
 def _lost(candidate: Candidate, chosen: Candidate, winner: str, window: int) -> str:

@@ -1,6 +1,6 @@
-"""The first release of a performance: when, where and on which record it first came out.
+"""The first release of a recording: when, where and on which record it first came out.
 
-A single that leads to an album is the first release, and the album the canonical group.
+If a single leads to an album, the single is the first release and the album the canonical group.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,19 +56,19 @@ NOTHING_DATED = "no official record that has it is dated"
 YEAR_QUESTION = "In which year was this recording first released?"
 _STATED = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")
 _OF_VERSIONS = frozenset({"Live", "Remix", "Demo", "DJ-mix"})
-"""Types of records on which another performance or mix may be than on a single."""
+"""A record of these types may have another performance or mix than a single has."""
 _MAX_ABOUT = 6
 
 
 def first_release(
     bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig
 ) -> FirstRelease | None:
-    """Return the earliest official release of the recording meant; `None` if none is known.
+    """Return the earliest official release of the file's recording; None if none is known.
 
-    Of records of one day it is on the canonical group of `verdict`, else on the one that precedes
-    the others in a tie. If several recordings may be meant, or descriptions of a record contradict
-    each other, the result is what all readings have in common. A date that a verified fact states
-    counts as that of a single which is missing.
+    If several records came out on that day, the canonical group of `verdict` comes first, then the
+    record that wins the tie. If the file may hold any of several recordings, or if descriptions of
+    a record contradict each other, the result is what all readings have in common. The date that a
+    verified fact states counts as the date of a single that MusicBrainz does not list.
     """
     if bundle.stated_first:
         listed = with_stated_single(bundle, bundle.stated_first)
@@ -80,17 +80,15 @@ def first_release(
 
 
 def _best_known(first: FirstRelease, contest: Contest) -> BestKnown | UnsetType:
-    """Return the earliest date that MusicBrainz has, if it is of a year before the first record."""
+    """Return the earliest date in MusicBrainz if its year is before that of the first release."""
     hints = {
         f"the recording is dated {recording.first_date}": recording.first_date
         for recording in contest.recordings
         if not is_explained(recording.first_date, contest)
     }
     for candidate in contest.candidates:
-        if candidate.own_date:
-            hints[f"the release group of {candidate.name} is dated {candidate.own_date}"] = (
-                candidate.own_date
-            )
+        if own_date := candidate.own_date:
+            hints[f"the release group of {candidate.name} is dated {own_date}"] = own_date
     earlier = [pair for pair in hints.items() if "" < pair[1].text[:4] < first.date[:4]]
     if not earlier:
         return UNSET
@@ -123,11 +121,9 @@ def _first_listed(
 
 
 def _doubted(first: FirstRelease | None, verdict: Verdict) -> FirstRelease | None:
-    """Return the first release; its year is not certain if the case asks for an original."""
+    """Return the first release, with an uncertain year if the case asks for a missing original."""
     questions = verdict.questions if isinstance(verdict, Open) else ()
-    missing = next(
-        (question.text for question in questions if question.kind == "missing_original"), None
-    )
+    missing = next((asks.text for asks in questions if asks.kind == "missing_original"), None)
     if first is None or missing is None or not first.year_certain:
         return first
     return replace(first, year_certain=False, because=missing)
@@ -136,10 +132,10 @@ def _doubted(first: FirstRelease | None, verdict: Verdict) -> FirstRelease | Non
 def said_by_person(
     first: FirstRelease | None, override: OverrideRecord, bundle: EvidenceBundle
 ) -> FirstRelease | None:
-    """Return the first release as a person says it is.
+    """Return the first release with what a person has stated.
 
-    Their date always counts, with the record that may have it, their release group before others.
-    Without a date the release group makes the year certain if the first release is on it.
+    Their date always counts. It goes with a record that may have that date, their release group if
+    possible. If they gave no date, the year is certain if the first release is in their group.
     """
     crg = bare_id(override.crg_mbid or "")
     is_there = first is not None and bare_id(first.release_group_mbid or "none") == crg
@@ -150,9 +146,7 @@ def said_by_person(
         return replace(first, **sure) if first and is_there and not first.year_certain else first
     date = PartialDate.parse(override.first_date)
     groups = {bare_id(record.mb_rg_id): record for record in bundle.groups}
-    carriers = {
-        name: dated for name, record in groups.items() if (dated := _dated_so(record, date))
-    }
+    carriers = {id_: dated for id_, group in groups.items() if (dated := _dated_so(group, date))}
     chosen = crg if crg and (crg in carriers or crg not in groups) else None
     if chosen is None or is_there:
         near = first if first and is_overlapping(PartialDate.parse(first.date), date) else None
@@ -160,9 +154,7 @@ def said_by_person(
             return replace(near, date=date.text, **sure)
         chosen = next(iter(carriers)) if len(carriers) == 1 else crg
     editions = carriers.get(chosen, ())
-    release = next(
-        (edition for edition in editions if edition.mb_release_id == override.rr_mbid), None
-    )
+    release = next((copy for copy in editions if copy.mb_release_id == override.rr_mbid), None)
     release = release or (editions[0] if len(editions) == 1 else None)
     group = groups.get(chosen)
     return FirstRelease(
@@ -181,7 +173,7 @@ def said_by_person(
 
 
 def _dated_so(group: ReleaseGroup, date: PartialDate) -> Sequence[Release]:
-    """Return the official releases of a group that may be of a date."""
+    """Return the official releases of a group that may have come out on a date."""
     return [
         release
         for release in group.editions
@@ -190,7 +182,7 @@ def _dated_so(group: ReleaseGroup, date: PartialDate) -> Sequence[Release]:
 
 
 def _without_ids(first: FirstRelease | None) -> FirstRelease | None:
-    """Return a first release without the ids of a single that MusicBrainz does not have."""
+    """Return a first release without the ids of a single that MusicBrainz does not list."""
     if first is None or first.release_group_mbid != THE_RECORDING:
         return first
     because = f"a verified source dates the single {first.title!r} {first.date}"
@@ -203,10 +195,11 @@ def _without_ids(first: FirstRelease | None) -> FirstRelease | None:
 
 
 def year_case(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig) -> Open | None:
-    """Return the question of the year of a decided case; None if it is open or the year certain.
+    """Return the question about the year of a decided case.
 
-    It is about the recording itself if that may be what a single of its title has, and about
-    records that may be earlier than the first one listed.
+    Return None if the case is open or the year certain. The question is about records that may be
+    earlier than the first one listed, and about the recording itself if it may be on an unlisted
+    single of that title.
     """
     if not isinstance(verdict, Decided) or verdict.crg_rule in _STATED:
         return None
@@ -224,70 +217,62 @@ def _perhaps_earlier(
 ) -> Iterator[str]:
     contest = contest_of(bundle, settings)
     year = str(first.year) if first else ""
-    vague = [
-        candidate for candidate in contest.candidates if candidate.counts and not candidate.is_dated
-    ]
+    vague = [record for record in contest.candidates if record.counts and not record.is_dated]
     title = fold(bundle.recording_title or "")
-    is_listed = any(
-        candidate.role is Role.SINGLE and fold(candidate.title) == title for candidate in vague
-    )
+    is_listed = any(record.role is Role.SINGLE and fold(record.title) == title for record in vague)
     if title and not is_listed and not _is_version(bundle, contest):
         yield THE_RECORDING
-    dated = [
-        candidate
-        for candidate in contest.candidates
-        if candidate.own_date and candidate.own_date.text[:4] < year
-    ]
-    ids = [candidate.id for candidate in (*vague, *dated)]
+    with_date = [record for record in contest.candidates if record.own_date]
+    ids = [record.id for record in vague]
+    ids += [record.id for record in with_date if str(record.own_date)[:4] < year]
     if first and first.release_group_mbid:
         ids.append(first.release_group_mbid)
     yield from list(dict.fromkeys(ids))[:_MAX_ABOUT]
 
 
 def _is_version(bundle: EvidenceBundle, contest: Contest) -> bool:
-    """Whether the recording is, or may be, another performance or mix than that of the single."""
+    """Return whether the recording may be another performance or mix than that of the single."""
     named = [remarks_in(bundle.recording_title, None)]
     remarks = (*named, *(recording.remarks for recording in contest.recordings))
-    return any(
-        remark.kinds - {"mono"} or remark.telling or remark.part for remark in remarks
-    ) or any(not _OF_VERSIONS.isdisjoint(candidate.group.kinds) for candidate in contest.candidates)
+    if any(remark.kinds - {"mono"} or remark.telling or remark.part for remark in remarks):
+        return True
+    return any(not _OF_VERSIONS.isdisjoint(record.group.kinds) for record in contest.candidates)
 
 
-# Readings: which recording is meant, and which description of a record is right.
+# Readings: a choice of the recording in the file and of the right description of each record.
 
 
 def _descriptions(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
-    """Yield the evidence by each combination of contradictory descriptions; none if too many."""
-    contradictory: Sequence[Contradiction] = ()
+    """Yield the evidence with each combination of descriptions chosen; nothing if too many."""
+    clashes: Sequence[Contradiction] = ()
     if not bundle.listed.is_each_once:
         recordings = sorted_recordings(bundle).possible
-        contradictory = find_contradictions(recordings, candidates_meant(bundle))
-    if prod(len(contradiction.readings) for contradiction in contradictory) > _MAX_READINGS:
+        clashes = find_contradictions(recordings, candidates_meant(bundle))
+    if prod(len(clash.readings) for clash in clashes) > _MAX_READINGS:
         return
-    for readings in product(*(contradiction.readings for contradiction in contradictory)):
+    for readings in product(*(clash.readings for clash in clashes)):
         tried = bundle
-        for contradiction, reading in zip(contradictory, readings, strict=True):
-            tried = with_groups(tried, reading, contradiction.groups)
+        for clash, reading in zip(clashes, readings, strict=True):
+            tried = with_groups(tried, reading, clash.groups)
         yield tried
 
 
 def _without_mono(version: Sequence[RecordingCandidate]) -> Sequence[RecordingCandidate]:
     """Return the recordings of a version without the mono mixes, unless all are mono.
 
-    A mono mix is another recording, which is meant only if the title says so. It stays if it has an
-    ISRC in common with another mix.
+    A mono mix is another recording, and the file holds it only if the title says so. Mono mixes
+    stay if one has an ISRC in common with another mix.
     """
     mono = [recording for recording in version if recording.intent.is_mono]
     others = [recording for recording in version if not recording.intent.is_mono]
     codes, other_codes = (
-        {isrc(code) for recording in mix for code in recording.isrcs or ()}
-        for mix in (mono, others)
+        {isrc(code) for take in mix for code in take.isrcs or ()} for mix in (mono, others)
     )
     return version if not others or codes & other_codes else others
 
 
 def _common(readings: Sequence[FirstRelease | None]) -> FirstRelease | None:
-    """Return what all readings have in common; `None` if they have no year in common."""
+    """Return what all readings have in common; None if their years differ."""
     firsts = [first for first in readings if first]
     if len(firsts) < len(readings) or len({first.year for first in firsts}) != 1:
         return None
@@ -307,10 +292,7 @@ def _common(readings: Sequence[FirstRelease | None]) -> FirstRelease | None:
         year_certain=is_certain,
         because=because,
         via_sibling=all(first.via_sibling for first in firsts),
-        **{
-            name: distinct.pop() if len(distinct) == 1 else None
-            for name, distinct in values.items()
-        },
+        **{name: set_.pop() if len(set_) == 1 else None for name, set_ in values.items()},
     )
 
 
@@ -323,9 +305,7 @@ def _of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | 
         return None
     chosen, when = firsts, firsts[0].since
     if len(firsts) > 1:
-        when = min(
-            [candidate.since for candidate in firsts], key=lambda date: (date.first, -date.last)
-        )
+        when = min([record.since for record in firsts], key=lambda date: (date.first, -date.last))
         if when.first == when.last:
             chosen = _before_others(firsts, contest, crg)
     case = YearCase(contest, firsts, when.text[:4])
@@ -349,20 +329,14 @@ def _of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | 
 
 
 def _close(contest: Contest) -> Sequence[Candidate]:
-    """Return the official records that may be the first; where its day is known, those of it.
+    """Return the official records that may be the first, or those of the first day if it is known.
 
-    A compilation with a bare year counts as no earlier than a work, unless the rules ask whether
-    it was.
+    A compilation dated only by year does not count as earlier than a work, unless the rules ask
+    whether it was.
     """
-    dated = [
-        candidate
-        for candidate in contest.candidates
-        if candidate.first > FIRST_DAY and candidate.counts
-    ]
-    start = min(
-        [candidate.first for candidate in dated if not _is_compilation(candidate)],
-        default=FIRST_DAY,
-    )
+    dated = [record for record in contest.candidates if record.first > FIRST_DAY and record.counts]
+    works = [record for record in dated if not _is_compilation(record)]
+    start = min([work.first for work in works], default=FIRST_DAY)
     tried = {early.candidate.id for early in contest.early_compilations}
     dated = [
         candidate
@@ -378,9 +352,7 @@ def _close(contest: Contest) -> Sequence[Candidate]:
     soonest = min([candidate.last for candidate in dated])
     close = [candidate for candidate in dated if candidate.first <= soonest]
     is_day = min([candidate.first for candidate in close]) == soonest
-    close = (
-        [candidate for candidate in close if candidate.first == candidate.last] if is_day else close
-    )
+    close = [record for record in close if record.first == record.last] if is_day else close
     return sorted(close, key=attrgetter("first", "last", "name"))
 
 
@@ -391,14 +363,14 @@ def _is_compilation(candidate: Candidate) -> bool:
 def _before_others(
     firsts: Sequence[Candidate], contest: Contest, crg: ReleaseGroupId | None
 ) -> Sequence[Candidate]:
-    """Return the record that precedes the others of its day; several if nothing decides."""
+    """Return the record that comes before the others of its day; several if nothing decides."""
     canonical = [candidate for candidate in firsts if candidate.id == crg]
     works = [candidate for candidate in firsts if not gathers(candidate)]
     return canonical or possibly_earliest(works or firsts, contest.tie_break)
 
 
 def _release(first: Candidate, when: PartialDate, contest: Contest) -> Release | None:
-    """Return the release of that date: one from the artist's country before others."""
+    """Return the release of a date, preferably one from the artist's country."""
     pool = [release for release in first.official if release.date == when.text]
     if len(pool) > 1:
         home = home_countries(contest.artist.country)
@@ -411,14 +383,10 @@ def _release(first: Candidate, when: PartialDate, contest: Contest) -> Release |
 def _carrier(
     records: Sequence[Candidate], release: Release | None, contest: Contest
 ) -> RecordingCandidate | None:
-    """Return the recording on a release; it is a sibling only if no other is on the release."""
+    """Return the recording on a release; a sibling only if no other recording is on it."""
     if len(contest.recordings) == 1:
         return contest.recordings[0]
-    carriers = {
-        recording.mb_recording_id: recording
-        for candidate in records
-        for recording in candidate.recordings
-    }
+    carriers = {take.mb_recording_id: take for record in records for take in record.recordings}
     if len(records) > 1 and len(carriers) > 1:
         return None
     rr = release.mb_release_id if release else None

@@ -1,8 +1,9 @@
-"""Labels of candidates (`C1`, `C1.R2`), and which candidate a text names by label, id or title."""
+"""Labels of candidates (`C1`, `C1.R2`), and the candidate that a text names."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.vocabulary import MBID, fold, spaced_words
@@ -14,25 +15,25 @@ _SPELLINGS = (
     (re.compile(r"\bc([0-9]{1,4})\s*[-/_,.]?\s*(?:release\s+r?|r)([0-9]{1,3})\b", re.IGNORECASE),
      r"C\1.R\2"),
 )  # fmt: skip
-"""Labels as models write them (`Candidate 1`, `C1-R2`, `C1, release 2`), and as they are."""
+"""Labels as models write them (`Candidate 1`, `C1-R2`, `C1, release 2`), and the usual form."""
 _FILLERS = frozenset({"the", "a", "7", "12", "inch", "vinyl", "release", "group", "record"})
 _TITLE_QUOTES = " .,'\"`*_“”„«»‘’「」『』"
 
 
 def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
-    """Yield the candidates with their labels, by the date of the recording's appearance."""
-    candidates = sorted(candidates_in(bundle), key=lambda c: (c.first, c.last, c.title, c.id))
+    """Return the candidates with their labels, in the order of their dates."""
+    candidates = sorted(candidates_in(bundle), key=attrgetter("first", "last", "title", "id"))
     return ((f"C{number}", candidate) for number, candidate in enumerate(candidates, start=1))
 
 
 def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, Release]]:
-    """Yield the releases of a candidate with their labels: official ones first, then by date."""
+    """Return the releases of a candidate with their labels: official ones first, then by date."""
     ordered = (*sorted(candidate.official, key=_when), *sorted(candidate.unofficial, key=_when))
     return ((f"{label}.R{number}", release) for number, release in enumerate(ordered, start=1))
 
 
 def _when(release: Release) -> tuple[int, int, str, str]:
-    """Return the last possible day of a release first, so that a full date precedes its year."""
+    """Return a sort key in which a whole date precedes its month and year."""
     when = release.when
     return when.last, -when.first, release.place or "", release.mb_release_id
 
@@ -49,7 +50,7 @@ class Labels:
 
     @classmethod
     def of(cls, bundle: EvidenceBundle) -> "Labels":
-        """Label the candidates of a bundle; the order in the bundle makes no difference."""
+        """Label the candidates of a bundle; its order makes no difference."""
         labels = cls({}, {}, {}, {}, bundle.performer.name or "")
         for label, candidate in labelled_candidates(bundle):
             group = candidate.id
@@ -61,7 +62,7 @@ class Labels:
         return labels
 
     def extended(self, bundle: EvidenceBundle) -> "Labels":
-        """Return the same labels with the groups and releases of more evidence, unlabelled."""
+        """Return these labels, and know the groups and releases of more evidence without labels."""
         more = Labels.of(bundle)
         return replace(
             self,
@@ -71,14 +72,14 @@ class Labels:
         )
 
     def id_of(self, text: str | None) -> str | None:
-        """Return the id that a text means, or None for no text."""
+        """Return the id that a text names; None if there is no text."""
         return self.meant_by(text) if text else None
 
     def meant_by(self, words: str) -> str:
-        """Return the id of the one thing that a text names, by label, id or a group's title.
+        """Return the id that a text names by a label, an id or a group's title.
 
-        Artist and kind may stand beside a title; the kind tells groups of one title apart: `Killer
-        Queen (Single)`. A text that names nothing, or several things, is returned as it is.
+        A title may have the artist and the kind beside it; the kind distinguishes groups with the
+        same title: `Killer Queen (Single)`. Return the text if it names nothing or several things.
         """
         labels = _LABEL_IN_TEXT.findall(with_usual_labels(words).upper())
         named = {self.ids[label] for label in labels if label in self.ids}
@@ -88,7 +89,7 @@ class Labels:
         return words if others else only
 
     def _titled(self, words: str) -> set[str]:
-        """Return the groups that have a title, or whose title with kind or artist a text is."""
+        """Return the groups whose title a text is, alone or with its kind or artist."""
         title = fold(words).strip(_TITLE_QUOTES)
         bare, _, kind = title.rstrip(")] ").replace("[", "(").rpartition("(")
         bare, titles = bare.strip(_TITLE_QUOTES), self.titles.items()
@@ -103,7 +104,7 @@ class Labels:
         )
 
     def _is_named_beside(self, words: str, group: str) -> bool:
-        """Return whether a text is a title with its kind or its artist, or the kind alone."""
+        """Return whether a text is a group's title with its kind or artist, or the kind alone."""
         remaining, name = spaced_words(words), spaced_words(self.titles[group])
         artist, kind = spaced_words(self.artist), fold(self.kinds[group]).split()
         allowed, has_artist = {*kind, *_FILLERS}, False
@@ -116,18 +117,18 @@ class Labels:
         return left <= allowed and (has_artist or kind[-1] in left)
 
     def label_of(self, identifier: str) -> str | None:
-        """Return the label of an id, if it has one."""
+        """Return the label of an id, or None."""
         return next((label for label, its_id in self.ids.items() if its_id == identifier), None)
 
     def name_of(self, identifier: str) -> str:
-        """Return label and title of an id, else the id itself."""
+        """Return the label and title of an id; the id itself if it has neither."""
         title = self.titles.get(identifier)
         named = (self.label_of(identifier), f"'{title}'" if title else None)
         return " ".join(filter(None, named)) or identifier
 
 
 def with_usual_labels(text: str) -> str:
-    """Return a text with its labels as the evidence writes them."""
+    """Return a text with its labels in the usual form."""
     for pattern, usual in _SPELLINGS:
         text = pattern.sub(usual, text)
     return text

@@ -1,6 +1,6 @@
-"""Signs that a recording was out before the records listed, for the group and for the year.
+"""Signs that a recording came out before the records listed.
 
-They leave a compilation undecided and a year uncertain, and cause a look-up of siblings.
+They keep a compilation undecided and a year uncertain, and cause a look-up of siblings.
 """
 
 import re
@@ -28,7 +28,7 @@ from chart_binder.rules.representative import is_marked_reissue
 
 MISSING = "the original release is missing from the evidence"
 _PROMO_DAYS = 60
-"""A promotional copy comes out so many days before its own record at most."""
+"""A promotional copy comes out at most this many days before its record."""
 _MAX_DOUBTS = 3
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
 _FIRST_YEAR_OF_1900S = 40
@@ -40,20 +40,18 @@ def first_listed(contest: Contest) -> Candidate | None:
     dated = (candidate for candidate in contest.candidates if candidate.first > FIRST_DAY)
     listed = [candidate for candidate in dated if candidate.official or candidate.is_weak]
     earliest = min(map(SPAN, listed), default=None)
-    return min(
-        (candidate for candidate in listed if SPAN(candidate) == earliest), key=_NAME, default=None
-    )
+    return min((record for record in listed if SPAN(record) == earliest), key=_NAME, default=None)
 
 
-# Signs that the recording was out on some day, and what explains each of them. The rules and the
-# year of the first release both judge by these.
+# Signs that the recording was out by some day, and what explains each sign. Both the rules and the
+# year of the first release depend on them.
 
 
 def is_explained(hint: PartialDate, contest: Contest) -> bool:
-    """Whether a first date may be that of a listed copy, or of a medium before its time.
+    """Return whether a recording's first date may come from a copy that decides nothing.
 
-    MusicBrainz takes a recording's first date from its releases (`recording_first_release_date`),
-    unofficial ones included.
+    That is an unofficial copy, or a release dated before its medium was on sale. MusicBrainz takes
+    the first date (`recording_first_release_date`) from all releases, official or not.
     """
     return any(same_day(hint, copy.when) is not False for copy in _copies(contest))
 
@@ -65,9 +63,9 @@ def _copies(contest: Contest) -> Iterator[Release]:
 
 
 def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest, year: int) -> int:
-    """Return the year of the earliest ISRC if it is more than one before `year`; else 0.
+    """Return the year of the earliest ISRC if it is two years or more before `year`; else 0.
 
-    It is 0 too if a listed copy may be of that time.
+    Return 0 too if a listed copy may be that old.
     """
     assigned = isrc_year(recordings, contest.bundle) or year
     is_early = assigned < year - 1 and all(_year(copy) > assigned + 1 for copy in _copies(contest))
@@ -75,15 +73,14 @@ def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest
 
 
 def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, Release]]:
-    """Yield the promotional copies and bootlegs that may say that it was out before a day.
+    """Yield the promotional copies and bootlegs that show that the recording was out before a day.
 
-    A promotional copy shortly before its own record does not, nor does one in a group of its own
-    shortly before the first record listed. Bootlegs do not after a look-up that found no siblings.
+    A promotional copy shortly before its record does not, nor does one in a group without official
+    releases shortly before the first record listed. Bootlegs do not if siblings were looked up and
+    none was found.
     """
-    has_no_sibling, last = (
-        contest.bundle.has_no_sibling,
-        f"{date.fromordinal(max(until, 1)).year:04}:",
-    )
+    has_no_sibling = contest.bundle.has_no_sibling
+    last = f"{date.fromordinal(max(until, 1)).year:04}:"
     for candidate in contest.candidates:
         for copy in candidate.unofficial:
             if copy.date is None or copy.date > last:  # most are of a later year
@@ -100,7 +97,7 @@ def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, R
 
 
 def _is_shortly_before(promo: PartialDate, record: Candidate) -> bool:
-    """Whether a promotional copy of that date may be of a record: 60 days before it at most."""
+    """Return whether a promotional copy of that date may belong to a record."""
     if record.last - promo.first <= _PROMO_DAYS:
         return True
     year, month = promo.text[:4], promo.text[5:7]
@@ -117,19 +114,17 @@ def _earlier_text(sign: str, record: Candidate) -> str:
     return f"{sign}, and {record.name} has no date: on which record did it come out then?"
 
 
-# What the rules ask.
+# Questions of the rules.
 
 
 def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[Asked, ...]:
-    """Return what says that the recording was out before everything listed, works included.
+    """Return questions about signs that the recording was out before every record listed.
 
-    `possible` are the records that may be the decision. The recording's first date says nothing if
-    the only one is the first listed and its group has that date, because then only another release
-    of the group is missing.
+    `possible` are the records that may be the decision. If the first record listed is the only one,
+    and its group has the recording's first date, that date is no sign: only another release of the
+    group is missing.
     """
-    is_any_hint = any(
-        recording.first_release_date or recording.isrcs for recording in contest.recordings
-    )
+    is_any_hint = any(take.first_release_date or take.isrcs for take in contest.recordings)
     if not is_any_hint and not any(candidate.unofficial for candidate in contest.candidates):
         return ()
     first = first_listed(contest)
@@ -144,10 +139,11 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
 def _before_all(
     first: Candidate, explained: PartialDate, contest: Contest
 ) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield what is certainly earlier than the first record listed, with the ids it is about.
+    """Yield signs that are certainly earlier than the first record listed, with ids.
 
-    It is a recording's own first date, or the year of an ISRC. A promotional copy, or a bootleg of
-    a compilation, counts if it is older than the first record by `reissue_long_gap_years`.
+    The ids are those that a sign is about. Signs are a recording's own first date and the year of
+    an ISRC, and also a promotional copy, or a bootleg of a compilation, that is older than the
+    first record by at least `reissue_long_gap_years`.
     """
     year = date.fromordinal(first.first).year
     for recording in contest.recordings:
@@ -161,26 +157,20 @@ def _before_all(
     for candidate, copy in _telling_copies(contest, long_ago):
         if copy.standing == "Promotion" or candidate.role is Role.COMPILATION:
             text = f"{describe_unofficial(copy)} of {copy.when} is older than"
-            yield (
-                f"{text} {first.dated_name}: what is it a copy of?",
-                (candidate.id, copy.mb_release_id),
-            )
+            text += f" {first.dated_name}: what is it a copy of?"
+            yield text, (candidate.id, copy.mb_release_id)
 
 
 def contradictions(compilation: Candidate, contest: Contest) -> tuple[Asked, ...]:
-    """Return what says that the recording was out, or may have been, before a compilation."""
-    questions = (
-        *_contradicting_dates(compilation, contest),
-        *_earlier_copies(compilation, contest),
-    )
-    ordered = sorted(questions, key=lambda question: (question.text, question.about), reverse=True)
-    return tuple({question.text: question for question in ordered}.values())[
-        : -_MAX_DOUBTS - 1 : -1
-    ]
+    """Return questions about signs that the recording was, or may have been, out before."""
+    signs = (*_contradicting_dates(compilation, contest), *_earlier_copies(compilation, contest))
+    ordered = sorted(signs, key=attrgetter("text", "about"), reverse=True)
+    by_text = {question.text: question for question in ordered}
+    return tuple(by_text.values())[: -_MAX_DOUBTS - 1 : -1]
 
 
 def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
-    """Yield contradictions with MusicBrainz' first date and the ISRCs of the recordings."""
+    """Yield questions about first dates and ISRCs of the recordings that are earlier."""
     read, is_dated = year_read(contest.bundle), compilation.since.is_known
     for recording in contest.recordings:
         hint, signs = recording.first_date, []
@@ -197,10 +187,10 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
 
 
 def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
-    """Yield the promotional copies and bootlegs of other records that came out earlier.
+    """Yield questions about earlier promotional copies and bootlegs of other records.
 
-    Promotional copies of the compilation itself are among them if they are, or may be, more than 60
-    days older; a bare year or month that contains the compilation's date does not count.
+    Promotional copies of the compilation itself count if they are, or may be, more than 60 days
+    older. A date of only a year or month that contains the compilation's date does not count.
     """
     for other, copy in _telling_copies(contest, compilation.last):
         is_own, when = other.id == compilation.id, copy.when
@@ -227,7 +217,7 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]
 
 
 def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) -> int | None:
-    """Return the year in which the earliest ISRC of recordings was assigned."""
+    """Return the year in which the earliest ISRC of the recordings was assigned, or None."""
     codes = [code for recording in recordings if recording.isrcs for code in recording.isrcs]
     if not codes:
         return None
@@ -236,7 +226,7 @@ def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) 
 
 
 def year_read(bundle: EvidenceBundle) -> int | None:
-    """Return the year in which the evidence was fetched, if it is known."""
+    """Return the year in which the evidence was fetched; None if it is unknown."""
     provenance = bundle.provenance
     read = ((provenance and provenance.fetched_at_utc) or "")[:4]
     return int(read) if read.isdecimal() else None
@@ -244,10 +234,10 @@ def year_read(bundle: EvidenceBundle) -> int | None:
 
 @lru_cache(maxsize=4_096)
 def _year_assigned(code: str, read: int | None) -> int | None:
-    """Return the year an ISRC was assigned in (`CC-XXX-YY-NNNNN`, ISO 3901).
+    """Return the year in which an ISRC was assigned (`CC-XXX-YY-NNNNN`, ISO 3901), or None.
 
-    Two digits stand for a year from 1940 to 2039, but for none after the next of `read`: the first
-    codes date from 1986, and some registrants gave older recordings the year they were made in.
+    Two digits stand for a year from 1940 to 2039 that is no later than the year after `read`. The
+    first codes date from 1986, but some registrants used the year in which a recording was made.
     """
     form = _ISRC.match(isrc(code))
     if form is None:
@@ -260,12 +250,12 @@ def _year_assigned(code: str, read: int | None) -> int | None:
 _UNDATED_FIRSTS = (Role.SINGLE, Role.SOUNDTRACK)
 _TAPING_YEARS = 2
 _FIRST_YEAR = 1877
-"""No record is older: the phonograph."""
+"""The year of the phonograph; no record is older."""
 _YEAR = re.compile(
     r"(?<![A-Za-z0-9-])(?:\d\d?-\d\d?-)?((?:18[89]|19|20)\d\d)"
     r"(?:-\d\d(?:-\d\d)?|-(?:18|19|20)\d\d)?(?![A-Za-z0-9-])"
 )
-"""A year, alone or in a date; none are the digits of a longer or a catalogue number."""
+"""A year, alone or in a date, but not part of a longer number or a catalogue number."""
 _REMASTER = re.compile(r"\bre-?master|リマスター", re.IGNORECASE)
 _EDITIONS = RulesConfig(
     reissue_terms=(
@@ -273,7 +263,7 @@ _EDITIONS = RulesConfig(
         "legacy edition", "リマスター", "再発", "復刻",
     )
 )  # fmt: skip
-"""What says that there was an earlier edition; a deluxe or limited one may be the first."""
+"""Terms that imply an earlier edition; a deluxe or limited edition may be the first."""
 
 
 class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -285,36 +275,37 @@ class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def copies(self) -> Iterator[tuple[Candidate, Release]]:
-        """The releases that decide nothing, with their records."""
+        """The unofficial releases, each with its record."""
         for candidate in self.contest.candidates:
             yield from ((candidate, copy) for copy in candidate.unofficial)
 
     @property
     def is_any_work_of_the_year(self) -> bool:
-        """Whether any record of the year does not only gather earlier recordings."""
-        candidates = (candidate for candidate in self.contest.candidates if candidate.counts)
-        of_it = (candidate for candidate in candidates if candidate.since.text[:4] == self.year)
-        return any(not gathers(candidate) for candidate in of_it)
+        """Whether any record of the year is neither a compilation nor a soundtrack."""
+        return any(
+            candidate.counts and candidate.since.text[:4] == self.year and not gathers(candidate)
+            for candidate in self.contest.candidates
+        )
 
 
 def year_doubt(case: YearCase) -> str | None:
-    """Return why the year is not certain, in words; `None` if it is."""
+    """Return why the year is not certain; None if it is."""
     doubts = (_in_collections(case), _in_hints(case), _in_editions(case), _in_gaps(case))
     return next(chain.from_iterable(doubts), None)
 
 
 def gathers(candidate: Candidate) -> bool:
-    """Whether a record may gather what came out elsewhere: a compilation or a soundtrack."""
+    """Return whether a record may gather earlier recordings: a compilation or a soundtrack."""
     if candidate.role is Role.SOUNDTRACK:
         return candidate.group.types[0] not in ("Single", "EP")
     return candidate.role is Role.COMPILATION
 
 
 def gathers_alone(candidate: Candidate, contest: Contest) -> bool:
-    """Whether a record gathers, and nothing says that the recording was new on it.
+    """Return whether a record gathers recordings and nothing shows that this one was new on it.
 
-    A soundtrack had it first if a work of the artist's certainly came out within the window after
-    it, or if the earliest ISRC is of its year or the year before.
+    The recording was new on a soundtrack if a work by the artist certainly came out within the
+    window after it, or if the earliest ISRC is of its year or the year before.
     """
     if candidate.role is not Role.SOUNDTRACK or not gathers(candidate):
         return gathers(candidate)
@@ -327,10 +318,8 @@ def gathers_alone(candidate: Candidate, contest: Contest) -> bool:
 
 
 def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str | None:
-    """Return a year in a comment, more than two calendar years before the release."""
-    for comment in sorted(
-        [recording.disambiguation for recording in recordings if recording.disambiguation]
-    ):
+    """Return a year that a comment names, three years or more before the release, or None."""
+    for comment in sorted([take.disambiguation or "" for take in recordings]):
         for year in _YEAR.findall(comment):
             if int(year) < released - _TAPING_YEARS:
                 return str(year)
@@ -338,7 +327,7 @@ def taping_year(recordings: Sequence[RecordingCandidate], released: int) -> str 
 
 
 def are_remasters(recordings: Sequence[RecordingCandidate]) -> bool:
-    """Whether the remarks in the title or the comment call each of the recordings a remaster."""
+    """Return whether the title or comment of every recording calls it a remaster."""
     for recording in recordings:
         title, comment = recording.title or "", recording.disambiguation or ""
         in_title = _REMASTER.search(title) and _REMASTER.search(set_off(title))
@@ -347,23 +336,21 @@ def are_remasters(recordings: Sequence[RecordingCandidate]) -> bool:
     return True
 
 
-# Why a year is not certain; docs/decisions.md has every reason, in this order.
+# Reasons why a year is not certain; docs/decisions.md lists them in this order.
 
 
 def _in_collections(case: YearCase) -> Iterator[str]:
-    """Yield that the original may be missing, if only collections are of the year.
+    """Yield that the original may be missing if all records of the year are collections.
 
-    It is not if a verified fact calls one of them the premiere, or if siblings were looked up and
-    none was found. Collections of the artist's own are not doubted either if the earliest ISRC or a
-    promotional single is of the year.
+    The year is not doubted if a verified fact calls one of them the premiere, or if siblings were
+    looked up and none was found. If all are by the artist, it is not doubted either if the earliest
+    ISRC or a promotional single is of that year.
     """
     firsts, year = case.firsts, int(case.year)
     contest = case.contest
     assigned = isrc_year(contest.recordings, contest.bundle)
     has_no_sibling = contest.bundle.has_no_sibling and not (assigned and assigned < year)
-    if case.is_any_work_of_the_year or not all(
-        gathers_alone(candidate, contest) for candidate in firsts
-    ):
+    if case.is_any_work_of_the_year or not all(gathers_alone(first, contest) for first in firsts):
         return
     if has_no_sibling or any(candidate.group.premiere for candidate in firsts):
         return
@@ -381,7 +368,7 @@ def _in_collections(case: YearCase) -> Iterator[str]:
 
 
 def _in_hints(case: YearCase) -> Iterator[str]:
-    """Yield what is of an earlier year: groups, first dates, ISRCs and comments."""
+    """Yield signs of an earlier year: dates of groups, first dates, ISRCs and comments."""
     contest, year = case.contest, int(case.year)
     dates = [first.own_date.text if first.own_date else case.year for first in case.firsts]
     if all(text[:4] < case.year for text in dates):
@@ -389,14 +376,10 @@ def _in_hints(case: YearCase) -> Iterator[str]:
         yield f"no earlier release than {names} is known, but its group is of {min(dates)[:4]}"
     until = max(first.last for first in case.firsts) + contest.settings.lead_window_days
     for candidate in sorted(contest.candidates, key=_NAME):
-        is_led_to = (
-            candidate.role is Role.ALBUM
-            and candidate.first <= until
-            and candidate not in case.firsts
-        )
-        can_be_first = is_led_to or candidate.role is Role.SINGLE
-        if can_be_first and candidate.own_date and candidate.own_date.text[:4] < case.year:
-            own_date = candidate.own_date
+        role, own_date = candidate.role, candidate.own_date
+        is_close = candidate.first <= until and candidate not in case.firsts
+        can_be_first = role is Role.SINGLE or (role is Role.ALBUM and is_close)
+        if can_be_first and own_date and own_date.text[:4] < case.year:
             yield f"{candidate.name} may have come out earlier: its group is of {own_date}"
     for hint in sorted({recording.first_date.text for recording in contest.recordings} - {""}):
         if hint[:4] < case.year and not is_explained(PartialDate.parse(hint), contest):
@@ -413,7 +396,7 @@ def _in_hints(case: YearCase) -> Iterator[str]:
 
 
 def _is_of_later_year(candidate: Candidate, year: int) -> bool:
-    """Whether comments say that each recording was made, live or anew, after a year."""
+    """Return whether comments say that each recording was performed live or anew after a year."""
     for recording in candidate.recordings:
         telling = remarks_in(None, recording.disambiguation).telling
         years = [int(word) for word in telling if _YEAR.fullmatch(word)]
@@ -423,10 +406,10 @@ def _is_of_later_year(candidate: Candidate, year: int) -> bool:
 
 
 def _in_editions(case: YearCase) -> Iterator[str]:
-    """Yield which releases of the first records are no originals, or are undated or unofficial.
+    """Yield that the first releases are no originals, or that undated or unofficial ones exist.
 
-    A remaster or reissue that a verified fact calls the premiere says nothing, nor does a `2009
-    remaster` on a record of 1969, which is listed as one recording with the original.
+    A remaster or reissue that a verified fact calls the premiere raises no doubt. Neither does a
+    `2009 remaster` on a record of 1969: MusicBrainz has it as one recording with the original.
     """
     named, unproved = either(case.firsts), not any(first.group.premiere for first in case.firsts)
     if unproved and all(_is_only_remaster(first, case.year) for first in case.firsts):
@@ -439,9 +422,7 @@ def _in_editions(case: YearCase) -> Iterator[str]:
     for candidate in sorted(case.contest.works, key=_NAME):
         if candidate.since.is_known and not candidate.is_dated:
             yield f"{candidate.name} has a pressing without a date, which may be earlier"
-    early = min(
-        (candidate.hint.text for candidate in candidates if candidate.hint), default=case.year
-    )
+    early = min((record.hint.text for record in candidates if record.hint), default=case.year)
     if early[:4] < case.year:
         yield f"a release is dated {early}, on a medium of later years: the first may be of then"
     is_any_work = case.is_any_work_of_the_year
@@ -459,36 +440,31 @@ def _in_editions(case: YearCase) -> Iterator[str]:
 
 
 def _is_only_remaster(candidate: Candidate, year: str) -> bool:
-    remarks = (
-        f"{recording.title} {recording.disambiguation}" for recording in candidate.recordings
-    )
+    remarks = (f"{take.title} {take.disambiguation}" for take in candidate.recordings)
     is_also_older = any(named > year for text in remarks for named in _YEAR.findall(text))
     return are_remasters(candidate.recordings) and not is_also_older
 
 
 def _is_only_reissue(candidate: Candidate) -> bool:
     first = [copy for copy in candidate.official if copy.date == candidate.since.text]
-    return bool(first) and all(
-        is_marked_reissue(copy, candidate.group, _EDITIONS) for copy in first
-    )
+    group = candidate.group
+    return bool(first) and all(is_marked_reissue(copy, group, _EDITIONS) for copy in first)
 
 
 def _may_be_earlier(candidate: Candidate) -> bool:
-    """Whether a record without any date may be the first: a single, soundtrack or untyped one."""
-    if candidate.first > FIRST_DAY or any(
-        copy.date for copy in candidate.official
-    ):  # a medium before its time
+    """Return whether an undated single, soundtrack or record without a type may be the first."""
+    # A dated release of an undated candidate has a date before its medium was on sale.
+    if candidate.first > FIRST_DAY or any(copy.date for copy in candidate.official):
         return False
     unstated = [copy for copy in candidate.unofficial if copy.may_be_official]
     may_be_official = candidate.counts or not all(copy.when.is_known for copy in unstated)
     is_single = candidate.role in _UNDATED_FIRSTS or "Soundtrack" in candidate.group.kinds
-    return may_be_official and (
-        is_single or not (candidate.group.types[0] or candidate.group.kinds)
-    )
+    is_untyped = not (candidate.group.types[0] or candidate.group.kinds)
+    return may_be_official and (is_single or is_untyped)
 
 
 def _in_gaps(case: YearCase) -> Iterator[str]:
-    """Yield what was not read, and that the year is before all records or after the evidence."""
+    """Yield gaps in the evidence, and years too early or too late to be right."""
     bundle = case.contest.bundle
     if possible := bundle.possible_sibling:
         yield possible.removeprefix("; ")
@@ -504,16 +480,16 @@ def _in_gaps(case: YearCase) -> Iterator[str]:
 
 
 _FINAL = ("CRG:MANUAL_OVERRIDE", "CRG:STATED_PREMIERE")
-"""Rules that decide by what a person or a verified fact said: nothing is looked up for them."""
+"""Rules based on a person or a verified fact, for which nothing is looked up."""
 
 
 def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConfig) -> bool:
-    """Whether other recordings of the performance should be looked up.
+    """Return whether other recordings of the performance should be looked up.
 
-    They may hold the original where a case is open for want of it, and where the rules decide for a
-    compilation, a reissue, or a release later than an ISRC's year, the recording's first date, a
-    promotional copy, a year in its comment or the first date of its group. Nothing is needed where
-    they were looked up already.
+    They may be on the original if a case is open because the original is missing, or if the rules
+    decide for a compilation, for a reissue, or for a release later than an ISRC's year, the
+    recording's first date, a promotional copy, a year in its comment or its group's first date.
+    Return False if they were looked up already.
     """
     if bundle.siblings == "looked_up":
         return False
@@ -524,9 +500,7 @@ def needs_siblings(bundle: EvidenceBundle, verdict: Verdict, settings: RulesConf
     if isinstance(verdict, Open):
         is_asked = any(question.kind == "missing_original" for question in verdict.questions)
         return is_asked or all(candidate.role is Role.COMPILATION for candidate in counting)
-    chosen = next(
-        (candidate for candidate in contest.candidates if candidate.id == verdict.crg), None
-    )
+    chosen = next((group for group in contest.candidates if group.id == verdict.crg), None)
     if chosen is None or verdict.crg_rule in _FINAL:
         return False
     first = first_listed(contest) or chosen

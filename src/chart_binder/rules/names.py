@@ -1,4 +1,4 @@
-"""Artist credits: whether a credit names an artist, alone or joined with others."""
+"""Artist credits: whether a credit names an artist, alone or together with others."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ from chart_binder.domain.vocabulary import VARIOUS_ARTISTS, bare_id, fold, non_b
 _SPELLINGS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th"} | dict.fromkeys("'’`")
 )
-"""Apostrophes, and letters that Unicode does not take apart into a letter and its accent."""
+"""Apostrophes, and letters that Unicode does not decompose into a letter and an accent."""
 _AND = re.compile(r"\s*&\s*|\s\+\s|\s(?:und|et)\s")
 _ARTICLE_BEHIND = re.compile(r",\s*the\s*$")
 
@@ -26,7 +26,7 @@ _MAX_COMPARED = 100
 
 @lru_cache(maxsize=8_192)
 def is_various_name(name: str) -> bool:
-    """Whether a credit means many artists: `Various Artists`, `V.A.`."""
+    """Return whether a credit means many artists: `Various Artists`, `V.A.`."""
     return _key(_folded(name)) in _various_keys()
 
 
@@ -36,7 +36,7 @@ def _various_keys() -> frozenset[str]:
 
 
 def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:
-    """Whether a record is by many artists: by id, its own credit or that of its first releases."""
+    """Return whether its artist ids or credits say that a record is by many artists."""
     if group.artist_ids and VARIOUS_ARTISTS in map(bare_id, group.artist_ids):
         return True
     if group.artist_credit:
@@ -46,11 +46,11 @@ def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:
 
 
 def is_by(artists: Sequence[Artist], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
-    """Whether a record is credited to one of some artists, by id or by name.
+    """Return whether a record is credited to one of the artists, by id or by name.
 
-    Beside the record's own credit, that of its first releases counts; a later one may be shared.
-    Unknown where no credit is given, where first releases differ, or where it is unknown whether
-    the name credited is the artist's. A record of an artist is theirs where they have a guest, too.
+    The record's own credit counts, and that of its first releases; a later release may have a
+    shared credit. Return None if there is no credit, if the first releases differ, or if the
+    credited name may or may not be the artist's. A guest beside the artist makes no difference.
     """
     if group.artist_ids:
         ids = set(map(bare_id, group.artist_ids))
@@ -60,7 +60,7 @@ def is_by(artists: Sequence[Artist], group: ReleaseGroup, editions: Sequence[Rel
 
 
 def is_named(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
-    """Whether a record is credited to an artist, who may have several names, as `is_by` says."""
+    """Return what `is_by` does for an artist, who may have several names."""
     if is_various(group, editions):
         return False
     wanted = [artist for artist in artists if non_blank(artist)]
@@ -77,12 +77,12 @@ def is_named(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Rel
 
 
 def names_on(group: ReleaseGroup, editions: Sequence[Release]) -> list[str]:
-    """Return how a record credits its artist: the group, or else its first releases."""
+    """Return the credits of a record: the group's own, or else those of its first releases."""
     return [group.artist_credit] if group.artist_credit else _credits(_earliest(editions))
 
 
 def _earliest(editions: Sequence[Release]) -> Sequence[Release]:
-    """Return the releases that may be the earliest; all of them if none is dated."""
+    """Return the releases that may be the earliest; all if none is dated."""
     dated = [release for release in editions if release.when.first > FIRST_DAY]
     if not dated:
         return editions
@@ -108,19 +108,19 @@ def _without_guests(artist: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def _names(credit: str, artist: str) -> Answer:
-    """Whether a credit names an artist, alone or among others.
+    """Return whether a credit names an artist, alone or among others.
 
-    Case, accents, punctuation, `and` for `&` and a leading `the` make no difference. Unknown where
-    the name is only part of a longer one (`Beck` in `Jeff Beck`), where the credit may be the
-    name of one act (`Earth` in `Earth, Wind & Fire`: each part is one word), where the spelling is
-    similar (`Ke$ha`, `Kesha`) or the script another (`Namie Amuro` may be `安室奈美恵`).
+    Case, accents, punctuation, `and` for `&` and a leading `the` make no difference. Return None if
+    the name is only part of a longer one (`Beck` in `Jeff Beck`), if the credit may be the name of
+    a single act (`Earth` in `Earth, Wind & Fire`: each part is one word), if the spelling is
+    similar (`Ke$ha`, `Kesha`), or if the script differs (`Namie Amuro` may be `安室奈美恵`).
     """
     wanted = _key(_folded(artist))
     whole = _folded(credit)
     if _key(whole) == wanted:
         return True
     parts, are_names = parts_of(whole)
-    # The text between any two joins, because a name may contain one (`AC/DC`).
+    # Compare the text between any two separators, because a name may contain one (`AC/DC`).
     for number, (first, _) in enumerate(parts):
         if any(_key(whole[first:last]) == wanted for _, last in parts[number:]):
             return True if are_names else None
@@ -130,7 +130,7 @@ def _names(credit: str, artist: str) -> Answer:
 
 
 def _may_be(part: str, artist: str) -> Answer:
-    """Return None where another credited name may still be the artist's, else False."""
+    """Return None if a differently spelled name may still be the artist's, else False."""
     ours, theirs = _key(_folded(artist)), _key(part)
     if not _scripts(ours) & _scripts(theirs):
         return None
@@ -140,7 +140,7 @@ def _may_be(part: str, artist: str) -> Answer:
         return False
     first, other = sorted((ours, theirs))
     alike = SequenceMatcher(None, first, other, autojunk=False)
-    # rapidfuzz gives slightly other ratios, which would change decisions, and loads 10 ms slower.
+    # rapidfuzz loads 10 ms slower, and its ratios differ slightly, which would change decisions.
     is_near = alike.real_quick_ratio() >= _MIN_LIKENESS and alike.ratio() >= _MIN_LIKENESS
     return None if is_near else False
 
@@ -152,14 +152,14 @@ def _folded(name: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def _key(folded: str) -> str:
-    """Return the letters and digits of a name; the signs of a name without any (`!!!`)."""
+    """Return the letters and digits of a name; all its characters if it has none (`!!!`)."""
     bare = ARTICLE.sub("", _ARTICLE_BEHIND.sub("", folded), count=1)
     bare = _AND.sub(" and ", bare)
     return "".join(WORD.findall(bare)) or "".join(folded.split())
 
 
 def _has_words(text: str, key: str) -> bool:
-    """Whether consecutive words of a text, however they are spaced, have these letters."""
+    """Return whether the letters of some consecutive words of a text are `key`."""
     words = WORD.findall(_AND.sub(" and ", text))
     together = "".join(words)
     edges = frozenset(accumulate(map(len, words), initial=0))

@@ -1,7 +1,8 @@
-"""The rule table: which record a recording came out on first, by what kind of record it is."""
+"""The rule table, which chooses the record on which a recording first came out."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from operator import attrgetter
 
 import msgspec
 
@@ -26,36 +27,37 @@ from chart_binder.rules.questions import (
 
 
 class Ruling(msgspec.Struct, frozen=True, eq=False):
-    """The candidates a rule may choose, over every way the unknown days can fall.
+    """The candidates that a rule may choose, depending on the exact days of vague dates.
 
-    Empty: the rule does not fire, and `reason` says why. One: if no other rule may choose another
-    candidate, it is the decision. `doubts` are questions about facts that contradict the choice.
+    If `choices` is empty, the rule does not fire, and `reason` says why. If it has one candidate
+    and no other rule may choose another, that is the decision. `doubts` are questions about facts
+    that contradict the choice.
     """
 
     choices: Sequence[Candidate]
     text: str
-    """The reason, with `{0.name}` for the name of the first candidate that it is about."""
+    """The reason, in which `{0.name}` stands for the name of the first candidate of `about`."""
     about: tuple[Candidate, ...] = ()
     doubts: tuple[Asked, ...] = ()
 
     @property
     def reason(self) -> str:
-        """Why the rule fires, or why it does not; most reasons are never asked for."""
+        """Why the rule fires, or why it does not; formatted late, because few reasons are read."""
         return self.text.format(*self.about)
 
 
 def no_choice(text: str, *about: Candidate) -> Ruling:
-    """Return the ruling of a rule that does not fire."""
+    """Return the ruling of a rule that does not fire, with the reason."""
     return Ruling((), text, about)
 
 
 def soundtrack_premiere(contest: Contest) -> Ruling:
-    """Choose a soundtrack that is certainly no later than everything else, compilations included.
+    """Choose a soundtrack that is certainly no later than any other record.
 
-    On the same day as another record it is the soundtrack, whichever that is. One that is a
-    compilation too, with nothing but compilations beside it, is held against what may contradict
-    it, as a compilation is; so is one by others, if nothing says that the recording was new on it.
-    Such a soundtrack is chosen only if siblings were looked up and none was found.
+    It comes before other records of the same day. A soundtrack compilation with only compilations
+    beside it is checked for contradictions, as a compilation is. So is a soundtrack by other
+    artists if nothing shows that the recording was new on it; that one is chosen only if siblings
+    were looked up and none was found.
     """
     choices = [work for work in contest.firsts if work.role is Role.SOUNDTRACK]
     if choices:
@@ -93,10 +95,10 @@ def _doubts_of_others(soundtrack: Candidate, contest: Contest) -> tuple[Asked, .
 
 
 def album_lead_window(contest: Contest) -> Ruling:
-    """Choose the album, if a single or EP comes first and the album 1 to `lead_window_days` after.
+    """Choose the album if it came out 1 to `lead_window_days` days after a single or EP.
 
-    Only a studio album counts: one that is also a soundtrack, a live record, a compilation or a
-    remix album, or that is by various artists, is no album that a single leads to.
+    The single or EP must be the first record, and the album a studio album: no soundtrack, live
+    record, compilation or remix album, and not by various artists.
     """
     if contest.intent:
         return no_choice(f"the recording is {contest.what}")
@@ -128,16 +130,16 @@ def album_lead_window(contest: Contest) -> Ruling:
 
 
 def _albums_within_window(singles: Sequence[Candidate], contest: Contest) -> list[Candidate]:
-    latest_single = min([candidate.last for candidate in contest.works])
-    latest_album = min([candidate.last for candidate in contest.albums])
-    if latest_album - min([candidate.first for candidate in singles]) < 1:
+    latest_single = min([work.last for work in contest.works])
+    latest_album = min([album.last for album in contest.albums])
+    if latest_album - min([single.first for single in singles]) < 1:
         return []
     window = contest.settings.lead_window_days
-    return [candidate for candidate in contest.albums if candidate.first - latest_single <= window]
+    return [album for album in contest.albums if album.first - latest_single <= window]
 
 
 def album_same_date(contest: Contest) -> Ruling:
-    """Choose the album, if album and single come first, on the same day."""
+    """Choose the album if an album and a single came out first, on the same day."""
     if contest.intent:
         return no_choice(f"the recording is {contest.what}")
     choices = [candidate for candidate in contest.firsts if candidate.role is Role.ALBUM]
@@ -158,7 +160,7 @@ def album_same_date(contest: Contest) -> Ruling:
 
 
 def single_true_premiere(contest: Contest) -> Ruling:
-    """Choose a single or EP that comes first, with no studio album, or one after the window."""
+    """Choose a single or EP that comes first if no studio album follows within the window."""
     if contest.intent:
         return no_choice(f"the recording is {contest.what}")
     choices, window = contest.singles, contest.settings.lead_window_days
@@ -185,7 +187,7 @@ def single_true_premiere(contest: Contest) -> Ruling:
 
 
 def live_only_premiere(contest: Contest) -> Ruling:
-    """Choose the earliest live record, where nothing but live records carry the recording."""
+    """Choose the earliest live record if the recording is only on live records."""
     if not contest.firsts:
         return no_choice("no live record comes first")
     works = (*contest.works, *contest.undated)
@@ -199,8 +201,8 @@ def live_only_premiere(contest: Contest) -> Ruling:
 def intent_match(contest: Contest) -> Ruling:
     """Choose the earliest record of a remix, edit, live or demo recording.
 
-    Such a recording does not lead to an album: it belongs where it was first heard. Of records of
-    one day, one typed for it (a Remix EP for a remix) goes before others.
+    Such a recording does not lead to an album: it belongs to the record on which it first came out.
+    Of records of one day, one of the same type (a Remix EP for a remix) comes first.
     """
     if not contest.intent:
         return no_choice("the recording is no remix, edit, live or demo recording")
@@ -211,15 +213,17 @@ def intent_match(contest: Contest) -> Ruling:
 
 
 def compilation_as_premiere(contest: Contest) -> Ruling:
-    """Choose a compilation, if nothing else carries the recording or it is long before the rest.
+    """Choose a compilation if no other record has the recording, or if it is long before the rest.
 
-    Long before: credited to the artist, earlier than everything else by more than the lead window,
-    other compilations included. If it is that before every work, but another compilation lies
-    within the window, nobody knows which of them it was. Not if anything contradicts it: the
-    recording's own first date, the year of an ISRC, an earlier promotional copy or bootleg. One by
-    others proves nothing: alone it is chosen only where siblings were looked up and none is there;
-    certainly long before every work, it holds up the decision for them. Of several compilations
-    and nothing else, none by others is chosen: the original is missing from the evidence.
+    It is long before the rest if it is credited to the artist and earlier than every other record,
+    compilations included, by more than the lead window. If another compilation came out within the
+    window, the case is open. The case is open too if anything contradicts the compilation: the
+    recording's own first date, the year of an ISRC, an earlier promotional copy or bootleg.
+
+    A compilation by other artists is no proof. If it is the only record, it is chosen only if
+    siblings were looked up and none was found. If it is certainly long before every work, it keeps
+    the case open. If there are only compilations, none by other artists is chosen, because the
+    original is missing from the evidence.
     """
     compilations = contest.compilations
     if not compilations:
@@ -233,15 +237,11 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
         return _no_compilation(
             contest, "no compilation of the artist's own is long before the rest"
         )
-    doubts = [
-        doubt for compilation in early[:_MAX_NAMED] for doubt in _doubts(compilation, contest)
-    ]
+    doubts = [doubt for record in early[:_MAX_NAMED] for doubt in _doubts(record, contest)]
     doubts += _undated_beside_only_one(contest)
     choices = [compilation.candidate for compilation in early]
     first, records = choices[0], (*compilations, *contest.works, *contest.undated)
-    is_any_undated = any(
-        candidate is not first and not candidate.since.is_known for candidate in records
-    )
+    is_any_undated = any(record is not first and not record.since.is_known for record in records)
     others = "the rest that has a date" if is_any_undated else "the rest"
     whose = "by others" if early[0].is_own is False else "the artist's own"
     window = contest.settings.lead_window_days
@@ -250,14 +250,14 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
 
 
 def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
-    """Rule on a compilation that is all that carries the recording officially."""
+    """Rule on a compilation that is the only official record with the recording."""
     reason = "nothing else than {0.dated_name} carries it officially"
     doubts = contradictions(only, contest)
     is_own = only.is_own
     if not is_own and contest.bundle.has_no_sibling:
         reason += ", and no other recording of the performance was found"
     elif is_own is None:
-        doubts = (_whose(only, contest), *doubts)
+        doubts = (_ask_whose(only, contest), *doubts)
     elif is_own is False:
         text = f"{MISSING}: only {only.dated_name} carries it, which is by others"
         text += contest.bundle.possible_sibling
@@ -266,7 +266,7 @@ def _only_compilation(only: Candidate, contest: Contest) -> Ruling:
 
 
 def earliest_official(contest: Contest) -> Ruling:
-    """Choose the work that is certainly the earliest, where it is no single."""
+    """Choose the earliest work that is no single."""
     choices = [candidate for candidate in contest.firsts if candidate.role is not Role.SINGLE]
     if not choices:
         return no_choice("no album or other work comes first")
@@ -276,7 +276,7 @@ def earliest_official(contest: Contest) -> Ruling:
 Rule = Callable[[Contest], Ruling]
 
 TABLE_VERSION = 7
-"""Raised whenever a rule decides differently than before; stored decisions are compared with it."""
+"""Raise it whenever a rule decides differently; stored decisions are compared with it."""
 
 RULES: tuple[tuple[str, Rule], ...] = (
     ("CRG:SOUNDTRACK_PREMIERE", soundtrack_premiere),
@@ -288,27 +288,23 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("CRG:COMPILATION_AS_PREMIERE", compilation_as_premiere),
     ("CRG:EARLIEST_OFFICIAL", earliest_official),
 )
-"""The first match decides; the text of a rule is its docstring.
+"""The rules in order: the first one that fires decides.
 
-A person's override precedes all of them and is not part of the evidence (`decide`). Where they
-decide nothing, a verified fact may (`stated_premiere`).
+A person's override precedes all of them (`decide`). If they decide nothing, a verified fact may
+(`stated_premiere`).
 """
 
 STATED_PREMIERE = "CRG:STATED_PREMIERE"
 
 
 def stated_premiere(contest: Contest) -> Ruling:
-    """Choose the record that a verified fact calls the first, where no date contradicts it.
+    """Choose the record that a verified fact calls the first, unless a date contradicts it.
 
-    A record that is certainly earlier does, and what says that the recording was out before
-    everything listed. A single called the first is not chosen where a studio album may be within
-    the lead window: the fact does not tell how much later that is.
+    A record that is certainly earlier contradicts it, and so does a sign that the recording was out
+    before every record listed. A single is not chosen if a studio album may have come out within
+    the lead window, because the fact does not tell how much later that was.
     """
-    stated = [
-        candidate
-        for candidate in contest.candidates
-        if candidate.group.premiere and candidate.counts
-    ]
+    stated = [record for record in contest.candidates if record.group.premiere and record.counts]
     if len(stated) != 1:
         return no_choice(f"verified facts call {len(stated) or 'no'} records the first")
     first = stated[0]
@@ -328,11 +324,11 @@ def stated_premiere(contest: Contest) -> Ruling:
 
 
 class RuleResults(msgspec.Struct, frozen=True, eq=False):
-    """What every rule said of a contest."""
+    """The rulings of all rules on a contest."""
 
     rulings: Sequence[tuple[str, Ruling]]
     possible: Sequence[Candidate]
-    """The possible answers: one candidate, where the unknown facts make no difference."""
+    """The possible answers; only one if the unknown facts make no difference."""
     doubts: Sequence[Asked]
 
     @property
@@ -344,9 +340,9 @@ class RuleResults(msgspec.Struct, frozen=True, eq=False):
 def apply_rules(contest: Contest) -> RuleResults:
     """Apply every rule.
 
-    A rule answers with what it may choose when the unknown days fall one way or another. If all
-    answers together name one candidate, it is the decision whatever the true days are, and the
-    first rule that named it is the one that fires.
+    A rule returns all candidates that it may choose, depending on the exact days of vague dates. If
+    all rules together may choose only one candidate, it is the decision whatever the exact days
+    are, and the first rule that may choose it is the one that fires.
     """
     rulings = [(code, rule(contest)) for code, rule in RULES]
     possible = _choices(rulings)
@@ -369,20 +365,18 @@ def apply_rules(contest: Contest) -> RuleResults:
 
 
 def possible_answers(contest: Contest) -> Sequence[Candidate]:
-    """Return the possible answers of the rules alone, without what speaks against them."""
+    """Return the possible answers of the rules, without the doubts."""
     if any(candidate.group.premiere for candidate in contest.candidates):
         return apply_rules(contest).possible
     return _choices([(code, rule(contest)) for code, rule in RULES])
 
 
 def _choices(rulings: Sequence[tuple[str, Ruling]]) -> Sequence[Candidate]:
-    return [
-        *{candidate.id: candidate for _, ruling in rulings for candidate in ruling.choices}.values()
-    ]
+    return [*{choice.id: choice for _, ruling in rulings for choice in ruling.choices}.values()]
 
 
 def _is_earliest(contest: Contest) -> str:
-    """Return why a work comes first, with `{0.dated_name}` for its name."""
+    """Return why a work comes first; `{0.dated_name}` stands for its name."""
     if len(contest.works) > 1:
         of_dated = " and has a date" if contest.undated else ""
         return f"{{0.dated_name}} is the earliest official work that carries it{of_dated}"
@@ -398,7 +392,7 @@ def _days_between(candidate: Candidate, other: Candidate) -> str:
     return time_between(least, most) if is_known else "some time"
 
 
-# What speaks against a compilation.
+# Doubts about a compilation.
 
 _MAX_NAMED = 3
 
@@ -408,7 +402,7 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
     crg = early.candidate.id
     yield from contradictions(early.candidate, contest)
     if early.is_own is None:
-        yield _whose(early.candidate, contest)
+        yield _ask_whose(early.candidate, contest)
     if early.is_own is False:
         text = (
             f"{early.candidate.dated_name} is by others, and every other record is more than"
@@ -416,19 +410,12 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
         )
         yield _asked_whether_first(text, early.candidate)
     if not early.is_alone:
-        soundtracks = [
-            candidate
-            for candidate in contest.works
-            if candidate.is_dated and is_compilation(candidate.group)
-        ]
-        near = [
-            candidate
-            for candidate in (*contest.dated_compilations, *soundtracks)
-            if candidate.first <= early.candidate.last + window and candidate.id != crg
-        ]
-        named = sorted(
-            [early.candidate, *near[:_MAX_NAMED]], key=lambda candidate: candidate.dated_name
-        )
+        works = contest.works
+        soundtracks = [work for work in works if work.is_dated and is_compilation(work.group)]
+        last = early.candidate.last + window
+        records = (*contest.dated_compilations, *soundtracks)
+        near = [record for record in records if record.first <= last and record.id != crg]
+        named = sorted([early.candidate, *near[:_MAX_NAMED]], key=attrgetter("dated_name"))
         names = " or ".join(candidate.dated_name for candidate in named)
         yield Asked(
             "tie",
@@ -438,7 +425,7 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
         )
 
 
-def _whose(candidate: Candidate, contest: Contest) -> Asked:
+def _ask_whose(candidate: Candidate, contest: Contest) -> Asked:
     group = candidate.id
     owners = (("the artist's own", contest.artist.name), ("by others", "Various Artists"))
     answers = [
@@ -455,7 +442,7 @@ def _asked_whether_first(text: str, candidate: Candidate) -> Asked:
 
 
 def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
-    """Yield questions for dates, where there are compilations alone and only one is dated."""
+    """Yield questions about dates if there are only compilations and only one is dated."""
     dated = contest.dated_compilations
     if contest.works or len(dated) > 1:
         return
@@ -472,12 +459,10 @@ def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
 
 
 def _no_compilation(contest: Contest, why: str) -> Ruling:
-    """Leave the choice to the works; without any work, the original is missing."""
+    """Return a ruling without choice; if there is no work, ask for the missing original."""
     if contest.works:
         return no_choice(why)
-    first = min(
-        contest.compilations, key=lambda candidate: (candidate.last, candidate.title, candidate.id)
-    )
+    first = min(contest.compilations, key=attrgetter("last", "title", "id"))
     is_one = len(contest.compilations) == 1
     what = "only a compilation carries" if is_one else "only compilations carry"
     if any(candidate.is_by_others for candidate in contest.compilations):

@@ -1,7 +1,8 @@
-"""Questions that a decision depends on, and what each answer would change in the evidence.
+"""Questions on which a decision depends, and how each answer would change the evidence.
 
-Unknown statuses, unknown types and contradictory descriptions are tried every way they may be: a
-decision stands if the rules then choose the same group, else what they turn on is asked.
+Every possible value of an unknown status or type is tried, and every one of contradictory
+descriptions. If the rules always choose the same group, the decision stands; if not, a question
+asks for the value.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,21 +21,21 @@ from chart_binder.domain.vocabulary import MBID, STATUSES, ReleaseGroupId, Relea
 from chart_binder.rules.candidates import Candidate, role_and_noun
 
 GroupChange: TypeAlias = Callable[[ReleaseGroup], ReleaseGroup | None]
-"""The group under an assumption; None if it would not carry the recording at all."""
+"""Returns a group changed by an assumption; None if the recording would not be on it."""
 BundleChange: TypeAlias = Callable[[EvidenceBundle], EvidenceBundle]
 Answer: TypeAlias = tuple[str, Sequence[BundleChange]]
-"""An answer in words, with changes that stand for it: it leads to a group if each of them does."""
+"""An answer in words, and the changes it may mean; it leads to a group if all of them do."""
 Settle: TypeAlias = Callable[[EvidenceBundle], ReleaseGroupId | None]
-"""The group that the rules choose by some evidence; None if it is open."""
+"""Returns the group that the rules choose for a bundle; None if the case is open."""
 
 
 _MAX_ANSWERS = 8
 _FIRST_RECORDING = date(1857, 3, 25).toordinal()
-"""No recording is older: the patent of the phonautograph."""
+"""The day of the phonautograph patent; no recording is older."""
 
 
 class Asked(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A question, with the answers that may be given to it."""
+    """A question with its possible answers, before these are tried."""
 
     kind: QuestionKind
     text: str
@@ -43,7 +44,7 @@ class Asked(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class Undecided(msgspec.Struct, frozen=True, eq=False):
-    """An open case before its questions are answered on trial."""
+    """An open case before the answers to its questions are tried."""
 
     because: str
     questions: Sequence[Asked]
@@ -53,7 +54,7 @@ class Undecided(msgspec.Struct, frozen=True, eq=False):
 def questions_of(
     drafts: Iterable[Asked], bundle: EvidenceBundle, settle: Settle
 ) -> tuple[Question, ...]:
-    """Return questions with what each answer leads to, where few are tried and one settles it."""
+    """Return the questions, with the group that each answer leads to if any settles the case."""
     questions = []
     for draft in drafts:
         possibilities = []
@@ -63,21 +64,20 @@ def questions_of(
             is_settled = first is not None and all(crg == first for crg in groups)
             possibilities.append(Possibility(answer, first if is_settled else None))
         settles = any(possibility.crg for possibility in possibilities)
-        questions.append(
-            Question(draft.kind, draft.text, draft.about, tuple(possibilities) if settles else ())
-        )
+        answers = tuple(possibilities) if settles else ()
+        questions.append(Question(draft.kind, draft.text, draft.about, answers))
     return tuple(questions)
 
 
 def in_groups(change: GroupChange, ids: Iterable[str]) -> BundleChange:
-    """Return the change of the evidence that is made to the groups of `ids`."""
+    """Return the change of a bundle that changes the groups with these ids."""
     return lambda bundle: with_groups(bundle, change, frozenset(ids))
 
 
 def with_groups(
     bundle: EvidenceBundle, change: GroupChange, ids: Sequence[str] | frozenset[str] | None = None
 ) -> EvidenceBundle:
-    """Return the evidence with groups changed: those of `ids`, or all."""
+    """Return the bundle with its groups changed: those in `ids`, or all if it is None."""
     recordings = []
     for recording in bundle.recording_candidates:
         groups = (
@@ -89,26 +89,23 @@ def with_groups(
 
 
 def set_fields(**fields: object) -> GroupChange:
-    """Return the change that sets fields of a group."""
+    """Return a change that sets fields of a group."""
     return lambda group: replace(group, **fields)
 
 
 def premiere_answer(candidate: Candidate) -> Answer:
-    """Return the answer that the recording first came out on a record."""
-    return f"it first came out on {candidate.name}", [
-        in_groups(set_fields(premiere=True), (candidate.id,))
-    ]
+    """Return the answer that the recording first came out on the candidate."""
+    change = in_groups(set_fields(premiere=True), (candidate.id,))
+    return f"it first came out on {candidate.name}", [change]
 
 
 def set_releases(chosen: Callable[[Release], bool], **fields: object) -> GroupChange:
-    """Return the change that sets fields of the releases of a group that are `chosen`."""
+    """Return a change that sets fields of those releases of a group that are `chosen`."""
 
     def change(group: ReleaseGroup) -> ReleaseGroup:
         if not any(map(chosen, group.editions)):
             return group
-        releases = (
-            replace(release, **fields) if chosen(release) else release for release in group.editions
-        )
+        releases = (replace(copy, **fields) if chosen(copy) else copy for copy in group.editions)
         return replace(group, releases=tuple(releases))
 
     return change
@@ -117,12 +114,12 @@ def set_releases(chosen: Callable[[Release], bool], **fields: object) -> GroupCh
 def day_answers(
     group: str, spans: Sequence[tuple[int, bool]], last: int, on_sale: int = FIRST_DAY
 ) -> Sequence[Answer]:
-    """Return spans of the days on which a recording may have come out on a group, as answers.
+    """Return spans of days on which a recording may have come out on a group, as answers.
 
-    Each has its first day, and whether it may settle the case; the last one ends on the day `last`.
-    The first and the last day of a span stand for it. Days before `on_sale`, on which the group's
-    media went on sale, are no answer. None is returned where one lies before the first recording
-    ever made, as between undated records.
+    `spans` has the first day of each, and whether it may settle the case; the last one ends on the
+    day `last`. An answer tries the first and the last day of its span. Spans before `on_sale`, the
+    day on which the group's media went on sale, are left out. Return nothing if a span would end
+    before the first recording ever made, as between undated records.
     """
     starts = [start for start, _ in spans]
     if starts[1] <= _FIRST_RECORDING:
@@ -145,7 +142,10 @@ def day_answers(
 
 
 def _dated_on(day: int, group_id: str) -> BundleChange:
-    """Date the official releases of a group that may be of a day; undated ones if none may be."""
+    """Return a change that dates the official releases that may have come out on a day.
+
+    It dates undated ones if there is no dated one.
+    """
     text = date.fromordinal(day).isoformat()
 
     def change(group: ReleaseGroup) -> ReleaseGroup | None:
@@ -160,28 +160,28 @@ def _dated_on(day: int, group_id: str) -> BundleChange:
 
 
 Rules: TypeAlias = Settle
-"""Returns the group chosen by some evidence without looking at what is ambiguous in it."""
+"""Returns the group that the rules choose for a bundle, ambiguous or not."""
 
 _MAX_QUESTIONS = 5
 _MAX_SUBSETS = 4
-"""Up to so many releases, every subset is tried as official; beyond, each alone and all."""
+"""Every subset of up to so many releases is tried as official; of more, each alone and all."""
 _MAX_RELEASES_ALONE = 32
-"""Of more releases only the earliest are tried alone, because each try costs a decision."""
+"""If there are more releases, only the earliest are tried alone: each try costs a decision."""
 _MAX_RECORDS_ALONE = 4
 _TRIED_TYPES = ("Album", "Single")
-"""The primary types that can change an answer; an EP counts as a single, the rest as other works.
+"""The primary types that can change an answer: an EP counts as a single, others as other works.
 
-A missing secondary type (Compilation, Live ...) is taken to mean none, as everywhere else.
+If no secondary type (Compilation, Live ...) is given, the record has none.
 """
 _MAX_READINGS = 32
-"""With more combinations of contradictory descriptions none is tried: the case is open."""
+"""If there are more combinations of contradictory descriptions, none is tried."""
 
 
 UnknownStatuses: TypeAlias = dict[ReleaseId, tuple[Candidate, Release]]
 
 
 def releases_of_unknown_status(candidates: Sequence[Candidate]) -> UnknownStatuses:
-    """Return the releases of unknown status by id, the earliest first."""
+    """Return the releases of unknown status by id, earliest first."""
     pairs = [
         (candidate, release)
         for candidate in candidates
@@ -195,7 +195,7 @@ def releases_of_unknown_status(candidates: Sequence[Candidate]) -> UnknownStatus
 def statuses_that_matter(
     crg: str, unknown: UnknownStatuses, until: int, bundle: EvidenceBundle, rules: Rules
 ) -> tuple[Asked, ...]:
-    """Return questions for the statuses that a decision depends on; none if it stands.
+    """Return questions about the statuses on which the choice of the group `crg` depends.
 
     A release after the day `until` cannot change it, unless its group has an earlier date.
     """
@@ -212,22 +212,18 @@ def statuses_that_matter(
     first = next((few for few in _subsets(relevant) if changes_decision(few)), None)
     if first is None:
         return ()
-    alone = [
-        release_id
-        for release_id in relevant[:_MAX_RELEASES_ALONE]
-        if changes_decision((release_id,))
-    ]
+    alone = [id_ for id_ in relevant[:_MAX_RELEASES_ALONE] if changes_decision((id_,))]
     return status_questions(unknown, alone or first)
 
 
 def _earliest_with(candidate: Candidate, release: Release) -> int:
-    """Return the earliest day that a group may be of if a release of it is official."""
+    """Return the earliest day on which a group may have come out if the release is official."""
     group_date = candidate.group.first_date
     return min(release.when.first, group_date.first) if group_date.is_known else release.when.first
 
 
 def status_questions(unknown: UnknownStatuses, ids: Sequence[ReleaseId]) -> tuple[Asked, ...]:
-    """Return questions for the statuses of releases; those of one record and date share one."""
+    """Return questions about the statuses of releases, one for each record and date."""
     tried = (("official", ("Official",)), ("not official", ("Bootleg", "Promotion")))
     answers = tried if len(unknown) <= _MAX_RELEASES_ALONE else ()
     questions: dict[str, list[tuple[Candidate, Release]]] = {}
@@ -262,9 +258,9 @@ def _with_status(status: str, releases: Sequence[ReleaseId]) -> GroupChange:
 
 
 def _is_relevant(candidate: Candidate, release: Release) -> bool:
-    """Whether a release, if official, could change the date or credit of its record.
+    """Return whether a release, if official, could change the date or credit of its record.
 
-    A later or an undated one cannot, unless it has another credit.
+    A later or undated release cannot, unless it has another credit.
     """
     if not candidate.is_dated:
         return True
@@ -283,28 +279,23 @@ def _subsets(ids: Sequence[ReleaseId]) -> Iterator[tuple[ReleaseId, ...]]:
 
 
 def records_of_unknown_type(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Return the records without a type, or with one that MusicBrainz lacks, earliest first."""
-    # The noun for them always ends so; most candidates need no look at their types.
-    groups = [candidate for candidate in candidates if candidate.kind.endswith("record")]
-    return [
-        candidate
-        for candidate in groups
-        if candidate.counts and candidate.group.types == (None, ())
-    ]
+    """Return the records without a type, or with one that MusicBrainz does not have."""
+    # Their noun always ends in `record`, which is faster to test than their types.
+    records = [record for record in candidates if record.kind.endswith("record")]
+    return [record for record in records if record.counts and record.group.types == (None, ())]
 
 
 def types_that_matter(
     crg: str, untyped: Sequence[Candidate], until: int, bundle: EvidenceBundle, rules: Rules
 ) -> tuple[Asked, ...]:
-    """Return questions for the types that a decision depends on; none if it stands.
+    """Return questions about the types on which the choice of the group `crg` depends.
 
-    Common types are tried. A record after the day `until` cannot change it, unless its group has an
-    earlier date.
+    A record after the day `until` cannot change it, unless its group has an earlier date.
     """
     early = [
-        candidate
-        for candidate in untyped
-        if min(candidate.first, (candidate.own_date or candidate.since).first) <= until
+        record
+        for record in untyped
+        if min(record.first, (record.own_date or record.since).first) <= until
     ]
     together = [early] if len(early) > 1 else []
     for few in (*([candidate] for candidate in early[:_MAX_RECORDS_ALONE]), *together):
@@ -328,19 +319,19 @@ def _type_question(candidate: Candidate) -> Asked:
 
 
 class Contradiction(msgspec.Struct, frozen=True, eq=False):
-    """A thing that the evidence describes in several ways."""
+    """A record or release that the evidence describes in several ways."""
 
     question: str
     groups: Sequence[str]
     readings: Sequence[GroupChange]
-    """Each of these groups if one of the descriptions is right."""
+    """For each description, the change of the groups if it is right."""
     names: Sequence[str]
-    """What each of these descriptions says, as an answer."""
+    """For each description, the answer that it is right."""
     releases: Sequence[str] = ()
 
     @property
     def asked(self) -> Asked:
-        """The question, with an answer for each thing that a description says."""
+        """The question, with an answer for each description; equal answers are one."""
         answers: dict[str, list[BundleChange]] = {}
         for name, reading in zip(self.names, self.readings, strict=True):
             answers.setdefault(name, []).append(in_groups(reading, self.groups))
@@ -351,7 +342,7 @@ class Contradiction(msgspec.Struct, frozen=True, eq=False):
 def find_contradictions(
     recordings: Sequence[RecordingCandidate], candidates: Sequence[Candidate]
 ) -> Sequence[Contradiction]:
-    """Return what the evidence describes in several ways: records, and their releases."""
+    """Return the records and releases that the evidence describes in several ways."""
     copies: dict[str, list[ReleaseGroup]] = {}
     for recording in recordings:
         for group in recording.groups:
@@ -370,17 +361,15 @@ def find_contradictions(
 def contradictions_that_matter(
     crg: str, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, rules: Rules
 ) -> tuple[Asked, ...]:
-    """Return questions for the contradictions that a decision depends on; none if it stands."""
-    questions = tuple(contradiction.asked for contradiction in contradictions)
-    if prod(len(contradiction.readings) for contradiction in contradictions) > _MAX_READINGS:
+    """Return questions about the contradictions on which the choice of the group `crg` depends."""
+    questions = tuple(clash.asked for clash in contradictions)
+    if prod(len(clash.readings) for clash in contradictions) > _MAX_READINGS:
         return questions[:_MAX_QUESTIONS]
     chosen: dict[tuple[int, ...], str | None] = {}
-    for numbers in product(
-        *(range(len(contradiction.readings)) for contradiction in contradictions)
-    ):
+    for numbers in product(*(range(len(clash.readings)) for clash in contradictions)):
         tried = bundle
-        for contradiction, number in zip(contradictions, numbers, strict=True):
-            tried = with_groups(tried, contradiction.readings[number], contradiction.groups)
+        for clash, number in zip(contradictions, numbers, strict=True):
+            tried = with_groups(tried, clash.readings[number], clash.groups)
         chosen[numbers] = rules(tried)
     if set(chosen.values()) == {crg}:
         return ()
@@ -389,7 +378,7 @@ def contradictions_that_matter(
 
 
 def _depends_on(place: int, chosen: dict[tuple[int, ...], str | None]) -> bool:
-    """Whether the answer differs between readings that differ in one place only."""
+    """Return whether the answer changes with the reading in one place alone."""
     answers: dict[tuple[int, ...], set[str | None]] = {}
     for numbers, answer in chosen.items():
         answers.setdefault((*numbers[:place], *numbers[place + 1 :]), set()).add(answer)
@@ -397,18 +386,16 @@ def _depends_on(place: int, chosen: dict[tuple[int, ...], str | None]) -> bool:
 
 
 def _about_group(candidate: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Contradiction]:
-    """Yield contradictions of types, credit and date; what a description leaves out is none."""
+    """Yield contradictions in type, credit and date; a missing value contradicts nothing."""
     groups, title = (candidate.id,), candidate.title
     types = sorted({copy.types for copy in copies if copy.primary_type or copy.kinds}, key=str)
     if len(types) > 1:
-        nouns = " and ".join(
-            _with_article(role_and_noun(*types_of_copy)[1]) for types_of_copy in types
-        )
+        nouns = [_with_article(role_and_noun(*pair)[1]) for pair in types]
         yield Contradiction(
-            f"the evidence calls '{title}' both {nouns}: which is it?",
+            f"the evidence calls '{title}' both {' and '.join(nouns)}: which is it?",
             groups,
             [set_fields(primary_type=primary, secondary_types=kinds) for primary, kinds in types],
-            [_with_article(role_and_noun(*types_of_copy)[1]) for types_of_copy in types],
+            nouns,
         )
     names = sorted({credit for copy in copies if (credit := non_blank(copy.artist_credit))})
     if len({name.casefold() for name in names}) > 1:
@@ -444,13 +431,13 @@ def _about_releases(candidate: Candidate) -> Iterator[Contradiction]:
             names = [way.standing or "of unknown status" for way in ordered]
         else:
             continue
-        readings = [_keeping(way) for way in ordered]
+        readings = [_with_description(way) for way in ordered]
         question = f"the evidence {problem}: which is right?"
         yield Contradiction(question, (candidate.id,), readings, names, (name,))
 
 
 def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradiction]:
-    """Yield the releases that are listed in several groups, by their MusicBrainz ids."""
+    """Yield contradictions of releases with a MusicBrainz id that several groups list."""
     listed: dict[str, dict[str, str]] = {}
     for candidate in candidates:
         for release in candidate.group.editions:
@@ -471,21 +458,21 @@ def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradictio
             )
 
 
-def _keeping(way: Release) -> GroupChange:
-    """Return the group with one description of a release in place of all others of it."""
+def _with_description(way: Release) -> GroupChange:
+    """Return a change that replaces all descriptions of a release by one."""
 
     def change(group: ReleaseGroup) -> ReleaseGroup:
-        ways = (
-            way if release.mb_release_id == way.mb_release_id else release
-            for release in group.editions
-        )
+        ways = (way if copy.mb_release_id == way.mb_release_id else copy for copy in group.editions)
         return replace(group, releases=tuple(dict.fromkeys(ways)) if group.releases else None)
 
     return change
 
 
 def _only_in(home: str, release_id: str) -> GroupChange:
-    """Return groups other than `home` without a release; None if they have no other release."""
+    """Return a change that removes a release from groups other than `home`.
+
+    A group without any other release is removed.
+    """
 
     def change(group: ReleaseGroup) -> ReleaseGroup | None:
         if group.mb_rg_id == home:

@@ -1,4 +1,4 @@
-"""The recordings of a bundle: which of them the file may hold, and which of them are the same."""
+"""The recordings of a bundle: those that the file may hold, and those that are the same."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -15,61 +15,57 @@ from chart_binder.rules.candidates import Role, candidates_of
 from chart_binder.rules.names import is_various
 
 LENGTH_TOLERANCE_MS = 10_000
-"""Transfers of one recording differ by this much at most, by silence and speed."""
+"""Transfers of one recording differ by at most this much, because of silence and speed."""
 
 
 class SortedRecordings(msgspec.Struct, frozen=True):
     """The recordings of a bundle, sorted."""
 
     possible: Sequence[RecordingCandidate]
-    """Those that may be the file's: the decision is made on all of them together."""
+    """Those that may be the file's; the decision is made on all of them together."""
     excluded: Sequence[tuple[RecordingCandidate, str]]
     versions: Sequence[Sequence[RecordingCandidate]]
-    """The kept ones by version: each is one recording, perhaps entered several times."""
+    """The possible ones by version: a version is one recording, perhaps entered several times."""
     is_version_open: bool = False
-    """Whether some are of another version than wanted, because none of that one fits."""
+    """Whether some are of another version than the title names, because none of that one fits."""
     artists: frozenset[str] = frozenset()
-    """The ids of the artists whom the kept ones are by, if these are several of one name."""
+    """The ids of the artists of the possible ones, if several artists have the same name."""
 
     @property
     def each_counts(self) -> bool:
-        """Whether a version counts that leads to a compilation, or nowhere."""
+        """Whether even a version counts that leads to a compilation or to no record."""
         return self.is_version_open or bool(self.artists)
 
 
 _Test = Callable[[RecordingCandidate], Answer]
 _Reason = Callable[[RecordingCandidate, Answer], str]
 _Made = tuple[_Test, _Reason, bool]
-"""A test, the reason of what it excludes, and whether it cannot tell which version is meant."""
+"""A test, the reason why it excludes, and whether the version remains open."""
 _Recordings = Sequence[RecordingCandidate]
 
 
 def sorted_recordings(bundle: EvidenceBundle) -> SortedRecordings:
-    """Return the recordings of a bundle as `sort_recordings` does; they are sorted once."""
+    """Return the result of `sort_recordings`; the bundle caches it."""
     return bundle.once("recordings", lambda: sort_recordings(bundle))
 
 
 def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     """Sort the recordings of a bundle.
 
-    Excluded are those by another artist, those of another part of the song than the title wanted
-    (`Song, Part 2`), or that remarks call another version (live, karaoke, in Spanish,
-    `(Y Remix)`), or of another length than the file, as long as any fits. One by an unknown artist
-    stays only where none is certainly by the artist. Siblings, which are other recordings of the
-    same performance, are kept, with every version they may be of.
+    A recording is excluded if it is by another artist, if it is another part of the song than the
+    wanted title names (`Song, Part 2`), if remarks call it another version (live, karaoke, in
+    Spanish, `(Y Remix)`), or if its length differs from the file's. Each test excludes nothing if
+    it would exclude everything. A recording whose artist is unknown stays only if none is certainly
+    by the artist. Siblings, which are other recordings of the same performance, stay with every
+    version that they may be of.
     """
     recordings: _Recordings = bundle.recording_candidates
     if len(recordings) <= 1:
         return SortedRecordings(recordings, (), (recordings,))
     recordings = sorted(recordings, key=_order)
-    possible: _Recordings = [
-        recording for recording in recordings if not recording.is_sibling
-    ] or recordings
-    siblings = (
-        [recording for recording in recordings if recording.is_sibling]
-        if len(possible) < len(recordings)
-        else []
-    )
+    siblings = [recording for recording in recordings if recording.is_sibling]
+    possible: _Recordings = [take for take in recordings if not take.is_sibling] or recordings
+    siblings = siblings if len(possible) < len(recordings) else []
     excluded: list[tuple[RecordingCandidate, str]] = []
     is_version_open = False
     is_titled = bool(title_wanted(bundle))
@@ -81,12 +77,8 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
         answers = [test(recording) for recording in possible]
         wanted = next((answer for answer in (True, None) if answer in answers), False)
         pairs = list(zip(possible, answers, strict=True))
-        excluded += [
-            (recording, reason(recording, answer))
-            for recording, answer in pairs
-            if answer is not wanted
-        ]
-        possible = [recording for recording, answer in pairs if answer is wanted]
+        excluded += [(take, reason(take, answer)) for take, answer in pairs if answer is not wanted]
+        possible = [take for take, answer in pairs if answer is wanted]
     versions = _versions(possible, is_open=is_version_open)
     if not is_titled:
         versions = [same for version in versions for same in _split_by_title(version)]
@@ -94,9 +86,7 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
         is_version_open = len(versions) > 1
     if siblings:
         versions = [[*version, *_siblings_of(version, siblings, versions)] for version in versions]
-    ids = frozenset(
-        recording.artist.mb_artist_id or "" for recording in possible if recording.artist
-    )
+    ids = frozenset(take.artist.mb_artist_id or "" for take in possible if take.artist)
     artists = ids if len(ids) > 1 else frozenset()
     return SortedRecordings([*possible, *siblings], excluded, versions, is_version_open, artists)
 
@@ -104,7 +94,7 @@ def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
 def _siblings_of(
     version: _Recordings, siblings: _Recordings, versions: Sequence[_Recordings]
 ) -> _Recordings:
-    """Return the siblings of one version: by ISRC or length; of all where nothing tells."""
+    """Return the siblings of a version by ISRC or length, and those that match no version."""
     return [
         recording
         for recording in siblings
@@ -116,27 +106,21 @@ def _is_of(sibling: RecordingCandidate, version: _Recordings) -> bool:
     if _isrcs([sibling]) & _isrcs(version):
         return True
     length_ms = sibling.length_ms
-    return any(
-        length_ms and recording.length_ms and _may_fit(recording, length_ms)
-        for recording in version
-    )
+    return any(length_ms and take.length_ms and _may_fit(take, length_ms) for take in version)
 
 
 def recording_of(
     recordings: Sequence[RecordingCandidate], release: str | None, bundle: EvidenceBundle
 ) -> RecordingId:
-    """Return the recording on the decided release, no sibling if possible, nearest in length."""
+    """Return the recording on a release: preferably no sibling, then the closest in length."""
     if len(recordings) == 1:
         return recordings[0].mb_recording_id
     duration_ms = _duration_ms(bundle) or 0
 
     def order(recording: RecordingCandidate) -> tuple[bool, bool, int, tuple[str, str]]:
-        releases = {
-            edition.mb_release_id for group in recording.groups for edition in group.editions
-        }
-        apart_ms = (
-            abs(recording.length_ms - duration_ms) if recording.length_ms and duration_ms else 0
-        )
+        releases = {copy.mb_release_id for group in recording.groups for copy in group.editions}
+        length_ms = recording.length_ms
+        apart_ms = abs(length_ms - duration_ms) if length_ms and duration_ms else 0
         return release not in releases, recording.is_sibling, apart_ms, _order(recording)
 
     return min(recordings, key=order).mb_recording_id
@@ -145,18 +129,16 @@ def recording_of(
 def via_sibling(
     recordings: Sequence[RecordingCandidate], decided: RecordingId | None = None
 ) -> str:
-    """Return through which sibling a record was reached; an empty text if one is none."""
+    """Return through which sibling a record was reached; an empty text if not all are siblings."""
     if not recordings or not all(recording.is_sibling for recording in recordings):
         return ""
-    sibling = min(
-        recordings, key=lambda recording: (recording.mb_recording_id != decided, _order(recording))
-    )
+    sibling = min(recordings, key=lambda take: (take.mb_recording_id != decided, _order(take)))
     because = f" ({sibling.because})" if sibling.because else ""
     return f", reached through the sibling recording {sibling.mb_recording_id}{because}"
 
 
 def describe_file(bundle: EvidenceBundle) -> str:
-    """Return what the file itself says it is: `the file 'Song (live)', 4:10 long`, or `it`."""
+    """Return the file's title and length: `the file 'Song (live)', 4:10 long`, or `it`."""
     title, duration_ms = bundle.tags.get("title"), _duration_ms(bundle)
     quoted = f" '{title}'" if title else ""
     length = f", {format_length(duration_ms)} long" if duration_ms else ""
@@ -164,40 +146,39 @@ def describe_file(bundle: EvidenceBundle) -> str:
 
 
 def format_length(length_ms: int | None) -> str:
-    """Return a length as `3:58`."""
+    """Return a length as text, such as `3:58`."""
     return minutes(length_ms) if length_ms else "of unknown length"
 
 
 def _order(recording: RecordingCandidate) -> tuple[str, str]:
-    """Return a sort key by content, then id, whatever the order of the recording's own lists."""
+    """Return a sort key: content, then id; the order of ISRCs and groups makes no difference."""
     codes = tuple(sorted(recording.isrcs or ()))
     plain = replace(recording, mb_recording_id=RecordingId(""), isrcs=codes, rg_candidates=None)
     return str(plain), recording.mb_recording_id
 
 
-# The tests, in the order in which they exclude.
+# The tests, in order.
 
 
 def _artist_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
     """Test whether official records credit a recording to the artist.
 
-    Unofficial copies are not asked: one more of them would change what a decision rests on. A
-    recording that no record credits stays beside those that certainly are the artist's.
+    Unofficial copies do not count, because another copy must not change a decision. A recording
+    without any credit stays beside those that are certainly the artist's.
     """
     name = bundle.performer.name
     credited = {
         candidate.id: candidate.is_own
         for candidate in candidates_of(recordings, bundle.performer)
-        # The credit of a compilation or soundtrack may differ from that of the recording.
+        # The credit of a compilation or soundtrack may differ from the recording's.
         if candidate.counts
         and (candidate.is_by_others or candidate.role not in (Role.COMPILATION, Role.SOUNDTRACK))
         and not is_various(candidate.group, candidate.official)
     }
 
     def answers_of(recording: RecordingCandidate) -> set[Answer]:
-        return {
-            credited[group.mb_rg_id] for group in recording.groups if group.mb_rg_id in credited
-        }
+        ids = [group.mb_rg_id for group in recording.groups]
+        return {credited[id_] for id_ in ids if id_ in credited}
 
     is_any_certain = not name or any(True in answers_of(recording) for recording in recordings)
 
@@ -215,10 +196,10 @@ def _artist_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
 
 
 def _part_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
-    """Test whether a recording is the part of a song that the title wanted names.
+    """Test whether a recording is the part of a song that the wanted title names.
 
-    A plain title may mean the first part beside the plain recording, which may be the whole song. A
-    part that no recording is leaves the choice open.
+    A title without a part may mean the first part or the whole song. If no recording is of the part
+    that the title names, the choice remains open.
     """
     title = title_wanted(bundle)
     wanted = remarks_in(title, None).part
@@ -232,23 +213,20 @@ def _part_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
 
 
 def part_apart(bundle: EvidenceBundle, recordings: _Recordings) -> str:
-    """Return in words that no recording is the part of a song that is wanted; empty if one is."""
+    """Return that no recording is the wanted part of a song; an empty text if one is."""
     title = bundle.recording_title
     wanted = {remarks_in(text, None).part for text in (title, title_wanted(bundle))}
-    if (
-        not title
-        or not recordings
-        or any(recording.remarks.part in wanted for recording in recordings)
-    ):
+    if not title or not recordings or any(take.remarks.part in wanted for take in recordings):
         return ""
     return f"the title wanted is {title!r}, that of the recording {recordings[0].title!r}"
 
 
 def _version_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
-    """Test whether a recording is the version that the title wanted names, or the plain one.
+    """Test whether a recording is the version that the wanted title names, or the plain one.
 
-    Length goes before remarks: where the file's length fits none of that version, others that it
-    fits pass too. Where they are only cuts of it, and the title names none, one of them is meant.
+    Length counts more than remarks: if no recording of that version has the file's length, others
+    that have it pass too. If these are only shorter cuts, and the title names no version, only they
+    pass.
     """
     title, duration_ms = title_wanted(bundle), _duration_ms(bundle)
     wanted = remarks_in(title, None)
@@ -258,11 +236,8 @@ def _version_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
     passing = [recordings[place] for place in meant]
     passing += [recording for recording in remaining if _is_entered_twice(recording, passing)]
     if passing and not any(_may_fit(recording, duration_ms) for recording in passing):
-        others = [
-            recording
-            for recording in remaining
-            if _may_fit(recording, duration_ms) and recording not in passing
-        ]
+        fitting = [recording for recording in remaining if _may_fit(recording, duration_ms)]
+        others = [recording for recording in fitting if recording not in passing]
         are_cuts = not wanted.named and all(is_cut(recording.remarks) for recording in others)
         is_open = is_open or (bool(others) and not are_cuts)
         passing = others if others and are_cuts else [*passing, *others]
@@ -286,7 +261,7 @@ def _is_entered_twice(recording: RecordingCandidate, passing: _Recordings) -> bo
 
 
 def title_wanted(bundle: EvidenceBundle) -> str:
-    """Return the title that tells which recording is meant: the file's, if it names more."""
+    """Return the title that identifies the recording: the file's if it names a version or part."""
     title, tagged = bundle.recording_title or "", bundle.tags.get("title") or ""
     ours, theirs = remarks_in(tagged, None), remarks_in(title, None)
     return tagged if not title or ours.named or ours.part > theirs.part == "" else title
@@ -317,7 +292,7 @@ def _length_reason(recording: RecordingCandidate, duration_ms: int | None) -> st
     return f"the recording on it is {length} long, the file {file}"
 
 
-# Versions among the recordings kept.
+# Versions among the possible recordings.
 
 
 def _versions(recordings: _Recordings, *, is_open: bool) -> Sequence[_Recordings]:
@@ -332,10 +307,11 @@ def _versions(recordings: _Recordings, *, is_open: bool) -> Sequence[_Recordings
 
 
 def _versions_of_artist(recordings: _Recordings, *, is_open: bool) -> Sequence[_Recordings]:
-    """Group recordings by version: those of one length or with an ISRC in common are the same.
+    """Group recordings by version: the same length or a common ISRC means the same version.
 
-    One without a length may be any of them, so it is in each group. Those of one length are not the
-    same if they are of two kinds, or if each has a remark that the other lacks.
+    A recording without a length may be of any version, so it is in each group. Recordings of the
+    same length are different versions if their kinds differ, or if each has a remark that the
+    other lacks.
     """
     versions: list[list[RecordingCandidate]] = []
     for recording in sorted(recordings, key=lambda recording: recording.length_ms or 0):
@@ -354,21 +330,17 @@ def _versions_of_artist(recordings: _Recordings, *, is_open: bool) -> Sequence[_
 
 
 def _split_by_part(version: list[RecordingCandidate]) -> Iterable[list[RecordingCandidate]]:
-    """Split recordings of one length by the part of a song, but keep those of one ISRC together.
+    """Split recordings of one length by the part of a song; keep those with one ISRC together.
 
-    One without a part may be the first, if the lengths of both are known.
+    A recording without a part may be the first part, if the lengths of both are known.
     """
     if len({recording.remarks.part for recording in version}) == 1:
         return [version]
-    is_first_timed = any(
-        recording.remarks.part == "1" and recording.length_ms for recording in version
-    )
+    is_first_timed = any(take.remarks.part == "1" and take.length_ms for take in version)
     by_part: dict[str, list[RecordingCandidate]] = {}
     for same in _merged_by_isrc([recording] for recording in version):
         part = max(recording.remarks.part for recording in same)
-        may_be_first = (
-            is_first_timed and not part and all(recording.length_ms for recording in same)
-        )
+        may_be_first = is_first_timed and not part and all(take.length_ms for take in same)
         by_part.setdefault("1" if may_be_first else part, []).extend(same)
     return by_part.values()
 
@@ -376,11 +348,11 @@ def _split_by_part(version: list[RecordingCandidate]) -> Iterable[list[Recording
 def _split_by_remark(
     version: list[RecordingCandidate], *, is_open: bool
 ) -> list[list[RecordingCandidate]]:
-    """Split recordings of one length by kind and remark, but keep those of one ISRC together.
+    """Split recordings of one length by kind and remark; keep those with one ISRC together.
 
-    One with a shorter remark (`live` beside `live, 1979: Lyon`) may be any of them, so it is in
-    each group. One without a remark is also a version of its own beside a remark that names another
-    performance. If it is open which version is meant, it is only that.
+    A recording with a shorter remark (`live` beside `live, 1979: Lyon`) may be of any version, so
+    it is in each group. A recording without a remark is also a version by itself if another remark
+    names another performance; if the version is open, it is only that.
     """
     if len(version) == 1:
         return [version]
@@ -404,9 +376,8 @@ def _split_by_remark(
         [
             recording
             for own_kind, own_words, same in described
-            if own_kind == kind
-            and own_words <= words
-            and (own_words or not (is_open and words & telling))
+            if own_kind == kind and own_words <= words
+            if own_words or not (is_open and words & telling)
             for recording in same
         ]
         for kind, words in longest
@@ -414,14 +385,14 @@ def _split_by_remark(
 
 
 def _split_by_title(version: _Recordings) -> Sequence[_Recordings]:
-    """Split recordings by what their titles say, as different songs may share an ISRC."""
+    """Split recordings by the words of their titles, because different songs may share an ISRC."""
     by_title: dict[tuple[object, ...], list[RecordingCandidate]] = {}
     for recording in version:
-        title = spaced_words(recording.title or "").split()
-        song = set(title).difference(spaced_words(set_off(recording.title or "")).split())
-        by_title.setdefault(
-            (recording.remarks.kind, recording.remarks.telling, frozenset(song)), []
-        ).append(recording)
+        title, remarks = recording.title or "", recording.remarks
+        song = frozenset(spaced_words(title).split()).difference(
+            spaced_words(set_off(title)).split()
+        )
+        by_title.setdefault((remarks.kind, remarks.telling, song), []).append(recording)
     return list(by_title.values())
 
 

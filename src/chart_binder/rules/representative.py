@@ -1,4 +1,4 @@
-"""The representative release of a group: the earliest from the artist's country, else anywhere."""
+"""The representative release of a group: the earliest in the artist's country, or anywhere."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class Representative(msgspec.Struct, frozen=True):
 def representative(
     bundle: EvidenceBundle, release_group: str, settings: RulesConfig
 ) -> ReleaseId | None:
-    """Return the id of the representative release of a group of the evidence, if one is known."""
+    """Return the id of the representative release of a group in the evidence, or None."""
     for candidate in candidates_in(bundle):
         if candidate.id == release_group:
             release = choose_release(candidate, bundle.performer.country, settings).release
@@ -50,11 +50,12 @@ def choose_release(
 ) -> Representative:
     """Choose among the official releases of a candidate, for an artist from `country`.
 
-    The earliest from the artist's country, else the earliest anywhere; a reissue loses to an
-    original even if it is the only one from the artist's country. A worldwide release is from every
-    country, a European one from all of Europe. Undated releases come after dated ones. Ties: the
-    country itself before Europe and the world, no reissue, label authority, a format of its time,
-    catalogue number, then the rest of the content.
+    The earliest from the artist's country is chosen, or the earliest anywhere if there is none. An
+    original comes before a reissue, even before the only release from the artist's country. A
+    worldwide release counts for every country, a European one for every country of Europe. Undated
+    releases come after dated ones. In a tie, the country itself comes before Europe and the world,
+    then an original before a reissue; then the order of labels, a format of its time, the catalogue
+    number and the rest of the content decide.
     """
     official, group = candidate.official, candidate.group
     if not official:
@@ -90,7 +91,7 @@ def _home_places(country: str | None) -> frozenset[str]:
 
 
 def _is_world_first(release: Release, pool: Sequence[Release], home: frozenset[str]) -> bool:
-    """Whether no release is from the artist's own country, and none at all is earlier."""
+    """Return whether no release is from the artist's country itself and none is earlier."""
     if any(release.place in home for release in pool):
         return False
     return release.when.last <= min([release.when.last for release in pool])
@@ -129,7 +130,7 @@ def _first_tied(
 
 
 def first_by_content(releases: Sequence[Release]) -> Release:
-    """Return the first release by its content, and by its id only where that is equal."""
+    """Return the first release in the order of content, then id."""
 
     def content(release: Release) -> tuple[str, str]:
         own_id, *values = astuple(release)
@@ -142,11 +143,11 @@ def first_by_content(releases: Sequence[Release]) -> Release:
 def first_of_day(
     tied: Sequence[Release], group: ReleaseGroup, settings: RulesConfig
 ) -> Sequence[Release]:
-    """Return the first of releases that were out by the same day; several where nothing tells.
+    """Return the first of releases that were out by the same day; several if still tied.
 
-    A whole date precedes the bare year of the same year: the year may mean an earlier day, but
-    mostly it belongs to a later pressing without an exact date. The other keys are compared one
-    after another, and only for the releases that are still tied.
+    A whole date comes before its year alone. The year may mean an earlier day, but most often it
+    belongs to a later pressing whose exact date is unknown. Each key is computed only for the
+    releases that are still tied.
     """
     keys: tuple[Callable[[Release], Any], ...] = (
         lambda release: -release.when.first,
@@ -171,7 +172,7 @@ def _catalogue_number_key(release: Release) -> tuple[bool, Sequence[str]]:
     return not catno, [part.zfill(12) if part.isdigit() else part.casefold() for part in parts]
 
 
-# Denied remarks do not count: "non-remastered", "the original, not the remaster".
+# Negated remarks do not count: "non-remastered", "the original, not the remaster".
 _DENIED = re.compile(r"\bnon[- ]?\w+|\b(?:not|no|without|isn['’]t)\b[^,;()\[\]/]*", re.IGNORECASE)
 _AGAIN = re.compile(r"^re-?(?=[a-z])", re.IGNORECASE)
 
@@ -181,11 +182,13 @@ def _originals(
 ) -> Sequence[Release]:
     """Return the releases that are no reissues; undated ones only if all dated ones are reissues.
 
-    A release is a reissue if it is marked as one (a remaster, a deluxe or anniversary edition, by
-    flag, title or comment) and an unmarked one may be earlier, or any one certainly is (so that of
-    remasters alone a later one from the artist's country is not chosen); if it came out
-    `reissue_long_gap_years` later than the first; or if its medium did not exist when the first
-    came out, or on its own date.
+    A release is a reissue if
+
+    - it is marked as one by flag, title or comment (a remaster, a deluxe or anniversary edition),
+      and an unmarked one may be earlier or any one is certainly earlier; so if all are remasters,
+      a later one from the artist's country is not chosen;
+    - it came out at least `reissue_long_gap_years` after the first release;
+    - its medium was not on sale when the first release came out, or on its own date.
     """
     official = [release for release in official if not is_before_its_time(release)] or official
     marked = {
@@ -203,15 +206,11 @@ def _originals(
             or release.mb_release_id in marked
         )
     ]
-    plain = min(
-        [release.when.first for release in originals if release.mb_release_id not in marked],
-        default=None,
-    )
-    if plain is not None:
+    unmarked = [release for release in originals if release.mb_release_id not in marked]
+    if unmarked:
+        day = min([release.when.first for release in unmarked])
         originals = [
-            release
-            for release in originals
-            if release.mb_release_id not in marked or release.when.first <= plain
+            copy for copy in originals if copy.mb_release_id not in marked or copy.when.first <= day
         ]
     return [release for release in originals if release.when.first > FIRST_DAY] or originals
 
@@ -219,7 +218,7 @@ def _originals(
 def _is_surely_original(
     release: Release, official: Sequence[Release], group: ReleaseGroup, settings: RulesConfig
 ) -> bool:
-    """Whether a release was out as soon as any other and has no mark of a reissue."""
+    """Return whether a release was out as early as any other and is not marked as a reissue."""
     if is_before_its_time(release):
         return False
     soonest = min([release.when.last for release in official])
@@ -228,7 +227,7 @@ def _is_surely_original(
 
 @lru_cache(maxsize=4_096)
 def _gap(day: int, years: int) -> tuple[int, int]:
-    """Return the day `years` after another, with the year of that other one."""
+    """Return the day that is `years` after a day, and the year of that first day."""
     when = date.fromordinal(day)
     if when.year + years > date.max.year:
         return LAST_DAY, when.year
@@ -239,17 +238,17 @@ def _gap(day: int, years: int) -> tuple[int, int]:
 
 
 def is_marked_reissue(release: Release, group: ReleaseGroup, settings: RulesConfig) -> bool:
-    """Whether flags, title or comment mark a reissue, the group's own title aside."""
+    """Return whether flags, title or comment mark a reissue; the group's title does not count."""
     if release.flags and release.flags.marks_reissue:
         return True
     title, comment = release.title or "", release.disambiguation or ""
     if not comment and title == group.title:
         return False
-    return _says_so(title, comment, group.title or "", settings.reissue_terms)
+    return _is_marked(title, comment, group.title or "", settings.reissue_terms)
 
 
 @lru_cache(maxsize=4_096)
-def _says_so(title: str, comment: str, group_title: str, terms: tuple[str, ...]) -> bool:
+def _is_marked(title: str, comment: str, group_title: str, terms: tuple[str, ...]) -> bool:
     remaining = _title(group_title).sub("", title, count=1)
     return bool(_marks(terms)(f"{remaining} / {_DENIED.sub('', comment)}"))
 
@@ -261,7 +260,7 @@ def _title(title: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=16)
 def _marks(terms: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
-    """Return a search for `terms` at the start of words: `remaster` is in `Re-mastered`."""
+    """Return a search for `terms` at the start of words; `remaster` matches `Re-mastered` too."""
     form = "|".join(
         (r"(?<![^\W\d_])" if term[:1].isascii() else "")
         + ("re[- ]?" if _AGAIN.match(term) else "")
