@@ -44,7 +44,7 @@ class Subject:
     """Its types, as a person says them: `Album + Live`."""
     names: frozenset[str]
     """The titles of all records of the evidence, as they are written."""
-    own: frozenset[str]
+    titles: frozenset[str]
     """Its titles, as `spaced_words`."""
     others: frozenset[str]
     """The titles of the other records."""
@@ -78,27 +78,28 @@ class Subject:
         bundle = bundle if is_listed else with_stated_single(bundle, None)
         every = bundle.groups
         groups, releases = things(bundle, about)
-        own = groups or [g for g in every if any(one in releases for one in g.editions)]
-        known: list[ReleaseGroup | Release] = [*releases, *own]
+        homes = groups or [group for group in every if not set(releases).isdisjoint(group.editions)]
+        records: list[ReleaseGroup | Release] = [*releases, *homes]
         if groups:
-            releases = [one for group in groups for one in group.editions]
-            known = [*own, *releases]
-        others = [group for group in every if group not in own]
-        titles = frozenset(title for one in known for title in _titles(one.title))
+            releases = [release for group in groups for release in group.editions]
+            records = [*homes, *releases]
+        others = [group for group in every if group not in homes]
+        titles = frozenset(title for record in records for title in _titles(record.title))
         artists = frozenset(_spellings(bundle.performer.name or ""))
-        mine = {one.mb_release_id for one in releases}
-        siblings = [one for g in own for one in g.editions if one.mb_release_id not in mine]
-        primary, kinds = (own[0].types[0], own[0].kinds) if own else (None, ())
+        mine = {release.mb_release_id for release in releases}
+        editions = [release for group in homes for release in group.editions]
+        siblings = [release for release in editions if release.mb_release_id not in mine]
+        primary, kinds = (homes[0].types[0], homes[0].kinds) if homes else (None, ())
         same = {g.types[0] for g in others if not titles.isdisjoint(_titles(g.title))}
         codes = _codes(releases)
         return cls(
-            title=next((one.title for one in known if one.title), about),
+            title=next((record.title for record in records if record.title), about),
             artist=bundle.performer.name or "",
             artists=artists,
             recording=bundle.recording_title or "",
             kind=" + ".join(filter(None, (primary, *kinds))),
-            names=frozenset(one.title for one in [*known, *others] if one.title),
-            own=titles,
+            names=frozenset(record.title for record in [*records, *others] if record.title),
+            titles=titles,
             others=frozenset(
                 title
                 for group in others
@@ -106,23 +107,23 @@ class Subject:
                 if title not in titles and not any(title in artist for artist in artists)
             ),
             types=(primary or "", frozenset(filter(None, same - {primary}))),
-            labels=frozenset(spaced_words(one.label) for one in releases if one.label),
+            labels=frozenset(spaced_words(release.label) for release in releases if release.label),
             codes=codes,
-            countries=frozenset(one.place for one in releases if one.place),
+            countries=frozenset(release.place for release in releases if release.place),
             home=bundle.performer.country or "",
-            years=frozenset(one.date[:4] for one in releases if one.date),
+            years=frozenset(release.date[:4] for release in releases if release.date),
             other_codes=_codes(siblings) - codes,
-            rival_codes=_spaced_codes(one for group in others for one in group.editions),
-            is_one_of_several=any(one.is_official for one in siblings),
+            rival_codes=_spaced_codes(release for group in others for release in group.editions),
+            is_one_of_several=any(release.is_official for release in siblings),
             is_listed=is_listed,
         )
 
     @property
     def of_recording(self) -> "Subject":
         """The recording itself as a subject: whatever release of it, in whatever country."""
-        own = frozenset(_titles(self.recording))
+        titles = frozenset(_titles(self.recording))
         return replace(
-            self, title=self.recording, kind="", own=own, others=self.others - own,
+            self, title=self.recording, kind="", titles=titles, others=self.others - titles,
             types=("", frozenset()), countries=frozenset(), is_listed=True,
         )  # fmt: skip
 
@@ -138,7 +139,8 @@ class Subject:
         closed = words.replace(" ", "")
         names = [[word for word in name.split() if word not in _COMMON] for name in self.artists]
         codes = (spaced_words(code) for code in self.codes if len(code) >= _MIN_CODE)
-        if not any(names) or any(one in words for one in (*codes, *self.labels, *self.others)):
+        signs = (*codes, *self.labels, *self.others)
+        if not any(names) or any(sign in words for sign in signs):
             return True
         return any(
             "".join(name) in closed or 2 * sum(_is_in(word, words) for word in name) >= len(name)
@@ -148,8 +150,8 @@ class Subject:
     def is_named_in(self, text: str) -> bool:
         """Return whether a text names it by a title."""
         words = spaced_words(text)
-        is_sign = not self.own and self.title.strip() != ""
-        return any(title in words for title in self.own) or (is_sign and self.title in text)
+        is_sign = not self.titles and self.title.strip() != ""
+        return any(title in words for title in self.titles) or (is_sign and self.title in text)
 
     def has_artist_in(self, text: str) -> bool:
         """Return whether a text has the artist's name."""
@@ -184,11 +186,11 @@ def _is_in(word: str, words: str) -> bool:
 
 
 def _codes(releases: Iterable[Release]) -> frozenset[str]:
-    return frozenset(fold(one.catno) for one in releases if one.catno)
+    return frozenset(fold(release.catno) for release in releases if release.catno)
 
 
 def _spaced_codes(releases: Iterable[Release]) -> frozenset[str]:
-    return frozenset(spaced_words(one) for one in _codes(releases) if len(one) >= _MIN_CODE)
+    return frozenset(spaced_words(code) for code in _codes(releases) if len(code) >= _MIN_CODE)
 
 
 def _titles(title: str | None) -> Iterator[str]:
@@ -200,10 +202,10 @@ def _titles(title: str | None) -> Iterator[str]:
 
 def _spellings(name: str) -> Iterator[str]:
     """Yield a name as `spaced_words`, of Cyrillic and Greek letters in Latin ones too."""
-    written = unicodedata.normalize("NFC", name).casefold()
-    others = (fold(written.translate(each)).translate(each) for each in _LATIN)
-    for each in dict.fromkeys((written, *others)):
-        if (words := spaced_words(each)).strip():
+    lowered = unicodedata.normalize("NFC", name).casefold()
+    others = (fold(lowered.translate(table)).translate(table) for table in _LATIN)
+    for spelling in dict.fromkeys((lowered, *others)):
+        if (words := spaced_words(spelling)).strip():
             yield words
 
 
@@ -236,7 +238,7 @@ _TABLE = word_table("date_words")
 
 
 def _pattern(kind: str) -> re.Pattern[str]:
-    whole = "|".join(word for each in _TABLE[kind].values() for word in each)
+    whole = "|".join(word for words in _TABLE[kind].values() for word in words)
     parts = "|".join(_TABLE["unspaced"][kind])
     return re.compile(rf"(?<![\w-])(?:{whole})(?!\w)|{parts}", re.IGNORECASE)
 
@@ -289,8 +291,8 @@ def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> 
     clause = _without_titles(text[start:end], titles)
     place = mention.start - start, mention.end - start
     doubts = [word for word in _OF_ELSE.finditer(clause) if _is_beside(word, place)]
-    rest = _OF_ELSE.sub(_blank, clause)
-    releases = [word for word in _OF_RELEASE.finditer(rest) if _is_beside(word, place)]
+    remainder = _OF_ELSE.sub(_blank, clause)
+    releases = [word for word in _OF_RELEASE.finditer(remainder) if _is_beside(word, place)]
     if not doubts:
         return None
     nearest = min(doubts, key=lambda word: _distance(word, place))
@@ -312,12 +314,12 @@ def other_issue(
     place = mention.start - start, mention.end - start
     abroad = _abroad(tuple(countries)).finditer(plain)
     places = (word for word in abroad if _is_beside(word, place))
-    for said in chain(_OF_OTHER.finditer(plain), places):
-        if not _BESIDES.search(plain, 0, said.start()):
-            return str(said[0])
+    for term in chain(_OF_OTHER.finditer(plain), places):
+        if not _BESIDES.search(plain, 0, term.start()):
+            return str(term[0])
     named = _NAMED_BEFORE.search(text, start, mention.start)
-    known = text[start:end].casefold()
-    if not named or any(one.casefold() in known for one in titles if one):
+    clause = text[start:end].casefold()
+    if not named or any(title.casefold() in clause for title in titles if title):
         return None
     return None if _BESIDES.search(text, start, named.start()) else named[1]
 
@@ -394,7 +396,7 @@ def without_names(text: str, subject: Subject) -> str:
     for code in subject.codes:
         plain = re.sub(rf"(?i)(?<!\w){re.escape(code)}(?!\w)", " ", plain)
     words = without_release(spaced_words(plain))
-    names = (*subject.own, *subject.artists, *(f" {word} " for word in label_words(subject)))
+    names = (*subject.titles, *subject.artists, *(f" {word} " for word in label_words(subject)))
     for name in sorted(filter(str.strip, names), key=len, reverse=True):
         words = words.replace(name, " ")
     return words
@@ -424,8 +426,8 @@ _LOOKED_BACK = 700
 def is_labelled(line: str) -> bool:
     """Return whether a line is a label for a status, country or type, and a value."""
     label, colon, _ = line.partition(":")
-    values = (word for name in ("primary_type", "status") for each in fact_words()[name].values()
-              for word in each)  # fmt: skip
+    values = (word for name in ("primary_type", "status") for words in fact_words()[name].values()
+              for word in words)  # fmt: skip
     return bool(colon) and (is_label(label) or spaced_words(label).strip() in values)
 
 
@@ -434,23 +436,23 @@ def is_label(text: str) -> bool:
     return spaced_words(text).strip() in _WORDS["label"]
 
 
-def says_plainly(clause: str, said: str, field: str, value: str, subject: Subject) -> bool:
+def says_plainly(clause: str, phrase: str, field: str, value: str, subject: Subject) -> bool:
     """Return whether a clause that has a value in the words `said` plainly says it of a subject."""
-    for start, end in find_words([fold(said)], clause):
+    for start, end in find_words([fold(phrase)], clause):
         before, behind = (_marked(part, field, subject) for part in (clause[:start], clause[end:]))
-        rest = _without_titles(clause[:start] + clause[end:], subject.names)
+        remainder = _without_titles(clause[:start] + clause[end:], subject.names)
         is_plain = _form(field).match(f"{before} zvalue {behind} ".lstrip())
-        if is_plain and not _has_other_value(rest, field, value):
+        if is_plain and not _has_other_value(remainder, field, value):
             return True
     return False
 
 
-def _has_other_value(rest: str, field: str, value: str) -> bool:
+def _has_other_value(remainder: str, field: str, value: str) -> bool:
     """Return whether the rest of a clause says another value; a secondary type is one."""
     fields = (PRIMARY_TYPE, SECONDARY_TYPES) if field == PRIMARY_TYPE else (field,)
-    others = [word for each in fields for name, words in fact_words()[each].items()
+    others = [word for kind in fields for name, words in fact_words()[kind].items()
               for word in words if name not in (value, "Song")]  # fmt: skip
-    return any(not _FROM.search(rest[:start]) for start, _ in find_words(others, rest))
+    return any(not _FROM.search(remainder[:start]) for start, _ in find_words(others, remainder))
 
 
 def _marked(text: str, field: str, subject: Subject) -> str:
@@ -467,11 +469,11 @@ def _marked(text: str, field: str, subject: Subject) -> str:
     codes = subject.countries or (fact_words()[COUNTRY] if field == STATUS else ())
     countries = (name for code in codes for name in fact_words()[COUNTRY].get(code, ()))
     marks = {
-        "ztitle": subject.own,
+        "ztitle": subject.titles,
         "zartist": subject.artists,
-        "zlabel": {*subject.labels, *(f" {each.split()[0]} " for each in subject.labels)},
+        "zlabel": {*subject.labels, *(f" {label.split()[0]} " for label in subject.labels)},
         "zcountry": map(spaced_words, countries),
-        "zdate": [f" {each} " for each in (*subject.years, *_MONTHS)],
+        "zdate": [f" {word} " for word in (*subject.years, *_MONTHS)],
     }
     for mark, names in marks.items():
         for name in sorted(names, key=len, reverse=True):
@@ -497,9 +499,9 @@ _NO_NAME = re.compile(
 
 def begins_with_name(words: Sequence[str], name: str) -> bool:
     """Return whether words begin with a whole name: no capitalized word follows at once."""
-    known = name.split()[name.startswith(" the ") and len(name.split()) > 1 :]
-    pattern = re.compile(rf" (?:the )?{' '.join(map(_with_any_ending, known))} ")
-    for count in range(1, min(len(words), len(known) + 2) + 1):
+    name_words = name.split()[name.startswith(" the ") and len(name.split()) > 1 :]
+    pattern = re.compile(rf" (?:the )?{' '.join(map(_with_any_ending, name_words))} ")
+    for count in range(1, min(len(words), len(name_words) + 2) + 1):
         if pattern.fullmatch(spaced_words(" ".join(words[:count]))):
             following = words[count] if count < len(words) else ""
             goes_on = following[:1].isupper() and not _NO_NAME.match(following)
@@ -511,13 +513,13 @@ def begins_with_name(words: Sequence[str], name: str) -> bool:
 def _form(field: str) -> re.Pattern[str]:
     """Return how a clause says a value, with names as marks; fast, for no word is ambiguous."""
     is_type = field not in (STATUS, COUNTRY)
-    known = {*_WORDS["glue"], *(() if is_type else _WORDS["copy"])}
+    glue_words = {*_WORDS["glue"], *(() if is_type else _WORDS["copy"])}
     whose = {*_WORDS["by"], *_WORDS["from"]}
-    by = "|".join(whose - known)
-    into = "|".join({*_WORDS["into"]} - known)
+    by = "|".join(whose - glue_words)
+    into = "|".join({*_WORDS["into"]} - glue_words)
     near = "ztitle" if field == COUNTRY else "(?:ztitle|zcountry)"
     place = "zdate|zlabel|zcountry|ztitle" + ("|zvalue" if field == COUNTRY else "")
-    word = f"(?:{'|'.join(sorted(known))}|zdate|zlabel|zcountry|ztitle|zcut) +"
+    word = f"(?:{'|'.join(sorted(glue_words))}|zdate|zlabel|zcountry|ztitle|zcut) +"
     word = f"{word}|(?:{into}) +(?=(?:the )?(?:{place}))"
     glue = f"(?:{word})*"
     head = f"(?:{word}|zartist +|(?:{by}) +(?=zartist))*"
@@ -525,18 +527,20 @@ def _form(field: str) -> re.Pattern[str]:
     cut = r"(?:zcut|zartist)\b" if is_type else r"zcut\b"
     end = rf"{glue}(?:{cut}.*|(?:{'|'.join(whose)}) {of}.*)?$"
     behind = ".*$" if is_type else f"(?: +{end}|$)"
-    said = f"{head}{near} +{head}"
+    statement = f"{head}{near} +{head}"
     if field == COUNTRY:  # an artist's own is none of a record
-        said = f"{glue}{near} +{glue}|{said}(?:released|issued|published|out) +{glue}"
-    return re.compile(rf"(?:{said})zvalue +{end}|{glue}zvalue +{glue}{near}{behind}")
+        statement = f"{glue}{near} +{glue}|{statement}(?:released|issued|published|out) +{glue}"
+    return re.compile(rf"(?:{statement})zvalue +{end}|{glue}zvalue +{glue}{near}{behind}")
 
 
 @lru_cache(64)
-def names_abroad(own: frozenset[str], home: str) -> frozenset[str]:
+def names_abroad(countries: frozenset[str], home: str) -> frozenset[str]:
     """Return the names of other countries; none where the record has no country, or several."""
-    near = {*own, home, "XE", "XW"}
+    if len(countries) != 1:
+        return frozenset()
+    near = {*countries, home, "XE", "XW"}
     others = (names for code, names in fact_words()[COUNTRY].items() if code not in near)
-    return frozenset(name for names in others for name in names) if len(own) == 1 else frozenset()
+    return frozenset(name for names in others for name in names)
 
 
 def is_from(before: str) -> bool:
@@ -551,14 +555,14 @@ def is_denied(text: str, start: int, end: int) -> bool:
 
 
 def doubts_in_clause(
-    clause: str, said: str, field: str, value: str, subject: Subject, *, is_of_other: bool
+    clause: str, phrase: str, field: str, value: str, subject: Subject, *, is_of_other: bool
 ) -> Iterator[str]:
     """Yield why a clause, which says a value in the words `said`, does not say it of the subject.
 
     The field is a status, country or type; `is_of_other` says that its line names another record.
     """
-    before = clause.partition(said)[0]
-    if doubt := doubt_in_heading(clause.replace(said, " ")):
+    before = clause.partition(phrase)[0]
+    if doubt := doubt_in_heading(clause.replace(phrase, " ")):
         yield f"{value} describes something else ({doubt!r})"
     if _NEGATED.search(clause) or (field == PRIMARY_TYPE and _FROM.search(before)):
         yield f"the text denies {value} or says it of something else"

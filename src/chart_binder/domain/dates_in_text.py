@@ -17,7 +17,7 @@ from chart_binder.domain.vocabulary import fold, word_table
 _DATE_WORDS = word_table("date_words")
 _MONTHS = word_table("month_names")  # in the languages of the web's discographies
 
-MONTHS = {name: number for number, each in enumerate(_MONTHS["months"], 1) for name in each.split()}
+MONTHS = {name: month for month, names in enumerate(_MONTHS["months"], 1) for name in names.split()}
 """The number of a month by its name: alone, as a date has it, inflected, abbreviated."""
 
 ENGLISH_MONTHS = frozenset(_MONTHS["english"].split())
@@ -44,16 +44,16 @@ def find_dates(text: str) -> list[Mention]:
     of which, is not asked here.
     """
     row = _Row(text)
-    found = [(*match.span(), _dates(row, match), _is_span(match)) for match in _forms(row)]
+    forms = [(*match.span(), _dates(row, match), _is_span(match)) for match in _forms(row)]
     spans = {
         start
-        for one, other in pairwise(found)
-        if _DASH.fullmatch(row.signs, one[1], other[0])
-        for start in (one[0], other[0])
+        for form, following in pairwise(forms)
+        if _DASH.fullmatch(row.signs, form[1], following[0])
+        for start in (form[0], following[0])
     }
     return [
         Mention(row.starts[start], row.ends[end - 1], dates, is_span)
-        for start, end, dates, is_span in found
+        for start, end, dates, is_span in forms
         if dates and start not in spans
     ]
 
@@ -61,7 +61,7 @@ def find_dates(text: str) -> list[Mention]:
 def find_periods(text: str) -> list[Mention]:
     """Return where a text names several months, which state no date: `May/June 1974`."""
     folded, begins, ends = _folded(text)
-    found = []
+    mentions = []
     for match in _periods().finditer(folded):
         first, last, words, year = match.groups()
         span = f"{MONTHS[first]:02}/{MONTHS[last]:02}" if first else _period_of(words)
@@ -69,8 +69,8 @@ def find_periods(text: str) -> list[Mention]:
         if since <= until:
             date = PartialDate.parse(f"{year}-{since}/{year}-{until}")
             place = begins[match.start()], ends[match.end() - 1]
-            found.append(Mention(*place, (date,), is_span=True))
-    return found
+            mentions.append(Mention(*place, (date,), is_span=True))
+    return mentions
 
 
 @cache
@@ -99,28 +99,28 @@ def single_date(text: str) -> PartialDate | None:
 
     Words in brackets may stand beside it. `8. November 1974` is a day: no list is numbered here.
     """
-    found = find_dates(text)
-    if len(found) != 1 or found[0].is_span:
+    mentions = find_dates(text)
+    if len(mentions) != 1 or mentions[0].is_span:
         return None
-    start, end, (first, *others), _ = found[0]
+    start, end, (first, *others), _ = mentions[0]
     if text[:start].strip(" .(") or not _NOTHING_ELSE.fullmatch(_ASIDE.sub("", fold(text[end:]))):
         return None
-    is_within_all = all(each.first <= first.first and first.last <= each.last for each in others)
+    is_within_all = all(other.first <= first.first and first.last <= other.last for other in others)
     return first if is_within_all else None
 
 
-def read_date(written: str) -> PartialDate | None:
+def read_date(text: str) -> PartialDate | None:
     """Return the date that a text states, in any written form; None for none, or for several.
 
     What usually stands beside a date does not count: `released on 31 October 1975 in the UK`.
     """
-    if numbers := _NUMBERS_ONLY.fullmatch(written.strip()):
-        written = "-".join(part.zfill(2) for part in numbers.groups() if part)
+    if numbers := _NUMBERS_ONLY.fullmatch(text.strip()):
+        text = "-".join(part.zfill(2) for part in numbers.groups() if part)
     try:
-        date = PartialDate.parse(written)
+        date = PartialDate.parse(text)
     except ValueError:
-        bare = _BEHIND_DATE.sub("", _BEFORE_DATE.sub("", written.strip(), count=1))
-        return single_date(written) or single_date(bare)
+        bare = _BEHIND_DATE.sub("", _BEFORE_DATE.sub("", text.strip(), count=1))
+        return single_date(text) or single_date(bare)
     return date if date.is_known and "/" not in date.text else None
 
 
@@ -162,13 +162,14 @@ def _signs_of_words() -> tuple[dict[str, str], dict[str, str]]:
     for role, words in _WORDS.items():
         for word in map(fold, words):
             roles[word] |= {role, "Latin" if word < _FIRST_NOT_LATIN else "other"}
-    combined = sorted({tuple(sorted(each)) for each in roles.values()})
-    signs = {each: chr(_FIRST_SIGN + number) for number, each in enumerate(combined)}
+    combined = sorted({tuple(sorted(combination)) for combination in roles.values()})
+    signs = {combination: chr(_FIRST_SIGN + number) for number, combination in enumerate(combined)}
     having: dict[str, str] = defaultdict(str, Latin="w", other="v")
-    for each, sign in signs.items():
-        for role in each:
+    for combination, sign in signs.items():
+        for role in combination:
             having[role] += sign
-    return {word: signs[tuple(sorted(each))] for word, each in roles.items()}, dict(having)
+    sign_of = {word: signs[tuple(sorted(combination))] for word, combination in roles.items()}
+    return sign_of, dict(having)
 
 
 _SIGN_OF_WORD, _HAVING = _signs_of_words()
@@ -332,10 +333,10 @@ def _forms(row: _Row) -> Iterator[re.Match[str]]:
     while form := _FORM.search(row.signs, start):
         start = form.end()
         if _order(form) == "ddmy":
-            one, other = islice(_PARTS.finditer(row.signs, *form.span()), 2)
-            first, last = row.words[one.start()], row.words[other.start()]
+            left, right = islice(_PARTS.finditer(row.signs, *form.span()), 2)
+            first, last = row.words[left.start()], row.words[right.start()]
             if _counted(first) >= _counted(last):
-                start = other.start()
+                start = right.start()
                 continue
         yield form
 
@@ -368,7 +369,9 @@ def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
     # The 5th of May, or of a list with "May 1974" in it?
     if order == "dmy" and row.signs[start + 1] == "." and parts["m"] in ENGLISH_MONTHS:
         days += [(month, None)] if _LINE_START.search(row.signs, near, start) else []
-    readings = (_date(year, *each) for year, each in product(_years(parts["y"]), days))
+    readings = (
+        _date(year, *month_and_day) for year, month_and_day in product(_years(parts["y"]), days)
+    )
     return tuple(dict.fromkeys(filter(None, readings)))
 
 
@@ -379,25 +382,25 @@ def _date(*parts: int | None) -> PartialDate | None:
         return None
 
 
-def _years(written: str) -> Iterable[int]:
-    if era := ERAS.get(written[:2]):
-        return (era + (1 if written[2:] == "元" else _counted(written[2:])),)
-    year = _counted(written)
-    if len(written) == len("74") and written.isdecimal():
+def _years(text: str) -> Iterable[int]:
+    if era := ERAS.get(text[:2]):
+        return (era + (1 if text[2:] == "元" else _counted(text[2:])),)
+    year = _counted(text)
+    if len(text) == len("74") and text.isdecimal():
         return (1900 + year,) if year >= _OLDEST_OF_SHORT_YEARS else (1900 + year, 2000 + year)
-    return (year,) if len(written) == len("1974") else ()
+    return (year,) if len(text) == len("1974") else ()
 
 
 _ROMAN = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 
 
-def _counted(written: str) -> int:
+def _counted(text: str) -> int:
     """Return the number of a month, of Arabic or Chinese digits."""
-    if written[0].isdecimal():
-        return int("".join(filter(str.isdecimal, written)))
-    if written in MONTHS or written in _ROMAN:
-        return MONTHS.get(written) or _ROMAN.index(written)
-    tens, ten, ones = written.partition("十")
+    if text[0].isdecimal():
+        return int("".join(filter(str.isdecimal, text)))
+    if text in MONTHS or text in _ROMAN:
+        return MONTHS.get(text) or _ROMAN.index(text)
+    tens, ten, ones = text.partition("十")
     if ten:
         return 10 * (_DIGITS.get(tens, 0) if tens else 1) + _DIGITS.get(ones, 0)
-    return int("".join(str(_DIGITS[digit]) for digit in written[:4]))
+    return int("".join(str(_DIGITS[digit]) for digit in text[:4]))

@@ -306,7 +306,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     @property
     def groups(self) -> tuple[ReleaseGroup, ...]:
         """The release groups of all recordings."""
-        return tuple(group for one in self.recording_candidates for group in one.groups)
+        return tuple(group for recording in self.recording_candidates for group in recording.groups)
 
     @property
     def tags(self) -> dict[str, str | None]:
@@ -330,7 +330,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     @property
     def sibling_lookup(self) -> str:
         """What a look-up of siblings found, or why there was no look-up."""
-        count = sum(one.is_sibling for one in self.recording_candidates)
+        count = sum(recording.is_sibling for recording in self.recording_candidates)
         if self.siblings == "looked_up":
             none = "MusicBrainz has no other recording of this performance"
             return f"looked up: {f'{count} found' if count else none}"
@@ -342,7 +342,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     @property
     def has_no_sibling(self) -> bool:
         """Whether other recordings of the performance were looked for and none was found."""
-        is_any = any(one.is_sibling for one in self.recording_candidates)
+        is_any = any(recording.is_sibling for recording in self.recording_candidates)
         return self.siblings == "looked_up" and not is_any
 
     @property
@@ -367,13 +367,13 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     def listed(self) -> "Listed":
         """The ids of recordings, release groups and releases, each as often as it is listed."""
         recordings = self.recording_candidates
-        groups = [group for one in recordings for group in one.rg_candidates or ()]
+        groups = [group for recording in recordings for group in recording.rg_candidates or ()]
         homes: list[str] = [group.mb_rg_id for group in groups]
         releases: list[str] = [
-            one.mb_release_id for group in groups for one in group.releases or ()
+            release.mb_release_id for group in groups for release in group.releases or ()
         ]
         is_once = len(set(homes)) == len(homes) and len(set(releases)) == len(releases)
-        ids: list[str] = [one.mb_recording_id for one in recordings]
+        ids: list[str] = [recording.mb_recording_id for recording in recordings]
         is_once = is_once and (len(ids) == 1 or len(set(ids)) == len(ids))
         return Listed(ids + homes + releases, is_once)
 

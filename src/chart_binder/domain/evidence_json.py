@@ -63,8 +63,8 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
 
 def with_recordings(bundle: EvidenceBundle, added: Iterable[RecordingCandidate]) -> EvidenceBundle:
     """Return the evidence with further recordings, in normal form; without those it has already."""
-    known = {one.mb_recording_id for one in bundle.recording_candidates}
-    new = tuple(one for one in added if one.mb_recording_id not in known)
+    ids = {recording.mb_recording_id for recording in bundle.recording_candidates}
+    new = tuple(recording for recording in added if recording.mb_recording_id not in ids)
     if not new:
         return bundle
     return normalize(replace(bundle, recording_candidates=(*bundle.recording_candidates, *new)))
@@ -72,14 +72,14 @@ def with_recordings(bundle: EvidenceBundle, added: Iterable[RecordingCandidate])
 
 def unknown_words(bundle: EvidenceBundle) -> list[tuple[str, str]]:
     """Return the types and statuses that MusicBrainz does not have, each once with its key."""
-    found: list[tuple[str, str | None]] = []
+    words: list[tuple[str, str | None]] = []
     for group in bundle.groups:
         primary, kinds = group.types
-        found += [("primary_type", group.primary_type)] if not primary else []
-        found += (("secondary_types", kind) for kind in kinds if kind not in SECONDARY_TYPES)
-        editions = (one for one in group.editions if not status_name(one.status or ""))
-        found += (("status", one.status) for one in editions)
-    return [(key, word) for key, word in dict.fromkeys(found) if word and non_blank(word)]
+        words += [("primary_type", group.primary_type)] if not primary else []
+        words += (("secondary_types", kind) for kind in kinds if kind not in SECONDARY_TYPES)
+        editions = (release for release in group.editions if not status_name(release.status or ""))
+        words += (("status", release.status) for release in editions)
+    return [(key, word) for key, word in dict.fromkeys(words) if word and non_blank(word)]
 
 
 def write_bundle(bundle: EvidenceBundle) -> bytes:
@@ -239,10 +239,11 @@ def _is_normal_above_releases(bundle: EvidenceBundle) -> bool:
 def _has_no_duplicate(bundle: EvidenceBundle) -> bool:
     """Whether no list has an id twice; several recordings may be on one release."""
     recordings = bundle.recording_candidates
-    lists: list[list[str]] = [[one.mb_recording_id for one in recordings]]
+    lists: list[list[str]] = [[recording.mb_recording_id for recording in recordings]]
     for recording in recordings:
         lists.append([group.mb_rg_id for group in recording.groups])
-        lists += [[one.mb_release_id for one in group.editions] for group in recording.groups]
+        editions = (group.editions for group in recording.groups)
+        lists += ([release.mb_release_id for release in releases] for releases in editions)
     return all(len(set(ids)) == len(ids) for ids in lists)
 
 
@@ -250,7 +251,7 @@ def _are_bare_ids(ids: list[str]) -> bool:
     together = "".join(ids)
     if together.isascii() and not together.encode().translate(None, _PLAIN):
         return all(ids)
-    return all(one and (one == one.lower() == one.strip() or bare_id(one) == one) for one in ids)
+    return all(id_ and (id_ == id_.lower() == id_.strip() or bare_id(id_) == id_) for id_ in ids)
 
 
 def _has_normal_dates(bundle: EvidenceBundle) -> bool:
@@ -296,8 +297,8 @@ def _rewritten(bundle: EvidenceBundle) -> EvidenceBundle:
 
 def _artist(artist: Artist) -> Artist:
     artist = _without_blanks(artist)
-    known = artist.mb_artist_id
-    return replace(artist, mb_artist_id=bare_id(known)) if known else artist
+    artist_id = artist.mb_artist_id
+    return replace(artist, mb_artist_id=bare_id(artist_id)) if artist_id else artist
 
 
 _RECORDS: dict[type[Value], tuple[str, str, str]] = {
@@ -309,25 +310,25 @@ _RECORDS: dict[type[Value], tuple[str, str, str]] = {
 
 
 def _each(values: Iterable[V], where: str) -> tuple[V, ...]:
-    written = (_record(one, f"{where}[{number}]") for number, one in enumerate(values))
-    return tuple(dict.fromkeys(written))
+    rewritten = (_record(value, f"{where}[{number}]") for number, value in enumerate(values))
+    return tuple(dict.fromkeys(rewritten))
 
 
-def _record(one: V, where: str) -> V:
-    id_, date, inside = _RECORDS[type(one)]
-    if not (bare := bare_id(getattr(one, id_))):
+def _record(value: V, where: str) -> V:
+    id_, date, inside = _RECORDS[type(value)]
+    if not (bare := bare_id(getattr(value, id_))):
         raise EvidenceError("found a blank id; a MusicBrainz id is required", f"{where}.{id_}")
-    changed: dict[str, object] = {id_: bare, date: _date(getattr(one, date), f"{where}.{date}")}
-    if isinstance(one, RecordingCandidate) and one.artist:
-        changed["artist"] = _artist(one.artist)
-    if inside and (records := getattr(one, inside)):
+    changed: dict[str, object] = {id_: bare, date: _date(getattr(value, date), f"{where}.{date}")}
+    if isinstance(value, RecordingCandidate) and value.artist:
+        changed["artist"] = _artist(value.artist)
+    if inside and (records := getattr(value, inside)):
         changed[inside] = _each(records, f"{where}.{inside}")
-    return replace(_without_blanks(one), **changed)
+    return replace(_without_blanks(value), **changed)
 
 
-def _date(written: str | None, where: str) -> str | None:
+def _date(text: str | None, where: str) -> str | None:
     try:
-        return PartialDate.parse(written).text or None if written else None
+        return PartialDate.parse(text).text or None if text else None
     except ValueError as error:
         raise EvidenceError(str(error), where) from error
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
-from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import (
     ReleaseGroupId,
     ReleaseId,
@@ -114,23 +114,23 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     """
     date, (groups, _) = patch.date, things(bundle, patch.about)
     if not any(group.editions for group in groups):
-        known = next((group.first_date for group in groups if group.first_date.is_known), UNKNOWN)
-        text = _narrower(known, date)
+        before = next((group.first_date for group in groups if group.first_date.is_known), UNKNOWN)
+        text = _narrower(before, date)
         return _changed(bundle, patch.about, lambda it: replace(it, first_release_date=text)), (
-            str(known)
+            str(before)
         )
-    official = [one for group in groups for one in group.editions if one.is_official]
+    official = [release for group in groups for release in group.editions if release.is_official]
     if not official:
         return bundle, _UNKNOWN
-    earlier = [one.when.text for one in official if one.when.last < date.first]
+    earlier = [release.when.text for release in official if release.when.last < date.first]
     if earlier:
         dated = min(earlier)
         raise _ImpossibleError(f"an official release of it is dated {dated}, before {date}")
-    earliest = min((one.when for one in official), key=lambda when: when.first)
-    could_be = [one for one in official if is_overlapping(one.when, date)]
+    earliest = min((release.when for release in official), key=lambda when: when.first)
+    could_be = [release for release in official if is_overlapping(release.when, date)]
     if not could_be:
         raise _ImpossibleError(f"no official release of it is dated before {earliest}")
-    if earliest.first >= date.first and min(one.when.last for one in official) <= date.last:
+    if earliest.first >= date.first and min(release.when.last for release in official) <= date.last:
         return bundle, str(earliest)  # nothing that was not known
     taker = _vaguest(could_be, date, bundle.performer.country)
 
@@ -147,29 +147,33 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
 
 def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -> str | None:
     """Return the release that a group's first date is taken to be of, if none is known to be."""
-    if any(date.first <= one.when.first and one.when.last <= date.last for one in releases):
+    dates = (release.when for release in releases)
+    if any(date.first <= when.first and when.last <= date.last for when in dates):
         return None
-    ordered = sorted(releases, key=lambda one: (one.place != home, one.mb_release_id))
-    return max(ordered, key=lambda one: one.when.last - one.when.first).mb_release_id
+    ordered = sorted(releases, key=lambda release: (release.place != home, release.mb_release_id))
+    return max(ordered, key=lambda release: release.when.last - release.when.first).mb_release_id
 
 
 def _release_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     date, (_, releases) = patch.date, things(bundle, patch.about)
     changed = _changed(bundle, patch.about, lambda it: replace(it, date=_narrower(it.when, date)))
-    return changed, " or ".join(str(known) for known in {one.when for one in releases})
+    return changed, " or ".join(str(when) for when in {release.when for release in releases})
 
 
-def _field(name: str, known: Callable[[Any], str | None]) -> _Apply:
+def _field(name: str, value_of: Callable[[Any], str | None]) -> _Apply:
     """Return what sets a field of one value, where the evidence has none."""
 
     def apply(bundle: EvidenceBundle, patch: Patch) -> _Applied:
-        before = {known(one) for each in things(bundle, patch.about) for one in each} - {None}
+        groups, releases = things(bundle, patch.about)
+        before = set(map(value_of, (*groups, *releases))) - {None}
         if before - {patch.value}:
-            said = " and ".join(sorted(filter(None, before)))
-            raise _ImpossibleError(f"the evidence says {said}")
-        return _changed(
-            bundle, patch.about, lambda it: it if known(it) else replace(it, **{name: patch.value})
-        ), _UNKNOWN
+            stated = " and ".join(sorted(filter(None, before)))
+            raise _ImpossibleError(f"the evidence says {stated}")
+
+        def filled(record: Any) -> Any:
+            return record if value_of(record) else replace(record, **{name: patch.value})
+
+        return _changed(bundle, patch.about, filled), _UNKNOWN
 
     return apply
 
@@ -179,9 +183,10 @@ def _secondary_type(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     groups, _ = things(bundle, patch.about)
     if any(patch.value in group.kinds for group in groups):
         return bundle, patch.value
-    if any(each.kinds or (each.types[0] and each.secondary_types is not None) for each in groups):
-        said = " and ".join(sorted({kind for each in groups for kind in each.kinds})) or "none"
-        raise _ImpossibleError(f"the evidence says {said}")
+    is_empty = any(group.types[0] and group.secondary_types is not None for group in groups)
+    if is_empty or any(group.kinds for group in groups):
+        stated = " and ".join(sorted({kind for group in groups for kind in group.kinds})) or "none"
+        raise _ImpossibleError(f"the evidence says {stated}")
     return _changed(
         bundle, patch.about, lambda it: replace(it, secondary_types=(patch.value,))
     ), _UNKNOWN
@@ -195,21 +200,21 @@ def _premiere(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     since = first_day(bundle, patch.about)
     for recording in bundle.recording_candidates:
         for group in recording.groups:
-            for one in group.editions if group.mb_rg_id != patch.about else ():
-                if one.is_official and one.when.last < since:
-                    raise _ImpossibleError(f"{group.title!r} came out before it, {one.when}")
+            for release in group.editions if group.mb_rg_id != patch.about else ():
+                if release.is_official and release.when.last < since:
+                    raise _ImpossibleError(f"{group.title!r} came out before it, {release.when}")
     return _changed(bundle, patch.about, lambda it: replace(it, premiere=True)), _UNKNOWN
 
 
 def _stated_first(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     """Say when the song came out on a record that is missing, if no record listed is earlier."""
     date = patch.date
-    dates = [one.when for group in bundle.groups for one in group.editions if one.is_official]
-    if earlier := [known for known in dates if known.last < date.first]:
-        dated = min(earlier, key=lambda known: known.first)
+    dates = _official_dates(bundle.groups)
+    if earlier := [when for when in dates if when.last < date.first]:
+        dated = min(earlier, key=lambda when: when.first)
         raise _ImpossibleError(f"an official release of it is dated {dated}, before {date}")
-    known = PartialDate.parse(bundle.stated_first) if bundle.stated_first else UNKNOWN
-    return replace(bundle, stated_first=_narrower(known, date)), str(known)
+    before = PartialDate.parse(bundle.stated_first) if bundle.stated_first else UNKNOWN
+    return replace(bundle, stated_first=_narrower(before, date)), str(before)
 
 
 def with_stated_single(bundle: EvidenceBundle, date: str | None) -> EvidenceBundle:
@@ -220,7 +225,8 @@ def with_stated_single(bundle: EvidenceBundle, date: str | None) -> EvidenceBund
         ReleaseGroupId(THE_RECORDING), title, bundle.performer.name, "Single", releases=(release,)
     )
     recordings = tuple(
-        replace(one, rg_candidates=(*one.groups, single)) for one in bundle.recording_candidates
+        replace(recording, rg_candidates=(*recording.groups, single))
+        for recording in bundle.recording_candidates
     )
     return replace(bundle, stated_first=None, recording_candidates=recordings)
 
@@ -237,37 +243,43 @@ _FIELDS_APPLIED: Mapping[str, _Apply] = {
 }
 
 
-def is_overlapping(one: PartialDate, other: PartialDate) -> bool:
+def is_overlapping(date: PartialDate, other: PartialDate) -> bool:
     """Return whether two dates have a day in common."""
-    return one.first <= other.last and other.first <= one.last
+    return date.first <= other.last and other.first <= date.last
 
 
-def _narrower(known: PartialDate, date: PartialDate) -> str:
+def _narrower(current: PartialDate, date: PartialDate) -> str:
     """Return the date within what is known, else its first day. Raises `_ImpossibleError`."""
-    if not is_overlapping(known, date):
-        raise _ImpossibleError(f"the evidence dates it {known}")
-    if known.first <= date.first and date.last <= known.last:
+    if not is_overlapping(current, date):
+        raise _ImpossibleError(f"the evidence dates it {current}")
+    if current.first <= date.first and date.last <= current.last:
         return date.text
-    return known.text if date.first <= known.first else _not_before(known, date)
+    return current.text if date.first <= current.first else _not_before(current, date)
 
 
-def _not_before(known: PartialDate, date: PartialDate) -> str:
+def _not_before(current: PartialDate, date: PartialDate) -> str:
     """Return what is known without the days before a date, as an interval."""
-    return f"{date.text}/{known.text.rpartition('/')[2] or '..'}"
+    return f"{date.text}/{current.text.rpartition('/')[2] or '..'}"
 
 
 def first_day(bundle: EvidenceBundle, group: str) -> int:
     """Return the first day on which a group may have come out officially."""
     groups, _ = things(bundle, group)
-    days = [one.when.first for each in groups for one in each.editions if one.is_official]
-    return min(days or (each.first_date.first for each in groups), default=0)
+    days = [when.first for when in _official_dates(groups)]
+    return min(days or (group.first_date.first for group in groups), default=0)
+
+
+def _official_dates(groups: Iterable[ReleaseGroup]) -> list[PartialDate]:
+    releases = (release for group in groups for release in group.editions)
+    return [release.when for release in releases if release.is_official]
 
 
 def things(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list[Release]]:
     """Return the groups, and the releases, that have an id."""
     groups = bundle.groups
-    releases = [one for group in groups for one in group.editions if one.mb_release_id == about]
-    return [group for group in groups if group.mb_rg_id == about], releases
+    releases = (release for group in groups for release in group.editions)
+    named = [release for release in releases if release.mb_release_id == about]
+    return [group for group in groups if group.mb_rg_id == about], named
 
 
 def _changed(bundle: EvidenceBundle, about: str, change: Callable[[Any], Any]) -> EvidenceBundle:
@@ -278,10 +290,10 @@ def _changed(bundle: EvidenceBundle, about: str, change: Callable[[Any], Any]) -
     def group(it: ReleaseGroup) -> ReleaseGroup:
         return change(it) if it.mb_rg_id == about else _each_release(it, release)
 
-    recordings = tuple(
-        replace(each, rg_candidates=tuple(map(group, each.groups))) if each.groups else each
-        for each in bundle.recording_candidates
-    )
+    def recording(it: RecordingCandidate) -> RecordingCandidate:
+        return replace(it, rg_candidates=tuple(map(group, it.groups))) if it.groups else it
+
+    recordings = tuple(map(recording, bundle.recording_candidates))
     return replace(bundle, recording_candidates=recordings)
 
 
@@ -299,18 +311,17 @@ def is_stated(bundle: EvidenceBundle, patch: Patch) -> bool:
     """Return whether the evidence says what a patch says; of a date, as precisely or more so."""
     groups, releases = things(bundle, patch.about)
     if patch.is_date:
-        known = [group.first_date for group in groups if not group.editions]  # else a hint
-        known += [one.when for group in groups for one in group.editions if one.is_official]
-        known += [one.when for one in releases]
+        dates = [group.first_date for group in groups if not group.editions]  # else a hint
+        dates += (*_official_dates(groups), *(release.when for release in releases))
         date = patch.date
         return any(
-            one.is_known and date.first <= one.first and one.last <= date.last for one in known
+            when.is_known and date.first <= when.first and when.last <= date.last for when in dates
         )
     if patch.field == PREMIERE:
         return any(group.premiere for group in groups)
-    said = [(*group.types[:1], *group.kinds) for group in groups]
-    said += [(one.place, one.standing) for one in releases]
-    return any(patch.value in values for values in said)
+    stated = [(*group.types[:1], *group.kinds) for group in groups]
+    stated += [(release.place, release.standing) for release in releases]
+    return any(patch.value in values for values in stated)
 
 
 # Fields and values as models and pages name them.
@@ -335,15 +346,15 @@ def is_release_date(field: str) -> bool:
     return bool(dated) and not other
 
 
-def field_named(written: str) -> str | None:
+def field_named(text: str) -> str | None:
     """Return the field that moves something and has a name as models write it; None for none."""
-    name = _SEPARATORS.sub(" ", _CAMEL.sub(" ", written)).strip().casefold()
-    return next((known for known, names in fact_words()["field"].items() if name in names), None)
+    name = _SEPARATORS.sub(" ", _CAMEL.sub(" ", text)).strip().casefold()
+    return next((field for field, names in fact_words()["field"].items() if name in names), None)
 
 
-def named_value(name: str, written: str) -> str | None:
+def named_value(name: str, text: str) -> str | None:
     """Return the value of a field that a text names; None for none."""
-    plain = " ".join(_ASIDE.sub(" ", fold(written)).strip(" .\"'").split())
+    plain = " ".join(_ASIDE.sub(" ", fold(text)).strip(" .\"'").split())
     if name == COUNTRY and re.fullmatch(r"[a-z]{2}", plain):
         return country_code(plain)
     for value, words in fact_words()[name].items():

@@ -85,8 +85,8 @@ def _albums(
 
 def _years_of(title: str, documents: Sequence[SourceText], song: Subject) -> list[int]:
     """Return the years that pages give an album."""
-    own = frozenset({spaced_words(title)})
-    album = replace(song, title=title, own=own, kind="Album", types=("Album", frozenset()))
+    titles = frozenset({spaced_words(title)})
+    album = replace(song, title=title, titles=titles, kind="Album", types=("Album", frozenset()))
     return [
         int(mention.dates[0].text[:4])
         for mention, place, is_plain in dates_about(

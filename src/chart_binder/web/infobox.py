@@ -122,7 +122,7 @@ def _box_problem(
 
 def is_titled(text: str, subject: Subject) -> bool:
     """Return whether a text is a title of the subject; words in brackets at its end may follow."""
-    return any(spaced_words(title) in subject.own for title in (text, _ASIDE.sub("", text)))
+    return any(spaced_words(title) in subject.titles for title in (text, _ASIDE.sub("", text)))
 
 
 def _names_artist(line: str, subject: Subject) -> bool:

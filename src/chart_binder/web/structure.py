@@ -335,7 +335,7 @@ def _is_doubted(place: Place, subject: Subject) -> bool:
 def _is_introduced(place: Place, subject: Subject) -> bool:
     """Return whether a line of the page names the record, its artist and a type."""
     return "Soundtrack" not in subject.kind and any(
-        _has_name(subject.own, line)
+        _has_name(subject.titles, line)
         and _has_name(subject.artists, line)
         and any(_types_in(line, subject))
         for line in place.document.text.split("\n")
@@ -356,10 +356,10 @@ def _has_name(names: Iterable[str], line: str) -> bool:
 
 def _names_it_alone(text: str, subject: Subject) -> bool:
     """Return whether a text names the record and all else in it is explained."""
-    if any(_YEARED.match(text[end:].lstrip(_CLOSING)) for _, end in _spans(subject.own, text)):
+    if any(_YEARED.match(text[end:].lstrip(_CLOSING)) for _, end in _spans(subject.titles, text)):
         return False
     text = _without_dates(text)
-    spans = [*_spans(subject.own, text)]
+    spans = [*_spans(subject.titles, text)]
     for start, end in spans:
         behind = _OTHER_SIDE.split(text[end:].lstrip(_CLOSING))[0]
         if _NUMBERED.match(behind):
