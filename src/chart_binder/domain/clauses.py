@@ -1,10 +1,9 @@
-"""Clauses: how a text names a record, and what the clause of a value says that it is of.
+"""Clauses: how a text names a record, and of what a clause states a value.
 
-A clause with a date says plainly where the date is of something else, such as a chart, a recording
-or a reissue; the tables of words are small on purpose, as what they do not have the second reading
-decides. A status, country or type counts in running text in closed forms alone: "X is a single",
-"the single X", "X (LK 88, UK)", "official release of X". One word that is not known in between, and
-the sentence does not count.
+A clause may show that its date is that of something else, such as a chart or a reissue. The tables
+of words for this are small on purpose: a second reading decides the other cases. In running text,
+a status, country or type counts only in fixed forms without unknown words: "X is a single", "the
+single X", "X (LK 88, UK)", "official release of X".
 """
 
 import re
@@ -33,46 +32,46 @@ _ASIDE = re.compile(r"[(\[].*?[)\]]")
 
 @dataclass(frozen=True)
 class Subject:
-    """A record of the evidence in the words by which a text may name it, or name another."""
+    """A record of the evidence, in the words by which a text may name it or other records."""
 
     title: str
     artist: str
     artists: frozenset[str]
-    """The artist's name in each spelling, as `spaced_words`; none where it is not known."""
+    """The artist's name in each spelling, as `spaced_words`; empty if it is unknown."""
     recording: str
     kind: str
-    """Its types, as a person says them: `Album + Live`."""
+    """Its types, written as `Album + Live`."""
     names: frozenset[str]
-    """The titles of all records of the evidence, as they are written."""
+    """The titles of all records of the evidence, unchanged."""
     titles: frozenset[str]
     """Its titles, as `spaced_words`."""
     others: frozenset[str]
     """The titles of the other records."""
     types: tuple[str, frozenset[str]]
-    """Its primary type, and those of other records of its title."""
+    """Its primary type, and those of other records with its title."""
     labels: frozenset[str]
     """The labels of its releases, as `spaced_words`."""
     codes: frozenset[str]
     """Its catalogue numbers, folded."""
     countries: frozenset[str]
     home: str
-    """The artist's country; empty where it is not known."""
+    """The artist's country; empty if it is unknown."""
     years: frozenset[str]
     """The years of its releases."""
     other_codes: frozenset[str]
     """The catalogue numbers of the group's other releases, folded."""
     rival_codes: frozenset[str]
-    """Those of other groups' releases, as `spaced_words`."""
+    """The catalogue numbers of other groups' releases, as `spaced_words`."""
     is_one_of_several: bool
-    """Whether it is a release beside others of its group that are official."""
+    """Whether it is a release whose group has other official releases."""
     is_listed: bool = True
-    """Whether the evidence has it: of a single that it lacks, only the artist tells whose it is."""
+    """Whether the evidence has it; only the artist's name identifies a single that it lacks."""
 
     @classmethod
     def of(cls, about: str, bundle: EvidenceBundle) -> "Subject":
-        """Return the subject for the id of a release group or a release of the evidence.
+        """Return the subject for the id of a release group or a release in the evidence.
 
-        `THE_RECORDING` is a single of its title that the evidence lacks.
+        For `THE_RECORDING`, it is a single with the recording's title that the evidence lacks.
         """
         is_listed = about != THE_RECORDING
         bundle = bundle if is_listed else with_stated_single(bundle, None)
@@ -120,7 +119,7 @@ class Subject:
 
     @property
     def of_recording(self) -> "Subject":
-        """The recording itself as a subject: whatever release of it, in whatever country."""
+        """The recording itself as a subject: any release of it, in any country."""
         titles = frozenset(_titles(self.recording))
         return replace(
             self, title=self.recording, kind="", titles=titles, others=self.others - titles,
@@ -130,8 +129,8 @@ class Subject:
     def is_told_apart_in(self, text: str) -> bool:
         """Return whether a text tells it from a record of the same title by another artist.
 
-        It does by half of the words of the artist's name (articles do not count), by the label or a
-        catalogue number, or by another title of the evidence; also where no artist is known.
+        The text must have half of the words of the artist's name (except articles), the label, a
+        catalogue number, or another title of the evidence. If no artist is known, any text does.
         """
         if not self.is_listed:
             return self.has_artist_in(text)
@@ -148,39 +147,39 @@ class Subject:
         )
 
     def is_named_in(self, text: str) -> bool:
-        """Return whether a text names it by a title."""
+        """Return whether a text contains one of its titles."""
         words = spaced_words(text)
         is_sign = not self.titles and self.title.strip() != ""
         return any(title in words for title in self.titles) or (is_sign and self.title in text)
 
     def has_artist_in(self, text: str) -> bool:
-        """Return whether a text has the artist's name."""
+        """Return whether a text contains the artist's name."""
         words = spaced_words(text)
         return any(artist in words for artist in self.artists)
 
     def is_of_rival(self, text: str) -> bool:
-        """Return whether a text has the catalogue number of another group, and none of its own."""
+        """Return whether a text has a catalogue number of another group, but none of these."""
         words = spaced_words(text)
         return any(code in words for code in self.rival_codes) and not any(
             spaced_words(code) in words for code in self.codes
         )
 
     def names_other(self, text: str) -> bool:
-        """Return whether a text names another record of the evidence, and not this one."""
+        """Return whether a text names another record of the evidence, but not this one."""
         words = spaced_words(text)
         return any(title in words for title in self.others) and not self.is_named_in(text)
 
 
 _MIN_CODE = 5
-"""Letters of a catalogue number that is no part of a date or an address."""
+"""The length from which a catalogue number cannot be a part of a date or an address."""
 _COMMON = frozenset(
     ["the", "and", "of", "a", "los", "las", "les", "le", "la", "die", "der", "das", "de", "il"]
 )
-"""Words of names that stand in any text."""
+"""Words of names that occur in any text."""
 
 
 def _is_in(word: str, words: str) -> bool:
-    """Return whether a word is among spaced ones; a long one with any ending: Nová, Nové."""
+    """Return whether a word is among spaced words; a long word may inflect: Nová, Nové."""
     stem = word[: max(4, len(word) - 2)]
     return f" {word} " in words or (len(word) > len(stem) and f" {stem}" in words)
 
@@ -194,14 +193,14 @@ def _spaced_codes(releases: Iterable[Release]) -> frozenset[str]:
 
 
 def _titles(title: str | None) -> Iterator[str]:
-    """Yield the names in a title as `spaced_words`: its sides, with and without asides."""
+    """Yield the names in a title as `spaced_words`: its sides, with and without brackets."""
     for side in (title, *title.split(" / ")) if title else ():
         for name in (side, _ASIDE.sub(" ", side)):
             yield from _spellings(name)
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """Yield a name as `spaced_words`, of Cyrillic and Greek letters in Latin ones too."""
+    """Yield a name as `spaced_words`; if it is Cyrillic or Greek, in Latin letters too."""
     lowered = unicodedata.normalize("NFC", name).casefold()
     others = (fold(lowered.translate(table)).translate(table) for table in _LATIN)
     for spelling in dict.fromkeys((lowered, *others)):
@@ -229,7 +228,7 @@ _LATIN = [
     dict(zip(map(ord, _LETTERS.split()), (sign.strip("_") for sign in way.split()), strict=True))
     for way in (_ENGLISH, _SCHOLARLY, _COLLOQUIAL)
 ]
-"""Latin letters for Cyrillic and Greek ones, in three usual ways, without their accents."""
+"""Latin letters for Cyrillic and Greek ones in three common systems, without accents."""
 
 
 # Dates.
@@ -246,7 +245,7 @@ def _pattern(kind: str) -> re.Pattern[str]:
 _OF_ELSE, _OF_RELEASE, _OF_OTHER = (_pattern(kind) for kind in ("else", "release", "other"))
 
 _LONGEST = 400
-"""How many characters of a clause are looked at on either side of its date."""
+"""The number of characters of a clause that are read on either side of its date."""
 _CUT = re.compile(
     r"[\n;；。！？!?.]"
     r"|,(?=\s(?:and|but|while|whereas|before|after|although|though|then|und|aber|während|bevor"
@@ -256,7 +255,7 @@ _CUT = re.compile(
 _NO_END = re.compile(
     r"(?i)(?:^|[^\w])(?:\w|[0-9]{2}|mr|mrs|dr|st|jr|vs|ft|feat|no|nr|vol|inc|ltd|co|rec)$"
 )
-"""What stands before a full stop that ends no sentence: `11. Oktober`, `U.S.`, `No. 1`."""
+"""The text before a full stop that does not end a sentence: `11. Oktober`, `U.S.`, `No. 1`."""
 _NEXT = re.compile(r"[\"'”’)\]]*\s+[\"'“‘(\[]*(\w)")
 _QUOTED = re.compile(
     '“[^“”\n]{1,80}”|"[^"\n]{1,80}"|«[^«»\n]{1,80}»|„[^„“”\n]{1,80}[“”]|「[^「」]{1,80}」'
@@ -268,14 +267,14 @@ _BESIDES = re.compile(
     r"|et|de|du|à|après|con|y|tras|com|e|di|da|do|met|en|van|op|na)\s(?:\w+\s){0,2}$",
     re.IGNORECASE,
 )
-"""What makes of a title or a version behind it another one than that which came out."""
+"""Words that show that the title or version behind them is not what came out."""
 _YEAR = re.compile("(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
 
 
 def clause_around(text: str, start: int, end: int) -> str:
-    """Return the clause around a span; of a table it is the whole row.
+    """Return the clause around a span, or the whole row of a table.
 
-    It ends with its sentence or line, at a semicolon, and at a comma before words such as "and".
+    It ends with its sentence or line, at a semicolon, or at a comma before words such as "and".
     """
     return text[slice(*_clause(text, start, end))].strip()
 
@@ -283,9 +282,9 @@ def clause_around(text: str, start: int, end: int) -> str:
 def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> str | None:
     """Return the word in its clause that says that a date is of no release, or of a reissue.
 
-    None where there is none, or where a word of release stands nearer to the date; `reissued` has
-    none in it. A word does not count if another year stands between it and the date, nor if it is
-    quoted or a part of one of the titles: "Radio Ga Ga".
+    Return None if there is no such word, or if a word for a release (`reissued` is none) is nearer
+    to the date. A word does not count if another year is between it and the date, if it is quoted,
+    or if it is a part of one of the titles: "Radio Ga Ga".
     """
     start, end = _clause(text, mention.start, mention.end)
     clause = _without_titles(text[start:end], titles)
@@ -303,11 +302,11 @@ def doubt_in_clause(text: str, mention: Mention, titles: Iterable[str] = ()) -> 
 def other_issue(
     text: str, mention: Mention, titles: Iterable[str], countries: Iterable[str]
 ) -> str | None:
-    """Return what the clause of a date says came out in place of the record, or None.
+    """Return what came out instead of the record, according to the clause of a date, or None.
 
-    That is another version or edition, what is not certain, an issue `in` one of `countries`, or a
-    quoted title, right before the date, that is none of `titles`. A country does not count if
-    another year stands between it and the date: it is then of that year's issue.
+    That is another version or edition, something uncertain, an issue `in` one of `countries`, or a
+    quoted title right before the date that is not one of `titles`. A country does not count if
+    another year is between it and the date, because it belongs to that year's issue.
     """
     start, end = _clause(text, mention.start, mention.end)
     plain = _without_titles(text[start:end], titles)
@@ -326,7 +325,7 @@ def other_issue(
 
 @lru_cache(256)
 def _abroad(countries: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what finds an issue in one of some countries; nothing if there are none."""
+    """Return an expression for an issue in one of the countries; it never matches without any."""
     names = "|".join(map(re.escape, countries)) or r"(?!)"
     return re.compile(rf"\b(?:in|en|au|aux) (?:the )?(?:{names})\b", re.IGNORECASE)
 
@@ -346,7 +345,7 @@ def _clause(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _ends(cut: re.Match[str]) -> bool:
-    """Whether a clause ends at what may end it; a full stop has to be that of a sentence."""
+    """Return whether a clause ends at a sign that may end it: a full stop may be a part of it."""
     if cut[0] != ".":
         return True
     behind = _NEXT.match(cut.string, cut.end())
@@ -359,13 +358,13 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _distance(word: re.Match[str], date: tuple[int, int]) -> int:
-    """Return how far a word is from a date in letters; a comma ends a phrase."""
+    """Return the distance of a word from a date in letters; a comma or full stop adds to it."""
     start, end = sorted((word.end(), date[0]) if word.end() <= date[0] else (date[1], word.start()))
     return end - start + _OF_COMMA * len(_PHRASE_END.findall(word.string, start, end))
 
 
 _OF_COMMA = 40
-"""What a comma or a full stop counts, in letters."""
+"""The distance that a comma or a full stop adds, in letters."""
 _PHRASE_END = re.compile("[,.]")
 
 
@@ -375,18 +374,18 @@ def _is_beside(word: re.Match[str], date: tuple[int, int]) -> bool:
 
 
 def doubt_in_heading(heading: str) -> str | None:
-    """Return a word of a heading that says that the dates below it are of no release, or None."""
+    """Return the word of a heading that says that the dates below are of no release, or None."""
     doubt = _OF_ELSE.search(heading)
     return doubt[0] if doubt and not says_release(heading) else None
 
 
 def says_release(text: str) -> bool:
-    """Return whether a text has a word of release."""
+    """Return whether a text contains a word for a release."""
     return bool(_OF_RELEASE.search(_OF_ELSE.sub(" ", text)))
 
 
 def without_release(text: str) -> str:
-    """Return a text without its words of release."""
+    """Return a text without its words for a release."""
     return _OF_RELEASE.sub(" ", text)
 
 
@@ -403,7 +402,7 @@ def without_names(text: str, subject: Subject) -> str:
 
 
 def label_words(subject: Subject) -> frozenset[str]:
-    """Return the words of the names of its labels, without those that many have."""
+    """Return the words of the names of its labels, except words such as "Records"."""
     return frozenset(word for label in subject.labels for word in label.split()) - _OF_LABELS
 
 
@@ -420,7 +419,7 @@ _POSSESSIVE = re.compile(r"['’]s?\b")
 _DAY = r"\d\d?(?:st|nd|rd|th)?"
 _MIN_STEM = 3
 _LOOKED_BACK = 700
-"""How many characters before a value are looked at for a denial."""
+"""The number of characters before a value that are searched for a denial."""
 
 
 def is_labelled(line: str) -> bool:
@@ -437,7 +436,7 @@ def is_label(text: str) -> bool:
 
 
 def says_plainly(clause: str, phrase: str, field: str, value: str, subject: Subject) -> bool:
-    """Return whether a clause that has a value in the words `said` plainly says it of a subject."""
+    """Return whether a clause plainly states a value, in the words `phrase`, of a subject."""
     for start, end in find_words([fold(phrase)], clause):
         before, behind = (_marked(part, field, subject) for part in (clause[:start], clause[end:]))
         remainder = _without_titles(clause[:start] + clause[end:], subject.names)
@@ -448,7 +447,7 @@ def says_plainly(clause: str, phrase: str, field: str, value: str, subject: Subj
 
 
 def _has_other_value(remainder: str, field: str, value: str) -> bool:
-    """Return whether the rest of a clause says another value; a secondary type is one."""
+    """Return whether the remainder of a clause states another value; secondary types count."""
     fields = (PRIMARY_TYPE, SECONDARY_TYPES) if field == PRIMARY_TYPE else (field,)
     others = [word for kind in fields for name, words in fact_words()[kind].items()
               for word in words if name not in (value, "Song")]  # fmt: skip
@@ -456,9 +455,9 @@ def _has_other_value(remainder: str, field: str, value: str) -> bool:
 
 
 def _marked(text: str, field: str, subject: Subject) -> str:
-    """Return the words of a text with one mark for each name, date and sign between.
+    """Return the words of a text, with a mark in place of each name, date and separator.
 
-    A status is said of an issue in any country, where the release has none.
+    If the release has no country, a status may be that of an issue in any country.
     """
     plain = _ELISION.sub(r"\1e ", text)
     for code in subject.codes:
@@ -485,7 +484,7 @@ def _marked(text: str, field: str, subject: Subject) -> str:
 
 
 def _with_any_ending(word: str) -> str:
-    """Return the pattern of a word of a name with another ending: Nová, Nové."""
+    """Return an expression for a word of a name with any ending: Nová, Nové."""
     stem = word[: max(_MIN_STEM, len(word) - 2)]
     return re.escape(stem) + rf"\w{{0,{len(word) - len(stem) + 1}}}"
 
@@ -494,11 +493,11 @@ _NO_NAME = re.compile(
     r"(?i)(?:albums?|singles?|songs?|ep|lp|disc|disk|disco|official|lyrics|wiki|music|records?"
     r"|release|issued|produc|written|label|year)"
 )
-"""The beginning of a word that is no part of a name before it: `The Velvet Harbour Discography`."""
+"""The beginning of a word that is not part of the name before it: `The Harbour Discography`."""
 
 
 def begins_with_name(words: Sequence[str], name: str) -> bool:
-    """Return whether words begin with a whole name: no capitalized word follows at once."""
+    """Return whether words begin with a whole name, so that no capitalized word follows it."""
     name_words = name.split()[name.startswith(" the ") and len(name.split()) > 1 :]
     pattern = re.compile(rf" (?:the )?{' '.join(map(_with_any_ending, name_words))} ")
     for count in range(1, min(len(words), len(name_words) + 2) + 1):
@@ -511,7 +510,7 @@ def begins_with_name(words: Sequence[str], name: str) -> bool:
 
 @cache
 def _form(field: str) -> re.Pattern[str]:
-    """Return how a clause says a value, with names as marks; fast, for no word is ambiguous."""
+    """Return an expression for a clause with a value; it is fast because no word is ambiguous."""
     is_type = field not in (STATUS, COUNTRY)
     glue_words = {*_WORDS["glue"], *(() if is_type else _WORDS["copy"])}
     whose = {*_WORDS["by"], *_WORDS["from"]}
@@ -528,14 +527,14 @@ def _form(field: str) -> re.Pattern[str]:
     end = rf"{glue}(?:{cut}.*|(?:{'|'.join(whose)}) {of}.*)?$"
     behind = ".*$" if is_type else f"(?: +{end}|$)"
     statement = f"{head}{near} +{head}"
-    if field == COUNTRY:  # an artist's own is none of a record
+    if field == COUNTRY:  # the country of the artist is not that of a record
         statement = f"{glue}{near} +{glue}|{statement}(?:released|issued|published|out) +{glue}"
     return re.compile(rf"(?:{statement})zvalue +{end}|{glue}zvalue +{glue}{near}{behind}")
 
 
 @lru_cache(64)
 def names_abroad(countries: frozenset[str], home: str) -> frozenset[str]:
-    """Return the names of other countries; none where the record has no country, or several."""
+    """Return the names of other countries; none if the record has no country or several."""
     if len(countries) != 1:
         return frozenset()
     near = {*countries, home, "XE", "XW"}
@@ -544,12 +543,12 @@ def names_abroad(countries: frozenset[str], home: str) -> frozenset[str]:
 
 
 def is_from(before: str) -> bool:
-    """Return whether what follows a text is what a record is from: `from the album`."""
+    """Return whether a text ends in words such as `from the album`, so that a source follows."""
     return bool(_FROM.search(before))
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
-    """Return whether a value at a place of a text is denied, or said of what is no record."""
+    """Return whether a text denies the value at a place, or states it of something else."""
     behind = _OF_SOMETHING.match(text, end) or _NOT_SO.match(text, end)
     return bool(behind or _DENIED.search(text, max(0, start - _LOOKED_BACK), start))
 
@@ -557,9 +556,9 @@ def is_denied(text: str, start: int, end: int) -> bool:
 def doubts_in_clause(
     clause: str, phrase: str, field: str, value: str, subject: Subject, *, is_of_other: bool
 ) -> Iterator[str]:
-    """Yield why a clause, which says a value in the words `said`, does not say it of the subject.
+    """Yield why a clause that has a value, in the words `phrase`, does not state it of the subject.
 
-    The field is a status, country or type; `is_of_other` says that its line names another record.
+    The field is a status, country or type. `is_of_other`: the line names another record.
     """
     before = clause.partition(phrase)[0]
     if doubt := doubt_in_heading(clause.replace(phrase, " ")):
@@ -575,7 +574,7 @@ def doubts_in_clause(
 
 
 def is_of_other_year(text: str, subject: Subject) -> bool:
-    """Return whether a text names years, but none of the subject's; `TCL 2000` is none."""
+    """Return whether a text names years, but none of the subject's; `TCL 2000` is not a year."""
     text = fold(text)
     for code in subject.codes - subject.years:
         text = re.sub(rf"(?<!\w){re.escape(code)}(?!\w)", " ", text)
@@ -589,7 +588,7 @@ def _any(kind: str) -> str:
 
 _NEGATED = re.compile(rf"\b{_any('negated')}\b", re.IGNORECASE)
 _FROM = re.compile(rf"\b{_any('from')}\W+(?:\w+\W+){{0,3}}$", re.IGNORECASE)
-"""A song from the album, the single of the week: what follows is no type of the subject."""
+"""A song from the album, the single of the week: the type that follows is not the subject's."""
 _NOT_SO = re.compile(
     r"\s*[:|(]\s*(?:no|none|not|false|never|nein|non|nee|[-–—✗✘×])(?!\w)", re.IGNORECASE
 )

@@ -1,7 +1,7 @@
-"""Dates in text: where they stand, and which days they may mean.
+"""Dates in text: where they are, and which days they may mean.
 
-A text is read as a row of signs, one for each word, number, blank and mark, and the forms of dates
-are expressions over that row: a day, a month, a year, in whatever language the month is.
+A text is turned into a row of signs, one for each word, number, blank and mark. The forms of dates
+are expressions over that row: a day, a month, a year, with the month in any language.
 """
 
 import re
@@ -18,30 +18,30 @@ _DATE_WORDS = word_table("date_words")
 _MONTHS = word_table("month_names")  # in the languages of the web's discographies
 
 MONTHS = {name: month for month, names in enumerate(_MONTHS["months"], 1) for name in names.split()}
-"""The number of a month by its name: alone, as a date has it, inflected, abbreviated."""
+"""The number of a month by its name: alone, as in a date, inflected or abbreviated."""
 
 ENGLISH_MONTHS = frozenset(_MONTHS["english"].split())
 
 AMBIGUOUS_MONTHS = frozenset(_MONTHS["ambiguous"].split())
-"""Names of months that are words in another language: "it came out 1974"."""
+"""Names of months that are also words of some language: "it came out 1974"."""
 
 
 class Mention(NamedTuple):
-    """A date in a text, from `start` to `end`; of several readings: `10/11/1974`."""
+    """A date in a text, from `start` to `end`; `10/11/1974` has several `dates`."""
 
     start: int
     end: int
     dates: tuple[PartialDate, ...]
     is_span: bool = False
-    """Whether days of a month are given, which state no date: `28-30 October 1975`."""
+    """Whether it is a span of days, which states no date: `28-30 October 1975`."""
 
 
 def find_dates(text: str) -> list[Mention]:
     """Return the dates in a text, in order of place.
 
-    An end of a span (`1970-1974`, `from 1970 to 1974`), a decade and what is vague (`circa 1974`,
-    `1974?`, `before 1974`, `1974 or 1975`) are no mention. Whether a date is that of a release, and
-    of which, is not asked here.
+    Leave out the ends of a span (`1970-1974`, `from 1970 to 1974`), decades and vague dates
+    (`circa 1974`, `1974?`, `before 1974`, `1974 or 1975`). The caller decides whether a date is
+    that of a release, and of which.
     """
     row = _Row(text)
     forms = [(*match.span(), _dates(row, match), _is_span(match)) for match in _forms(row)]
@@ -59,7 +59,7 @@ def find_dates(text: str) -> list[Mention]:
 
 
 def find_periods(text: str) -> list[Mention]:
-    """Return where a text names several months, which state no date: `May/June 1974`."""
+    """Return the spans of months in a text, which state no date: `May/June 1974`."""
     folded, begins, ends = _folded(text)
     mentions = []
     for match in _periods().finditer(folded):
@@ -89,15 +89,15 @@ def _period_of(words: str) -> str:
 
 
 def states(mention: Mention, value: PartialDate) -> bool:
-    """Whether a mention states this date, to the same precision or a finer one, however read."""
+    """Return whether a mention states this date, or a more precise one, in each of its readings."""
     is_within = (value.first <= date.first and date.last <= value.last for date in mention.dates)
     return not mention.is_span and all(is_within)
 
 
 def single_date(text: str) -> PartialDate | None:
-    """Return the date that is all that a text says, if it can be read in one way only.
+    """Return the date of a text that consists of it, or None; it must have a single reading.
 
-    Words in brackets may stand beside it. `8. November 1974` is a day: no list is numbered here.
+    Words in brackets may follow it. `8. November 1974` is a day, not an entry of a list.
     """
     mentions = find_dates(text)
     if len(mentions) != 1 or mentions[0].is_span:
@@ -110,9 +110,9 @@ def single_date(text: str) -> PartialDate | None:
 
 
 def read_date(text: str) -> PartialDate | None:
-    """Return the date that a text states, in any written form; None for none, or for several.
+    """Return the date that a text states, in any form, or None if there is none or several.
 
-    What usually stands beside a date does not count: `released on 31 October 1975 in the UK`.
+    Words usual beside a date do not count: `released on 31 October 1975 in the UK`.
     """
     if numbers := _NUMBERS_ONLY.fullmatch(text.strip()):
         text = "-".join(part.zfill(2) for part in numbers.groups() if part)
@@ -125,7 +125,7 @@ def read_date(text: str) -> PartialDate | None:
 
 
 def month_pattern() -> str:
-    """Return an expression for the longest possible name, grouped by first letters for speed."""
+    """Return an expression for the longest name of a month, grouped by first letter for speed."""
     longest_first = sorted(MONTHS, key=lambda name: (name[0], -len(name), name))
     by_letter = groupby(longest_first, key=lambda name: name[0])
     return "|".join(
@@ -173,9 +173,10 @@ def _signs_of_words() -> tuple[dict[str, str], dict[str, str]]:
 
 
 _SIGN_OF_WORD, _HAVING = _signs_of_words()
-"""Signs of a plane for private use. Others: `d` and `D` a number of one digit and of two, `o` one
-with an ending (11th), `Y` what may be a year, `N` other numbers, `E` a year of an era, `K` Chinese
-digits, `w` and `v` Latin and other words, one blank for several; the rest stands for itself."""
+"""Words have signs of a plane for private use. The others: `d` and `D` are numbers of one and of
+two digits, `o` is one with an ending (11th), `Y` a possible year, `N` another number, `E` a year of
+an era, `K` Chinese digits, `w` and `v` are Latin and other words, one blank stands for several. Any
+other character is its own sign."""
 
 
 def _of(*roles: str) -> str:
@@ -184,13 +185,13 @@ def _of(*roles: str) -> str:
 
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
 ERAS |= {"民国": 1911, "民國": 1911}
-"""The year before the first of each: Japan's eras, the Republic of China's."""
+"""The year before each era begins: the eras of Japan and of the Republic of China."""
 _DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九")} | {"零": 0}
 _CJK = f"[{''.join(_DIGITS)}十]"
 _ANY_ERA = rf"(?:{'|'.join(ERAS)})(?:[0-9]{{1,2}}|{_CJK}{{1,3}}|元)"
 
 _TOKEN = re.compile(
-    # 昭和49年(1974年), 1974年(昭和49年): one year, given twice
+    # 昭和49年(1974年), 1974年(昭和49年): the same year twice
     rf"(?P<E>{_ANY_ERA})(?=年|[ ]?\()(?:年?[ ]?\([0-9]{{4}}年?\))?"
     rf"|(?P<aside>年[ ]?\({_ANY_ERA}年\))|(?P<K>{_CJK}+)"
     r"|(?P<o>[0-9]{1,2}(?:st|nd|rd|th|er|o|a|°|e|-?го|ης?)(?![^\W_]))"
@@ -200,12 +201,12 @@ _TOKEN = re.compile(
 )
 _MARKS = {"\u2019": "'", "\u2010": "-", "\u2011": "-"}
 _CLUSTER = re.compile("[\\s\\S][\u0300-\u036f\u3099\u309a\u1160-\u11ff]{0,8}")
-"""A letter with the marks that belong to it."""
+"""A letter with its combining marks."""
 _fold = lru_cache(4_096)(fold)
 
 
 class _Row:
-    """The signs of a text, with what each stands for, and where that begins and ends."""
+    """The signs of a text, with the word that each represents, and its start and end."""
 
     def __init__(self, text: str) -> None:
         folded, begins, ends = _folded(text)
@@ -217,7 +218,7 @@ class _Row:
 
 
 def _folded(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
-    """Return the folded text, and where in the text each of its letters begins and ends."""
+    """Return the folded text, and where each of its letters begins and ends in the text."""
     if text.isascii():
         return text.lower(), range(len(text)), range(1, len(text) + 1)
     pieces = [(_fold(cluster[0]), *cluster.span()) for cluster in _CLUSTER.finditer(text)]
@@ -278,8 +279,8 @@ _FORMS = (
     # EMC-1974 is a catalogue number, 1970-1974 a span, 1970's a decade
     ("y", _YEAR_LEFT + f"Y{_RIGHT}" + _YEAR_RIGHT),
 )
-"""What a date may look like, the longer first, and the order of year, month and day; `x` is a day
-or a month, `dd` a span of days."""
+"""The forms of a date, the longer first, with the order of year, month and day; `x` is a day or a
+month, `dd` a span of days."""
 _CJK_FORMS = (
     ("ymd", _CJK_MONTH + _CJK_DAY),
     ("ymdd", rf"{_CJK_MONTH} ?[dDK] ?[-–~〜、・] ?[dDK] ?[日일]"),
@@ -320,7 +321,7 @@ _VAGUE_BEFORE = re.compile(f"(?:{'|'.join(_BEFORE)})$")
 _VAGUE_BEHIND = re.compile("|".join(_BEHIND))
 _NOT_UNTIL = re.compile(rf"{_of('denied')}[^.;|!?\n]*{_of('until when')}{_TIMES}[ ,:]*$")
 _NEAR = 48
-"""How many signs before a date are looked at."""
+"""The number of signs before a date that are read."""
 _PARTS = re.compile(rf"{_NUMBER}|{_of('month', 'word or month', 'roman', 'roman letter')}")
 _LINE_START = re.compile(r"(?:^|\n) *$")
 _OLDEST_OF_SHORT_YEARS = 50
@@ -328,7 +329,7 @@ _OLDEST_OF_SHORT_YEARS = 50
 
 
 def _forms(row: _Row) -> Iterator[re.Match[str]]:
-    """Yield what looks like a date; in `LK 88 - 7 May 1974` that is no span of days."""
+    """Yield the matches of the forms; `LK 88 - 7 May 1974` has no span of days."""
     start = 0
     while form := _FORM.search(row.signs, start):
         start = form.end()
@@ -350,7 +351,7 @@ def _is_span(form: re.Match[str]) -> bool:
 
 
 def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
-    """Return every day, month or year that a form may mean; nothing where it is vague."""
+    """Return every day, month or year that a form may mean; none if it is vague."""
     start, end = form.span()
     order = _order(form)
     near = max(0, start - _NEAR)
@@ -366,7 +367,7 @@ def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
     days = [(month, None if _is_span(form) else day)]
     if order == "xxy":
         days.append((day, month))
-    # The 5th of May, or of a list with "May 1974" in it?
+    # At the start of a line, "5. May 1974" may be the fifth entry of a list.
     if order == "dmy" and row.signs[start + 1] == "." and parts["m"] in ENGLISH_MONTHS:
         days += [(month, None)] if _LINE_START.search(row.signs, near, start) else []
     readings = (
@@ -395,7 +396,7 @@ _ROMAN = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi",
 
 
 def _counted(text: str) -> int:
-    """Return the number of a month, of Arabic or Chinese digits."""
+    """Return the number of a month's name, or of Arabic, Roman or Chinese digits."""
     if text[0].isdecimal():
         return int("".join(filter(str.isdecimal, text)))
     if text in MONTHS or text in _ROMAN:

@@ -1,7 +1,7 @@
-"""Evidence bundles: the facts about one recording that a decision rests on.
+"""Evidence bundles: the facts about one recording on which a decision is based.
 
-Fields are as a producer wrote them; properties interpret them: types and statuses by MusicBrainz'
-names, dates as spans of days. So reading a bundle costs no Python call for each release.
+Fields have the producer's values; properties interpret them, for example types and statuses by
+MusicBrainz' names and dates as spans of days. So reading a bundle takes no Python call per release.
 """
 
 from collections.abc import Callable, Hashable
@@ -29,7 +29,7 @@ from chart_binder.domain.vocabulary import (
 
 @lru_cache(maxsize=4_096)
 def intents_in(title: str | None, comment: str | None) -> "RecordingFlags":
-    """Return the kinds that remarks name. Denied words do not count: `not the live one`."""
+    """Return the kinds that remarks name; denied words do not count: `not the live one`."""
     kinds = remarks_in(title, comment).kinds
     return RecordingFlags(*(name in kinds for name in _KINDS))
 
@@ -39,23 +39,23 @@ _KINDS = ("live", "remix", "demo", "edit", "acoustic", "mono")
 
 
 Text = Annotated[str, Meta(max_length=10_000)]
-"""A name, a remark or a word; longer texts are refused, as they would take long to search."""
+"""A name, a remark or a word; longer texts are refused because searching them takes long."""
 
 _ID = Meta(max_length=200)
 
 Milliseconds = Annotated[int, Meta(ge=0, le=1_000_000_000_000)]
-"""A length: up to some thirty years."""
+"""A length of up to about thirty years."""
 
 
 class Value(msgspec.Struct, frozen=True, gc=False):
     """An immutable value with a JSON form; `null` and absent both mean unknown.
 
-    Values form no cycle: without garbage collection a bundle is read in half the time.
+    Values form no cycles, and without garbage collection reading a bundle takes half the time.
     """
 
 
 class Artist(Value, frozen=True):
-    """The artist that the recording is credited to."""
+    """The artist to whom the recording is credited."""
 
     name: Text | None = None
     mb_artist_id: Annotated[ArtistId, _ID] | None = None
@@ -64,7 +64,7 @@ class Artist(Value, frozen=True):
 
     @property
     def country(self) -> str | None:
-        """Where the artist is from, by MusicBrainz or else by Wikidata."""
+        """The artist's country by MusicBrainz, else by Wikidata."""
         codes = map(country_code, (self.begin_area_country, self.wikidata_country))
         return next((code for code in codes if code and code not in NO_COUNTRIES), None)
 
@@ -120,12 +120,12 @@ class Release(Value, frozen=True):
 
     @property
     def when(self) -> PartialDate:
-        """The release date, as far as it is known."""
+        """The release date, perhaps vague or unknown."""
         return PartialDate.parse(self.date) if self.date else UNKNOWN
 
     @property
     def standing(self) -> str | None:
-        """The status by MusicBrainz' name, derived from the flags if none is given."""
+        """The status by MusicBrainz' name, derived from the flags if there is no status."""
         if self.status in STATUSES:
             return self.status
         if self.status and (named := status_name(self.status)):
@@ -144,7 +144,7 @@ class Release(Value, frozen=True):
 
     @property
     def may_be_official(self) -> bool:
-        """Whether its status is unknown."""
+        """Whether its status is unknown, and no flag says that it is not official."""
         denied = self.flags is not None and self.flags.is_official is False
         return self.standing is None and not denied
 
@@ -167,9 +167,9 @@ class ReleaseGroup(Value, frozen=True):
     countries: tuple[Text, ...] | None = None
     releases: tuple[Release, ...] | None = None
     artist_ids: tuple[Annotated[ArtistId, _ID], ...] | None = None
-    """The artists credited; a producer may leave them out where the credit is the artist's name."""
+    """The credited artists; a producer may omit them if the credit is the artist's name."""
     premiere: bool | None = None
-    """True: a verified fact says that the recording first came out on it."""
+    """True if a verified fact says that the recording first came out on it."""
 
     @property
     def types(self) -> tuple[str | None, tuple[str, ...]]:
@@ -193,7 +193,7 @@ class ReleaseGroup(Value, frozen=True):
 
 
 class RecordingFlags(Value, frozen=True):
-    """What kind of performance or mix a recording is."""
+    """The kinds of performance or mix that a recording is."""
 
     is_live: bool | None = None
     is_remix: bool | None = None
@@ -204,7 +204,7 @@ class RecordingFlags(Value, frozen=True):
 
 
 class RecordingCandidate(Value, frozen=True):
-    """A recording the file may hold, with the release groups it is on."""
+    """A recording that the file may contain, with its release groups."""
 
     mb_recording_id: Annotated[RecordingId, _ID]
     title: Text | None = None
@@ -215,19 +215,19 @@ class RecordingCandidate(Value, frozen=True):
     flags: RecordingFlags | None = None
     rg_candidates: tuple[ReleaseGroup, ...] | None = None
     relation: Text | None = None
-    """`sibling`: another recording of the performance; `because` says why it is one."""
+    """`sibling` marks another recording of the performance; `because` says why it is one."""
     because: Text | None = None
     artist: Artist | None = None
-    """Who it is by, where the recordings of the evidence are by different artists."""
+    """Its artist, if the recordings of the evidence are by different artists."""
 
     @property
     def is_sibling(self) -> bool:
-        """Whether it is another recording of the performance than those found for the file."""
+        """Whether it is another recording of the performance, not found for the file itself."""
         return self.relation == "sibling"
 
     @property
     def first_date(self) -> PartialDate:
-        """The first date by MusicBrainz, which takes it from the releases, bootlegs included."""
+        """The first date by MusicBrainz, which takes it from all releases, including bootlegs."""
         return PartialDate.parse(self.first_release_date) if self.first_release_date else UNKNOWN
 
     @property
@@ -246,7 +246,7 @@ class RecordingCandidate(Value, frozen=True):
 
     @property
     def remarks(self) -> Remarks:
-        """What title, disambiguation and flags say of the version that it is."""
+        """What title, disambiguation and flags say about its version."""
         remarks = remarks_in(self.title, self.disambiguation)
         if self.flags is None:
             return remarks
@@ -265,8 +265,8 @@ class Artifact(Value, frozen=True):
 class Provenance(Value, frozen=True):
     """The sources of the evidence; `cache_age_s` is the age in seconds of the oldest response.
 
-    `unread` says in words what was found and not read, or which may be the same performance;
-    `siblings` says why not all other recordings of the performance were looked up.
+    `unread` describes what was found but not read, or a recording that may be the same
+    performance; `siblings` says why not all siblings were looked up.
     """
 
     sources_used: tuple[Text, ...] | None = None
@@ -292,11 +292,11 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     provenance: Provenance | None = None
     version: int | None = 1
     siblings: Text | None = None
-    """`looked_up`: other recordings of the performance were looked for."""
+    """`looked_up` means that siblings were searched for."""
     complete: bool | None = None
-    """False: more was found than was read."""
+    """False if more was found than was read."""
     stated_first: Text | None = None
-    """When a verified fact says that the song came out on a record that the evidence lacks."""
+    """The date, by a verified fact, of the song on a record that the evidence lacks."""
 
     @property
     def performer(self) -> Artist:
@@ -310,7 +310,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
 
     @property
     def tags(self) -> dict[str, str | None]:
-        """What the file's tags say, as far as known."""
+        """The file's tags, empty if they are unknown."""
         return (self.artifact and self.artifact.tags) or {}
 
     @property
@@ -323,7 +323,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
         return not {*filter(None, ids)}.intersection(self.listed.ids)
 
     def noting_siblings(self, why: str) -> "EvidenceBundle":
-        """Return it with the reason why not all siblings were looked up."""
+        """Return a copy with the reason why not all siblings were looked up."""
         provenance = replace(self.provenance or Provenance(), siblings=why)
         return replace(self, provenance=provenance)
 
@@ -341,23 +341,23 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
 
     @property
     def has_no_sibling(self) -> bool:
-        """Whether other recordings of the performance were looked for and none was found."""
+        """Whether siblings were searched for and none was found."""
         is_any = any(recording.is_sibling for recording in self.recording_candidates)
         return self.siblings == "looked_up" and not is_any
 
     @property
     def possible_sibling(self) -> str:
-        """A clause that names a recording which may be the same performance; empty if none may."""
+        """A clause about a recording that may be the same performance; empty if there is none."""
         unread = self.provenance and self.provenance.unread
         return f"; {unread}" if unread and self.complete is not False else ""
 
     @property
     def name(self) -> str:
-        """What to call this recording in a message."""
+        """The name of this recording in messages."""
         return " - ".join(filter(None, (self.performer.name, self.recording_title)))
 
     def once(self, name: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` returns. It is called once for this bundle, which keeps the result."""
+        """Return the result of `make`, which is called once and then stored in this bundle."""
         made: dict[Hashable, T] = self.__dict__.setdefault("made", {})
         if name not in made:
             made[name] = make()
@@ -365,7 +365,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
 
     @cached_property
     def listed(self) -> "Listed":
-        """The ids of recordings, release groups and releases, each as often as it is listed."""
+        """The ids of recordings, release groups and releases, as often as they are listed."""
         recordings = self.recording_candidates
         groups = [group for recording in recordings for group in recording.rg_candidates or ()]
         homes: list[str] = [group.mb_rg_id for group in groups]

@@ -1,4 +1,4 @@
-"""Evidence bundles as JSON (version 1): reading, checking, normal form, writing and hashing."""
+"""Evidence bundles as JSON (version 1): read, check, normalize, write and hash them."""
 
 import hashlib
 import re
@@ -40,7 +40,7 @@ _STEP = re.compile(r"(\w+)|\[(\d+)\]")
 
 
 def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> EvidenceBundle:
-    """Read a bundle in normal form; unknown keys are ignored. Raises `EvidenceError`."""
+    """Return a bundle in normal form; ignore unknown keys. Raises `EvidenceError`."""
     if isinstance(document, EvidenceBundle):
         return normalize(_checked(document))
     try:
@@ -50,7 +50,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
             bundle = _DECODER.decode(document.removeprefix("\ufeff"))
         else:
             bundle = msgspec.convert(document, EvidenceBundle)
-            _ENCODER.encode(bundle)  # a mapping may hold text that no JSON can
+            _ENCODER.encode(bundle)  # a mapping may contain text that JSON cannot
     except msgspec.ValidationError as error:
         where, problem = defect(error)
         raise EvidenceError(f"{problem}{_found(document, where, problem)}", where) from error
@@ -62,7 +62,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
 
 
 def with_recordings(bundle: EvidenceBundle, added: Iterable[RecordingCandidate]) -> EvidenceBundle:
-    """Return the evidence with further recordings, in normal form; without those it has already."""
+    """Add recordings that the evidence lacks; return it in normal form."""
     ids = {recording.mb_recording_id for recording in bundle.recording_candidates}
     new = tuple(recording for recording in added if recording.mb_recording_id not in ids)
     if not new:
@@ -71,7 +71,7 @@ def with_recordings(bundle: EvidenceBundle, added: Iterable[RecordingCandidate])
 
 
 def unknown_words(bundle: EvidenceBundle) -> list[tuple[str, str]]:
-    """Return the types and statuses that MusicBrainz does not have, each once with its key."""
+    """Return the types and statuses that MusicBrainz does not have, with their keys, once each."""
     words: list[tuple[str, str | None]] = []
     for group in bundle.groups:
         primary, kinds = group.types
@@ -96,10 +96,10 @@ def _checked(bundle: EvidenceBundle) -> EvidenceBundle:
 
 
 def evidence_hash(bundle: EvidenceBundle) -> str:
-    """Return the SHA-256 over canonical JSON of the facts. Raises `EvidenceError`.
+    """Return the SHA-256 of the facts as canonical JSON. Raises `EvidenceError`.
 
-    Keys, records and releases are sorted, and terms are MusicBrainz' own. `artifact`, the time of
-    fetching and what was not read are left out.
+    Keys, recordings, groups and releases are sorted, and terms are MusicBrainz'. `artifact`, the
+    time of fetching and what was not read do not count.
     """
     texts: set[str | None] = set()
     for recording in bundle.recording_candidates:
@@ -125,7 +125,7 @@ def evidence_hash(bundle: EvidenceBundle) -> str:
 _ONLY_IF_SET = (
     "siblings", "complete", "relation", "premiere", "artist", "artist_ids", "stated_first",
 )  # fmt: skip
-"""Keys that count where they are set, so that evidence from before they were there has its hash."""
+"""Keys that count only if they are set, so that evidence older than they are keeps its hash."""
 
 
 def _encoded(facts: dict[str, Any]) -> bytes:
@@ -157,7 +157,7 @@ def _canonical_group(group: ReleaseGroup) -> bytes:
 
 
 def _canonical_release(release: Release) -> bytes:
-    """Return the release in MusicBrainz' words, with only those flags that no status says."""
+    """Return the release in MusicBrainz' words, with only those flags that no status implies."""
     status, country = release.status, release.country
     is_plain = status is None or status_name(status) == status
     if release.flags is None and is_plain and country_code(country) == country:
@@ -183,7 +183,7 @@ def _ordered(words: Iterable[str]) -> list[str]:
 
 
 # Normal form: no blank texts, ids as MusicBrainz writes them, dates as short as possible, no
-# duplicates. Most bundles have it already, so it is first checked by a few looks at everything.
+# duplicates. Most bundles have it already, so a few fast checks of the whole bundle come first.
 
 V = TypeVar("V", bound=Value)
 
@@ -209,9 +209,9 @@ _normal_dates: set[str | None] = {None}
 
 
 def normalize(bundle: EvidenceBundle) -> EvidenceBundle:
-    """Return a bundle in normal form, except for blank texts in releases, which are unknown.
+    """Return a bundle in normal form; blank texts in releases may stay, and mean unknown.
 
-    Raises `EvidenceError` with the path of a blank id or a text that is no date.
+    Raises `EvidenceError` with the path of a blank id or of an invalid date.
     """
     is_normal = _is_normal_above_releases(bundle) and _has_normal_dates(bundle)
     return bundle if is_normal else _rewritten(bundle)
@@ -237,7 +237,7 @@ def _is_normal_above_releases(bundle: EvidenceBundle) -> bool:
 
 
 def _has_no_duplicate(bundle: EvidenceBundle) -> bool:
-    """Whether no list has an id twice; several recordings may be on one release."""
+    """Return whether no list has an id twice; several recordings may be on one release."""
     recordings = bundle.recording_candidates
     lists: list[list[str]] = [[recording.mb_recording_id for recording in recordings]]
     for recording in recordings:
@@ -306,7 +306,7 @@ _RECORDS: dict[type[Value], tuple[str, str, str]] = {
     ReleaseGroup: ("mb_rg_id", "first_release_date", "releases"),
     Release: ("mb_release_id", "date", ""),
 }
-"""Where a record has its id, its date, and the records inside it."""
+"""The fields with the id and the date of a value, and with the values inside it."""
 
 
 def _each(values: Iterable[V], where: str) -> tuple[V, ...]:
@@ -334,7 +334,7 @@ def _date(text: str | None, where: str) -> str | None:
 
 
 def _without_blanks(value: V) -> V:
-    """Return a value without its blank texts and those in its lists."""
+    """Return a value without blank texts, also in its lists."""
     kind = type(value)
     changed: dict[str, object] = {
         name: None
@@ -348,14 +348,14 @@ def _without_blanks(value: V) -> V:
 
 
 def defect(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return the path of a wrong value inside a document, and what is wrong with it."""
+    """Return the path of an invalid value in a document, and what is wrong with it."""
     problem, _, where = str(error).partition(" - at `")
     path = where.removesuffix("`").replace("` in `", " in ").replace("$.", "").replace("$", "")
     return path.removesuffix(" in "), problem.replace("`", "")
 
 
 def _found(document: bytes | str | Mapping[str, Any], where: str, problem: str) -> str:
-    """Return the number or length that is beyond a limit, which msgspec leaves out, in words."""
+    """Return in words the number or length beyond a limit, which msgspec does not report."""
     if not _LIMIT.search(problem):
         return ""
     with suppress(LookupError, TypeError, OverflowError, msgspec.DecodeError, RecursionError):

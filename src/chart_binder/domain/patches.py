@@ -1,6 +1,6 @@
-"""Patches: changes of single fields of the evidence, and what they make of it.
+"""Patches: changes of single fields of the evidence, and how they are applied.
 
-A patch says a value that the evidence lacks; one that contradicts it is impossible.
+A patch adds a value that the evidence lacks; a patch that contradicts the evidence is impossible.
 """
 
 import re
@@ -26,7 +26,7 @@ PRIMARY_TYPE, SECONDARY_TYPES = "primary_type", "secondary_types"
 PREMIERE = "premiere"
 FIRST_RELEASE = "first_release"
 THE_RECORDING = "the recording"
-"""What a fact about `FIRST_RELEASE` is about, in place of an id."""
+"""The subject of a fact about `FIRST_RELEASE`, in place of an id."""
 _UNKNOWN = "unknown"
 
 
@@ -48,7 +48,7 @@ class Patch:
 
     @property
     def is_of_song(self) -> bool:
-        """Whether it dates the song, as on a record that the evidence lacks."""
+        """Whether it dates the song on a record that the evidence lacks."""
         return self.field == FIRST_RELEASE
 
     @property
@@ -64,7 +64,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """Evidence with patches applied: by patch, the value before it, or why it is impossible."""
+    """Evidence with patches; `changes` has the values before them, `findings` the impossible."""
 
     bundle: EvidenceBundle
     changes: Mapping[Patch, str]
@@ -72,10 +72,10 @@ class Patched:
 
 
 def apply_patches(bundle: EvidenceBundle, patches: Iterable[Patch]) -> Patched:
-    """Return the evidence with patches applied, and those that are impossible in it.
+    """Return the evidence with patches applied, and the patches that are impossible.
 
-    One is impossible where the evidence says otherwise, such as a date outside the known span.
-    Their order makes no difference.
+    A patch is impossible if it contradicts the evidence, for example with a date outside the known
+    span. The order of the patches makes no difference.
     """
     changes: dict[Patch, str] = {}
     findings: dict[Patch, str] = {}
@@ -92,13 +92,13 @@ def apply_patches(bundle: EvidenceBundle, patches: Iterable[Patch]) -> Patched:
 
 
 def _turn(patch: Patch) -> tuple[bool, bool, bool, int, str]:
-    """Sort precise dates before vague ones, a group's first dates behind, and premieres last."""
+    """Sort values first, then precise before vague dates, then first dates, premieres last."""
     length = patch.date.last - patch.date.first if patch.is_date else 0
     return patch.field == PREMIERE, patch.field == FIRST_DATE, patch.is_date, length, patch.value
 
 
 class _ImpossibleError(Exception):
-    """A patch contradicts the evidence; the text says how."""
+    """A patch contradicts the evidence; the message says how."""
 
 
 _Applied: TypeAlias = tuple[EvidenceBundle, str]
@@ -109,8 +109,9 @@ _Apply: TypeAlias = Callable[[EvidenceBundle, Patch], _Applied]
 def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     """Apply a group's first date: the lower bound of its official releases with the recording.
 
-    Earlier days leave their spans, and the vaguest takes the date; of equally vague ones that from
-    the artist's country. A group without releases takes it itself.
+    Earlier days are removed from the spans of the releases. The release with the vaguest date gets
+    the date; among equally vague ones, that of the artist's country. If the group has no releases,
+    the group itself gets it.
     """
     date, (groups, _) = patch.date, things(bundle, patch.about)
     if not any(group.editions for group in groups):
@@ -131,7 +132,7 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
     if not could_be:
         raise _ImpossibleError(f"no official release of it is dated before {earliest}")
     if earliest.first >= date.first and min(release.when.last for release in official) <= date.last:
-        return bundle, str(earliest)  # nothing that was not known
+        return bundle, str(earliest)  # the evidence says it already
     taker = _vaguest(could_be, date, bundle.performer.country)
 
     def bounded(release: Release) -> Release:
@@ -146,7 +147,7 @@ def _first_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
 
 
 def _vaguest(releases: Sequence[Release], date: PartialDate, home: str | None) -> str | None:
-    """Return the release that a group's first date is taken to be of, if none is known to be."""
+    """Return the release that gets a group's first date; None if one is known to have it."""
     dates = (release.when for release in releases)
     if any(date.first <= when.first and when.last <= date.last for when in dates):
         return None
@@ -161,7 +162,7 @@ def _release_date(bundle: EvidenceBundle, patch: Patch) -> _Applied:
 
 
 def _field(name: str, value_of: Callable[[Any], str | None]) -> _Apply:
-    """Return what sets a field of one value, where the evidence has none."""
+    """Return a function that sets a field with a single value if the evidence has none."""
 
     def apply(bundle: EvidenceBundle, patch: Patch) -> _Applied:
         groups, releases = things(bundle, patch.about)
@@ -179,7 +180,7 @@ def _field(name: str, value_of: Callable[[Any], str | None]) -> _Apply:
 
 
 def _secondary_type(bundle: EvidenceBundle, patch: Patch) -> _Applied:
-    """Add a secondary type where none is known: beside a primary type an empty list says none."""
+    """Add a secondary type if none is known; beside a primary type, an empty list denies any."""
     groups, _ = things(bundle, patch.about)
     if any(patch.value in group.kinds for group in groups):
         return bundle, patch.value
@@ -193,7 +194,7 @@ def _secondary_type(bundle: EvidenceBundle, patch: Patch) -> _Applied:
 
 
 def _premiere(bundle: EvidenceBundle, patch: Patch) -> _Applied:
-    """Say that the recording first came out on a group, if no other record is certainly earlier."""
+    """State that the recording first came out on a group, unless a record is certainly earlier."""
     groups, _ = things(bundle, patch.about)
     if any(group.premiere for group in groups):
         return bundle, patch.value
@@ -207,7 +208,7 @@ def _premiere(bundle: EvidenceBundle, patch: Patch) -> _Applied:
 
 
 def _stated_first(bundle: EvidenceBundle, patch: Patch) -> _Applied:
-    """Say when the song came out on a record that is missing, if no record listed is earlier."""
+    """State when the song came out on a missing record, unless a listed record is earlier."""
     date = patch.date
     dates = _official_dates(bundle.groups)
     if earlier := [when for when in dates if when.last < date.first]:
@@ -218,7 +219,7 @@ def _stated_first(bundle: EvidenceBundle, patch: Patch) -> _Applied:
 
 
 def with_stated_single(bundle: EvidenceBundle, date: str | None) -> EvidenceBundle:
-    """Return evidence in which a single of the song's title has the recording, as it is stated."""
+    """Return evidence to which a single with the song's title and the stated date is added."""
     title = bundle.recording_title
     release = Release(ReleaseId(THE_RECORDING), title, date, status="Official")
     single = ReleaseGroup(
@@ -249,7 +250,7 @@ def is_overlapping(date: PartialDate, other: PartialDate) -> bool:
 
 
 def _narrower(current: PartialDate, date: PartialDate) -> str:
-    """Return the date within what is known, else its first day. Raises `_ImpossibleError`."""
+    """Return the overlap of the current date and another one. Raises `_ImpossibleError`."""
     if not is_overlapping(current, date):
         raise _ImpossibleError(f"the evidence dates it {current}")
     if current.first <= date.first and date.last <= current.last:
@@ -258,7 +259,7 @@ def _narrower(current: PartialDate, date: PartialDate) -> str:
 
 
 def _not_before(current: PartialDate, date: PartialDate) -> str:
-    """Return what is known without the days before a date, as an interval."""
+    """Return the current date without the days before a date, as an interval."""
     return f"{date.text}/{current.text.rpartition('/')[2] or '..'}"
 
 
@@ -275,7 +276,7 @@ def _official_dates(groups: Iterable[ReleaseGroup]) -> list[PartialDate]:
 
 
 def things(bundle: EvidenceBundle, about: str) -> tuple[list[ReleaseGroup], list[Release]]:
-    """Return the groups, and the releases, that have an id."""
+    """Return the groups and the releases with the id `about`."""
     groups = bundle.groups
     releases = (release for group in groups for release in group.editions)
     named = [release for release in releases if release.mb_release_id == about]
@@ -303,12 +304,12 @@ def _each_release(group: ReleaseGroup, change: Callable[[Release], Release]) -> 
 
 
 def adds_to(bundle: EvidenceBundle, patch: Patch) -> bool:
-    """Return whether a patch says more than the evidence, and nothing impossible."""
+    """Return whether a patch is possible and says more than the evidence."""
     return bool(apply_patches(bundle, (patch,)).changes)
 
 
 def is_stated(bundle: EvidenceBundle, patch: Patch) -> bool:
-    """Return whether the evidence says what a patch says; of a date, as precisely or more so."""
+    """Return whether the evidence states the value of a patch, a date at least as precisely."""
     groups, releases = things(bundle, patch.about)
     if patch.is_date:
         dates = [group.first_date for group in groups if not group.editions]  # else a hint
@@ -333,7 +334,7 @@ _ASIDE = re.compile(r"[(\[][^()\[\]]*[)\]]")
 
 @cache
 def fact_words() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    """Return the words that say a value, folded, by field and value; from package data."""
+    """Return the words for a value, folded, by field and value, from package data."""
     return word_table("fact_words")
 
 
@@ -347,13 +348,13 @@ def is_release_date(field: str) -> bool:
 
 
 def field_named(text: str) -> str | None:
-    """Return the field that moves something and has a name as models write it; None for none."""
+    """Return the field of a patch by a name that a model may write, or None."""
     name = _SEPARATORS.sub(" ", _CAMEL.sub(" ", text)).strip().casefold()
     return next((field for field, names in fact_words()["field"].items() if name in names), None)
 
 
 def named_value(name: str, text: str) -> str | None:
-    """Return the value of a field that a text names; None for none."""
+    """Return the value of a field that a text names, or None."""
     plain = " ".join(_ASIDE.sub(" ", fold(text)).strip(" .\"'").split())
     if name == COUNTRY and re.fullmatch(r"[a-z]{2}", plain):
         return country_code(plain)

@@ -1,7 +1,7 @@
-"""Remarks in titles and comments: what kind of recording it is, and which version of its song.
+"""Remarks in titles and comments: the kind of a recording, and the version of its song.
 
-The words are in `title_words`. Two words for one version have one name: `Spanish version` and
-`en español` are `spanish`.
+The words are in `title_words`. Different words for a version have the same name: `Spanish version`
+and `en español` are `spanish`.
 """
 
 import re
@@ -16,23 +16,23 @@ from chart_binder.domain.vocabulary import fold
 KINDS = (
     "live", "remix", "demo", "edit", "acoustic", "mono", "instrumental", "re-recorded",
 )  # fmt: skip
-"""What kind of performance or mix a recording can be."""
+"""The kinds of performance or mix that a recording can be."""
 _NO_VERSION = frozenset({"mix", "cut", "wording"})
 """Sets of words that tell mixes and cuts of one performance apart."""
 _EMPTY: frozenset[str] = frozenset()
 
 
 class Remarks(NamedTuple):
-    """What title and comment say about a recording; synonyms have one name."""
+    """What title and comment say about a recording; synonyms have the same name."""
 
     kinds: frozenset[str] = _EMPTY
     words: frozenset[str] = _EMPTY
     named: frozenset[str] = _EMPTY
-    """The words of remarks in the title that name a version, and so are no part of the title."""
+    """The words of those remarks in the title that name a version, so not of the title itself."""
     telling: frozenset[str] = _EMPTY
-    """The words that name another performance, not only another mix or cut of one."""
+    """The words that name another performance, not only another mix or cut."""
     part: str = ""
-    """The number of the part of a song that it is; empty if title and comment name none."""
+    """The number of the part of a song; empty if title and comment name none."""
 
     @property
     def kind(self) -> str:
@@ -41,13 +41,13 @@ class Remarks(NamedTuple):
         return " ".join("radio edit" if name == "edit" else name for name in names)
 
     def with_kinds(self, flagged: Iterable[str], denied: Iterable[str]) -> "Remarks":
-        """Return it with the kinds that flags assert, and without those that they deny."""
+        """Return a copy with the kinds that flags assert, and without those that they deny."""
         kinds = self.kinds.union(flagged).difference(denied)
         return self._replace(kinds=kinds, words=self.words | kinds)
 
 
-# Words of the title proper do not count ("Live and Let Die"): only remarks, in brackets or behind
-# a dash.
+# Words of the title itself do not count ("Live and Let Die"), only remarks in brackets or behind a
+# dash.
 _SET_OFF = re.compile(r"[(\[（［]([^)\]）］]+)|\s[-–—]\s((?s:.+))|[-~～〜]([^-~～〜]+)[-~～〜]$")
 _STOP = re.compile(r"[,;:/|()\[\]（）［］]|\s[-–—]\s")
 _DENIED = re.compile(
@@ -84,7 +84,7 @@ _NO_OTHER = re.compile(
 
 @lru_cache(maxsize=4_096)
 def remarks_in(title: str | None, comment: str | None) -> Remarks:
-    """Return what the remarks say. Denied words do not count: `not the live one`."""
+    """Return what the remarks say; denied words do not count: `not the live one`."""
     title, comment = ((text or "").replace("‐", "-") for text in (title, comment))
     part, title = part_of(without_noise(title))
     remarks = [*_remarks(title)]
@@ -124,7 +124,7 @@ def _remarks(title: str) -> Iterator[str]:
 
 
 def words_by_set(words: frozenset[str]) -> dict[str, frozenset[str]]:
-    """Return the words by set: languages, numbers, all that the table lacks, and others."""
+    """Return the words by set; `number` and `other` are the sets of words that the table lacks."""
     sets: dict[str, set[str]] = {}
     for word in words:
         row = VERSIONS.get(word)
@@ -135,12 +135,12 @@ def words_by_set(words: frozenset[str]) -> dict[str, frozenset[str]]:
 
 
 def _of_performance(words: set[str]) -> frozenset[str]:
-    """Return the words except those that tell mixes and cuts of one performance apart."""
+    """Return the words without those that tell mixes and cuts of one performance apart."""
     cuts = {name for name, row in VERSIONS.items() if row.of in _NO_VERSION}
     return frozenset(words - cuts - {"edit"})
 
 
-# Words by their names.
+# Names of words.
 
 _UNSPACED = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 _LETTER = rf"[^\W{_UNSPACED}]"
@@ -154,7 +154,7 @@ _DIGITS = {word: str(n) for names in (_NUMBERS, _ORDINALS) for n, word in enumer
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Return an expression for any word; the name of its group has the row in the table."""
+    """Return an expression for any word; its groups are named by rows of the table."""
     whole = "|".join(
         rf"(?P<w{number}>{'|'.join(row.whole)})" for number, row in enumerate(VERSIONS.values())
     )
@@ -190,10 +190,10 @@ def _words_of(text: str, *, is_title: bool = False) -> tuple[set[str], bool]:
 
 
 def _named_words(folded: str) -> list[tuple[str, str]]:
-    """Return the words of a part as pairs of name and word; other words have an empty name.
+    """Return pairs of name and word for the words of a part; the name of other words is empty.
 
     A word that counts only alone or beside a word for a version has no name elsewhere. Words that
-    tell nothing are left out.
+    say nothing are skipped.
     """
     pairs = [
         (_NAMES[int(match.lastgroup[1:])] if match.lastgroup else "", match[0])

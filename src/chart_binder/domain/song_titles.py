@@ -1,4 +1,4 @@
-"""Song titles: which part of a song a title names, and what download services add to titles."""
+"""Song titles: the part of a song that a title names, and what download services add to titles."""
 
 import re
 from functools import lru_cache
@@ -26,9 +26,9 @@ _PART = re.compile(
 
 @lru_cache(maxsize=4_096)
 def part_of(title: str) -> tuple[str, str]:
-    """Return the number of the part that a title names, empty without one, and the rest of it.
+    """Return the number of the part that a title names, or "", and the title without it.
 
-    Notations are one: `Song, Part 2`, `Song (Pt. II)` and `Song - Teil Zwei` name the part `2`.
+    Notations are equal: `Song, Part 2`, `Song (Pt. II)` and `Song - Teil Zwei` name the part `2`.
     `Song (Parts 1 & 2)` names the part `1-2`.
     """
     part = _PART.search(title)
@@ -44,9 +44,9 @@ def part_of(title: str) -> tuple[str, str]:
 
 
 def may_be_whole(part: str) -> bool:
-    """Whether a title with this part may be of the recording that another title calls the song.
+    """Return whether a recording with this part may be the one whose title is that of the song.
 
-    The first part of a song is often the whole of it, cut for a single.
+    The first part of a song is often the whole song, cut for a single.
     """
     return part.partition("-")[0] in ("", "1")
 
@@ -76,10 +76,10 @@ _IS_ADDED = re.compile(rf"\b(?:{_ADDED})(?!\w)", re.IGNORECASE)
 
 @lru_cache(maxsize=4_096)
 def without_noise(title: str) -> str:
-    """Return a title without what downloads add and means no version: `(Official Video) [HD]`.
+    """Return a title without additions of downloads that name no version: `(Official Video) [HD]`.
 
-    `(Official Live Video)` becomes `(Live)`; `(Music Video Version)` names a version and stays.
-    What stands behind a dash or `|` is left out only if it is called official.
+    `(Official Live Video)` becomes `(Live)`; `(Music Video Version)` names a version and stays. An
+    addition behind a dash or `|` is removed only if it is called official.
     """
     return _SET_OFF.sub(_without_noise_in, title).strip() or title
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Words(NamedTuple):
     """The words for one thing in several languages.
 
-    `of` names a set (kinds, mixes, cuts, languages); a recording is one member of it at most. If
+    `of` names a set (kinds, mixes, cuts, languages), of which a recording is at most one member. If
     `beside` is true, a word counts only alone or beside a word for a version: `Spanish`, `Spanish
     version`, `in Spanish`, but not `Spanish Harlem`.
     """
@@ -71,12 +71,12 @@ BEST_OF = Words(
         "精選", "精选",
     ),
 )  # fmt: skip
-"""Titles of albums that gather what came out before; `(?!` keeps out `The Best of Me`."""
+"""Titles of albums of earlier recordings; `(?!` excludes `The Best of Me`."""
 
 
 @cache
 def best_of_pattern() -> re.Pattern[str]:
-    """Return the titles of best-ofs as an expression to search a folded title with."""
+    """Return an expression that finds the title of a best-of in a folded title."""
     return re.compile(rf"(?<!\w)(?:{'|'.join(BEST_OF.whole)})(?!\w)|{'|'.join(BEST_OF.parts)}")
 
 
@@ -318,7 +318,7 @@ VERSIONS: dict[str, Words] = {
     "polish": _language(
         ("polish", "polac[ao]", "polonais", "polacco", "polnisch", r"польск\w+"),
     ),
-    # Words for a version. A remark without one, and without a word above, is a part of the title.
+    # Words for a version. A remark without any of these words belongs to the title.
     "version": Words(
         (
             r"vers?(?:ion(?:e|es)?|ao|ie|\.)?", r"\w*fassung", "верси[яи]", "mix(?:es|ed)?",
@@ -328,7 +328,7 @@ VERSIONS: dict[str, Words] = {
         ),
         ("バージョン", "ヴァージョン", "ミックス", "サイズ", "버전", "믹스", "版"),
     ),
-    # Words that tell one recording from no other.
+    # Words that do not tell recordings apart.
     "nothing": Words(
         (
             "original(?:e|ly)?", "full", "main", "standard", "studio", "length", "the", "an",
@@ -341,4 +341,4 @@ VERSIONS: dict[str, Words] = {
         ),
     ),
 }  # fmt: skip
-"""Words in the remarks of titles and in comments that tell versions apart. The first fit counts."""
+"""Words in remarks and comments that tell versions apart. The first that matches counts."""
