@@ -32,7 +32,7 @@ from chart_binder.domain.verdict import (
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
-from chart_binder.rules.first_release import first_release, said_by_person, year_case
+from chart_binder.rules.first_release import first_release, with_override, year_case
 from chart_binder.rules.missing_original import needs_siblings
 from chart_binder.rules.recordings import sorted_recordings
 
@@ -412,7 +412,7 @@ class Decider:
         trace = ";".join(f"{key}={value}" for key, value in parts.items())
         first = _first_release(decision, bundle, verdict, self.rules)
         if override:
-            first = said_by_person(first, override, bundle)
+            first = with_override(first, override, bundle)
         decision = replace(
             decision,
             trace=trace,

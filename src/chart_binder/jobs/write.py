@@ -38,7 +38,7 @@ from chart_binder.jobs import journal, stored_decisions
 from chart_binder.jobs.decide import WAITING_STATES, Decision, State, advice_for, override_for
 from chart_binder.jobs.stored_decisions import RecordsOfFiles
 from chart_binder.llm.result import why_not_written
-from chart_binder.rules.first_release import said_by_person
+from chart_binder.rules.first_release import with_override
 
 if TYPE_CHECKING:
     from chart_binder.store import Store
@@ -346,7 +346,7 @@ class Planner:
         override = override_for(bundle, self.overrides, kept) if bundle else None
         if bundle is None or override is None:
             return None, decision
-        first = said_by_person(decision.first_release, override, bundle)
+        first = with_override(decision.first_release, override, bundle)
         return override, msgspec.structs.replace(decision, first_release=first)
 
     def _refusal(

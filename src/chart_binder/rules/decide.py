@@ -15,7 +15,7 @@ from chart_binder.rules.explain import (
 )
 from chart_binder.rules.premiere import RuleResults, apply_rules
 from chart_binder.rules.questions import (
-    Asked,
+    DraftQuestion,
     Undecided,
     contradictions_that_matter,
     find_contradictions,
@@ -53,7 +53,7 @@ def decide(
 
 
 def group_settled(bundle: EvidenceBundle, settings: RulesConfig) -> ReleaseGroupId | None:
-    """Return the group that the rules decide for, or None; prepare no questions."""
+    """Return the group that the rules decide for, or None; no answer to a question is tried."""
     contest = contest_of(bundle, settings)
     is_clear = bundle.listed.is_each_once
     crg = bundle.once(("settled", settings), lambda: _settle(bundle, contest, is_clear=is_clear))
@@ -62,13 +62,13 @@ def group_settled(bundle: EvidenceBundle, settings: RulesConfig) -> ReleaseGroup
 
 def _by_rules(bundle: EvidenceBundle, settings: RulesConfig) -> Verdict:
     contest, recordings = contest_of(bundle, settings), sorted_recordings(bundle)
-    verdict = _settled(bundle, contest, recordings)
+    verdict = _decided_or_undecided(bundle, contest, recordings)
     if isinstance(verdict, Decided):
         if bundle.complete is False:
-            return _proposed(verdict, bundle)
+            return _doubt_incomplete(verdict, bundle)
         if apart := part_apart(bundle, recordings.possible):
-            return _doubted(verdict, f"{apart}: is it the same?", apart)
-        return _named(verdict, bundle) if bundle.is_named_by_file else verdict
+            return _doubt_recording(verdict, f"{apart}: is it the same?", apart)
+        return _doubt_file_name(verdict, bundle) if bundle.is_named_by_file else verdict
 
     def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
         is_clear = bundle.listed.is_each_once or tried.listed.is_each_once
@@ -87,7 +87,7 @@ def _cut_short(bundle: EvidenceBundle) -> str:
     return f"the evidence is cut short ({unread or 'more was found than was read'})"
 
 
-def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
+def _doubt_incomplete(verdict: Decided, bundle: EvidenceBundle) -> Open:
     """Return an open case for incomplete evidence, with the decision on what was read."""
     text = f"{_cut_short(bundle)}: does anything that was not read show an earlier release?"
     return Open(
@@ -99,22 +99,22 @@ def _proposed(verdict: Decided, bundle: EvidenceBundle) -> Open:
     )
 
 
-def _named(verdict: Decided, bundle: EvidenceBundle) -> Open:
+def _doubt_file_name(verdict: Decided, bundle: EvidenceBundle) -> Open:
     """Return an open case for a recording known only from the file's name, with its decision."""
     artist = bundle.tags.get("artist") or bundle.performer.name
     title = bundle.tags.get("title") or bundle.recording_title
     text = f"is the file what its name says, {title!r} by {artist!r}?"
-    return _doubted(verdict, text, "artist or title are from the file's name")
+    return _doubt_recording(verdict, text, "artist or title are from the file's name")
 
 
-def _doubted(verdict: Decided, text: str, doubt: str) -> Open:
+def _doubt_recording(verdict: Decided, text: str, doubt: str) -> Open:
     """Return an open case for a recording that may not be the file's, with its decision."""
     because = f"{doubt}; if it is right, {verdict.because}"
     question = Question("which_copy", text, (verdict.recording,))
     return Open(because, (question,), verdict.path, verdict.rivals, verdict)
 
 
-def _settled(
+def _decided_or_undecided(
     bundle: EvidenceBundle, contest: Contest, recordings: SortedRecordings
 ) -> Decided | Undecided:
     """Return the decision; if it depends on anything ambiguous, the undecided case."""
@@ -178,7 +178,7 @@ def _decided(
 
 def _ambiguities(
     chosen: Candidate, bundle: EvidenceBundle, contest: Contest, *, is_clear: bool
-) -> tuple[str, tuple[Asked, ...]]:
+) -> tuple[str, tuple[DraftQuestion, ...]]:
     """Return what the decision depends on besides dates, and the questions that would settle it.
 
     Both are empty if it depends on nothing else. `is_clear` says that the evidence describes

@@ -36,8 +36,8 @@ from chart_binder.rules.missing_original import MISSING
 from chart_binder.rules.premiere import RuleResults, Ruling, possible_answers
 from chart_binder.rules.questions import (
     Answer,
-    Asked,
     BundleChange,
+    DraftQuestion,
     Undecided,
     day_answers,
     in_groups,
@@ -84,12 +84,12 @@ def undecided(contest: Contest, results: RuleResults) -> Undecided:
     return Undecided(because, questions or [tie_question(contest, possible)], path)
 
 
-def _nothing_official(contest: Contest) -> tuple[str, Sequence[Asked]]:
+def _nothing_official(contest: Contest) -> tuple[str, Sequence[DraftQuestion]]:
     title = contest.bundle.recording_title
     named = f"'{title}'" if title else "the recording"
     text = f"{MISSING}: on which record did {named} come out?"
     about = dict.fromkeys(recording.mb_recording_id for recording in contest.recordings)
-    original = Asked("missing_original", text, tuple(about))
+    original = DraftQuestion("missing_original", text, tuple(about))
     if not contest.candidates:
         return "no record is known that carries it", [original]
     names = (
@@ -135,7 +135,7 @@ def recordings_disagree(
     names = ", or ".join(sorted(name for name, _ in homes.values()))
     about = sorted({take.mb_recording_id for _, version in homes.values() for take in version})
     text = f"which recording is {describe_file(contest.bundle)}: {names}?"
-    question = Asked("which_copy", text, tuple(about), [*answers.items()])
+    question = DraftQuestion("which_copy", text, tuple(about), [*answers.items()])
     because = "the recordings found came out on different records"
     if recordings.artists:
         because = f"{because}, by {len(recordings.artists)} artists of one name"
@@ -186,7 +186,7 @@ def _undecided_reason(ruling: Ruling) -> str:
 # Questions whose answers would settle an open case.
 
 
-def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
+def tie_question(contest: Contest, possible: Sequence[Candidate]) -> DraftQuestion:
     """Return the question to ask if no date alone would settle the case: which record was first.
 
     If all came out on one day, it asks which came out on that day in the artist's country.
@@ -207,7 +207,7 @@ def tie_question(contest: Contest, possible: Sequence[Candidate]) -> Asked:
             if country and home_countries(country)
         ]
     answers = answers or [*map(premiere_answer, possible)]
-    return Asked("tie", text, about, answers if len(answers) <= _MAX_NAMES else ())
+    return DraftQuestion("tie", text, about, answers if len(answers) <= _MAX_NAMES else ())
 
 
 def _in_country(country: str, candidate: Candidate, day: int) -> BundleChange:
@@ -228,7 +228,7 @@ _NOBODY = ReleaseGroupId("")
 """The answer if two compilations are too close to each other."""
 
 
-def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[Asked]:
+def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[DraftQuestion]:
     """Return questions about the dates that would decide between the possible answers.
 
     Each day that can make a difference is tried for a vague date. If those dates alone do not
@@ -310,10 +310,10 @@ def _days_that_matter(candidate: Candidate, close: Sequence[Candidate], window: 
 
 def _ask_side(
     candidate: Candidate, changes: Sequence[_Change], close: Sequence[Candidate]
-) -> Asked:
+) -> DraftQuestion:
     """Ask whether it came out before a day or later; ask for the day if several matter."""
     answers = [answer for _, answer in changes]
-    if len(changes) > 2 or not all(map(_is_one, answers)):  # noqa: PLR2004
+    if len(changes) > 2 or not all(map(_is_single_group, answers)):  # noqa: PLR2004
         return _ask_day(candidate, changes)
     names: dict[str, str] = {other.id: other.name for other in close}
     earlier, later = (names[next(iter(answer))] for answer in answers)
@@ -322,22 +322,22 @@ def _ask_side(
         f"{_doubtful_date(candidate)}: before or after {day}? Before: {earlier};"
         f" on that day or later: {later}"
     )
-    return Asked("date", text, (candidate.id,), _answers(candidate, changes))
+    return DraftQuestion("date", text, (candidate.id,), _answers(candidate, changes))
 
 
-def _ask_day(candidate: Candidate, changes: Sequence[_Change] = ()) -> Asked:
+def _ask_day(candidate: Candidate, changes: Sequence[_Change] = ()) -> DraftQuestion:
     text = f"{_doubtful_date(candidate)}: on which day did it come out?"
-    return Asked("date", text, (candidate.id,), _answers(candidate, changes))
+    return DraftQuestion("date", text, (candidate.id,), _answers(candidate, changes))
 
 
-def _is_one(answer: _Groups) -> bool:
+def _is_single_group(answer: _Groups) -> bool:
     return len(answer) == 1 and _NOBODY not in answer
 
 
 def _answers(candidate: Candidate, changes: Sequence[_Change]) -> Sequence[Answer]:
     if not 1 < len(changes) <= _MAX_SPANS:
         return ()
-    starts = [(day, _is_one(answer)) for day, answer in changes]
+    starts = [(day, _is_single_group(answer)) for day, answer in changes]
     is_any_dated = candidate.since.is_known or candidate.hint
     on_sale = FIRST_DAY if is_any_dated else first_day_on_sale(candidate.official)
     return day_answers(candidate.id, starts, candidate.last, on_sale)
@@ -430,16 +430,16 @@ def _why_not(candidate: Candidate, chosen: Candidate | None, winner: str, window
         return f"{candidate.kind}: {_nothing_but_unofficial(candidate)}"
     if chosen is None:
         return f"{candidate.kind} ({candidate.when})"
-    return f"{candidate.kind} ({candidate.when}): {_lost(candidate, chosen, winner, window)}"
+    return f"{candidate.kind} ({candidate.when}): {_why_lost(candidate, chosen, winner, window)}"
 
 
 def _nothing_but_unofficial(candidate: Candidate) -> str:
     return f"nothing official, only {count_unofficial(candidate.unofficial)}"
 
 
-def _lost(candidate: Candidate, chosen: Candidate, winner: str, window: int) -> str:
+def _why_lost(candidate: Candidate, chosen: Candidate, winner: str, window: int) -> str:
     if candidate.first > chosen.last:  # the usual case
-        return f"{_days(candidate, chosen)}later than {winner}"
+        return f"{_days_later(candidate, chosen)}later than {winner}"
     if not candidate.is_dated:
         return "nothing says that it came out first"
     if candidate.role is Role.COMPILATION:
@@ -447,13 +447,13 @@ def _lost(candidate: Candidate, chosen: Candidate, winner: str, window: int) -> 
             return "a record by others, which counts like a compilation"
         return f"no compilation of the artist's own, more than {window} days before the rest"
     if candidate.last < chosen.first and candidate.role is Role.SINGLE:
-        return f"led to {winner} {_days(chosen, candidate)}later"
+        return f"led to {winner} {_days_later(chosen, candidate)}later"
     is_one_day = candidate.first == candidate.last == chosen.first == chosen.last
     how = f"the same day as {winner}, which" if is_one_day else f"whatever its day, {winner}"
     return f"{how} goes before it"
 
 
-def _days(later: Candidate, earlier: Candidate) -> str:
+def _days_later(later: Candidate, earlier: Candidate) -> str:
     if later.first != later.last or earlier.first != earlier.last:
         return ""
     days = later.first - earlier.last

@@ -44,7 +44,7 @@ from chart_binder.rules.contest import (
     home_countries,
     possibly_earliest,
 )
-from chart_binder.rules.missing_original import YearCase, gathers, is_explained, year_doubt
+from chart_binder.rules.missing_original import YearCase, is_explained, may_gather, year_doubt
 from chart_binder.rules.questions import Contradiction, find_contradictions, with_groups
 from chart_binder.rules.recordings import recording_of, sorted_recordings
 from chart_binder.rules.representative import first_by_content, first_of_day
@@ -103,21 +103,21 @@ def _first_listed(
     crg = verdict.crg if isinstance(verdict, Decided) else None
     contest = contest_of(bundle, settings)
     if len(contest.recordings) == 1 and bundle.listed.is_each_once:
-        return _doubted(_of_reading(contest, crg), verdict)
+        return _doubted(_first_of_reading(contest, crg), verdict)
 
-    def of(tried: EvidenceBundle, mix: Sequence[RecordingCandidate]) -> FirstRelease | None:
+    def first_of(tried: EvidenceBundle, mix: Sequence[RecordingCandidate]) -> FirstRelease | None:
         if tried is bundle and len(mix) == len(contest.recordings):
-            return _of_reading(contest, crg)
-        return _of_reading(
+            return _first_of_reading(contest, crg)
+        return _first_of_reading(
             build_contest(mix, candidates_of(mix, bundle.performer), contest.bundle, settings), crg
         )
 
     readings = [
-        of(tried, _without_mono(version))
+        first_of(tried, _without_mono(version))
         for tried in _descriptions(bundle)
         for version in sorted_recordings(tried).versions
     ]
-    return _doubted(_common(readings), verdict)
+    return _doubted(_in_common(readings), verdict)
 
 
 def _doubted(first: FirstRelease | None, verdict: Verdict) -> FirstRelease | None:
@@ -129,7 +129,7 @@ def _doubted(first: FirstRelease | None, verdict: Verdict) -> FirstRelease | Non
     return replace(first, year_certain=False, because=missing)
 
 
-def said_by_person(
+def with_override(
     first: FirstRelease | None, override: OverrideRecord, bundle: EvidenceBundle
 ) -> FirstRelease | None:
     """Return the first release with what a person has stated.
@@ -146,7 +146,9 @@ def said_by_person(
         return replace(first, **sure) if first and is_there and not first.year_certain else first
     date = PartialDate.parse(override.first_date)
     groups = {bare_id(record.mb_rg_id): record for record in bundle.groups}
-    carriers = {id_: dated for id_, group in groups.items() if (dated := _dated_so(group, date))}
+    carriers = {
+        mbid: dated for mbid, group in groups.items() if (dated := _editions_of_date(group, date))
+    }
     chosen = crg if crg and (crg in carriers or crg not in groups) else None
     if chosen is None or is_there:
         near = first if first and is_overlapping(PartialDate.parse(first.date), date) else None
@@ -172,7 +174,7 @@ def said_by_person(
     )
 
 
-def _dated_so(group: ReleaseGroup, date: PartialDate) -> Sequence[Release]:
+def _editions_of_date(group: ReleaseGroup, date: PartialDate) -> Sequence[Release]:
     """Return the official releases of a group that may have come out on a date."""
     return [
         release
@@ -271,7 +273,7 @@ def _without_mono(version: Sequence[RecordingCandidate]) -> Sequence[RecordingCa
     return version if not others or codes & other_codes else others
 
 
-def _common(readings: Sequence[FirstRelease | None]) -> FirstRelease | None:
+def _in_common(readings: Sequence[FirstRelease | None]) -> FirstRelease | None:
     """Return what all readings have in common; None if their years differ."""
     firsts = [first for first in readings if first]
     if len(firsts) < len(readings) or len({first.year for first in firsts}) != 1:
@@ -292,15 +294,15 @@ def _common(readings: Sequence[FirstRelease | None]) -> FirstRelease | None:
         year_certain=is_certain,
         because=because,
         via_sibling=all(first.via_sibling for first in firsts),
-        **{name: set_.pop() if len(set_) == 1 else None for name, set_ in values.items()},
+        **{name: shared.pop() if len(shared) == 1 else None for name, shared in values.items()},
     )
 
 
 # The earliest release of one reading.
 
 
-def _of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | None:
-    firsts = _close(contest)
+def _first_of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | None:
+    firsts = _earliest_records(contest)
     if not firsts:
         return None
     chosen, when = firsts, firsts[0].since
@@ -328,7 +330,7 @@ def _of_reading(contest: Contest, crg: ReleaseGroupId | None) -> FirstRelease | 
     )
 
 
-def _close(contest: Contest) -> Sequence[Candidate]:
+def _earliest_records(contest: Contest) -> Sequence[Candidate]:
     """Return the official records that may be the first, or those of the first day if it is known.
 
     A compilation dated only by year does not count as earlier than a work, unless the rules ask
@@ -365,7 +367,7 @@ def _before_others(
 ) -> Sequence[Candidate]:
     """Return the record that comes before the others of its day; several if nothing decides."""
     canonical = [candidate for candidate in firsts if candidate.id == crg]
-    works = [candidate for candidate in firsts if not gathers(candidate)]
+    works = [candidate for candidate in firsts if not may_gather(candidate)]
     return canonical or possibly_earliest(works or firsts, contest.tie_break)
 
 

@@ -22,7 +22,7 @@ from chart_binder.domain.verdict import Open, Verdict
 from chart_binder.domain.vocabulary import isrc
 from chart_binder.rules.candidates import SPAN, Candidate, Role, describe_unofficial, either
 from chart_binder.rules.contest import Contest, contest_of
-from chart_binder.rules.questions import Asked
+from chart_binder.rules.questions import DraftQuestion
 from chart_binder.rules.recordings import part_apart
 from chart_binder.rules.representative import is_marked_reissue
 
@@ -117,7 +117,7 @@ def _earlier_text(sign: str, record: Candidate) -> str:
 # Questions of the rules.
 
 
-def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[Asked, ...]:
+def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[DraftQuestion, ...]:
     """Return questions about signs that the recording was out before every record listed.
 
     `possible` are the records that may be the decision. If the first record listed is the only one,
@@ -133,7 +133,7 @@ def unlisted_original(contest: Contest, possible: Sequence[Candidate]) -> tuple[
     is_its_own = len(possible) == 1 and possible[0].id == first.id
     explained = first.group.first_date if is_its_own else UNKNOWN
     signs = sorted(_before_all(first, explained, contest))[:_MAX_DOUBTS]
-    return tuple(Asked("missing_original", text, about) for text, about in signs)
+    return tuple(DraftQuestion("missing_original", text, about) for text, about in signs)
 
 
 def _before_all(
@@ -161,7 +161,7 @@ def _before_all(
             yield text, (candidate.id, copy.mb_release_id)
 
 
-def contradictions(compilation: Candidate, contest: Contest) -> tuple[Asked, ...]:
+def contradictions(compilation: Candidate, contest: Contest) -> tuple[DraftQuestion, ...]:
     """Return questions about signs that the recording was, or may have been, out before."""
     signs = (*_contradicting_dates(compilation, contest), *_earlier_copies(compilation, contest))
     ordered = sorted(signs, key=attrgetter("text", "about"), reverse=True)
@@ -169,7 +169,7 @@ def contradictions(compilation: Candidate, contest: Contest) -> tuple[Asked, ...
     return tuple(by_text.values())[: -_MAX_DOUBTS - 1 : -1]
 
 
-def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
+def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[DraftQuestion]:
     """Yield questions about first dates and ISRCs of the recordings that are earlier."""
     read, is_dated = year_read(contest.bundle), compilation.since.is_known
     for recording in contest.recordings:
@@ -183,10 +183,10 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[A
                 signs.append(f"ISRC {code} was assigned in {year}")
         about = (compilation.id, recording.mb_recording_id)
         for sign in signs:
-            yield Asked("missing_original", _earlier_text(sign, compilation), about)
+            yield DraftQuestion("missing_original", _earlier_text(sign, compilation), about)
 
 
-def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
+def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[DraftQuestion]:
     """Yield questions about earlier promotional copies and bootlegs of other records.
 
     Promotional copies of the compilation itself count if they are, or may be, more than 60 days
@@ -211,9 +211,9 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]
         about = other.id, copy.mb_release_id
         if is_earlier:
             text = f"{what}, {how} {limit}: what is it a copy of?"
-            yield Asked("missing_original", text, about)
+            yield DraftQuestion("missing_original", text, about)
         else:
-            yield Asked("date", f"{what}: {how} {limit}?", about)
+            yield DraftQuestion("date", f"{what}: {how} {limit}?", about)
 
 
 def isrc_year(recordings: Sequence[RecordingCandidate], bundle: EvidenceBundle) -> int | None:
@@ -283,7 +283,7 @@ class YearCase(msgspec.Struct, frozen=True, eq=False, gc=False):
     def is_any_work_of_the_year(self) -> bool:
         """Whether any record of the year is neither a compilation nor a soundtrack."""
         return any(
-            candidate.counts and candidate.since.text[:4] == self.year and not gathers(candidate)
+            candidate.counts and candidate.since.text[:4] == self.year and not may_gather(candidate)
             for candidate in self.contest.candidates
         )
 
@@ -294,24 +294,24 @@ def year_doubt(case: YearCase) -> str | None:
     return next(chain.from_iterable(doubts), None)
 
 
-def gathers(candidate: Candidate) -> bool:
+def may_gather(candidate: Candidate) -> bool:
     """Return whether a record may gather earlier recordings: a compilation or a soundtrack."""
     if candidate.role is Role.SOUNDTRACK:
         return candidate.group.types[0] not in ("Single", "EP")
     return candidate.role is Role.COMPILATION
 
 
-def gathers_alone(candidate: Candidate, contest: Contest) -> bool:
+def only_gathers(candidate: Candidate, contest: Contest) -> bool:
     """Return whether a record gathers recordings and nothing shows that this one was new on it.
 
     The recording was new on a soundtrack if a work by the artist certainly came out within the
     window after it, or if the earliest ISRC is of its year or the year before.
     """
-    if candidate.role is not Role.SOUNDTRACK or not gathers(candidate):
-        return gathers(candidate)
+    if candidate.role is not Role.SOUNDTRACK or not may_gather(candidate):
+        return may_gather(candidate)
     until = candidate.first + contest.settings.lead_window_days
     works = (work for work in contest.candidates if work.counts and work.is_own is not False)
-    if any(work.last <= until and not gathers(work) for work in works):
+    if any(work.last <= until and not may_gather(work) for work in works):
         return False
     assigned = isrc_year(contest.recordings, contest.bundle)
     return not (assigned and assigned >= date.fromordinal(candidate.last).year - 1)
@@ -350,7 +350,7 @@ def _in_collections(case: YearCase) -> Iterator[str]:
     contest = case.contest
     assigned = isrc_year(contest.recordings, contest.bundle)
     has_no_sibling = contest.bundle.has_no_sibling and not (assigned and assigned < year)
-    if case.is_any_work_of_the_year or not all(gathers_alone(first, contest) for first in firsts):
+    if case.is_any_work_of_the_year or not all(only_gathers(first, contest) for first in firsts):
         return
     if has_no_sibling or any(candidate.group.premiere for candidate in firsts):
         return
@@ -511,7 +511,7 @@ def _may_be_later(chosen: Candidate, rr: str | None, contest: Contest) -> bool:
     group, group_date = chosen.group, chosen.group.first_date
     release = next((edition for edition in group.editions if edition.mb_release_id == rr), None)
     return (
-        gathers_alone(chosen, contest)
+        only_gathers(chosen, contest)
         or (release is not None and is_marked_reissue(release, group, contest.settings))
         or (group_date.is_known and chosen.is_dated and group_date.last < chosen.first)
     )

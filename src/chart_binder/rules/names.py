@@ -125,11 +125,11 @@ def _names(credit: str, artist: str) -> Answer:
         if any(_key(whole[first:last]) == wanted for _, last in parts[number:]):
             return True if are_names else None
     credited = [whole, *(whole[first:last] for first, last in parts)]
-    answers = {_may_be(part, artist) for part in credited if part.strip(" ()[]")}
+    answers = {_may_be_respelled(part, artist) for part in credited if part.strip(" ()[]")}
     return None if None in answers else False
 
 
-def _may_be(part: str, artist: str) -> Answer:
+def _may_be_respelled(part: str, artist: str) -> Answer:
     """Return None if a differently spelled name may still be the artist's, else False."""
     ours, theirs = _key(_folded(artist)), _key(part)
     if not _scripts(ours) & _scripts(theirs):

@@ -13,12 +13,12 @@ from chart_binder.rules.contest import Contest, EarlyCompilation, time_between
 from chart_binder.rules.missing_original import (
     MISSING,
     contradictions,
-    gathers_alone,
+    only_gathers,
     unlisted_original,
 )
 from chart_binder.rules.questions import (
     Answer,
-    Asked,
+    DraftQuestion,
     day_answers,
     in_groups,
     premiere_answer,
@@ -38,7 +38,7 @@ class Ruling(msgspec.Struct, frozen=True, eq=False):
     text: str
     """The reason, in which `{0.name}` stands for the name of the first candidate of `about`."""
     about: tuple[Candidate, ...] = ()
-    doubts: tuple[Asked, ...] = ()
+    doubts: tuple[DraftQuestion, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -66,8 +66,8 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
             if compilation.is_dated and compilation.first < latest:
                 text = "{0.dated_name} came out before {1.name}, or may have"
                 return no_choice(text, compilation, choices[0])
-        first, doubts = choices[0], tuple[Asked, ...]()
-        if first.is_own is False and gathers_alone(first, contest):
+        first, doubts = choices[0], tuple[DraftQuestion, ...]()
+        if first.is_own is False and only_gathers(first, contest):
             doubts = _doubts_of_others(first, contest)
         elif all(is_compilation(work.group) for work in contest.works):
             doubts = contradictions(first, contest)
@@ -83,7 +83,7 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
     return no_choice("no soundtrack carries it")
 
 
-def _doubts_of_others(soundtrack: Candidate, contest: Contest) -> tuple[Asked, ...]:
+def _doubts_of_others(soundtrack: Candidate, contest: Contest) -> tuple[DraftQuestion, ...]:
     doubts = contradictions(soundtrack, contest)
     if contest.bundle.has_no_sibling:
         return doubts
@@ -237,7 +237,7 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
         return _no_compilation(
             contest, "no compilation of the artist's own is long before the rest"
         )
-    doubts = [doubt for record in early[:_MAX_NAMED] for doubt in _doubts(record, contest)]
+    doubts = [doubt for record in early[:_MAX_NAMED] for doubt in _doubts_about(record, contest)]
     doubts += _undated_beside_only_one(contest)
     choices = [compilation.candidate for compilation in early]
     first, records = choices[0], (*compilations, *contest.works, *contest.undated)
@@ -329,7 +329,7 @@ class RuleResults(msgspec.Struct, frozen=True, eq=False):
     rulings: Sequence[tuple[str, Ruling]]
     possible: Sequence[Candidate]
     """The possible answers; only one if the unknown facts make no difference."""
-    doubts: Sequence[Asked]
+    doubts: Sequence[DraftQuestion]
 
     @property
     def chosen(self) -> Candidate | None:
@@ -346,7 +346,7 @@ def apply_rules(contest: Contest) -> RuleResults:
     """
     rulings = [(code, rule(contest)) for code, rule in RULES]
     possible = _choices(rulings)
-    doubts: dict[str, Asked] = {}
+    doubts: dict[str, DraftQuestion] = {}
     for _, ruling in rulings:
         for doubt in ruling.doubts:
             doubts.setdefault(doubt.text, doubt)
@@ -397,7 +397,7 @@ def _days_between(candidate: Candidate, other: Candidate) -> str:
 _MAX_NAMED = 3
 
 
-def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
+def _doubts_about(early: EarlyCompilation, contest: Contest) -> Iterator[DraftQuestion]:
     window = contest.settings.lead_window_days
     crg = early.candidate.id
     yield from contradictions(early.candidate, contest)
@@ -417,7 +417,7 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
         near = [record for record in records if record.first <= last and record.id != crg]
         named = sorted([early.candidate, *near[:_MAX_NAMED]], key=attrgetter("dated_name"))
         names = " or ".join(candidate.dated_name for candidate in named)
-        yield Asked(
+        yield DraftQuestion(
             "tie",
             f"which was the first, {names}? They came out, or may have, within {window} days",
             tuple(candidate.id for candidate in named),
@@ -425,7 +425,7 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
         )
 
 
-def _ask_whose(candidate: Candidate, contest: Contest) -> Asked:
+def _ask_whose(candidate: Candidate, contest: Contest) -> DraftQuestion:
     group = candidate.id
     owners = (("the artist's own", contest.artist.name), ("by others", "Various Artists"))
     answers = [
@@ -434,14 +434,14 @@ def _ask_whose(candidate: Candidate, contest: Contest) -> Asked:
         if credit
     ]
     text = f"is {candidate.dated_name} the artist's own? No credit tells"
-    return Asked("type", text, (group,), answers)
+    return DraftQuestion("type", text, (group,), answers)
 
 
-def _asked_whether_first(text: str, candidate: Candidate) -> Asked:
-    return Asked("missing_original", text, (candidate.id,), [premiere_answer(candidate)])
+def _asked_whether_first(text: str, candidate: Candidate) -> DraftQuestion:
+    return DraftQuestion("missing_original", text, (candidate.id,), [premiere_answer(candidate)])
 
 
-def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
+def _undated_beside_only_one(contest: Contest) -> Iterator[DraftQuestion]:
     """Yield questions about dates if there are only compilations and only one is dated."""
     dated = contest.dated_compilations
     if contest.works or len(dated) > 1:
@@ -455,7 +455,7 @@ def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
         answers: Sequence[Answer] = ()
         if other.last + window < LAST_DAY:
             answers = day_answers(group, spans, LAST_DAY, first_day_on_sale(candidate.official))
-        yield Asked("date", text, (group, beside), answers)
+        yield DraftQuestion("date", text, (group, beside), answers)
 
 
 def _no_compilation(contest: Contest, why: str) -> Ruling:
@@ -469,5 +469,5 @@ def _no_compilation(contest: Contest, why: str) -> Ruling:
         what = "only records by others carry"
     text = f"{MISSING}: {what} it, the earliest {first.dated_name}"
     text += contest.bundle.possible_sibling
-    question = Asked("missing_original", text, (first.id,))
+    question = DraftQuestion("missing_original", text, (first.id,))
     return Ruling((), f"{what} it: {why}", doubts=(question,))

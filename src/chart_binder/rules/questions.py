@@ -34,7 +34,7 @@ _FIRST_RECORDING = date(1857, 3, 25).toordinal()
 """The day of the phonautograph patent; no recording is older."""
 
 
-class Asked(msgspec.Struct, frozen=True, eq=False, gc=False):
+class DraftQuestion(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A question with its possible answers, before these are tried."""
 
     kind: QuestionKind
@@ -47,12 +47,12 @@ class Undecided(msgspec.Struct, frozen=True, eq=False):
     """An open case before the answers to its questions are tried."""
 
     because: str
-    questions: Sequence[Asked]
+    questions: Sequence[DraftQuestion]
     path: tuple[Considered, ...]
 
 
 def questions_of(
-    drafts: Iterable[Asked], bundle: EvidenceBundle, settle: Settle
+    drafts: Iterable[DraftQuestion], bundle: EvidenceBundle, settle: Settle
 ) -> tuple[Question, ...]:
     """Return the questions, with the group that each answer leads to if any settles the case."""
     questions = []
@@ -194,7 +194,7 @@ def releases_of_unknown_status(candidates: Sequence[Candidate]) -> UnknownStatus
 
 def statuses_that_matter(
     crg: str, unknown: UnknownStatuses, until: int, bundle: EvidenceBundle, rules: Rules
-) -> tuple[Asked, ...]:
+) -> tuple[DraftQuestion, ...]:
     """Return questions about the statuses on which the choice of the group `crg` depends.
 
     A release after the day `until` cannot change it, unless its group has an earlier date.
@@ -212,7 +212,7 @@ def statuses_that_matter(
     first = next((few for few in _subsets(relevant) if changes_decision(few)), None)
     if first is None:
         return ()
-    alone = [id_ for id_ in relevant[:_MAX_RELEASES_ALONE] if changes_decision((id_,))]
+    alone = [mbid for mbid in relevant[:_MAX_RELEASES_ALONE] if changes_decision((mbid,))]
     return status_questions(unknown, alone or first)
 
 
@@ -222,7 +222,9 @@ def _earliest_with(candidate: Candidate, release: Release) -> int:
     return min(release.when.first, group_date.first) if group_date.is_known else release.when.first
 
 
-def status_questions(unknown: UnknownStatuses, ids: Sequence[ReleaseId]) -> tuple[Asked, ...]:
+def status_questions(
+    unknown: UnknownStatuses, ids: Sequence[ReleaseId]
+) -> tuple[DraftQuestion, ...]:
     """Return questions about the statuses of releases, one for each record and date."""
     tried = (("official", ("Official",)), ("not official", ("Bootleg", "Promotion")))
     answers = tried if len(unknown) <= _MAX_RELEASES_ALONE else ()
@@ -232,7 +234,7 @@ def status_questions(unknown: UnknownStatuses, ids: Sequence[ReleaseId]) -> tupl
         text = f"is the {when} release of '{candidate.title}' official?"
         questions.setdefault(text, []).append((candidate, release))
     return tuple(
-        Asked(
+        DraftQuestion(
             "status",
             text,
             tuple(release.mb_release_id for _, release in same),
@@ -287,7 +289,7 @@ def records_of_unknown_type(candidates: Sequence[Candidate]) -> Sequence[Candida
 
 def types_that_matter(
     crg: str, untyped: Sequence[Candidate], until: int, bundle: EvidenceBundle, rules: Rules
-) -> tuple[Asked, ...]:
+) -> tuple[DraftQuestion, ...]:
     """Return questions about the types on which the choice of the group `crg` depends.
 
     A record after the day `until` cannot change it, unless its group has an earlier date.
@@ -307,10 +309,10 @@ def types_that_matter(
     return ()
 
 
-def _type_question(candidate: Candidate) -> Asked:
+def _type_question(candidate: Candidate) -> DraftQuestion:
     group = (candidate.id,)
     answers = (("an album", "Album"), ("a single or an EP", "Single"))
-    return Asked(
+    return DraftQuestion(
         "type",
         f"what is {candidate.dated_name}, which has no known type: an album, a single or an EP?",
         group,
@@ -330,13 +332,13 @@ class Contradiction(msgspec.Struct, frozen=True, eq=False):
     releases: Sequence[str] = ()
 
     @property
-    def asked(self) -> Asked:
+    def draft(self) -> DraftQuestion:
         """The question, with an answer for each description; equal answers are one."""
         answers: dict[str, list[BundleChange]] = {}
         for name, reading in zip(self.names, self.readings, strict=True):
             answers.setdefault(name, []).append(in_groups(reading, self.groups))
         about = (*self.groups, *self.releases)
-        return Asked("contradiction", self.question, about, [*answers.items()])
+        return DraftQuestion("contradiction", self.question, about, [*answers.items()])
 
 
 def find_contradictions(
@@ -360,9 +362,9 @@ def find_contradictions(
 
 def contradictions_that_matter(
     crg: str, contradictions: Sequence[Contradiction], bundle: EvidenceBundle, rules: Rules
-) -> tuple[Asked, ...]:
+) -> tuple[DraftQuestion, ...]:
     """Return questions about the contradictions on which the choice of the group `crg` depends."""
-    questions = tuple(clash.asked for clash in contradictions)
+    questions = tuple(clash.draft for clash in contradictions)
     if prod(len(clash.readings) for clash in contradictions) > _MAX_READINGS:
         return questions[:_MAX_QUESTIONS]
     chosen: dict[tuple[int, ...], str | None] = {}

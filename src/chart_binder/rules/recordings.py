@@ -39,7 +39,7 @@ class SortedRecordings(msgspec.Struct, frozen=True):
 
 _Test = Callable[[RecordingCandidate], Answer]
 _Reason = Callable[[RecordingCandidate, Answer], str]
-_Made = tuple[_Test, _Reason, bool]
+_TestWithReason = tuple[_Test, _Reason, bool]
 """A test, the reason why it excludes, and whether the version remains open."""
 _Recordings = Sequence[RecordingCandidate]
 
@@ -98,11 +98,12 @@ def _siblings_of(
     return [
         recording
         for recording in siblings
-        if _is_of(recording, version) or not any(_is_of(recording, other) for other in versions)
+        if _may_be_of(recording, version)
+        or not any(_may_be_of(recording, other) for other in versions)
     ]
 
 
-def _is_of(sibling: RecordingCandidate, version: _Recordings) -> bool:
+def _may_be_of(sibling: RecordingCandidate, version: _Recordings) -> bool:
     if _isrcs([sibling]) & _isrcs(version):
         return True
     length_ms = sibling.length_ms
@@ -160,7 +161,7 @@ def _order(recording: RecordingCandidate) -> tuple[str, str]:
 # The tests, in order.
 
 
-def _artist_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
+def _artist_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithReason:
     """Test whether official records credit a recording to the artist.
 
     Unofficial copies do not count, because another copy must not change a decision. A recording
@@ -178,7 +179,7 @@ def _artist_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
 
     def answers_of(recording: RecordingCandidate) -> set[Answer]:
         ids = [group.mb_rg_id for group in recording.groups]
-        return {credited[id_] for id_ in ids if id_ in credited}
+        return {credited[mbid] for mbid in ids if mbid in credited}
 
     is_any_certain = not name or any(True in answers_of(recording) for recording in recordings)
 
@@ -195,7 +196,7 @@ def _artist_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
     return test, reason, False
 
 
-def _part_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
+def _part_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithReason:
     """Test whether a recording is the part of a song that the wanted title names.
 
     A title without a part may mean the first part or the whole song. If no recording is of the part
@@ -221,7 +222,7 @@ def part_apart(bundle: EvidenceBundle, recordings: _Recordings) -> str:
     return f"the title wanted is {title!r}, that of the recording {recordings[0].title!r}"
 
 
-def _version_test(bundle: EvidenceBundle, recordings: _Recordings) -> _Made:
+def _version_test(bundle: EvidenceBundle, recordings: _Recordings) -> _TestWithReason:
     """Test whether a recording is the version that the wanted title names, or the plain one.
 
     Length counts more than remarks: if no recording of that version has the file's length, others
@@ -267,7 +268,7 @@ def title_wanted(bundle: EvidenceBundle) -> str:
     return tagged if not title or ours.named or ours.part > theirs.part == "" else title
 
 
-def _length_test(bundle: EvidenceBundle, _: _Recordings) -> _Made:
+def _length_test(bundle: EvidenceBundle, _: _Recordings) -> _TestWithReason:
     """Test whether the file's length may be a recording's."""
     duration_ms = _duration_ms(bundle)
     return (
