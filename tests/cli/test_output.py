@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from chart_binder.cli.decision_text import explanation_lines, musicbrainz_page
 from chart_binder.cli.options import read_mbid, read_path_or_mbid
 from chart_binder.cli.output import display_width, fit, narrowed, table, terminal_width, wrap
-from chart_binder.cli.override import override_lines
-from chart_binder.cli.review_text import case_lines
+from chart_binder.cli.review_text import case_lines, override_lines
 from chart_binder.config import Config, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle

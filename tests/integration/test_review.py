@@ -131,7 +131,7 @@ def test_a_case_is_shown_with_candidates_and_transcript(canon: Canon, proposed: 
 def test_an_accepted_proposal_is_written_and_decided(canon: Canon, proposed: Path) -> None:
     assert canon("write", proposed).status == 3
     canon("review", "accept", proposed, "--reason", "I was there").must_end(
-        0, "C2 'A Night at the Opera'"
+        0, "belongs to   A Night at the Opera (Album)"
     )
     assert waiting(canon) == []
     line = canon("write", proposed, "--apply", "--output=json").line

@@ -1,7 +1,7 @@
 """`canon override`: a person's last word on a recording, and the records that it names."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,11 +13,11 @@ import msgspec
 from chart_binder import wiring
 from chart_binder.cli import options, output
 from chart_binder.cli.decide import read_bundle_file
-from chart_binder.cli.decision_text import entity_names, musicbrainz_page
-from chart_binder.cli.review_text import date_lines
+from chart_binder.cli.decision_text import musicbrainz_page
+from chart_binder.cli.review_text import override_lines
 from chart_binder.config import Config
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.records import is_new_id, local_time, now_utc
+from chart_binder.domain.records import is_new_id, now_utc
 from chart_binder.domain.verdict import PERSON_SAYS, OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id
 from chart_binder.errors import CanonError, LookupFailedError, NothingFoundError, UsageError
@@ -289,8 +289,7 @@ def set_override(
     lines = list(override_lines(kept, overrides.OverrideEffect(bundle=subject.bundle)))
     if before:
         lines += output.labelled("in place of", _summary(before))
-    for note in notes:
-        lines += output.labelled("note", note)
+    lines += output.labelled_list("note", notes)
     lines += [_NOT_KEPT] if is_dry else []
     fields = {"in_place_of": before, "notes": notes, "dry_run": is_dry}
     session.show(msgspec.to_builtins(kept) | fields, lines)
@@ -425,22 +424,3 @@ def _summary(before: OverrideRecord) -> str:
     same = before.same_as and musicbrainz_page("recording", before.same_as)
     said = ", ".join(filter(None, (where, before.first_date, same)))
     return f"{said} ({before.reason})" if before.reason else said
-
-
-def override_lines(kept: OverrideRecord, known: overrides.OverrideEffect) -> Iterator[str]:
-    """Yield an override as a short block, with the names and files that are `known`."""
-    yield musicbrainz_page("recording", kept.recording_mbid)
-    if known.bundle:
-        yield from output.labelled("recording", known.bundle.name)
-    names = entity_names(known.bundle)
-    if kept.crg_mbid:
-        page = musicbrainz_page("release-group", kept.crg_mbid)
-        named = filter(None, (names.get(kept.crg_mbid), page))
-        yield from output.labelled_list("belongs to", named)
-        page = musicbrainz_page("release", kept.rr_mbid) if kept.rr_mbid else "by the rules"
-        named = filter(None, (names.get(kept.rr_mbid or ""), page))
-        yield from output.labelled_list("release", named)
-    yield from date_lines(kept)
-    yield from output.labelled("because", kept.reason)
-    yield from output.labelled("set at", local_time(kept.set_at_utc))
-    yield from output.labelled_list("files", (path_text(path) for path in known.files))

@@ -12,6 +12,7 @@ from chart_binder.cli.decision_text import (
     NO_GROUP,
     CandidateLine,
     candidate_table,
+    entity_names,
     musicbrainz_page,
     outcome_rows,
     question_text,
@@ -34,7 +35,7 @@ from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.errors import counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import State, advice_for
-from chart_binder.jobs.overrides import VerdictResult
+from chart_binder.jobs.overrides import OverrideEffect, VerdictResult
 from chart_binder.jobs.review import (
     CandidateRow,
     ReviewCase,
@@ -153,6 +154,7 @@ def case_parts(
     *,
     lapsed: bool,
     is_brief: bool = False,
+    whole: bool = False,
 ) -> Iterator[Part]:
     """Yield a case at a glance: what it needs, the candidates with why each leads, the proposal.
 
@@ -163,17 +165,21 @@ def case_parts(
     yield Part([*recording_lines(case.decision, with_year=False)], 5, 1)
     if first and not first.year_certain:
         yield Part([*labelled("year", f"not certain: {first.because}")], 1, 0)
-    needed = _need(case, verdict, config, lapsed=lapsed)
-    yield Part([*wrap(needed, "  Needs you: ", 4)], 6, 1)
+    if case.decision.state is State.DECIDED and not lapsed:
+        needed = ""
+        yield Part([*_decided(case, verdict)])
+    else:
+        needed = _need(case, verdict, config, lapsed=lapsed)
+        yield Part([*wrap(needed, "  Needs you: ", 4)], 6, 1)
     rows = case.rows
     if rows:
         shown = _rows_shown(rows, verdict) if is_brief else rows
         yield Part([""], 0, 0)
-        yield Part([*candidate_table(_table(case, verdict, shown), is_cut=is_brief)])
+        yield Part([*candidate_table(_table(case, verdict, shown, whole=whole), is_cut=is_brief)])
         if left := len(rows) - len(shown):
             yield Part([f"  and {counted(left, 'more candidate')}"])
         yield Part([""], 0, 0)
-    yield from _proposal_parts(case, needed)
+    yield from _proposal_parts(case, needed, whole=whole)
 
 
 def _need(case: ReviewCase, verdict: Verdict | None, config: Config, *, lapsed: bool) -> str:
@@ -236,7 +242,7 @@ def _releases(row: CandidateRow) -> Iterator[str]:
         yield from labelled(f"  {release.label}", release.said)
 
 
-def _proposal_parts(case: ReviewCase, needed: str) -> Iterator[Part]:
+def _proposal_parts(case: ReviewCase, needed: str, *, whole: bool) -> Iterator[Part]:
     result, proposal = case.result, case.proposal
     if proposal:
         named = case.labels.name_of(proposal.crg_mbid) if proposal.label else NO_GROUP
@@ -245,6 +251,8 @@ def _proposal_parts(case: ReviewCase, needed: str) -> Iterator[Part]:
     if result is None:
         return
     yield Part([*labelled("because", result.rationale)], 2, 0)
+    if whole:  # the checks and facts follow
+        return
     if result.problem and needed not in result.problem:
         yield Part([*labelled("problem", result.problem)], 3, 0)
     for fact in sorted(result.facts, key=lambda fact: not fact.verified)[:1]:
@@ -261,36 +269,19 @@ def case_lines(
     whole: bool = False,
 ) -> Iterator[str]:
     """Yield all of a case; if `whole`, with releases, addresses, and a model's checks and facts."""
-    if whole:
-        yield from _whole_lines(case, verdict)
-    else:
-        head = [f"{path_text(case.path)}{_more(case)}"]
-        for part in case_parts(case, verdict, config, head, lapsed=lapsed):
-            yield from part.lines
+    head = [f"{path_text(case.path)}{_more(case)}"]
+    for part in case_parts(case, verdict, config, head, lapsed=lapsed, whole=whole):
+        yield from part.lines
+    if whole and isinstance(verdict, Open):
+        yield from labelled_list("missing", map(question_text, verdict.questions[1:]))
+    if whole and case.result:
+        yield from labelled("model", case.result.model_id)
+        for label, text in outcome_rows(case.result, case.bundle):
+            yield from labelled(label.removeprefix("release "), text)
     yield from labelled_list("to mend", mending_pages(case, verdict))
     yield from labelled("decision", f"{case.kept.id}, {local_time(case.kept.decided_at_utc)}")
     if case.kept.transcript_id:
         yield from labelled("transcript", f"canon review show {case.kept.id} --transcript")
-
-
-def _whole_lines(case: ReviewCase, verdict: Verdict | None) -> Iterator[str]:
-    yield f"{path_text(case.path)}{_more(case)}"
-    yield from recording_lines(case.decision)
-    if case.decision.state is State.DECIDED:
-        yield from _decided(case)
-    yield from _rules_now(case, verdict)
-    if isinstance(verdict, Open):
-        yield from labelled("open", verdict.because)
-        yield from labelled_list("missing", verdict.missing_facts)
-    if case.rows:
-        yield from candidate_table(_table(case, verdict, case.rows, whole=True))
-    result = case.result
-    if result is None:
-        return
-    model = result.model_id or "of no name"
-    yield from labelled("model", f"{model}: {result.rationale or 'no reason'}")
-    for label, text in outcome_rows(result, case.bundle):
-        yield from labelled(label.removeprefix("release "), text)
 
 
 def next_line(case: ReviewCase, *, lapsed: bool) -> str:
@@ -311,10 +302,15 @@ def _more(case: ReviewCase) -> str:
     return f"{gone} (and {counted(case.files - 1, 'more file')})" if case.files > 1 else gone
 
 
-def _decided(case: ReviewCase) -> Iterator[str]:
-    decision = case.decision
-    group = case.labels.id_of(decision.crg_mbid) or decision.crg_mbid or ""
-    return labelled(decision.state, f"{case.labels.name_of(group)}, by {decision.decided_by}")
+def _decided(case: ReviewCase, verdict: Verdict | None = None) -> Iterator[str]:
+    """Yield what was decided, and what the rules decide now if that is something else."""
+    before = case.decision
+    group = case.labels.id_of(before.crg_mbid) or before.crg_mbid or ""
+    yield from labelled(before.state, f"{case.labels.name_of(group)}, by {before.decided_by}")
+    known = (before.crg_mbid, before.rr_mbid, before.crg_rule)
+    if isinstance(verdict, Decided) and (verdict.crg, verdict.rr, verdict.crg_rule) != known:
+        now = f"{verdict.because}  [{verdict.crg_rule}]: decide it again"
+        yield from labelled("rules now", now)
 
 
 def settled_lines(case: ReviewCase, verdict: VerdictRecord | None) -> Iterator[str]:
@@ -367,16 +363,6 @@ def mending_pages(case: ReviewCase, verdict: Verdict | None) -> Sequence[str]:
     return [*pages][:_MOST_PAGES]
 
 
-def _rules_now(case: ReviewCase, verdict: Verdict | None) -> Iterator[str]:
-    """Yield what the rules decide now, if that is not what was decided."""
-    if isinstance(verdict, Decided):
-        before = case.decision
-        known = (before.crg_mbid, before.rr_mbid, before.crg_rule)
-        if (verdict.crg, verdict.rr, verdict.crg_rule) != known:
-            now = f"{verdict.because}  [{verdict.crg_rule}]: decide it again"
-            yield from labelled("rules now", now)
-
-
 def case_object(case: ReviewCase, verdict: Verdict | None, config: Config) -> dict[str, Any]:
     """Return a case for JSON."""
     question = verdict and {
@@ -402,26 +388,27 @@ def ruled_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[s
     """Yield what a person's verdict led to."""
     files = f", with {counted(ruled.files - 1, 'more file')}" if ruled.files > 1 else ""
     yield f"{path_text(case.path)}: {done}{files}"
-    override = ruled.saved.override
-    if override and override.crg_mbid:
-        is_known = case.labels.label_of(override.crg_mbid)
-        name = case.labels.name_of(override.crg_mbid) if is_known else NO_GROUP
-        yield from labelled("belongs to", name)
-        yield from labelled("", musicbrainz_page("release-group", override.crg_mbid))
-        release = override.rr_mbid and musicbrainz_page("release", override.rr_mbid)
-        yield from labelled("release", release)
-    if override:
-        yield from date_lines(override)
-        yield from labelled("recording", musicbrainz_page("recording", override.recording_mbid))
-        yield from labelled("because", override.reason)
-    for note in ruled.notes:
-        yield from labelled("note", note)
+    if ruled.saved.override:
+        yield from override_lines(ruled.saved.override, OverrideEffect(bundle=case.bundle))
+    yield from labelled_list("note", ruled.notes)
 
 
-def date_lines(override: OverrideRecord) -> Iterator[str]:
-    """Yield what an override says of the first date and of another recording."""
-    yield from labelled("first out", override.first_date)
-    yield from labelled("same as", musicbrainz_page("recording", override.same_as or ""))
+def override_lines(kept: OverrideRecord, known: OverrideEffect) -> Iterator[str]:
+    """Yield an override as a short block, with the names and files that are `known`."""
+    names = entity_names(known.bundle)
+    named = [known.bundle.name] if known.bundle else []
+    named.append(musicbrainz_page("recording", kept.recording_mbid))
+    yield from labelled_list("recording", named)
+    if kept.crg_mbid:
+        page = musicbrainz_page("release-group", kept.crg_mbid)
+        yield from labelled_list("belongs to", filter(None, [names.get(kept.crg_mbid), page]))
+        page = musicbrainz_page("release", kept.rr_mbid) if kept.rr_mbid else "by the rules"
+        yield from labelled_list("release", filter(None, [names.get(kept.rr_mbid or ""), page]))
+    yield from labelled("first out", kept.first_date)
+    yield from labelled("same as", musicbrainz_page("recording", kept.same_as or ""))
+    yield from labelled("because", kept.reason)
+    yield from labelled("set at", local_time(kept.set_at_utc))
+    yield from labelled_list("files", (path_text(path) for path in known.files))
 
 
 def ruled_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str, Any]:

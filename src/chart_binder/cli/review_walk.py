@@ -348,14 +348,17 @@ class Walk:
         self.again += [(case, False), (self.shown.pop(), True)]
         return _Next.FORWARD
 
-    def _choose(self, case: ReviewCase, text: str, reason: str = "") -> _Next:
+    def _choose(
+        self, case: ReviewCase, text: str, reason: str = "", *, there: bool = False
+    ) -> _Next:
         """Take a candidate's number, a label, or the id or address of any record."""
         label = f"C{text}" if text.isdecimal() else text
         if re.fullmatch(r"C\d+(\.R\d+)?", label.upper()) and label.upper() not in case.labels.ids:
-            there = ", ".join(row.label for row in case.rows) or "none"
-            raise CanonError(f"{label}: no such candidate; there is {there}")
+            labels = ", ".join(row.label for row in case.rows) or "none"
+            raise CanonError(f"{label}: no such candidate; there is {labels}")
         crg, rr = read_record(self.config, case.labels, label)
-        return self._named(case, f"{label} is right", Named(crg, rr), reason)
+        done = f"it came out on {label}" if there else f"{label} is right"
+        return self._named(case, done, Named(crg, rr), reason, there=there)
 
     def _pasted(self, case: ReviewCase, text: str) -> _Next:
         """Take an id or an address that was pasted in place of a key."""
@@ -375,13 +378,10 @@ class Walk:
         return self._ask_until(question, keep_date, "no date is kept")
 
     def _say_where(self, case: ReviewCase) -> _Next:
-        def keep_record(text: str) -> _Next:
-            label = f"C{text}" if text.isdecimal() else text
-            crg, rr = read_record(self.config, case.labels, label)
-            return self._named(case, f"it came out on {label}", Named(crg, rr), there=True)
-
         question = f"where it first came out ({_RECORD}; Enter: back)"
-        return self._ask_until(question, keep_record, "no record is kept")
+        return self._ask_until(
+            question, lambda text: self._choose(case, text, there=True), "no record is kept"
+        )
 
     def _say_same(self, case: ReviewCase) -> _Next:
         question = "the id or address of the recording that is the same (Enter: back)"
