@@ -275,6 +275,32 @@ def test_what_taglib_copied_into_info_is_removed_where_it_is_what_was_written(
     assert all_fields(read_tag_set(path))["album"] == WANTED["album"]
 
 
+@pytest.mark.parametrize(
+    ("name", "copy"),
+    [
+        ("aac", f"{FREE}MUSICBRAINZ_ALBUMID"),
+        ("flac", "MusicBrainz/AlbumId"),
+        ("wma", "MUSICBRAINZ_ALBUMID"),
+        ("ape", "MusicBrainz Album Id"),
+        ("mp3-2.4", "TXXX:MUSICBRAINZ_ALBUMID"),
+    ],
+)
+def test_a_tag_of_nothing_but_a_copy_of_what_was_written_is_removed(
+    store: Store, tmp_path: Path, name: str, copy: str
+) -> None:
+    container = CONTAINERS_BY_NAME[name]
+    path = container.copy(tmp_path)
+    before = seen(path)
+    record = write(store, path, {"release_mbid": WANTED["release_mbid"]})
+    assert record is not None
+    written = seen(path)
+    audio = container.opener(path)
+    container.write(audio, [(copy, WANTED["release_mbid"])])
+    assert len(seen(path)) == len(written) + 1
+    assert undo(store, record).kept == ()
+    assert seen(path) == before
+
+
 def test_a_key_that_taglib_adds_in_capitals_is_removed(store: Store, tmp_path: Path) -> None:
     taglib = pytest.importorskip("taglib")
     key = f"{FREE}publisher"

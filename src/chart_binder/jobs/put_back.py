@@ -239,15 +239,16 @@ def _without_written(tags: TagSet, write: WriteRecord, changes: TagChanges) -> T
     for header in changes.new_blocks:
         left = texts_after_write(write, header.form)
         old |= {(header.form, folded(header.form, key)) for key in left}
-
-    def without_written(block: Block) -> Block | None:
-        if not fields or block.form not in (form, *_COPIED_INTO):
-            return block
+    for block in tags.blocks if fields else ():
+        if block.form not in (form, *_COPIED_INTO):
+            continue
         bare = without_fields(block, fields, {key for other, key in old if other == block.form})
-        return bare or (Block(form, (), block.head) if block.form == form else None)
-
-    blocks = tuple(bare for block in tags.blocks if (bare := without_written(block)))
-    return TagSet(tags.container, blocks)
+        if bare is None and block.form != form:
+            others = tuple(other for other in tags.blocks if other.form != block.form)
+            tags = TagSet(tags.container, others)
+        else:
+            tags = tags.with_block(bare or Block(form, (), block.head))
+    return _without_empty(tags, changes)
 
 
 def _written_fields(write: WriteRecord, changes: TagChanges) -> dict[str, Texts]:
@@ -255,21 +256,18 @@ def _written_fields(write: WriteRecord, changes: TagChanges) -> dict[str, Texts]
     form = next((change.form for change in changes.changes if change.new), "")
     here = [change for change in changes.changes if change.form == form]
     changed = {change.key for change in here}
-    unchanged = (
-        item
+    unchanged = [
+        (field_of_key(form, key), texts)
         for key, texts in texts_after_write(write, form).items()
-        if key not in changed and field_of_key(form, key)
-        for item in text_items(form, key, texts)
-    )
+        if key not in changed
+    ]
     old = (placed.item for change in here for placed in change.old)
     new = (placed.item for change in here for placed in change.new)
-    earlier = [
-        fields_of_items(form, items) for items in (old, unchanged, changes.copied, changes.uncopied)
-    ]
+    earlier = [fields_of_items(form, items) for items in (old, changes.copied, changes.uncopied)]
     return {
         name: texts
         for name, texts in fields_of_items(form, new).items()
-        if not any(fields.get(name) == texts for fields in earlier)
+        if (name, texts) not in unchanged and not any(each.get(name) == texts for each in earlier)
     }
 
 
