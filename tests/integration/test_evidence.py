@@ -119,7 +119,7 @@ def test_a_file_found_by_its_name_waits_until_a_person_agrees(
         canon("review", "accept", song, **settings).must_end(0)
         line = canon("decide", song, "--output=json", **settings).must_end(0).line
         assert (line["decided_by"], line["first_release"]["year_certain"]) == ("override", True)
-        canon("write", song, "--apply", **settings).must_end(0, "1 written")
+        canon("write", song, "--apply", **settings).must_end(0, "1 file written")
 
 
 @pytest.mark.parametrize("tag", ["MUSICBRAINZ_ALBUMID", "MUSICBRAINZ_RELEASEGROUPID"])

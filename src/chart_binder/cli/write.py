@@ -200,7 +200,8 @@ class TagResults:
             self.status = end_status(error)
             with suppress(StoreError, OSError):  # the first error is the one that is reported
                 self._end(run)
-                self._print(run)
+                if any(self.counts.values()):
+                    self._print(run)
             raise
         self._end(run)
         self._print(run)
