@@ -57,6 +57,9 @@ OF_OLLAMA = {
     "absent, old wording": "is not on the server at {url}: ollama pull llama3.2",
     "400": "does not support chat): choose another model",
     "401": "refuses the key or wants one (HTTP 401: unauthorized): set llm.api_key_env",
+    "host": "refuses requests under that name (HTTP 403): start it with OLLAMA_HOST=0.0.0.0",
+    "subscription": "needs a subscription (HTTP 403: this model requires a subscription, upgrade",
+    "too old": "needs a newer Ollama than the one at {url} (HTTP 412: this model requires a newer",
     "404 page": "does not speak Ollama's format (HTTP 404): set llm.base_url",
     "500": "failed (HTTP 500: model runner has unexpectedly stopped): look into the server's log",
     "memory": MEMORY.format(
@@ -89,6 +92,8 @@ OF_OLLAMA = {
 OF_OPENAI = {
     **dict.fromkeys(("absent, vLLM", "absent, Ollama", "absent, 400"), MISSING),
     "400": "refuses the request for model 'llama3.2' (HTTP 400: Image input is not supported)",
+    "key in a 400": "refuses the key or wants one (HTTP 400: API key not valid. Please pass a",
+    "max_tokens": "Use 'max_completion_tokens' instead.): choose another model",
     "401": "refuses the key or wants one (HTTP 401: Invalid API Key): set llm.api_key_env",
     "403": "refuses the key or wants one (HTTP 403: Forbidden): set llm.api_key_env",
     **dict.fromkeys(("404", "404 page"), "does not speak OpenAI's format (HTTP 404"),
@@ -133,7 +138,7 @@ OF_OPENAI = {
     "refuses": "model 'llama3.2' at {url}/v1 refused to answer (I cannot help): choose another",
     "500 text": "failed (HTTP 500: Internal Server Error): look into the server's log",
     **dict.fromkeys(("503", "503 in a 200"), LOADING.format("503: Loading model")),
-    "error with 200": "broke its reply off with an error: Unexpected endpoint or method. (POST",
+    "error with 200": "has no such path (Unexpected endpoint or method. (POST /v1/chat).",
     "garbage": "ended its reply before it was done",
     **dict.fromkeys(("garbage event", "garbage document", "garbage in mid-stream"), NOT_OPENAI),
     **dict.fromkeys(("html", "empty document", "no choices"), NOT_OPENAI),
@@ -157,6 +162,7 @@ TRIES = {
     ("ollama", "503"): 3,
     # Refusals that do not say what is refused: one more request, without counts and seed.
     **{("openai", fault): 2 for fault in ("400", "422")},
+    ("openai", "max_tokens"): 3,  # with the newer name, too
 }
 NOT_THERE = {
     "ollama": r"Ollama does not answer at {} \([^\[]*refused\): start it with `ollama serve`, or",

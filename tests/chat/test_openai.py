@@ -105,6 +105,21 @@ def test_a_field_that_it_names_is_done_without(field: str) -> None:
     assert all(others <= each.keys() for each in server.chats)
 
 
+def test_a_model_that_takes_no_temperature_is_asked_without() -> None:
+    with OpenAIStandIn(["one", "two"], declines=("temperature",)) as server:
+        chat = model(server)
+        assert [chat.reply(ASKED, Terms(STOP)).content for _ in range(2)] == ["one", "two"]
+    assert ["temperature" in each for each in server.chats] == [True, False, False]
+
+
+def test_a_model_that_wants_the_newer_name_of_max_tokens_gets_it() -> None:
+    with OpenAIStandIn(["one", "two"], fault="max_tokens", times=1) as server:
+        chat = model(server, max_tokens=128)
+        assert [chat.reply(ASKED, Terms(STOP)).content for _ in range(2)] == ["one", "two"]
+    limits = [(each.get("max_tokens"), each.get("max_completion_tokens")) for each in server.chats]
+    assert limits == [(128, None), (None, 128), (None, 128)]
+
+
 @pytest.mark.parametrize("status", [400, 422, 500, 501])
 def test_a_refusal_that_says_nothing_counts_for_one_reply(status: int) -> None:
     with OpenAIStandIn(["one", "two"], refuses={"response_format": status}) as server:

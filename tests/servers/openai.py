@@ -269,6 +269,14 @@ FAULTS: Mapping[str, Callable[[OpenAIStandIn, Request], Response]] = {
     "absent, Ollama": _always(error(404, 'model "llama3.2" not found, try pulling it first')),
     "absent, 400": _always(error(400, 'Invalid model identifier "llama3.2".', "invalid_request")),
     "400": _always(error(400, "Image input is not supported")),
+    "key in a 400": _always(error(400, "API key not valid. Please pass a valid API key.")),
+    "max_tokens": _always(
+        error(
+            400,
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+            "'max_completion_tokens' instead.",
+        )
+    ),
     "401": _always(error(401, "Invalid API Key", "authentication_error")),
     "403": _always(error(403, "Forbidden")),
     "404": _always(Response('{"detail":"Not Found"}', 404, JSON)),

@@ -70,6 +70,7 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 class _OllamaApi:
     more_context = "raise {llm}num_ctx, or choose a model with more context"
     schema_field = _SCHEMA
+    named_only: frozenset[str] = frozenset()
     optional: Mapping[str, str] = {_SCHEMA: "format|schema|grammar", _THINK: "think"}
 
     def optional_fields(self, request: Request) -> Fields:

@@ -35,6 +35,7 @@ _COUNTS, _SCHEMA, _SEED = "stream_options", "response_format", "seed"
 _TEMPLATE, _EFFORT, _KEEP_ALIVE, _TTL = (
     "chat_template_kwargs", "reasoning_effort", "keep_alive", "ttl",
 )  # fmt: skip
+_MAX_TOKENS, _TEMPERATURE = "max_tokens", "temperature"  # OpenAI's reasoning models refuse both
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600}
 _VERSION = re.compile(r"/v\d[^/]*(/|$)")
 _OPERATION = re.compile(r"/(chat/completions|completions|models)$")
@@ -109,10 +110,17 @@ class _OpenAIApi:
         _EFFORT: "reasoning|think",
         _KEEP_ALIVE: "keep_alive",
         _TTL: "ttl",
+        _MAX_TOKENS: "max_completion_tokens",
+        _TEMPERATURE: "temperature",
     }
+    named_only: frozenset[str] = frozenset({_MAX_TOKENS, _TEMPERATURE})
 
     def optional_fields(self, request: Request) -> Fields:
-        fields: dict[str, object] = {_SEED: request.config.seed}
+        fields: dict[str, object] = {
+            _SEED: request.config.seed,
+            _MAX_TOKENS: request.config.max_tokens,
+            _TEMPERATURE: request.temperature,
+        }
         fields |= _thinking(request) | _keep_alive(request.config.keep_alive)
         if request.config.stream:
             fields[_COUNTS] = {"include_usage": True}
@@ -187,8 +195,7 @@ def _path_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
     fields: dict[str, object] = {
         "model": config.model_id,
         "stream": config.stream,
-        "max_tokens": config.max_tokens,
-        "temperature": request.temperature,
+        **({} if _MAX_TOKENS in optional else {"max_completion_tokens": config.max_tokens}),
         **({"stop": list(stop)} if stop else {}),
         **({"reasoning_effort": effort} if effort else {}),
         **optional,

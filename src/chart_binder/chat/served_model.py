@@ -196,6 +196,8 @@ class ServerApi(Protocol):
     """What to do where a server gives the model too little context."""
     optional: Mapping[str, str]
     """The fields that some servers do not accept, with what begins a word of a refusal of each."""
+    named_only: frozenset[str]
+    """Those of them that are left out only if a refusal names them."""
     schema_field: str
     """The one of them that has the schema; some servers fail where they do not accept it."""
 
@@ -316,8 +318,10 @@ class ServedModel:
         found = (name for name in optional if re.search(rf"(?<![a-z])(?:{marks[name]})", words))
         if (named := frozenset(found)) or refusal.is_known:
             return named, named
-        blamed = optional if refusal.status in _REFUSED else {self._api.schema_field} & {*optional}
-        return named, frozenset(blamed)
+        blamed = (
+            {*optional} if refusal.status in _REFUSED else {self._api.schema_field} & {*optional}
+        )
+        return named, frozenset(blamed - self._api.named_only)
 
     def _looks_cut(self, messages: tuple[Message, ...], tokens: int) -> bool:
         """Tell whether a server counted too few tokens, or no more than before the prompt grew."""
