@@ -145,7 +145,7 @@ MISFITS = [
      "/v1: set llm.model_id to one it has: qwen3, gemma3"),
     (OpenAIStandIn(models=()), {}, LOAD),
     (OpenAIStandIn(tells={"/v1/models": {"object": "list", "data": None}}), {}, LOAD),
-    (OpenAIStandIn(tells={"/v1/models": ODD}), {}, f"no such path ({ODD['error']}): set llm.base_url"),
+    (OpenAIStandIn(tells={"/v1/models": ODD}), {}, f"no such path ({ODD['error']}): set llm"),
     (OllamaStandIn(), {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
 ]  # fmt: skip
 
