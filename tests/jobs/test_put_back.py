@@ -13,9 +13,10 @@ import mutagen
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mutagen.apev2 import APEv2
 from mutagen.id3 import ID3, TALB, TIT2
 
-from audio.odd_files import bare, id3v1
+from audio.odd_files import bare, id3v1, make
 from audio.tagging import CONTAINERS_BY_NAME, WANTED
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.field_table import FREE
@@ -313,3 +314,32 @@ def test_a_key_that_taglib_adds_in_capitals_is_removed(store: Store, tmp_path: P
     assert len(seen(path)) >= len(before)
     assert undo(store, record).kept == ()
     assert [str(item.key) for block in read_tag_set(path).blocks for item in block.items] == [key]
+
+
+def _with_ape(path: Path) -> None:
+    tag = APEv2()
+    tag["REPLAYGAIN_TRACK_GAIN"] = "-3 dB"
+    tag.save(path)
+
+
+TAGS_IN_ODD_ORDER: dict[str, Callable[[Path], None]] = {
+    "MP3 with ID3v1 alone": _with_ape,
+    "MP3 with ID3v1 before APE": lambda path: APEv2(path).delete(),
+    "MP3 with two ID3v1 tags": lambda path: ID3(path).save(path, v1=0),
+    "MP3 with two ID3v2 tags": lambda path: ID3(path).save(path, padding=lambda _: 0),
+    "MP4 with ID3v1 behind its boxes": _with_ape,
+}
+
+
+@pytest.mark.parametrize("name", TAGS_IN_ODD_ORDER)
+def test_tags_that_others_add_or_drop_are_no_other_audio(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    path = make(name, tmp_path)
+    before = all_fields(read_tag_set(path))
+    record = write(store, path, POLICIES["dates"])
+    TAGS_IN_ODD_ORDER[name](path)
+    assert record is not None
+    report = undo(store, record)
+    assert (report.status, report.kept) == (WriteStatus.UNDONE, ())
+    assert all_fields(read_tag_set(path)) == before
