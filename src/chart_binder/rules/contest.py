@@ -1,9 +1,8 @@
 """The contest for one recording: the candidates by role, and which of them may be the earliest."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import lru_cache
-from operator import attrgetter
 from typing import TypeAlias
 
 import msgspec
@@ -121,27 +120,15 @@ def build_contest(
     candidates: Sequence[Candidate],
     bundle: EvidenceBundle,
     settings: RulesConfig,
+    tie_break: "TieBreak | None" = None,
 ) -> Contest:
-    """Return the contest for recordings of one song; `bundle` has no recordings."""
-    country, labels = bundle.performer.country, settings.label_authority_order
-    tie_break = TieBreak(intent_of(recordings), country, labels)
-    return _contest(candidates, recordings, bundle, tie_break, settings)
+    """Return the contest for recordings of one song; `bundle` has no recordings.
 
-
-def with_candidates(contest: Contest, candidates: Sequence[Candidate]) -> Contest:
-    """Return the contest for the same recordings with other candidates."""
-    return _contest(
-        candidates, contest.recordings, contest.bundle, contest.tie_break, contest.settings
-    )
-
-
-def _contest(
-    candidates: Sequence[Candidate],
-    recordings: Sequence[RecordingCandidate],
-    bundle: EvidenceBundle,
-    tie_break: "TieBreak",
-    settings: RulesConfig,
-) -> Contest:
+    A `tie_break` of the same recordings may be given, because it caches its keys.
+    """
+    if tie_break is None:
+        country, labels = bundle.performer.country, settings.label_authority_order
+        tie_break = TieBreak(intent_of(recordings), country, labels)
     others, compilations, soundtracks = _by_role(candidates, settings.reissue_long_gap_years)
     others, undated = _without_undated(others, soundtracks, settings.lead_window_days)
     works = [*others, *soundtracks]
@@ -243,11 +230,8 @@ def _soundtracks_as_works(
     If there is any other work, dated or not, all of them do. If there is none, only one that is
     certainly no later than every other dated compilation does.
     """
-    soundtracks = [
-        record
-        for record in compilations
-        if record.kind != "compilation" and is_soundtrack(record.group)
-    ]
+    typed = (record for record in compilations if record.kind != "compilation")
+    soundtracks = [record for record in typed if is_soundtrack(record.group)]
     if soundtracks and not is_any_work:
         soonest = _two_least(record.first for record in compilations if record.is_dated)
         is_alone = len(compilations) == 1
@@ -343,25 +327,25 @@ class TieBreak:
     def best(self, candidate: Candidate) -> Key:
         """Return the key for the first day on which the candidate may have come out."""
         if (key := self._best.get(candidate.group.mb_rg_id)) is None:
-            key = self._key_on(candidate, candidate.since, attrgetter("first"))
-            self._best[candidate.id] = key
+            key = self._best[candidate.id] = self._key_on(candidate, candidate.since, "first")
         return key
 
     def worst(self, candidate: Candidate) -> Key:
         """Return the key for the last day on which the candidate may have come out."""
         if (key := self._worst.get(candidate.group.mb_rg_id)) is None:
-            key = self._key_on(candidate, candidate.by, attrgetter("last"))
-            self._worst[candidate.id] = key
+            key = self._worst[candidate.id] = self._key_on(candidate, candidate.by, "last")
         return key
 
-    def _key_on(
-        self, candidate: Candidate, day: PartialDate, edge: Callable[[PartialDate], int]
-    ) -> Key:
+    def _key_on(self, candidate: Candidate, day: PartialDate, edge: str) -> Key:
         is_day = day.first == day.last  # a year that ends on that day does not match
         releases = [
             release
             for release in candidate.official
-            if (release.date == day.text if is_day else edge(release.when) == edge(day))
+            if (
+                release.date == day.text
+                if is_day
+                else getattr(release.when, edge) == getattr(day, edge)
+            )
             and not is_before_its_time(release)
         ]
         return self._key(candidate, releases)

@@ -30,7 +30,6 @@ from chart_binder.rules.contest import (
     build_contest,
     home_countries,
     time_between,
-    with_candidates,
 )
 from chart_binder.rules.missing_original import MISSING
 from chart_binder.rules.premiere import RuleResults, Ruling, possible_answers
@@ -92,12 +91,11 @@ def _nothing_official(contest: Contest) -> tuple[str, Sequence[DraftQuestion]]:
     original = DraftQuestion("missing_original", text, tuple(about))
     if not contest.candidates:
         return "no record is known that carries it", [original]
-    names = (
-        f"{record.name} ({count_unofficial(record.unofficial)})" for record in contest.candidates
-    )
+    counts = ((record.name, count_unofficial(record.unofficial)) for record in contest.candidates)
+    names = sorted(f"{name} ({count})" for name, count in counts)
     unknown = releases_of_unknown_status(contest.candidates)
     questions = status_questions(unknown, list(unknown)) or [original]
-    return f"no official release of it is known, only {'; '.join(sorted(names)[:3])}", questions
+    return f"no official release of it is known, only {'; '.join(names[:3])}", questions
 
 
 def recordings_disagree(
@@ -293,7 +291,8 @@ def _changes(
 
 
 def _answer(candidates: Sequence[Candidate], contest: Contest) -> _Groups:
-    tried = with_candidates(contest, candidates)
+    recordings, bundle, settings = contest.recordings, contest.bundle, contest.settings
+    tried = build_contest(recordings, candidates, bundle, settings, contest.tie_break)
     answer = frozenset(chosen.id for chosen in possible_answers(tried))
     is_clear = all(early.is_alone for early in tried.early_compilations)
     return answer if is_clear else answer | {_NOBODY}
@@ -377,7 +376,7 @@ def explain_losers(
     if len(contest.recordings) > 1:
         via = {candidate.id: via_sibling(candidate.recordings) for candidate in contest.candidates}
         losers = [
-            replace(loser, why_not=loser.why_not + via[loser.release_group]) for loser in losers
+            replace(rival, why_not=rival.why_not + via[rival.release_group]) for rival in losers
         ]
     return (*losers, *_of_excluded(contest, excluded))
 

@@ -105,18 +105,14 @@ def _first_listed(
     if len(contest.recordings) == 1 and bundle.listed.is_each_once:
         return _doubted(_first_of_reading(contest, crg), verdict)
 
-    def first_of(tried: EvidenceBundle, mix: Sequence[RecordingCandidate]) -> FirstRelease | None:
-        if tried is bundle and len(mix) == len(contest.recordings):
-            return _first_of_reading(contest, crg)
-        return _first_of_reading(
-            build_contest(mix, candidates_of(mix, bundle.performer), contest.bundle, settings), crg
-        )
-
-    readings = [
-        first_of(tried, _without_mono(version))
-        for tried in _descriptions(bundle)
-        for version in sorted_recordings(tried).versions
-    ]
+    readings = []
+    for tried in _descriptions(bundle):
+        for version in sorted_recordings(tried).versions:
+            reading, mix = contest, _without_mono(version)
+            if tried is not bundle or len(mix) != len(contest.recordings):
+                candidates = candidates_of(mix, bundle.performer)
+                reading = build_contest(mix, candidates, contest.bundle, settings)
+            readings.append(_first_of_reading(reading, crg))
     return _doubted(_in_common(readings), verdict)
 
 
@@ -146,9 +142,8 @@ def with_override(
         return replace(first, **sure) if first and is_there and not first.year_certain else first
     date = PartialDate.parse(override.first_date)
     groups = {bare_id(record.mb_rg_id): record for record in bundle.groups}
-    carriers = {
-        mbid: dated for mbid, group in groups.items() if (dated := _editions_of_date(group, date))
-    }
+    dated = {mbid: _editions_of(group, date) for mbid, group in groups.items()}
+    carriers = {mbid: editions for mbid, editions in dated.items() if editions}
     chosen = crg if crg and (crg in carriers or crg not in groups) else None
     if chosen is None or is_there:
         near = first if first and is_overlapping(PartialDate.parse(first.date), date) else None
@@ -174,7 +169,7 @@ def with_override(
     )
 
 
-def _editions_of_date(group: ReleaseGroup, date: PartialDate) -> Sequence[Release]:
+def _editions_of(group: ReleaseGroup, date: PartialDate) -> Sequence[Release]:
     """Return the official releases of a group that may have come out on a date."""
     return [
         release

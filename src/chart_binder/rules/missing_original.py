@@ -68,8 +68,8 @@ def _early_assignment(recordings: Sequence[RecordingCandidate], contest: Contest
     Return 0 too if a listed copy may be that old.
     """
     assigned = isrc_year(recordings, contest.bundle) or year
-    is_early = assigned < year - 1 and all(_year(copy) > assigned + 1 for copy in _copies(contest))
-    return assigned if is_early else 0
+    years = (int(copy.when.text[:4]) for copy in _copies(contest))
+    return assigned if assigned < year - 1 and all(y > assigned + 1 for y in years) else 0
 
 
 def _telling_copies(contest: Contest, until: int) -> Iterator[tuple[Candidate, Release]]:
@@ -102,10 +102,6 @@ def _is_shortly_before(promo: PartialDate, record: Candidate) -> bool:
         return True
     year, month = promo.text[:4], promo.text[5:7]
     return month == "12" and record.since.text[:7] == f"{int(year) + 1:04}-01"
-
-
-def _year(release: Release) -> int:
-    return int(release.when.text[:4])
 
 
 def _earlier_text(sign: str, record: Candidate) -> str:

@@ -202,7 +202,7 @@ def statuses_that_matter(
     relevant = [
         release_id
         for release_id, (candidate, release) in unknown.items()
-        if _earliest_with(candidate, release) <= until and _is_relevant(candidate, release)
+        if _is_relevant(candidate, release, until)
     ]
 
     def changes_decision(few: Sequence[ReleaseId]) -> bool:
@@ -214,12 +214,6 @@ def statuses_that_matter(
         return ()
     alone = [mbid for mbid in relevant[:_MAX_RELEASES_ALONE] if changes_decision((mbid,))]
     return status_questions(unknown, alone or first)
-
-
-def _earliest_with(candidate: Candidate, release: Release) -> int:
-    """Return the earliest day on which a group may have come out if the release is official."""
-    group_date = candidate.group.first_date
-    return min(release.when.first, group_date.first) if group_date.is_known else release.when.first
 
 
 def status_questions(
@@ -255,15 +249,18 @@ def _status_change(status: str, those: Sequence[tuple[Candidate, Release]]) -> B
 def _with_status(status: str, releases: Sequence[ReleaseId]) -> GroupChange:
     ids = frozenset(releases)
     return set_releases(
-        lambda release: release.mb_release_id in ids and release.may_be_official, status=status
+        lambda copy: copy.mb_release_id in ids and copy.may_be_official, status=status
     )
 
 
-def _is_relevant(candidate: Candidate, release: Release) -> bool:
-    """Return whether a release, if official, could change the date or credit of its record.
+def _is_relevant(candidate: Candidate, release: Release, until: int) -> bool:
+    """Return whether a release, if official, could change its record's date or credit by a day.
 
     A later or undated release cannot, unless it has another credit.
     """
+    group_date = candidate.group.first_date
+    if release.when.first > until and not (group_date.is_known and group_date.first <= until):
+        return False
     if not candidate.is_dated:
         return True
     if release.artist_credit not in (None, candidate.group.artist_credit):
@@ -294,11 +291,8 @@ def types_that_matter(
 
     A record after the day `until` cannot change it, unless its group has an earlier date.
     """
-    early = [
-        record
-        for record in untyped
-        if min(record.first, (record.own_date or record.since).first) <= until
-    ]
+    days = [min(record.first, (record.own_date or record.since).first) for record in untyped]
+    early = [record for record, day in zip(untyped, days, strict=True) if day <= until]
     together = [early] if len(early) > 1 else []
     for few in (*([candidate] for candidate in early[:_MAX_RECORDS_ALONE]), *together):
         ids = frozenset(candidate.id for candidate in few)

@@ -96,10 +96,9 @@ def _siblings_of(
 ) -> _Recordings:
     """Return the siblings of a version by ISRC or length, and those that match no version."""
     return [
-        recording
-        for recording in siblings
-        if _may_be_of(recording, version)
-        or not any(_may_be_of(recording, other) for other in versions)
+        take
+        for take in siblings
+        if _may_be_of(take, version) or not any(_may_be_of(take, other) for other in versions)
     ]
 
 
@@ -271,11 +270,12 @@ def title_wanted(bundle: EvidenceBundle) -> str:
 def _length_test(bundle: EvidenceBundle, _: _Recordings) -> _TestWithReason:
     """Test whether the file's length may be a recording's."""
     duration_ms = _duration_ms(bundle)
-    return (
-        lambda recording: _may_fit(recording, duration_ms),
-        lambda recording, _: _length_reason(recording, duration_ms),
-        False,
-    )
+
+    def reason(recording: RecordingCandidate, _: Answer) -> str:
+        length, file = format_length(recording.length_ms), format_length(duration_ms)
+        return f"the recording on it is {length} long, the file {file}"
+
+    return lambda recording: _may_fit(recording, duration_ms), reason, False
 
 
 def _duration_ms(bundle: EvidenceBundle) -> int | None:
@@ -286,11 +286,6 @@ def _may_fit(recording: RecordingCandidate, duration_ms: int | None) -> bool:
     if not duration_ms or not recording.length_ms:
         return True
     return abs(recording.length_ms - duration_ms) <= LENGTH_TOLERANCE_MS
-
-
-def _length_reason(recording: RecordingCandidate, duration_ms: int | None) -> str:
-    length, file = format_length(recording.length_ms), format_length(duration_ms)
-    return f"the recording on it is {length} long, the file {file}"
 
 
 # Versions among the possible recordings.

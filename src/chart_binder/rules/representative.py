@@ -191,9 +191,7 @@ def _originals(
     - its medium was not on sale when the first release came out, or on its own date.
     """
     official = [release for release in official if not is_before_its_time(release)] or official
-    marked = {
-        release.mb_release_id for release in official if is_marked_reissue(release, group, settings)
-    }
+    marked = {copy.mb_release_id for copy in official if is_marked_reissue(copy, group, settings)}
     first = min([release.when.last for release in official])
     gap, year = _gap(first, settings.reissue_long_gap_years)
     originals = [
