@@ -235,6 +235,23 @@ def test_of_two_keys_of_a_field_both_are_put_back_or_none(store: Store, tmp_path
     assert seen(path) == before
 
 
+@pytest.mark.parametrize("name", ["mp3-2.4", "ape", "wavpack", "mpc-7", "flac"])
+def test_an_id3v1_tag_of_what_was_written_hinders_no_undo(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    path = CONTAINERS_BY_NAME[name].fully_tagged(tmp_path)
+    before = path.read_bytes()
+    record = write(store, path, {"date": ("2011-09-05",), "track": ("5/12",)})
+    assert record is not None
+    tag = b"TAG" + bytes(90) + b"2011" + bytes(29) + b"\5\xff"
+    path.write_bytes(path.read_bytes() + tag)
+    report = undo(store, record)
+    assert (report.status, report.kept) == (WriteStatus.UNDONE, ())
+    # FLAC files are written up to the frames: the tag behind them stays.
+    assert path.read_bytes() == before or (name == "flac" and path.read_bytes().endswith(tag))
+    assert [key.field for key in report.others] == (["ID3v1"] if name == "flac" else [])
+
+
 def info_of(path: Path) -> dict[str, bytes]:
     block = read_tag_set(path).block("riff-info")
     return {item.key: item.data.rstrip(b"\0") for item in block.items} if block else {}

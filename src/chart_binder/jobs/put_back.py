@@ -52,7 +52,8 @@ from chart_binder.jobs.stored_decisions import path_from_bytes
 
 _ID3 = "id3v2"
 _LAST = 1 << 16
-_COPIED_INTO = ("riff-info", "id3v1")
+_COPIED_INTO = {"wav": "riff-info", **dict.fromkeys(("mp3", "ape", "wv", "mpc"), "id3v1")}
+"""The tag into which other programs copy the one that is written, by container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def _with_old_items(
         elif changed:
             for change in merged if is_merged else unit:
                 block = _with_items(block, tuple(_items_of(block, change)), change.old)
-            is_new = block.form in _COPIED_INTO and not tags.block(block.form)
+            is_new = block.form in _COPIED_INTO.values() and not tags.block(block.form)
             behind = TagSet(tags.container, (*tags.blocks, block))
             tags = behind if is_new else tags.with_block(block)
     return tags, tuple(kept)
@@ -240,7 +241,7 @@ def _without_written(tags: TagSet, write: WriteRecord, changes: TagChanges) -> T
         left = texts_after_write(write, header.form)
         old |= {(header.form, folded(header.form, key)) for key in left}
     for block in tags.blocks if fields else ():
-        if block.form not in (form, *_COPIED_INTO):
+        if block.form not in (form, _COPIED_INTO.get(tags.container)):
             continue
         bare = without_fields(block, fields, {key for other, key in old if other == block.form})
         if bare is None and block.form != form:
