@@ -1,7 +1,7 @@
-"""Albums that the tags of files make: files of one folder and release id.
+"""Albums: files with the same folder and release id, or the same folder and title.
 
-Of the players that were read (docs/policies.md) Navidrome alone makes albums of dates, so its keys
-are here.
+Among the players whose code was read (docs/policies.md), only Navidrome groups files by date, so
+its keys are here.
 """
 
 import re
@@ -22,7 +22,7 @@ _DATE_LENGTH = len("2004-01-31")
 
 
 class AlbumKey(NamedTuple):
-    """What the files of one album have in common: folder and release id, else folder and title."""
+    """What the files of an album share: folder and release id, else folder and title."""
 
     folder: Path
     release: str
@@ -30,13 +30,13 @@ class AlbumKey(NamedTuple):
 
 
 def album_folder(path: Path) -> Path:
-    """Return the folder of an album, `Opera` of `Opera/CD 2/01.flac`; the path is absolute."""
+    """Return the folder of a file's album: `Opera` for `Opera/CD 2/01.flac`; `path` is absolute."""
     folder = path.parent
     return folder.parent if is_disc_folder(folder.name) else folder
 
 
 def is_disc_folder(name: str) -> bool:
-    """Return whether a folder is called after a disc of an album: `CD 2`, `Disc2 (live)`."""
+    """Return whether a folder is named after a disc of an album: `CD 2`, `Disc2 (live)`."""
     return _DISC_FOLDER.fullmatch(name) is not None
 
 
@@ -50,20 +50,20 @@ def album_key(path: Path, fields: Fields) -> AlbumKey:
 def group_by_album(
     items: Iterable[T], key_of: Callable[[T], AlbumKey]
 ) -> Sequence[tuple[AlbumKey, Sequence[T]]]:
-    """Return items of the same album together, in the order in which albums first come."""
-    found: dict[AlbumKey, list[T]] = {}
+    """Return the items of each album, in the order in which the albums first occur."""
+    albums: dict[AlbumKey, list[T]] = {}
     for item in items:
-        found.setdefault(key_of(item), []).append(item)
-    return list(found.items())
+        albums.setdefault(key_of(item), []).append(item)
+    return list(albums.items())
 
 
 def navidrome_keys(container: str, fields: Fields) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return by what Navidrome tells albums apart: its default since 0.55, and the one before.
+    """Return the keys by which Navidrome groups files: its default since 0.55, and before.
 
-    The default is the release id, else album artist, album and the release date that is in the
-    tags; of an MP4 file that is the date (`resources/mappings.yaml`, `DefaultAlbumPID`). Before,
-    and with `PID.Album = "album_legacy"`, it is album artist, album and a release date that is
-    the date where there is an original date no later and no release date (`mapDates`).
+    The default is the release id, else album artist, album and the release date in the tags; in an
+    MP4 file the date is the release date (`resources/mappings.yaml`, `DefaultAlbumPID`). Before,
+    and with `PID.Album = "album_legacy"`, it is album artist, album and release date. Without a
+    release date, it is then the date if the original date is not later (`mapDates`).
     """
     if release := _first(fields, "release_mbid"):
         return (release,), (release,)
@@ -82,9 +82,9 @@ def navidrome_keys(container: str, fields: Fields) -> tuple[tuple[str, ...], tup
 def split_keys(
     container_and_fields: Iterable[tuple[str, Fields, Fields]], *, before_055: bool
 ) -> frozenset[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the Navidrome keys under which files are one album that would be several.
+    """Return the Navidrome keys of files that are one album now and would be several.
 
-    Each file is given by its container, its fields before, and its fields after. The keys of
+    For each file, pass its container, its fields before and its fields after. The keys of
     Navidrome before 0.55 count only if `before_055`.
     """
     tracks = [

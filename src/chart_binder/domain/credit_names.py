@@ -1,14 +1,14 @@
 """Credits of several artists: the signs and words that join names, in tags and at MusicBrainz.
 
 `Queen, David Bowie` and `Queen/David Bowie` (the separator of ID3v2.3) are credits like
-`Queen & David Bowie`. A join may also stand within one name (`AC/DC`, `Earth, Wind & Fire`), so
-names are compared with the text between any two joins.
+`Queen & David Bowie`. A join may also be part of a name (`AC/DC`, `Earth, Wind & Fire`), so names
+are compared with the text between any two joins.
 """
 
 import re
 
-# Kana, Han and Thai have no spaces: a run of them is one word, which ends where another script
-# begins (`安室奈美恵feat.X`).
+# Kana, Han and Thai have no spaces: a run of them is one word, which ends at another script
+# (`安室奈美恵feat.X`).
 _UNSPACED = r"\u0e00-\u0e7f\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}\u30fb]+")
 ARTICLE = re.compile(r"^\s*the\s+(?=\S)")
@@ -30,7 +30,7 @@ _JOIN = re.compile(
 )
 """The joins, in folded text."""
 JOIN_WORDS = frozenset(("feat", "ft", "featuring", "and", "with", "vs", "versus", "x", "the"))
-"""Words of credits that are no part of a name, where names are compared word by word."""
+"""Words of credits that do not count when names are compared word by word."""
 _MAX_PARTS = 24
 VARIOUS_NAMES = (
     "Various Artists", "Various Artist", "Various", "V.A.", "AA.VV.", "Verschiedene Interpreten",
@@ -50,16 +50,16 @@ VARIOUS_NAMES = (
 )  # fmt: skip
 """The names of MusicBrainz' special artist for records by many, in any language."""
 _LONGEST = 400
-"""A tag may have any length."""
+"""The number of characters that are read of a tag, which may have any length."""
 
 
 def main_artist(artist: str) -> str:
-    """Return an artist's name without guests and opponents, whose joins stand within no name."""
+    """Return an artist's name without guests and opponents, whose joins are not part of names."""
     return _GUEST_JOIN.split(artist[:_LONGEST], maxsplit=1)[0].strip() or artist
 
 
 def parts_of(credit: str) -> tuple[list[tuple[int, int]], bool]:
-    """Return where the names in a folded credit are, and whether they are surely several."""
+    """Return the spans of the names in a folded credit, and whether it surely has several."""
     joins = list(_JOIN.finditer(credit))[:_MAX_PARTS]
     edges = [0, *(edge for join in joins for edge in join.span()), len(credit)]
     parts = list(zip(edges[::2], edges[1::2], strict=True))

@@ -1,4 +1,4 @@
-"""Partial dates, compared as spans of days with the answers yes, no or unknown."""
+"""Partial dates, which are compared as spans of days: the answer is yes, no or unknown."""
 
 import calendar
 import re
@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Protocol, TypeAlias
 
 Answer: TypeAlias = bool | None
-"""True, false, or `None` if it depends on unknown days."""
+"""True, false, or None if it depends on unknown days."""
 
 # One day before the calendar begins, so that a date in its first year counts as known.
 FIRST_DAY = date.min.toordinal() - 1
@@ -22,18 +22,18 @@ class Span(Protocol):
 
     @property
     def first(self) -> int:
-        """The earliest day it may be."""
+        """The earliest possible day."""
 
     @property
     def last(self) -> int:
-        """The latest day it may be."""
+        """The latest possible day."""
 
 
 class PartialDate:
     """A date of any precision: the days from `first` to `last` (proleptic Gregorian ordinals).
 
-    `1974` is any day of that year. What follows an unknown part is ignored (`????-05` is unknown),
-    because it cannot be expressed as one span.
+    `1974` is any day of that year. Parts behind an unknown part are ignored (`????-05` is unknown),
+    because no single span can express them.
     """
 
     __slots__ = ("first", "last", "text")
@@ -46,16 +46,16 @@ class PartialDate:
     @staticmethod
     @lru_cache(maxsize=65_536)
     def parse(text: str) -> "PartialDate":
-        """Parse a date, of which parts may be unknown; empty is unknown. Raises `ValueError`."""
-        written = text.strip()
-        if not written:
+        """Parse a date, of which parts may be unknown or missing. Raises `ValueError`."""
+        stripped = text.strip()
+        if not stripped:
             return UNKNOWN
-        if "/" in written:
-            return _interval(written)
-        form = _FORM.fullmatch(written)
+        if "/" in stripped:
+            return _interval(stripped)
+        form = _FORM.fullmatch(stripped)
         if form is None:
             raise ValueError(_NO_DATE.format(text[:40]))
-        year, month, day = (int(one) if one and one[0] != "?" else None for one in form.groups())
+        year, month, day = (int(n) if n and n[0] != "?" else None for n in form.groups())
         if year is None:
             return UNKNOWN
         try:
@@ -68,8 +68,8 @@ class PartialDate:
                 first = last = date(year, month, day)
         except ValueError as error:
             raise ValueError(f"{text!r} is no day of the calendar") from error
-        known = "-".join(part for part in form.groups() if part)
-        return PartialDate(known.partition("-?")[0], first.toordinal(), last.toordinal())
+        precise = "-".join(part for part in form.groups() if part)
+        return PartialDate(precise.partition("-?")[0], first.toordinal(), last.toordinal())
 
     @property
     def is_known(self) -> bool:
@@ -89,31 +89,31 @@ class PartialDate:
         return self.text or "unknown"
 
 
-def _interval(written: str) -> PartialDate:
+def _interval(text: str) -> PartialDate:
     """Parse an interval of days such as `1975-10-31/1975`; `..` is an open end (ISO 8601-2)."""
-    since, _, until = written.partition("/")
-    known = [*map(_FORM.fullmatch, (since, since if until == ".." else until))]
-    if not all(known):
-        raise ValueError(_NO_DATE.format(written[:40]))
+    since, _, until = text.partition("/")
+    forms = [*map(_FORM.fullmatch, (since, since if until == ".." else until))]
+    if not all(forms):
+        raise ValueError(_NO_DATE.format(text[:40]))
     first = PartialDate.parse(since).first
     last = LAST_DAY if until == ".." else PartialDate.parse(until).last
     if first > last:
-        raise ValueError(f"{written[:40]!r} ends before it begins")
-    return PartialDate(written, first, last)
+        raise ValueError(f"{text[:40]!r} ends before it begins")
+    return PartialDate(text, first, last)
 
 
 UNKNOWN = PartialDate("", FIRST_DAY, LAST_DAY)
 
 
-def before(one: Span, other: Span) -> Answer:
-    """Whether `one` is earlier than `other`."""
-    if one.last < other.first:
+def before(span: Span, other: Span) -> Answer:
+    """Return whether `span` is earlier than `other`."""
+    if span.last < other.first:
         return True
-    return False if one.first >= other.last else None
+    return False if span.first >= other.last else None
 
 
-def same_day(one: Span, other: Span) -> Answer:
-    """Whether both are the same day."""
-    if one.first == one.last == other.first == other.last:
+def same_day(span: Span, other: Span) -> Answer:
+    """Return whether both are the same day."""
+    if span.first == span.last == other.first == other.last:
         return True
-    return False if one.last < other.first or other.last < one.first else None
+    return False if span.last < other.first or other.last < span.first else None

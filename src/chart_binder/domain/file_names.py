@@ -1,8 +1,8 @@
 """Artist and title from the names of files and folders, if the tags lack them.
 
-These forms are read: `Artist - Title`, `01 - Artist - Title`, `Artist - Album - 01 - Title`,
-`Artist/Album (Year)/01 Title` and `Artist - Album (Year)/01 Title`. The number may be that of a
-side (`B2`). A number alone is not taken for an artist, nor `Track 01` for a title.
+The forms are `Artist - Title`, `01 - Artist - Title`, `Artist - Album - 01 - Title`,
+`Artist/Album (Year)/01 Title` and `Artist - Album (Year)/01 Title`. The number may include a side
+(`B2`). A bare number is not an artist, and `Track 01` is not a title.
 """
 
 import re
@@ -24,7 +24,7 @@ _NUMBERED = re.compile(rf"{_NUMBER}(?:\s*-\s*|[.)]\s*|\s+)(?=\S)(.+)")
 _NUMBERED_ARTIST = re.compile(
     r"(?:0\d{1,2}|\d{1,3}[.)]|\d{1,2}[-.]\d{2}|[A-H][1-9][.)]?)\s+(?=\S)(.+)"
 )
-"""What is certainly the number of a track: `3 Doors Down` is a band."""
+"""A text that certainly begins with a track number; `3 Doors Down` is a band."""
 _ALBUM = re.compile(
     r"(?P<title>.*\S)\s*[(\[](?:19|20)\d\d[)\]]"
     r"|(?:(?:19|20)\d\d\s+-|[(\[](?:19|20)\d\d[)\]])\s+(?P<behind>.+)"
@@ -40,9 +40,9 @@ _NO_ARTIST = re.compile(
 
 
 def with_file_name(tags: TrackTags, path: Path) -> TrackTags:
-    """Return tags; artist and title that they lack are taken from the name of their file.
+    """Return tags with a missing artist or title taken from the name of the file.
 
-    Tags that identify a recording are returned unchanged, and so are all if the name does not tell.
+    Tags that identify a recording stay unchanged; so do all tags if the name has no known form.
     """
     if tags.recording_mbid or tags.isrcs or (tags.artist and tags.title):
         return tags
@@ -60,7 +60,7 @@ def with_file_name(tags: TrackTags, path: Path) -> TrackTags:
 
 
 def _names_in(path: Path) -> tuple[str, str | None, str] | None:
-    """Return artist, album if it is known, and title."""
+    """Return artist, album or None, and title; None if the name has no known form."""
     stem = path.stem if " " in path.stem else path.stem.replace("_", " ")
     parts = [part.strip() for part in _DASH.split(without_noise(stem))]
     album = None

@@ -1,4 +1,4 @@
-"""Media: when each went on sale, and which were usual in a year."""
+"""Media: the year in which each went on sale, and which were common in a year."""
 
 import re
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ _MEDIA = (
 """MusicBrainz' medium formats; a variant (`12" Vinyl`) is found by the name in it."""
 
 _ERAS = (
-    # from this year on, families from the most usual down
+    # first year, families from the most to the least common
     (2012, ("disc", "digital", "vinyl", "tape")),
     (1990, ("disc", "vinyl", "tape", "digital")),
     (1958, ("vinyl", "tape", "disc", "digital")),
@@ -67,19 +67,19 @@ def first_year_on_sale(media: str) -> int:
 
 @lru_cache(maxsize=8_192)
 def is_too_early(media: str | None, year: str) -> bool:
-    """Whether a format was not on sale yet in a year."""
+    """Return whether a format was not on sale yet in a year."""
     return media is not None and year.isdigit() and first_year_on_sale(media) > int(year)
 
 
 def is_before_its_time(release: Release) -> bool:
-    """Whether a release is dated before its medium went on sale, so with its original's date."""
+    """Return whether a release is dated before its medium existed, so with the original's date."""
     return bool(release.date) and is_too_early(release.format, (release.date or "")[:4])
 
 
 def first_day_on_sale(releases: Iterable[Release]) -> int:
-    """Return the first day on which one of the releases can have come out, as an ordinal.
+    """Return the first day, as an ordinal, on which one of the releases can have come out.
 
-    That is January 1 of the year when the earliest medium went on sale; day 1 if any is unknown.
+    That is January 1 of the year when the earliest medium went on sale, or day 1 if one is unknown.
     """
     years = [first_year_on_sale(release.format or "") for release in releases]
     return date(max(min(years, default=0), 1), 1, 1).toordinal()
@@ -87,7 +87,7 @@ def first_day_on_sale(releases: Iterable[Release]) -> int:
 
 @lru_cache(maxsize=4_096)
 def format_rank(media: str | None, year: int) -> int:
-    """Return how unusual a format was in a year: 0 is the main format of that time."""
+    """Return how uncommon a format was in a year; 0 is the main format of that time."""
     families = next(families for start, families in _ERAS if year >= start)
     ranks = [families.index(name) for name, _ in _media(media or "") if name in families]
     return min(ranks, default=_UNUSUAL)

@@ -1,4 +1,4 @@
-"""Records as the store keeps them: answers, runs with measures, decisions, verdicts, writes."""
+"""The records of the store: answers, runs with measures, decisions, verdicts and writes."""
 
 import os
 import time
@@ -15,7 +15,7 @@ _HALF = 10
 
 
 class CachedAnswer(msgspec.Struct, frozen=True):
-    """An answer of a service as it was received, `fetched_at` in seconds since the epoch."""
+    """The body of a service's response, received at `fetched_at` in seconds since the epoch."""
 
     body: bytes
     fetched_at: float
@@ -24,7 +24,7 @@ class CachedAnswer(msgspec.Struct, frozen=True):
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a command; `status` is its exit status, `counts` has the files by state.
 
-    A run that has not ended or was killed has neither an end nor a status.
+    A run that has not ended, or was killed, has no end time and no status.
     """
 
     id: str
@@ -38,11 +38,11 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision for a file; none is ever changed, a new decision is a new record.
+    """A decision for a file; it is never changed, because a new decision is a new record.
 
     `document` is the `Decision` as JSON; the other fields repeat what is searched for. The bundle's
-    `artifact` stands apart from evidence because many files share that. `adjudicator` is a hash of
-    what a model's answer depends on, `None` if no model answered.
+    `artifact` is separate because many files share the other evidence. `adjudicator` is a hash of
+    all that affects a model's answer, None if no model answered.
     """
 
     id: str
@@ -98,7 +98,7 @@ class VerdictKind(StrEnum):
 
 
 class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's verdict on a decision, with what they chose instead; the newest counts."""
+    """A person's verdict on a decision, with the person's choice; the newest verdict counts."""
 
     decision_id: str
     verdict: VerdictKind
@@ -109,7 +109,7 @@ class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditVerdict(StrEnum):
-    """What a person says of a decision in a sample: it is right, wrong, or they cannot tell."""
+    """A person's opinion of a decision in a sample: right, wrong, or unsure."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -117,7 +117,7 @@ class AuditVerdict(StrEnum):
 
 
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's verdict on a decision in a sample, which changes none; the newest counts."""
+    """A person's verdict on a decision in a sample, which changes nothing; the newest counts."""
 
     decision_id: str
     verdict: AuditVerdict
@@ -125,7 +125,7 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WriteState(StrEnum):
-    """The state of a change of a file's tags: an intent leads to one of the others."""
+    """The state of a change of a file's tags: an intent becomes done or failed, done undone."""
 
     INTENDED = "intended"
     DONE = "done"
@@ -137,8 +137,8 @@ class WriteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A change of one file's tags, committed as an intent before the file is touched.
 
     `changes` are the old and new raw values by key, `temporary` is the name of the copy.
-    `tags_left` has all values after the write, `restoration` what makes the former file of the new
-    one. `undoes` is the write that this one takes back.
+    `tags_left` has all values after the write, `restoration` the data that restores the former
+    file from the new one. `undoes` is the write that this one reverses.
     """
 
     id: str
@@ -160,7 +160,7 @@ class WriteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnwrittenRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A file whose tags the last run did not write, and why; by which decision, if any."""
+    """A file whose tags the last run did not write, with the reason and perhaps the decision."""
 
     path: bytes
     decision_id: str | None
@@ -169,7 +169,7 @@ class UnwrittenRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_id() -> str:
-    """Return a unique identifier: ten letters for the time, so that it sorts, ten random ones."""
+    """Return a unique identifier: ten letters for the time, so that it sorts, and ten random."""
     moment = time.time_ns() // 1_000_000
     random = int.from_bytes(os.urandom(7), "big")
     digits = [n >> 5 * place & 31 for n in (moment, random) for place in reversed(range(_HALF))]
@@ -177,17 +177,17 @@ def new_id() -> str:
 
 
 def is_new_id(text: str) -> bool:
-    """Whether a text has the form of an identifier of `new_id`."""
+    """Return whether a text has the form of an identifier of `new_id`."""
     return len(text) == 2 * _HALF and set(text) <= set(_LETTERS)
 
 
 def now_utc() -> str:
-    """Return the current time as it is stored: `2026-11-21T15:45:00.123456Z`."""
+    """Return the current time in its stored form: `2026-11-21T15:45:00.123456Z`."""
     return utc_text(datetime.now(UTC))
 
 
 def utc_text(moment: datetime) -> str:
-    """Return a time in UTC as it is stored."""
+    """Return a time in UTC in its stored form."""
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -197,14 +197,14 @@ def local_time(moment: str) -> str:
 
 
 class StageCost(msgspec.Struct, frozen=True):
-    """The number of files that went through a stage, and the seconds of all of them together."""
+    """The number of files that went through a stage, and their seconds in total."""
 
     files: int = 0
     seconds: float = 0.0
 
 
 class SlowFile(msgspec.Struct, frozen=True):
-    """A slow file, with its seconds over all stages."""
+    """A slow file, with its seconds in all stages."""
 
     path: str
     seconds: float
@@ -213,11 +213,11 @@ class SlowFile(msgspec.Struct, frozen=True):
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and costs of one run; `stopped` says why it ended early.
 
-    `states` counts `files`, and `folders` that were unreadable or empty. `unsaved` files keep a
-    model's earlier answer. `first_releases` counts files by whether the year is certain, `earlier`
-    those of a certain year before that of their tags, `certain_undecided` those not decided.
-    `errors` and `unwritten` count similar messages as the first of them, and `examples` has a file
-    for each.
+    `states` counts `files` and the `folders` that were unreadable or empty. `unsaved` files keep a
+    model's earlier answer. `first_releases` counts files by whether the year is certain; `earlier`
+    are files with a certain year before that of their tags, `certain_undecided` undecided files
+    with a certain year. `errors` and `unwritten` count similar messages under the first of them,
+    and `examples` has a file for each.
     """
 
     files: int = 0

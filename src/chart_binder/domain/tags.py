@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
+from operator import attrgetter
 from typing import TypeAlias
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
@@ -20,9 +21,9 @@ Fields: TypeAlias = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class TrackTags:
-    """The tags of one audio file that help to identify its recording; `None` means unknown.
+    """The tags of an audio file that help to identify its recording; None means unknown.
 
-    They are those of Picard's mapping: `recording_mbid` is `MUSICBRAINZ_TRACKID`.
+    They follow Picard's mapping: `recording_mbid` is `MUSICBRAINZ_TRACKID`.
     """
 
     title: str | None = None
@@ -39,18 +40,18 @@ class TrackTags:
     release_group_mbid: str | None = None
     artist_mbid: str | None = None
     named_by: str | None = None
-    """`file name` where artist or title are from the name of the file."""
+    """`file name` if artist or title are from the name of the file."""
 
 
 def artifact_of(tags: TrackTags) -> Artifact:
-    """Return what a file's tags say as evidence has it."""
-    said = asdict(tags) | {"isrc": "; ".join(tags.isrcs)}
-    texts = ((name, text) for name, text in said.items() if text and isinstance(text, str))
+    """Return a file's tags in the form of evidence."""
+    fields = asdict(tags) | {"isrc": "; ".join(tags.isrcs)}
+    texts = ((name, text) for name, text in fields.items() if text and isinstance(text, str))
     return Artifact(duration_ms=tags.duration_ms, tags=dict(texts))
 
 
 class Policy(StrEnum):
-    """What is written: first-release dates, notes under keys of our own, or a whole release."""
+    """What is written: first-release dates, notes under canon's own keys, or a whole release."""
 
     DATES = "dates"
     NOTE = "note"
@@ -59,11 +60,11 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What is written, and how; all but `policy` is of `Policy.DATES`.
+    """What is written, and how; all but `policy` is for `Policy.DATES`.
 
-    `whole_albums` dates all tracks or none; `also_date` writes the date, too; `in_parts` dates an
-    album also where Navidrome would split it, which counts for Navidrome before 0.55 only with
-    `navidrome_before_055`. `best_known` writes the earliest known year where it is not certain.
+    `whole_albums` dates all tracks of an album or none; `also_date` writes the date, too.
+    `in_parts` dates an album even if Navidrome would split it; `navidrome_before_055` considers
+    versions before 0.55, too. `best_known` writes the earliest known year if none is certain.
     """
 
     policy: Policy = Policy.DATES
@@ -75,12 +76,12 @@ class WriteOptions:
 
     @property
     def keeps_together(self) -> bool:
-        """Whether an album without release ids is left out where Navidrome would split it."""
+        """Whether to skip an album without release ids that Navidrome would split."""
         return not self.in_parts and (self.also_date or self.navidrome_before_055)
 
     @property
     def problems(self) -> Iterator[str]:
-        """What is wrong with them, each as a sentence."""
+        """What is wrong with the options, one sentence each."""
         if self.policy not in (*Policy,):
             yield f"policy: found {str(self.policy)!r}; {', '.join(Policy)} are allowed"
             return
@@ -91,7 +92,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The ids of a decision; an open one has no group, and perhaps a first release."""
+    """The ids of a decision; one that is open has no group, but perhaps a first release."""
 
     recording: str | None
     release_group: str | None
@@ -103,7 +104,7 @@ Texts = tuple[str, ...]
 
 _NUMBERS = re.compile(r"([0-9]{4})([-/. :]?)(0[0-9]|1[0-2])(?:\2([0-2][0-9]|3[01]))?(?=$|[T ].*)")
 _BEFORE_DATE = re.compile(r"(?i)^(?:[\[(\s~℗©]|\(?[pc]\)|(?:circa|ca?)\b\.?)+")
-# At the beginning, or behind day and month, whose order is not known.
+# At the beginning, or behind day and month in unknown order.
 _YEAR = re.compile(r"(?:[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ])?(?!0000)([0-9]{4})(?![0-9])")
 _CUT = (
     "no finer than its date, because Navidrome before 0.55 would split the album; --in-parts writes"
@@ -118,9 +119,9 @@ _NO_LABEL = "[no label]"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the fields should be; fields that are not named stay, empty ones are removed.
+    """The values that fields should have; fields not named stay, empty ones are removed.
 
-    `notes` name what stays against the decision, `withheld` why nothing is written.
+    `notes` say what stays although the decision differs, `withheld` why nothing is written.
     """
 
     fields: Fields
@@ -138,9 +139,9 @@ class Track:
 
     @property
     def certain_date(self) -> PartialDate | None:
-        """The date of the first release, where its year is certain.
+        """The date of the first release, or None if its year is not certain.
 
-        Of days in between two dates (`1975-10-31/1975`) it is the year, if both have the same.
+        For a span of days (`1975-10-31/1975`) it is the year, if both ends have the same.
         """
         if self.first is None or not self.first.year_certain:
             return None
@@ -151,16 +152,15 @@ class Track:
 
     @property
     def group(self) -> ReleaseGroup | None:
-        """The release group that was decided for."""
-        known, groups = self.chosen.release_group, self.bundle.groups
-        return next((one for one in groups if one.mb_rg_id == known), None)
+        """The release group of the decision."""
+        chosen, groups = self.chosen.release_group, self.bundle.groups
+        return next((group for group in groups if group.mb_rg_id == chosen), None)
 
     @property
     def own_recording(self) -> str | None:
-        """The recording that the file holds, not a sibling through which a group was reached."""
-        siblings = {
-            one.mb_recording_id for one in self.bundle.recording_candidates if one.is_sibling
-        }
+        """The recording in the file; None if the group was reached through a sibling."""
+        recordings = self.bundle.recording_candidates
+        siblings = {recording.mb_recording_id for recording in recordings if recording.is_sibling}
         return None if self.chosen.recording in siblings else self.chosen.recording
 
 
@@ -175,14 +175,14 @@ def _with_every_policy(track: Track, now: Fields) -> dict[str, Texts]:
 
 @dataclass(frozen=True, slots=True)
 class AlbumDates:
-    """What the tracks of an album have to keep to, so that players show them as one album still.
+    """How to date the tracks of an album, so that players still show them as one album.
 
-    `replaceable` are original dates that nobody wrote of the track: they are the album's, or this
-    program wrote them by an earlier decision. With `also_date` the first date becomes the date;
-    `with_release_date` keeps the date as release date of a track that is not dated, too.
-    `no_finer_than_date` cuts the first date to the precision of the date: Navidrome takes
-    `1977-02-04` for later than `1977`. With `best_known` a year that is not certain is written
-    and marked, if it is earlier than that of the file.
+    `replaceable` are original dates that are not the track's own: they are the album's, or canon
+    wrote them by an earlier decision. With `also_date` the first date becomes the date;
+    `with_release_date` also saves the date of an undated track as its release date.
+    `no_finer_than_date` cuts the first date to the precision of the date, because Navidrome sorts
+    `1977-02-04` after `1977`. With `best_known` an uncertain year is written and marked if it is
+    earlier than that of the file.
     """
 
     replaceable: frozenset[str] = frozenset()
@@ -193,10 +193,10 @@ class AlbumDates:
 
 
 def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
-    """Return the original date of a track, from its first release; no other field of a release.
+    """Return the original date of a track, from its first release, and no field of a release.
 
-    A later date in the tags, or a replaceable one, is replaced; an earlier one stays, and is named.
-    Without a certain year the dates stay as they are.
+    It replaces a later or a replaceable date in the tags; an earlier date stays, with a note.
+    Without a certain year, the dates stay.
     """
     wanted = _with_every_policy(track, now)
     first, date = track.certain_date, now.get("date", ())
@@ -214,9 +214,9 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
         case "same or finer":  # of one of the fields
             whole = {"original_date": text, "original_year": text[:4]}
             others = {
-                name: one for name, one in whole.items() if _contradicts(now.get(name), first)
+                name: value for name, value in whole.items() if _contradicts(now.get(name), first)
             }
-            wanted |= {name: (one,) for name, one in others.items()}
+            wanted |= {name: (value,) for name, value in others.items()}
         case _:
             wanted |= {"original_date": (text,), "original_year": (text[:4],)}
             if text != first.text and now.get("original_date") != (text,):
@@ -235,7 +235,7 @@ def dates(track: Track, now: Fields, album: AlbumDates) -> Wanted:
 def _undated(
     first: FirstRelease | None, now: Fields, album: AlbumDates, wanted: dict[str, Texts]
 ) -> Wanted:
-    """Return what is written without a certain year: with `best_known` the earliest one known."""
+    """Return what is written without a certain year: the earliest known one with `best_known`."""
     date = now.get("date", ())
     if album.with_release_date and date and not now.get("release_date"):
         wanted["release_date"] = date
@@ -245,7 +245,7 @@ def _undated(
 
 
 def _best_known(first: FirstRelease, now: Fields, album: AlbumDates) -> dict[str, Texts] | None:
-    """Return the fields of a year that is not certain; None if the file has one as early."""
+    """Return the fields of an uncertain year, or None if the file has one that is as early."""
     year = str(first.best.year)
     old = _earliest(*(now.get(name, ()) for name in _ORIGINAL_DATES))
     if not old.is_known or old.text in album.replaceable:
@@ -283,9 +283,9 @@ def _first_as_date(
 
 
 def _comparison(old: PartialDate, first: PartialDate, *, is_replaceable: bool) -> str:
-    """Return how a date in the tags compares with the first release's.
+    """Return how a date in the tags compares with that of the first release.
 
-    It is `earlier`, `same or finer`, or else to be replaced: absent, later, vaguer, or replaceable.
+    `earlier` and `same or finer` dates stay; absent, later, vaguer and replaceable ones do not.
     """
     if not old.is_known:
         return "absent"
@@ -307,50 +307,50 @@ def _why_undated(first: FirstRelease | None) -> str:
 
 
 def dates_of_album(track: Track, now: Fields) -> frozenset[str]:
-    """Return the first dates of the record that a file is from, by its ids or its album's title.
+    """Return the first dates of a file's album, which its ids or the album's title identify.
 
-    An original date that is one of them was written of the album, not of the track.
+    An original date that is one of them is the album's, not the track's.
     """
     titles = {fold(text) for text in now.get("album", ())}
     ids = {text for name in _ALBUM_IDS for text in _current_ids(name, track, now)}
-    found: set[str] = set()
+    first_dates: set[str] = set()
     for group in track.bundle.groups:
-        named = {group.mb_rg_id, *(one.mb_release_id for one in group.editions)}
-        called = {fold(one or "") for one in (group.title, *(one.title for one in group.editions))}
-        if ids & named or (not ids and titles & called):
-            known = (group.first_date, *(one.when for one in group.editions))
-            found |= {one.text[:n] for one in known for n in (4, 7, 10) if one.is_known}
-    return frozenset(found)
+        named = {group.mb_rg_id, *(release.mb_release_id for release in group.editions)}
+        names = (group.title, *(release.title for release in group.editions))
+        if ids & named or (not ids and titles & {fold(name or "") for name in names}):
+            whens = (group.first_date, *(release.when for release in group.editions))
+            first_dates |= {when.text[:n] for when in whens for n in (4, 7, 10) if when.is_known}
+    return frozenset(first_dates)
 
 
 _ALBUM_IDS = ("release_group_mbid", "release_mbid")
 
 
 def _current_ids(name: str, track: Track, now: Fields) -> list[str]:
-    """Return the ids of a field; of one that was merged when the evidence was gathered the new one.
+    """Return the ids of a field, with the new id of an entry that was merged.
 
-    The evidence has it under the name of the field with `current_` before it.
+    The evidence has the new id under the name of the field with `current_` before it.
     """
     then = track.bundle.tags
     merged = {then.get(name): then.get(f"current_{name}")}
     ids = [text.strip().lower() for text in now.get(name, ())]
-    return [merged.get(one) or one for one in ids]
+    return [merged.get(mbid) or mbid for mbid in ids]
 
 
 def _earliest(*fields: Texts) -> PartialDate:
-    """Return the earliest of the dates that fields hold; of equal ones the most precise."""
-    known = [date for texts in fields for text in texts if (date := _parsed(text)).is_known]
-    whole = [one for one in known if not any(_is_vaguer(one, other) for other in known)]
-    return min(whole, key=lambda one: one.first, default=UNKNOWN)
+    """Return the earliest date in the fields; among equal ones, the most precise."""
+    readable = [date for texts in fields for text in texts if (date := _parsed(text)).is_known]
+    whole = [date for date in readable if not any(_is_vaguer(date, other) for other in readable)]
+    return min(whole, key=lambda date: date.first, default=UNKNOWN)
 
 
-def _is_vaguer(one: PartialDate, other: PartialDate) -> bool:
-    is_within = one.first <= other.first and other.last <= one.last
-    return is_within and one.text != other.text
+def _is_vaguer(date: PartialDate, other: PartialDate) -> bool:
+    is_within = date.first <= other.first and other.last <= date.last
+    return is_within and date.text != other.text
 
 
 def _unreadable(names: Iterable[str], now: Fields) -> list[str]:
-    """Return the fields with a text that has numbers other than zeros, and is no known date."""
+    """Return the fields whose text has digits other than zeros, but is not a known date."""
     return [name for name in names if any(_is_unreadable(text) for text in now.get(name, ()))]
 
 
@@ -366,9 +366,9 @@ def _is_unreadable(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> PartialDate:
-    """Return the date that a tag's text states, in any form; no date, or year 0000, is unknown.
+    """Return the date that a tag states, in any form, or `UNKNOWN` (also for year 0000).
 
-    Parts of zeros are unknown. What follows a year that the text begins with does not count.
+    Parts of zeros are unknown. If the text begins with a year, what follows it may be ignored.
     """
     plain = unicodedata.normalize("NFKC", text).strip()
     bare = _BEFORE_DATE.sub("", plain).rstrip(" )].")
@@ -381,17 +381,17 @@ def _parsed(text: str) -> PartialDate:
     if not any(character.isdecimal() for character in bare):
         return UNKNOWN
     if not re.fullmatch(r"[0-9]{4}", bare):
-        # Compiles 0.1 s of expressions.
+        # Imported late, because compiling its expressions takes 0.1 s.
         from chart_binder.domain.dates_in_text import read_date
 
-        if found := read_date(bare):
-            return found
+        if date := read_date(bare):
+            return date
     year = _YEAR.match(bare)
     return PartialDate.parse(year[1]) if year else UNKNOWN
 
 
 def note(track: Track, now: Fields) -> Wanted:
-    """Return the decision under keys of this program, and no other field."""
+    """Return the decision under canon's own keys, and no other field."""
     group, first = track.group, track.certain_date
     title = non_blank(group.title) if group else None
     wanted = _with_every_policy(track, now) | {
@@ -405,9 +405,9 @@ def note(track: Track, now: Fields) -> Wanted:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseTrack:
-    """A track of a release: where it stands, and on what.
+    """A track of a release: its recording, its place and its medium.
 
-    `disc` and `number` count from 1; `total` is the number of tracks of its disc.
+    `disc` and `number` count from 1; `total` is the number of tracks on its disc.
     """
 
     recording: str
@@ -423,7 +423,7 @@ class ReleaseTrack:
 
 @dataclass(frozen=True, slots=True)
 class WholeRelease:
-    """A release with its tracks, as far as tags have fields for it."""
+    """A release with its tracks: the parts for which tags have fields."""
 
     mbid: str
     group_mbid: str
@@ -443,19 +443,19 @@ class WholeRelease:
     _by_recording: Mapping[str, Sequence[ReleaseTrack]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        found: dict[str, list[ReleaseTrack]] = {}
-        for one in self.tracks:
-            found.setdefault(one.recording, []).append(one)
-        object.__setattr__(self, "_by_recording", found)
+        by_recording: dict[str, list[ReleaseTrack]] = {}
+        for track in self.tracks:
+            by_recording.setdefault(track.recording, []).append(track)
+        object.__setattr__(self, "_by_recording", by_recording)
 
     def track_of(self, recordings: Iterable[str], length_ms: int | None) -> ReleaseTrack | None:
-        """Return the track that has the first of these recordings that the release has.
+        """Return the track with the first of these recordings that is on the release, or None.
 
-        Where it is there several times, the track nearest in length is taken, else the first.
+        If several tracks have it, return the nearest in length, else the first.
         """
         for recording in recordings:
-            if found := self._by_recording.get(recording):
-                return min(found, key=lambda one: _length_gap(one, length_ms))
+            if tracks := self._by_recording.get(recording):
+                return min(tracks, key=lambda track: _length_gap(track, length_ms))
         return None
 
 
@@ -464,10 +464,10 @@ def _length_gap(track: ReleaseTrack, length_ms: int | None) -> int:
 
 
 def recordings_of(track: Track) -> Sequence[str]:
-    """Return the recording of a decision, then the others of the evidence, siblings last."""
-    candidates = sorted(track.bundle.recording_candidates, key=lambda one: one.is_sibling)
-    ids = (track.chosen.recording, *(one.mb_recording_id for one in candidates))
-    return list(dict.fromkeys(one for one in ids if one))
+    """Return the recording of a decision, then the others in the evidence, siblings last."""
+    candidates = sorted(track.bundle.recording_candidates, key=attrgetter("is_sibling"))
+    ids = (track.chosen.recording, *(candidate.mb_recording_id for candidate in candidates))
+    return list(dict.fromkeys(recording for recording in ids if recording))
 
 
 def move(
@@ -477,13 +477,13 @@ def move(
     place: ReleaseTrack,
     own_dates: frozenset[str] = frozenset(),
 ) -> Wanted:
-    """Return everything that makes the file a track of a release, and nothing of another.
+    """Return all fields that make the file a track of a release, and remove those of others.
 
-    Title, artist and the rest stay. `own_dates` are original dates that this program wrote.
+    Title, artist and other fields stay. `own_dates` are original dates that canon wrote.
     """
     fields = _fields_of(now, release, place)
     is_same = _current_ids("release_mbid", track, now) == [release.mbid]
-    if is_same:  # then what is not known here may still be true of it
+    if is_same:  # values that MusicBrainz lacks may still be true of the release
         fields = {name: texts for name, texts in fields.items() if texts or name == "compilation"}
     dated = dates(track, now, AlbumDates(dates_of_album(track, now) | own_dates))
     if dated.withheld and not is_same:
@@ -492,17 +492,17 @@ def move(
         notes = _unreadable_notes("original date", _ORIGINAL_DATES, now)
         dated = replace(dated, notes=(*dated.notes, *notes))
     same = {name for name in ("track", "disc") if now.get(name) == fields[name]}
-    kept = {name: texts for name, texts in fields.items() if name not in same}
+    changed = {name: texts for name, texts in fields.items() if name not in same}
     if not fields["compilation"] and now.get("compilation") == ("0",):
-        del kept["compilation"]
-    return Wanted({**dated.fields, **kept}, dated.notes)
+        del changed["compilation"]
+    return Wanted({**dated.fields, **changed}, dated.notes)
 
 
 def _fields_of(now: Fields, release: WholeRelease, place: ReleaseTrack) -> dict[str, Texts]:
-    """Return every field of a track of a release; what is not known of it is empty."""
+    """Return every field of a track of a release; unknown values are empty."""
     is_various = VARIOUS_ARTISTS in release.artist_mbids
-    labels = [one for one in release.labels if one != _NO_LABEL]
-    numbers = [one for one in release.catalog_numbers if one != _NO_CATALOG_NUMBER]
+    labels = [label for label in release.labels if label != _NO_LABEL]
+    numbers = [number for number in release.catalog_numbers if number != _NO_CATALOG_NUMBER]
     return {
         "album": _present(release.title),
         "album_artist": _present(release.artist),

@@ -1,4 +1,4 @@
-"""Verdicts of the rules: decided, or open with the questions that would settle it."""
+"""Verdicts of the rules: decided, or open with the questions whose answers would settle it."""
 
 from enum import StrEnum
 from typing import Literal, TypeAlias
@@ -9,7 +9,7 @@ from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseI
 
 
 class Override(msgspec.Struct, frozen=True):
-    """A person's decision with their reason; without `rr` the rules choose the release."""
+    """A person's decision with its reason; without `rr` the rules choose the release."""
 
     crg: ReleaseGroupId
     rr: ReleaseId | None = None
@@ -17,7 +17,7 @@ class Override(msgspec.Struct, frozen=True):
 
 
 class Considered(msgspec.Struct, frozen=True):
-    """A step of the rule path: a rule and what it said."""
+    """A step of the rule path: a rule and its result in words."""
 
     rule: str
     said: str
@@ -32,10 +32,10 @@ class Rival(msgspec.Struct, frozen=True, gc=False):
 
 
 class Decided(msgspec.Struct, frozen=True, tag="decided"):
-    """The rules found the canonical release group; `path` ends with those that decided.
+    """The rules found the canonical release group; `path` ends with the rules that decided.
 
-    `rr` is `None` if no release of it with the recording is known, as `missing_facts` says. Rule
-    codes have their family in front (`CRG:...`, `RR:...`).
+    `rr` is None if no release of the group with the recording is known; `missing_facts` then says
+    so. Rule codes begin with their family (`CRG:...`, `RR:...`).
     """
 
     crg: ReleaseGroupId
@@ -55,16 +55,16 @@ QuestionKind: TypeAlias = Literal[
 
 
 class Possibility(msgspec.Struct, frozen=True):
-    """An answer to a question, with the group that the rules then choose; None: still open."""
+    """An answer to a question, with the group that the rules then choose, or None if still open."""
 
     answer: str
     crg: ReleaseGroupId | None
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What would settle an open case, or a part of it; `about` has the ids of records.
+    """A question that would settle an open case, or a part of it; `about` has its subjects' ids.
 
-    `possibilities` is empty where the answers cannot be listed, or none of them settles the case.
+    `possibilities` is empty if the answers cannot be listed, or if none of them settles the case.
     """
 
     kind: QuestionKind
@@ -74,7 +74,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Open(msgspec.Struct, frozen=True, tag="open"):
-    """The rules cannot decide; `proposal` is what they would decide by evidence cut short."""
+    """The rules cannot decide; `proposal` is their decision if incomplete evidence is accepted."""
 
     because: str
     questions: tuple[Question, ...]
@@ -85,24 +85,24 @@ class Open(msgspec.Struct, frozen=True, tag="open"):
     @property
     def missing_facts(self) -> tuple[str, ...]:
         """The questions as sentences."""
-        return tuple(one.text for one in self.questions)
+        return tuple(question.text for question in self.questions)
 
 
 Verdict: TypeAlias = Decided | Open
 
 PERSON_SAYS = "a person says so"
-"""Why a recording is a sibling, or a date counts, if a person said it."""
+"""The reason why a recording is a sibling, or a date counts, if a person said so."""
 
 
 class SaidBy(StrEnum):
-    """What a first release rests on, other than the evidence by itself."""
+    """The basis of a first release that the evidence alone does not give."""
 
     PERSON = "person"
     FACTS = "facts"
 
 
 class BestKnown(msgspec.Struct, frozen=True):
-    """The earliest date that anything gives for a first release, with what gives it."""
+    """The earliest date of a first release in any source, with the source in `because`."""
 
     date: str
     because: str
@@ -117,11 +117,11 @@ class BestKnown(msgspec.Struct, frozen=True):
 
 
 class FirstRelease(msgspec.Struct, frozen=True):
-    """The earliest official release of a performance in the evidence, as precise as is known.
+    """The earliest official release of a performance in the evidence, as precise as known.
 
-    Where several release groups may be the first, there is no group, release, title, type, country
-    or label; where several recordings may be, no recording. `because` is about the year. `by` is
-    absent if the evidence by itself says so.
+    If several release groups may be the first, group, release, title, type, country and label are
+    absent; if several recordings may be, the recording is. `because` is about the year. `by` is
+    absent if the evidence alone gives the first release.
     """
 
     date: str
@@ -137,23 +137,23 @@ class FirstRelease(msgspec.Struct, frozen=True):
     label: str | None = None
     by: SaidBy | msgspec.UnsetType = msgspec.UNSET
     best_known: BestKnown | msgspec.UnsetType = msgspec.UNSET
-    """An earlier date than that of the records listed, where the year is not certain."""
+    """A date before those of the listed releases, if the year is not certain."""
 
     @property
     def best(self) -> BestKnown:
-        """The earliest date known, of a record listed if nothing is earlier."""
+        """The earliest known date, from a listed release if nothing is earlier."""
         return self.best_known or BestKnown(self.date, "the earliest record listed")
 
     @property
     def year(self) -> int:
-        """The year, which is always known."""
+        """The year; a first release always has one."""
         return int(self.date[:4])
 
 
 class SiblingLookup(msgspec.Struct, frozen=True):
     """Whether other recordings of the performance were looked up, and how many were found.
 
-    `said` says the same for people, or why they were not looked up.
+    `said` is the same in words, or why they were not looked up.
     """
 
     looked_up: bool
@@ -162,7 +162,7 @@ class SiblingLookup(msgspec.Struct, frozen=True):
 
 
 class OverrideRecord(msgspec.Struct, frozen=True):
-    """What a person says of a recording, as it is stored; the rules decide what they leave open.
+    """A person's stored statement about a recording; the rules decide what it leaves open.
 
     `first_date` is when it first came out, `same_as` another recording of the same performance.
     `set_at_utc` is ISO 8601 with microseconds, so that the newer of two sorts last.
@@ -183,18 +183,18 @@ class OverrideRecord(msgspec.Struct, frozen=True):
 
     @property
     def settles(self) -> bool:
-        """Whether nobody has to look at the recording any more."""
+        """Whether no person needs to review the recording any more."""
         return bool(self.crg_mbid or self.first_date)
 
     @property
     def because(self) -> str:
-        """Why what it says counts."""
+        """The reason for the decision, which names the person's."""
         return f"{PERSON_SAYS}: {self.reason}" if self.reason else PERSON_SAYS
 
     def amending(self, before: "OverrideRecord | None") -> "OverrideRecord":
-        """Return it with what an earlier override for the recording says and this one does not.
+        """Return a copy with the values that only an earlier override for the recording has.
 
-        A release and a date of another release group are left out.
+        The release and the date of another release group are not copied.
         """
         if before is None:
             return self

@@ -1,4 +1,4 @@
-"""Which of several recordings of one song a title means, by the remarks on each."""
+"""Select the recordings of a song that a title may mean, by their remarks."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
@@ -15,13 +15,13 @@ _SESSIONS = frozenset({"bbc", "peel", "session"})
 
 
 def find_meant(wanted: Remarks, described: Sequence[Remarks]) -> Meant:
-    """Return which recordings a title may mean by its remarks and theirs.
+    """Return the recordings that a title may mean, by its remarks and theirs.
 
-    They are those whose title or comment has all of the remark, and never the plain one beside
+    They are those whose title or comment has all words of the remark, never a plain one beside
     them. If there are none, they are those that share a word with the remark and do not contradict
-    it. Without those, a title that names only a mix or cut is read as a plain one; otherwise every
-    recording may be meant, and the choice is open unless all are plain. A title without a remark
-    does not mean a version that another title names.
+    it. If there are none either, a title that names only a mix or cut is read as a plain one; for
+    any other title every recording may be meant, and the choice is open unless all are plain. A
+    title without a remark does not mean a version that another title names.
     """
     if not wanted.named:
         return _plain(list(enumerate(described)))
@@ -41,7 +41,7 @@ def find_meant(wanted: Remarks, described: Sequence[Remarks]) -> Meant:
 
 
 def names_other_performance(wanted: Remarks, described: Sequence[Remarks]) -> bool:
-    """Whether a title names a performance, and the remarks on no recording do.
+    """Return whether a title names a performance that no recording's remarks name.
 
     Guests and partners do not count, because MusicBrainz names them in the credit.
     """
@@ -50,7 +50,7 @@ def names_other_performance(wanted: Remarks, described: Sequence[Remarks]) -> bo
 
 
 def is_cut(remarks: Remarks) -> bool:
-    """Whether a recording is an edit, or its title names a cut or mix: `(single version)`."""
+    """Return whether a recording is an edit, or its title names a cut or mix."""
     is_named = bool(remarks.named) and not remarks.named & remarks.telling
     return remarks.kind == "radio edit" or (is_named and not remarks.kind)
 
@@ -71,18 +71,18 @@ def _plain(numbered: Sequence[tuple[int, Remarks]]) -> Meant:
 
 
 def _has_no_remark(remarks: Remarks) -> bool:
-    """Whether neither title nor comment says which version a plain recording is."""
+    """Return whether neither title nor comment names a version."""
     return not remarks.telling and not (remarks.words & VERSIONS.keys()) - _DEFAULT
 
 
 def _excludes(first: Remarks, second: Remarks) -> bool:
-    """Whether two remarks contradict each other: two languages, two takes, mono and stereo."""
+    """Return whether remarks contradict each other: two languages or takes, mono and stereo."""
     sets, others = words_by_set(first.words), words_by_set(second.words)
     return any(sets[name].isdisjoint(others[name]) for name in sets.keys() & others.keys())
 
 
 def _readings(words: frozenset[str]) -> Iterator[frozenset[str]]:
-    """Yield the words of a remark as they are, and with `single` for `edit` or the reverse."""
+    """Yield the words of a remark, and then with `single` replaced by `edit` or the reverse."""
     yield words
     for name, other in (("single", "edit"), ("edit", "single")):
         if name in words:
@@ -90,7 +90,7 @@ def _readings(words: frozenset[str]) -> Iterator[frozenset[str]]:
 
 
 def _is_kind(remarks: Remarks, wanted: Remarks) -> bool:
-    """Whether the kinds are the same. A radio session may be called live or not."""
+    """Return whether the kinds are equal; for a radio session, `live` makes no difference."""
     kinds = [remarks.kind, wanted.kind]
     if not wanted.words.isdisjoint(_SESSIONS):
         kinds = [kind.removeprefix("live").strip() for kind in kinds]

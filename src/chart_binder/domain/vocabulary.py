@@ -1,4 +1,4 @@
-"""Words and ids as MusicBrainz writes them, and the folding under which texts are compared."""
+"""Words and ids as MusicBrainz writes them, and the folding of texts for comparison."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any, Literal, NewType, TypeAlias
 
 EntityKind: TypeAlias = Literal["artist", "recording", "release", "release-group"]
-"""What an id of MusicBrainz can stand for."""
+"""The kinds of entity that an id of MusicBrainz can name."""
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _OTHER_DIGITS = re.compile(r"[^\D0-9]")
@@ -32,9 +32,9 @@ _SECONDARY = {name.casefold(): name for name in SECONDARY_TYPES}
 
 
 @lru_cache(maxsize=512)
-def status_name(written: str) -> str | None:
-    """Return a release status by MusicBrainz' name; None for an unknown one."""
-    return _STATUS_BY_NAME.get(written.strip().casefold())
+def status_name(text: str) -> str | None:
+    """Return a release status by MusicBrainz' name, or None if it is unknown."""
+    return _STATUS_BY_NAME.get(text.strip().casefold())
 
 
 @lru_cache(maxsize=1_024)
@@ -43,7 +43,7 @@ def type_names(
 ) -> tuple[str | None, tuple[str, ...]]:
     """Return the primary type and the sorted secondary types by MusicBrainz' names.
 
-    Soundtrack in place of the primary one means an Album of that type; `Maxi-Single` is unknown.
+    A secondary type as primary type, such as Soundtrack, means an Album; `Maxi-Single` is unknown.
     """
     kinds = {_SECONDARY.get(kind.strip().casefold(), kind) for kind in secondary if non_blank(kind)}
     first = (primary or "").strip().casefold()
@@ -55,9 +55,9 @@ def type_names(
 def fold(text: str) -> str:
     """Return text without case, accents and letter widths: `Ｂeyoncé` is `beyonce`.
 
-    Digits of any script are 0 to 9. Accents are those of Latin, Greek and Cyrillic; kana keep
-    their marks, which make another sound. A dotless `ı` is `i`, because its capital is the `I` of
-    other languages. MusicBrainz' hyphen (`re‐recorded`) is `-`.
+    Digits of any script become 0 to 9. Latin, Greek and Cyrillic letters lose their accents; kana
+    keep their marks, which change the sound. A dotless `ı` becomes `i`, because its capital is the
+    `I` of other languages. MusicBrainz' hyphen (`re‐recorded`) becomes `-`.
     """
     if text.isascii():
         return text.lower()
@@ -72,27 +72,27 @@ _APOSTROPHES = re.compile("(?<=\\w)['’](?=\\w)")
 
 @lru_cache(256)
 def spaced_words(text: str) -> str:
-    """Return the words of a text with one space around each, in one of their usual spellings."""
+    """Return the words of a text, folded and in one spelling, with one space around each."""
     plain = _APOSTROPHES.sub("", fold(text)).replace("&", " and ")
     return f" {_NO_WORDS.sub(' ', plain).strip()} ".replace(" pt ", " part ")
 
 
 def letters_and_digits(text: str) -> str:
-    """Return a text folded, without everything that is neither a letter nor a digit."""
+    """Return the letters and digits of a text, folded."""
     return "".join(filter(str.isalnum, fold(text)))
 
 
 def find_words(
     words: Iterable[str], text: str, plain: tuple[str, list[int]] | None = None
 ) -> Iterator[tuple[int, int]]:
-    """Yield where one of the words stands as a whole; short ones with case in capitals alone.
+    """Yield the spans of whole words in a text; a short word with case counts only in capitals.
 
-    `plain` is the `plain_text` of the text, if it is known.
+    `plain` is the `plain_text` of the text, if the caller has it.
     """
     normal, places = plain or plain_text(text)
     for word in words:
-        for found in _whole_word(word).finditer(normal):
-            start, end = places[found.start()], places[found.end() - 1] + 1
+        for match in _whole_word(word).finditer(normal):
+            start, end = places[match.start()], places[match.end() - 1] + 1
             is_short = len(word) <= 3 and word.isalpha() and word.upper() != word.lower()  # noqa: PLR2004
             if not is_short or text[start:end].isupper():
                 yield start, end
@@ -108,9 +108,9 @@ _DASHES = frozenset("-‐‑‒–—―−")
 
 
 def plain_text(text: str) -> tuple[str, list[int]]:
-    """Return a text without case, accents, quotation marks and kinds of dash and space.
+    """Return a text without case, accents and quotation marks, and the offset of each character.
 
-    What parts cells or ends a label is a space. The offset of each character stands with it.
+    All dashes are `-`. Any space, `|` between cells and `:` behind a label are one blank.
     """
     signs: list[str] = []
     places: list[int] = []
@@ -135,7 +135,7 @@ def minutes(length_ms: int) -> str:
 
 
 NO_COUNTRIES = frozenset({"XW", "XE"})
-"""MusicBrainz' codes for worldwide and Europe, which are no artist's country."""
+"""MusicBrainz' codes for worldwide and Europe, which are not countries of artists."""
 
 EUROPE = frozenset(
     {
@@ -149,9 +149,9 @@ EUROPE = frozenset(
 
 
 @lru_cache(maxsize=512)
-def country_code(written: str | None) -> str | None:
+def country_code(text: str | None) -> str | None:
     """Return an ISO 3166-1 code as MusicBrainz writes it; `UK` is read as `GB`, `GB-LND` too."""
-    code = (written or "").strip().upper().partition("-")[0]
+    code = (text or "").strip().upper().partition("-")[0]
     return "GB" if code == "UK" else code or None
 
 
@@ -164,13 +164,13 @@ def word_table(name: str) -> dict[str, Any]:
     return tomli.loads(table.read_text("utf-8"))
 
 
-def isrc(written: str) -> str:
-    """Return an ISRC without hyphens and spaces."""
-    return "".join(filter(str.isalnum, written)).upper()
+def isrc(text: str) -> str:
+    """Return an ISRC in capitals, without hyphens and spaces."""
+    return "".join(filter(str.isalnum, text)).upper()
 
 
 def non_blank(text: str | None) -> str | None:
-    """Return a text, or `None` if it is blank or absent."""
+    """Return a text, or None if it is blank or absent."""
     return text if text and not text.isspace() else None
 
 
@@ -186,10 +186,10 @@ MBID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-
 """The form of a MusicBrainz identifier: a UUID."""
 
 
-def bare_id(written: str) -> str:
+def bare_id(text: str) -> str:
     """Return an id without surrounding space; a UUID in lower case, as MusicBrainz writes it.
 
-    Other ids keep their case: a producer may have ids of its own.
+    Other ids keep their case, because a producer may use other ids.
     """
-    bare = written.strip()
+    bare = text.strip()
     return bare.lower() if MBID.fullmatch(bare) else bare
